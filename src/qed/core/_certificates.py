@@ -1,0 +1,249 @@
+"""What a fit proves: frozen records with a number, a sentence and a way to be printed.
+
+A certificate is data. It is made by the package that fits, judged by ``qed.verify``, which shares no code with it, and it
+travels inside model files. Two words are kept apart everywhere: a certificate is *true* when ``verify`` confirms its
+statement, and the tolerance is *reached* when the number is small enough for what the user asked. An interrupted fit has a
+true certificate whose tolerance is not reached.
+
+===========================  =====================================================================================
+record                       statement
+===========================  =====================================================================================
+``LeastSquaresCertificate``  no coefficients lower the sum of squares (plus penalty) by more than ``gap``
+``HeldOutCertificate``       errors on new rows, with a stated confidence, from rows the fit never saw
+``Uncertified``              nothing is claimed, and why
+===========================  =====================================================================================
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qed.core._errors import ModelFileError
+from qed.core._records import record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Certificate", "Fingerprint", "HeldOutCertificate", "LeastSquaresCertificate", "Uncertified"]
+
+
+class Certificate:
+    """What every certificate can do: say its statement, list its numbers, and print both."""
+
+    __slots__ = ()
+
+    @property
+    def statement(self) -> str:
+        """The claim, as one sentence that a theorem backs."""
+        raise NotImplementedError
+
+    @property
+    def reached(self) -> bool:
+        """Whether the claim is as tight as the tolerance asked for."""
+        raise NotImplementedError
+
+    def numbers(self) -> dict[str, str]:
+        """Return the numbers behind the statement, by name, ready to print."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        numbers = self.numbers()
+        width = max(map(len, numbers), default=0)
+        lines = [f"{type(self).__name__}: {self.statement}"]
+        lines += [f"  {name:<{width}}  {value}" for name, value in numbers.items()]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
+            for name, value in self.numbers().items()
+        )
+        title = escape(type(self).__name__)
+        return f"<div class='qed-certificate'><p><b>{title}</b>: {escape(self.statement)}</p><table>{cells}</table></div>"
+
+
+@record("fingerprint")
+class Fingerprint:
+    """Moments that recognise a data set without holding it, whatever the order or the chunks of its rows.
+
+    Optimality does not authenticate data: a model can be optimal for two data sets. The fingerprint tells them apart up to
+    the rounding of float64 sums, and exposes no single row.
+
+    Attributes
+    ----------
+    rows : int
+        Rows with positive weight.
+    weight : float
+        Sum of the weights.
+    mean : ndarray of shape (n_features + n_targets,)
+        Weighted mean of every column, targets last.
+    spread : ndarray of shape (n_features + n_targets,)
+        Weighted sum of squared deviations from the mean, column by column.
+    """
+
+    rows: int
+    weight: float
+    mean: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+    def check(self) -> None:
+        """Refuse a record that no data set can have."""
+        shapes_agree = self.mean.ndim == 1 and self.mean.shape == self.spread.shape
+        if not shapes_agree or self.rows < 0 or not self.weight >= 0:
+            msg = "the data fingerprint is malformed: its vectors disagree in shape or its counts are negative"
+            raise ModelFileError(msg)
+
+
+@record("least-squares")
+class LeastSquaresCertificate(Certificate):
+    """How far a least-squares fit can be from the best one.
+
+    Attributes
+    ----------
+    gap : float
+        Upper bound on objective minus optimum, in the units of the documented objective, its own rounding included.
+    rounding : float
+        The part of ``gap`` that is a bound on floating-point error rather than distance from the optimum.
+    objective : float
+        Objective at the fitted coefficients, summed over targets.
+    null_objective : float
+        Objective of the null model: the intercept alone, coefficients at their prior.
+    backward_error : float
+        Size of the smallest known relative change of the data for which the coefficients are exactly optimal.
+    tol : float
+        Tolerance asked for, relative to ``null_objective``.
+    radius : float
+        The statement holds against all coefficients closer than this to the fitted ones; ``inf`` means all there are.
+    condition : float
+        Estimated condition number of the design, columns scaled to unit length.
+    rank : int
+        Numerical rank of the design the fit saw.
+    outcome : str
+        ``"solved"``, ``"interrupted"``, ``"stopped"`` or ``"max_iter"``.
+    fingerprint : Fingerprint
+        The data this is about.
+    """
+
+    gap: float
+    rounding: float
+    objective: float
+    null_objective: float
+    backward_error: float
+    tol: float
+    radius: float
+    condition: float
+    rank: int
+    outcome: str
+    fingerprint: Fingerprint
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the null model's objective: what ``tol`` is compared with."""
+        return self.gap / self.null_objective if self.null_objective > 0 else float(self.gap > 0)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the relative gap is within ``tol``."""
+        return self.gap <= self.tol * self.null_objective or self.gap <= self.rounding
+
+    @property
+    def statement(self) -> str:
+        """The claim in one sentence."""
+        where = "No coefficients lower" if np.isinf(self.radius) else f"No coefficients within {self.radius:.3g} lower"
+        return f"{where} the objective {self.objective:.8g} by more than {self.gap:.2g}."
+
+    def numbers(self) -> dict[str, str]:
+        """Return the numbers behind the statement."""
+        return {
+            "gap": f"{self.gap:.3e} ({self.relative_gap:.1e} of the null model's objective, tol {self.tol:.0e})",
+            "rounding in gap": f"{self.rounding:.3e}",
+            "backward error": f"{self.backward_error:.1e}",
+            "condition, rank": f"{self.condition:.2e}, {self.rank}",
+            "data": f"{self.fingerprint.rows} rows of weight {self.fingerprint.weight:.8g}",
+            "outcome": self.outcome if self.reached else f"{self.outcome}, tolerance not reached",
+        }
+
+    def check(self) -> None:
+        """Refuse numbers that no fit produces."""
+        numbers = (self.gap, self.rounding, self.backward_error, self.tol, self.radius, self.condition, self.null_objective)
+        if not all(number >= 0 for number in numbers) or self.rank < 0:
+            msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
+            raise ModelFileError(msg)
+
+
+@record("held-out")
+class HeldOutCertificate(Certificate):
+    """A bound on errors for rows like the held-out ones, true with confidence ``1 - delta`` over their draw.
+
+    Attributes
+    ----------
+    kind : str
+        ``"error quantile"`` (regression: a share ``coverage`` of absolute errors stays below ``bound``) or
+        ``"error rate"`` (classification: the probability of an error stays below ``bound``).
+    observed : float
+        The same quantity on the held-out rows themselves.
+    bound : float
+        The upper bound.
+    coverage : float
+        Share of new rows the bound speaks of; 1 for an error rate.
+    delta : float
+        Probability that the bound is wrong.
+    rows : int
+        Held-out rows.
+    """
+
+    kind: str
+    observed: float
+    bound: float
+    coverage: float
+    delta: float
+    rows: int
+
+    @property
+    def reached(self) -> bool:
+        """Whether there were rows enough to say anything."""
+        return bool(np.isfinite(self.bound))
+
+    @property
+    def statement(self) -> str:
+        """The claim in one sentence."""
+        sure = f"with confidence {1 - self.delta:.4g}"
+        if not self.reached:
+            return f"{self.rows} held-out rows are too few to bound {self.coverage:.3g} of new errors {sure}."
+        if self.kind == "error rate":
+            return f"On new rows the error rate is at most {self.bound:.4g}, {sure}."
+        return f"On new rows at least {self.coverage:.3g} of absolute errors are at most {self.bound:.4g}, {sure}."
+
+    def numbers(self) -> dict[str, str]:
+        """Return the numbers behind the statement."""
+        return {"observed": f"{self.observed:.6g}", "bound": f"{self.bound:.6g}", "held-out rows": str(self.rows)}
+
+
+@record("uncertified")
+class Uncertified(Certificate):
+    """No claim is made.
+
+    Attributes
+    ----------
+    reason : str
+        Why nothing can be said.
+    """
+
+    reason: str
+
+    @property
+    def reached(self) -> bool:
+        """Nothing was promised, so nothing is reached."""
+        return False
+
+    @property
+    def statement(self) -> str:
+        """The reason."""
+        return f"nothing is claimed: {self.reason}."
+
+    def numbers(self) -> dict[str, str]:
+        """Return nothing: there are no numbers."""
+        return {}

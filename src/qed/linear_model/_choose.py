@@ -1,0 +1,215 @@
+"""Choosing the strength of ridge: every strength is judged from the same decomposition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import InvalidParameter
+from qed.data import ArraySource, Chunk, Moments, fold
+from qed.designs import design
+from qed.linear_model._dual import Wide
+from qed.linear_model._leave_one_out import predictions_left_out, ridge_path, wide_left_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Rows = slice | NDArray[Any]
+
+__all__ = ["Choice", "Found", "by_folds", "by_leaving_one_out"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What to choose from, and by which score."""
+
+    alphas: Array
+    intercept: bool
+    scoring: Any
+    cv: Any
+    per_target: bool
+    keep: bool
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be chosen from."""
+        if self.alphas.ndim != 1 or not len(self.alphas) or not np.all(self.alphas > 0) or not np.isfinite(self.alphas).all():
+            msg = f"RidgeCV.alphas must be one or more finite numbers > 0, got {self.alphas!r}. Use LinearRegression for none."
+            raise InvalidParameter(msg)
+        if self.cv is not None and (self.keep or self.per_target):
+            what = "store_cv_results=True" if self.keep else "alpha_per_target=True"
+            msg = f"RidgeCV: cv!=None and {what} are incompatible: both belong to leave-one-out. Leave cv=None."
+            raise InvalidParameter(msg)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The choice: one strength for all targets or one each, its score, and the statistic of all rows if it was made."""
+
+    alpha: Array
+    score: Array
+    results: Array | None = None  # (n, m, k)
+    moments: Moments | None = None
+
+
+def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Found:
+    """Judge every strength by exact leave-one-out predictions."""
+    n, m, k = len(y), y.shape[1], len(choice.alphas)
+    if not isinstance(X, np.ndarray):
+        X = X.toarray()  # leverages of all rows fill it anyway
+    moments = None
+    everything = choice.keep or choice.scoring is not None
+    if n >= X.shape[1]:
+        moments = fold(ArraySource(X, y, s), Moments.of)
+        blocks = predictions_left_out(X, y, s, moments, choice.alphas, intercept=choice.intercept)
+    else:
+        blocks = _wide_blocks(X, y, s, choice)
+    kept = np.empty((n, m, k)) if everything else None
+    squares = np.zeros((m, k))
+    weight = np.ones(n) if s is None else s
+    for rows, predicted in blocks:
+        if kept is not None:
+            kept[rows] = predicted
+        squares += np.einsum("n,nmk->mk", weight[rows], (y[rows][:, :, None] - predicted) ** 2)
+    if choice.scoring is None:
+        scores = -squares / weight.sum()
+        results = None if kept is None else (y[:, :, None] - kept) ** 2
+    else:
+        scores = _scored(choice, y, kept, s)
+        results = kept
+    if not choice.per_target:
+        scores = scores.mean(axis=0, keepdims=True)
+    best = np.argmax(scores, axis=1)
+    return Found(choice.alphas[best], scores[np.arange(len(best)), best], results if choice.keep else None, moments)
+
+
+def _wide_blocks(X: Any, y: Array, s: Array | None, choice: Choice) -> Iterable[tuple[Rows, Array]]:
+    used = np.arange(len(y)) if s is None else np.flatnonzero(s)
+    chosen = X if len(used) == len(y) else X[used]
+    wide = Wide.of(chosen, y[used], None if s is None else s[used], intercept=choice.intercept)
+    yield used, wide_left_out(wide, wide.products(), y[used], choice.alphas)
+    unused = np.setdiff1d(np.arange(len(y)), used)
+    if len(unused):  # rows that do not count are predicted by nobody: their own value keeps every score as it is
+        yield unused, np.repeat(y[unused][:, :, None], len(choice.alphas), axis=2)
+
+
+def by_folds(choice: Choice, X: Any, y: Array, s: Array | None) -> Found:
+    """Judge every strength on folds: one statistic and one decomposition a fold, all strengths at once."""
+    folds = _folds(choice.cv, X, y)
+    statistics = _training_statistics(folds, X, y, s)
+    total = np.zeros((1, len(choice.alphas)))
+    score = choice.scoring or "r2"
+    for (_, test), moments in zip(folds, statistics, strict=True):
+        w, b = ridge_path(moments, choice.alphas, intercept=choice.intercept)
+        p, m, k = w.shape
+        predicted = (design(X[test]) @ w.reshape(p, m * k)).reshape(-1, m, k) + b
+        judged = Choice(choice.alphas, choice.intercept, score, choice.cv, per_target=False, keep=False)
+        total += _scored(judged, y[test], predicted, None if s is None else s[test])
+    total /= len(folds)
+    best = int(np.argmax(total[0]))
+    return Found(choice.alphas[[best]], total[0, [best]])
+
+
+def _folds(cv: Any, X: Any, y: Array) -> list[tuple[Array, Array]]:
+    """Return pairs of (train, test) indices; a number means so many contiguous folds, as in scikit-learn."""
+    n = len(y)
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        if not 2 <= cv <= n:
+            msg = f"RidgeCV.cv must be between 2 and the number of rows, {n}, got {cv}. It is the number of folds."
+            raise InvalidParameter(msg)
+        every = np.arange(n)
+        return [(np.setdiff1d(every, test), test) for test in np.array_split(every, cv)]
+    split = getattr(cv, "split", None)
+    pairs = cv if split is None else split(X, y[:, 0] if y.shape[1] == 1 else y)
+    try:
+        return [(np.asarray(train), np.asarray(test)) for train, test in pairs]
+    except (TypeError, ValueError) as error:
+        msg = f"RidgeCV.cv must be None, a number of folds, a splitter or pairs of (train, test) indices, got {cv!r}."
+        raise InvalidParameter(msg) from error
+
+
+def _training_statistics(
+    folds: list[tuple[Array, Array]], X: Any, y: Array, s: Array | None
+) -> list[Moments]:
+    """Return the statistic of the rows each fold trains on.
+
+    When the tests share out the rows, every row is read once: a fold trains on the merged statistics before and after it.
+    """
+    counted = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(y))
+    shared = np.all(counted == 1) and all(len(train) + len(test) == len(y) for train, test in folds)
+    if not shared:
+        return [_statistic(train, X, y, s) for train, _ in folds]
+    parts = [_statistic(test, X, y, s) for _, test in folds]
+    before = [parts[0].empty(parts[0].n_features, parts[0].n_targets)]
+    after = list(before)
+    for part in parts[:-1]:
+        before.append(before[-1].merge(part))
+    for part in reversed(parts[1:]):
+        after.append(part.merge(after[-1]))
+    return [one.merge(two) for one, two in zip(before, reversed(after), strict=True)]
+
+
+def _statistic(rows: Array, X: Any, y: Array, s: Array | None) -> Moments:
+    contiguous = len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows) and bool(np.all(np.diff(rows) == 1))
+    chosen: Rows = slice(int(rows[0]), int(rows[-1]) + 1) if contiguous else rows  # a slice is not copied
+    return Moments.of(Chunk(X[chosen], y[chosen], None if s is None else s[chosen]))
+
+
+class _Answers:
+    """A regressor whose predictions are what it is given: how a score of (model, X, y) sees predictions already made."""
+
+    _estimator_type = "regressor"
+
+    def predict(self, X: Any) -> Any:
+        return X
+
+    def decision_function(self, X: Any) -> Any:
+        return X
+
+
+def _squared(y: Array, t: Array, s: Array) -> Array:
+    return -(s @ (y - t) ** 2) / s.sum()
+
+
+def _absolute(y: Array, t: Array, s: Array) -> Array:
+    return -(s @ np.abs(y - t)) / s.sum()
+
+
+def _determination(y: Array, t: Array, s: Array) -> Array:
+    spread = s @ (y - (s @ y) / s.sum()) ** 2
+    squares = s @ (y - t) ** 2
+    return 1 - np.divide(squares, spread, out=(squares > 0).astype(float), where=spread > 0)
+
+
+SCORES: dict[str, Callable[[Array, Array, Array], Array]] = {
+    "neg_mean_squared_error": _squared,
+    "neg_mean_absolute_error": _absolute,
+    "r2": _determination,
+}
+
+
+def _scored(choice: Choice, y: Array, predicted: Array, s: Array | None) -> Array:
+    """Return the score of every target and strength; a function of (model, X, y) scores all targets at once."""
+    weight = np.ones(len(y)) if s is None else s
+    strengths = range(predicted.shape[2])
+    if callable(choice.scoring):
+        answers = _Answers()
+
+        def ask(y: Array, t: Array) -> float:
+            return float(choice.scoring(answers, t, y))
+
+        if choice.per_target:
+            targets = range(y.shape[1])
+            return np.array([[ask(y[:, j], predicted[:, j, a]) for a in strengths] for j in targets])
+        shown = y[:, 0] if y.shape[1] == 1 else y
+        return np.array([[ask(shown, predicted[:, 0, a] if y.shape[1] == 1 else predicted[:, :, a]) for a in strengths]])
+    if choice.scoring not in SCORES:
+        msg = f"RidgeCV.scoring must be None, a function of (model, X, y) or one of {sorted(SCORES)}, got {choice.scoring!r}."
+        raise InvalidParameter(msg)
+    score = SCORES[choice.scoring]
+    each = np.stack([score(y, predicted[:, :, a], weight) for a in strengths], axis=1)
+    return each if choice.per_target else each.mean(axis=0, keepdims=True)

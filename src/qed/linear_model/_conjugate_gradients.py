@@ -1,0 +1,181 @@
+"""Least squares by products alone: for designs whose ``p x p`` matrix is never worth making.
+
+Conjugate gradients on the normal equations, which are never formed: each step costs one product with the design and one with
+its transpose. Columns are scaled to equal length when a penalty makes the answer unique; without one the scale is left
+alone, because then the iterates stay in the row space and their limit is the shortest solution.
+
+The gap needs no second solver. With a penalty, ``P(w) - min P <= ‖g‖² / alpha``, since the curvature is at least ``alpha``;
+without one, ``2 Σ_j |g_j| |step_j|`` for steps up to a radius, since ``P`` is convex.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.linear_model._quadratic import UNIT
+from qed.linear_model._solve import Fit, Proof
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from qed.core import Progress
+    from qed.designs import Design
+    from qed.linear_model._quadratic import Penalty
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Products", "from_products"]
+
+
+@dataclass(frozen=True)
+class Products:
+    """A least-squares problem known by the products of its design, columns centred, with weights and targets."""
+
+    design: Design  # centred
+    mean_x: Array
+    mean_y: Array
+    y: Array  # (n, m), centred, not weighted
+    s: Array  # (n, 1)
+    length: Array  # (p,), weighted lengths of the columns
+    has_intercept: bool
+
+    def gradient(self, r: Array, v: Array, alpha: Array) -> Array:
+        """Return half the downhill gradient at residuals ``r`` and step ``v`` from the prior."""
+        return self.design.T @ (self.s * r) - alpha * v
+
+
+@dataclass
+class _State:
+    """Where the iteration stands: step from the prior, residuals, gradient, direction, and the path so far."""
+
+    v: Array
+    r: Array
+    g: Array
+    d: Array
+    gamma: Array
+    lengths: list[float] = field(default_factory=list)  # of the steps for the first target
+    turns: list[float] = field(default_factory=list)
+
+    @property
+    def condition(self) -> float:
+        """Estimate the condition number of the scaled design from the tridiagonal matrix that the steps define."""
+        k = min(len(self.lengths), 256)
+        a, c = np.array(self.lengths[:k]), np.array(self.turns[:k])
+        if k == 0 or not np.all(a > 0):
+            return 1.0
+        T = np.diag(1 / a)
+        T[np.arange(1, k), np.arange(1, k)] += c[: k - 1] / a[: k - 1]
+        T[np.arange(1, k), np.arange(k - 1)] = np.sqrt(np.maximum(c[: k - 1], 0.0)) / a[: k - 1]
+        values = np.linalg.eigvalsh(T)  # reads the lower triangle
+        return float(np.sqrt(values[-1] / max(values[0], values[-1] * UNIT)))
+
+
+def from_products(
+    problem: Products,
+    penalty: Penalty,
+    *,
+    tol: float,
+    max_iter: int,
+    start: Array | None,
+    progress: Progress,
+    dtype: Any,
+) -> tuple[Fit, int]:
+    """Iterate until the gap is within ``tol`` of the null model's objective; return the fit and the number of steps.
+
+    Ctrl-C and callbacks end the iteration with what it has: ``Fit.outcome`` says so.
+    """
+    rhs = problem.y - (problem.design @ penalty.prior if np.any(penalty.prior) else 0.0)
+    null = np.einsum("nm,nm->m", rhs, problem.s * rhs)
+    squared = problem.length[:, None] ** 2 + penalty.alpha
+    scale = np.where(penalty.alpha > 0, 1 / np.where(squared > 0, squared, 1.0), 1.0)
+    v = np.zeros_like(penalty.prior) if start is None else start - penalty.prior
+    r = rhs - problem.design @ v if start is not None else rhs.copy()
+    g = problem.gradient(r, v, penalty.alpha)
+    first = np.linalg.norm(problem.gradient(rhs, np.zeros_like(v), penalty.alpha), axis=0)
+    state = _State(v, r, g, scale * g, np.einsum("pm,pm->m", g, scale * g))
+    outcome, steps = "max_iter", 0
+    try:
+        while steps < max_iter:
+            gap = _gap(problem, penalty, state.v + penalty.prior, state.g)[0]
+            small = np.linalg.norm(state.g, axis=0) <= max(tol, 4 * UNIT) * first
+            if np.all((gap <= tol * null) & small) or not np.any(state.gamma > 0):
+                outcome = "solved"
+                break
+            _advance(problem, penalty, state, scale)
+            steps += 1
+            if progress.step(float(np.sum(gap) / max(np.sum(null), 1e-300))) is not None:
+                outcome = "stopped"
+                break
+    except KeyboardInterrupt:
+        outcome = "interrupted"
+    fit = _certified(problem, penalty, state.v + penalty.prior, float(np.sum(null)), state.condition, dtype)
+    return replace(fit, outcome=outcome), steps
+
+
+def _advance(problem: Products, penalty: Penalty, state: _State, scale: Array) -> None:
+    """Take one step; the state changes only at its end, so that an interrupt leaves it whole."""
+    q = problem.design @ state.d
+    curvature = np.einsum("nm,nm->m", q, problem.s * q) + penalty.alpha * np.einsum("pm,pm->m", state.d, state.d)
+    length = np.divide(state.gamma, curvature, out=np.zeros_like(curvature), where=curvature > 0)
+    v, r = state.v + length * state.d, state.r - length * q
+    g = problem.gradient(r, v, penalty.alpha)
+    z = scale * g
+    gamma = np.einsum("pm,pm->m", g, z)
+    turn = np.divide(gamma, state.gamma, out=np.zeros_like(gamma), where=state.gamma > 0)
+    state.v, state.r, state.g, state.d, state.gamma = v, r, g, z + turn * state.d, gamma
+    state.lengths.append(float(length[0]))
+    state.turns.append(float(turn[0]))
+
+
+def _gap(problem: Products, penalty: Penalty, w: Array, g: Array) -> tuple[Array, Array]:
+    """Bound ``P(w)`` minus its minimum for each target; also return the radius, zero standing for none needed."""
+    length = np.where(problem.length > 0, problem.length, 1.0)[:, None]
+    norm = np.linalg.norm(g, axis=0)
+    reach = 10 * (problem.length @ np.abs(w) + np.sqrt(np.einsum("nm,nm->m", problem.y, problem.s * problem.y)))
+    convex = 2 * np.linalg.norm(np.where(problem.length[:, None] > 0, g, 0.0) / length, axis=0) * reach
+    strong = np.divide(norm**2, penalty.alpha, out=np.full_like(norm, np.inf), where=penalty.alpha > 0)
+    is_strong = penalty.alpha > 0
+    return np.where(is_strong, strong, convex), np.where(is_strong, 0.0, reach)
+
+
+def _certified(problem: Products, penalty: Penalty, w: Array, null: float, condition: float, dtype: Any) -> Fit:
+    """Certify what will be stored, from products computed afresh."""
+    stored = np.ascontiguousarray(w.astype(dtype))
+    w = stored.astype(np.float64)
+    r = problem.y - problem.design @ w
+    weight = float(np.sum(problem.s))
+    mean_r = (problem.s[:, 0] @ r) / weight if problem.has_intercept else np.zeros(r.shape[1])
+    b = (problem.mean_y - problem.mean_x @ w + mean_r).astype(dtype)
+    r = r - mean_r
+    g = problem.gradient(r, w - penalty.prior, penalty.alpha)
+    n, p = problem.design.shape
+    squares = np.einsum("nm,nm->m", r, problem.s * r)
+    whole = problem.length @ np.abs(w) + np.sqrt(np.einsum("nm,nm->m", problem.y, problem.s * problem.y))
+    slack = (n + p + 16) * UNIT * np.multiply.outer(problem.length, whole)
+    slack += 4 * UNIT * penalty.alpha * np.abs(w - penalty.prior)
+    exact, _ = _gap(problem, penalty, w, g)
+    gap, reach = _gap(problem, penalty, w, np.abs(g) + slack)
+    off = np.zeros_like(squares)
+    if problem.has_intercept:
+        off = np.abs(problem.mean_y - problem.mean_x @ w + mean_r - b)
+        off += (n + p) * UNIT * (np.abs(problem.mean_y) + np.abs(problem.mean_x) @ np.abs(w) + whole / np.sqrt(weight))
+    size = np.sqrt(np.sum(problem.length**2))
+    residual = np.sqrt(squares + penalty.value(w))
+    error = np.minimum(
+        np.linalg.norm(np.abs(g) + slack, axis=0) / np.where(residual > 0, residual * size, 1.0),
+        residual / np.where(whole > 0, whole, 1.0),
+    )
+    proof = Proof(
+        gap=float(np.sum(gap + weight * off**2)),
+        rounding=float(np.sum(gap - exact + weight * off**2)),
+        objective=float(np.sum(squares + penalty.value(w))),
+        null_objective=null,
+        backward_error=float(np.max(error, initial=0.0)),
+        radius=float(np.max(reach)) if np.any(reach) else np.inf,
+        condition=condition,
+        rank=min(n, p),
+    )
+    return Fit(stored, b, squares, proof, "conjugate gradients")

@@ -1,0 +1,257 @@
+"""Fewer rows than columns: least squares by the products of rows.
+
+With ``K = X̃X̃ᵀ`` (rows scaled by the square root of their weight, columns centred), the coefficients are
+``w = prior + X̃ᵀa`` where ``(K + alpha I) a = ỹ - X̃ prior``: a system of n equations instead of p. The residual of an exact
+solution is ``alpha a``, which is also the best dual point, so the gap of any ``(w, a)`` is a sum of squares,
+
+    ‖r - alpha a‖² + alpha ‖X̃ᵀa - (w - prior)‖²,
+
+nonnegative term by term. Without penalty the rows are interpolated, and the gap is at most ``‖r‖²``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core._memory import require_memory
+from qed.linear_model._factors import CONDITION_LIMIT
+from qed.linear_model._kernels import cholesky, gram, matmul, one_blas_thread, rmatmul, solve_lower, solve_lower_t
+from qed.linear_model._quadratic import UNIT
+from qed.linear_model._solve import Fit, Proof
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from qed.linear_model._quadratic import Penalty
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Wide", "from_rows"]
+
+
+@dataclass(frozen=True)
+class Wide:
+    """A dense design with few rows, seen centred and weighted; nothing of its size is copied."""
+
+    X: NDArray[Any]  # (n, p)
+    root: Array  # (n, 1), square roots of the weights
+    mean_x: Array  # (p,), zero without intercept
+    mean_y: Array  # (m,)
+    y: Array  # (n, m), centred and weighted
+    has_intercept: bool
+    length: float = 0.0  # ‖X̃‖, Frobenius: the root of the trace of K, known once that is
+
+    @classmethod
+    def of(cls, X: NDArray[Any], y: Array, s: Array | None, *, intercept: bool) -> Wide:
+        """Centre targets, find the means of the columns; rows of weight zero must be gone."""
+        n, p = X.shape
+        s = np.ones(n) if s is None else s
+        mean_x, mean_y = np.zeros(p), np.zeros(y.shape[1])
+        if intercept:
+            share = s / s.sum()
+            mean_x = rmatmul(X, share[:, None])[:, 0]
+            mean_y = y[0] + share @ (y - y[0])
+        root = np.sqrt(s)[:, None]
+        return cls(X, root, mean_x, mean_y, root * (y - mean_y), intercept)
+
+    def products(self) -> Array:
+        """Return ``K``, exactly centred and symmetric."""
+        n = len(self.X)
+        require_memory(3 * 8 * n * n, f"The {n} x {n} matrix of products of rows", "Use fewer rows or a sparse design.")
+        K = gram(self.X, shift=self.mean_x if self.has_intercept else None, transpose=True, fast=True)
+        K *= self.root
+        K *= self.root.T
+        if self.has_intercept:  # what rounding left of the mean is taken out of K itself
+            v = self.direction
+            Kv = K @ v
+            K -= np.multiply.outer(v, Kv)
+            K -= np.multiply.outer(Kv - v * (v @ Kv), v)
+        return K
+
+    @property
+    def direction(self) -> Array:
+        """The unit vector along the weights' square roots, which centring removes."""
+        return self.root[:, 0] / np.linalg.norm(self.root)
+
+    def balanced(self, a: Array) -> Array:
+        """Return ``a`` without its part along the intercept."""
+        return a - np.multiply.outer(self.direction, self.direction @ a) if self.has_intercept else a
+
+    def mean(self, r: Array) -> Array:
+        """Return the weighted mean of residuals: what the intercept still has to take up."""
+        return self.root[:, 0] @ r / np.sum(self.root**2) if self.has_intercept else np.zeros(r.shape[1])
+
+    def offset(self, w: Array, b: Array, mean_r: Array, r: Array) -> tuple[Array, Array]:
+        """Return what the rounding of the intercept costs, and a bound on the rounding of that number."""
+        if not self.has_intercept:
+            return np.zeros_like(b), np.zeros_like(b)
+        weight = np.sum(self.root**2)
+        off = np.abs(self.mean_y - self.mean_x @ w + mean_r - b)
+        doubt = (len(w) + 4) * UNIT * (np.abs(self.mean_y) + np.abs(self.mean_x) @ np.abs(w) + np.abs(b))
+        doubt = doubt + (len(r) + 4) * UNIT * np.linalg.norm(r, axis=0) / np.sqrt(weight)
+        return weight * off**2, weight * (2 * off * doubt + doubt**2)
+
+    def dot(self, w: Array) -> Array:
+        """Return ``X̃ w``."""
+        return self.root * matmul(self.X, w, shift=self.mean_x)
+
+    def adjoint(self, a: Array) -> Array:
+        """Return ``X̃ᵀ a``."""
+        return rmatmul(self.X, self.root * a, shift=self.mean_x)
+
+
+def from_rows(wide: Wide, penalty: Penalty, *, dtype: Any) -> Fit:
+    """Solve by the products of rows; where those are too singular, by the singular values of the design itself."""
+    K = wide.products()
+    wide = replace(wide, length=1.001 * float(np.sqrt(np.trace(K))))
+    rhs = wide.balanced(wide.y - (wide.dot(penalty.prior) if np.any(penalty.prior) else 0.0))
+    systems = _factorise(wide, K, penalty)
+    if systems is None:
+        return _by_singular_values(wide, penalty, rhs, dtype)
+    a = np.zeros_like(rhs)
+    left = rhs
+    for _ in range(4):  # each round wins the digits that the products of float32 rows, or their condition, lost
+        for (_, targets), system in zip(penalty.groups(), systems, strict=True):
+            a[:, targets] += system.solve(left[:, targets])
+        a = wide.balanced(a)
+        fit, left = _certified(wide, penalty, rhs, a, dtype, systems[0].condition)
+        if fit.proof.gap - fit.proof.rounding <= 1e-13 * fit.proof.null_objective:
+            return fit
+    if fit.proof.gap <= 1e-10 * fit.proof.null_objective:
+        return fit
+    return _by_singular_values(wide, penalty, rhs, dtype)
+
+
+@dataclass(frozen=True)
+class _System:
+    """A Cholesky factor of ``D (K + alpha I) D``."""
+
+    L: Array
+    d: Array
+    condition: float
+
+    def solve(self, rhs: Array) -> Array:
+        return self.d * solve_lower_t(self.L, solve_lower(self.L, self.d * rhs))
+
+
+def _factorise(wide: Wide, K: Array, penalty: Penalty) -> list[_System] | None:
+    """Factorise once for every strength; None when rows are dependent and nothing else holds the system."""
+    n = len(K)
+    if wide.has_intercept:  # centring made one direction singular; the right-hand side has no part in it
+        v = wide.direction
+        K += np.trace(K) / max(n, 1) * np.multiply.outer(v, v)
+    largest = float(np.max(np.sum(np.abs(K), axis=0), initial=0.0))
+    systems = []
+    for alpha, _ in penalty.groups():
+        M = K.copy()
+        M.flat[:: n + 1] += alpha
+        diagonal = M.diagonal()
+        if not np.all(diagonal > 0):
+            return None
+        d = 1 / np.sqrt(diagonal)[:, None]
+        M *= d
+        M *= d.T
+        L, bad = cholesky(M)
+        if bad >= 0:
+            return None
+        if alpha > 0:  # K has no negative eigenvalue: alpha is a floor
+            condition = np.sqrt((largest + alpha) / alpha)
+        else:
+            condition = float(np.linalg.norm(solve_lower(L, np.eye(n))) * np.sqrt(n))
+            if condition > CONDITION_LIMIT:
+                return None
+        systems.append(_System(L, d, condition))
+    return systems
+
+
+def _certified(
+    wide: Wide, penalty: Penalty, rhs: Array, a: Array, dtype: Any, condition: float
+) -> tuple[Fit, Array]:
+    """Certify the coefficients that ``a`` stands for, and return what is left of its equations."""
+    n, p = wide.X.shape
+    exact = wide.adjoint(a)
+    stored = np.ascontiguousarray((penalty.prior + exact).astype(dtype))
+    w = stored.astype(np.float64)
+    r = wide.y - wide.dot(w)
+    mean_r = wide.mean(r)
+    b = (wide.mean_y - wide.mean_x @ w + mean_r).astype(dtype)
+    off, off_doubt = wide.offset(w, b.astype(np.float64), mean_r, r)
+    r = wide.balanced(r)
+    left = r - penalty.alpha * a
+    # rounding: of the residuals, row by row; of X̃ᵀa; of the coefficients when they were stored (known exactly)
+    doubt_r = (p + 8) * UNIT * (wide.length * np.linalg.norm(w, axis=0) + np.linalg.norm(wide.y, axis=0))
+    doubt_w = (n + 8) * UNIT * wide.length * np.linalg.norm(a, axis=0)
+    moved = np.linalg.norm(exact + penalty.prior - w, axis=0)
+    size = np.where(penalty.alpha > 0, np.linalg.norm(left, axis=0), np.linalg.norm(r, axis=0))
+    exact_gap = size**2 + penalty.alpha * moved**2
+    gap = (size + doubt_r) ** 2 + penalty.alpha * (moved + doubt_w) ** 2
+    squares = np.einsum("nm,nm->m", r, r)
+    whole = np.linalg.norm(wide.y, axis=0) + wide.length * np.linalg.norm(w, axis=0)
+    proof = Proof(
+        gap=float(np.sum(gap + off + off_doubt)),
+        rounding=float(np.sum(gap - exact_gap + off_doubt)),
+        objective=float(np.sum(squares + off + penalty.value(w))),
+        null_objective=float(np.sum(rhs**2)),
+        backward_error=float(np.max((size + doubt_r) / np.where(whole > 0, whole, 1.0), initial=0.0)),
+        radius=np.inf,
+        condition=condition,
+        rank=min(n - wide.has_intercept, p),
+    )
+    return Fit(stored, b, squares, proof, "dual cholesky"), left
+
+
+def _by_singular_values(wide: Wide, penalty: Penalty, rhs: Array, dtype: Any) -> Fit:
+    """Solve from the singular values of a centred copy: dependent rows, or a penalty too weak to hold them apart."""
+    n, p = wide.X.shape
+    require_memory(4 * 8 * n * p, f"Centring and decomposing dependent rows of a {n} x {p} design", "Raise alpha.")
+    Z = wide.root * (wide.X - wide.mean_x)
+    with one_blas_thread():
+        U, sigma, Vt = np.linalg.svd(Z, full_matrices=False)
+    keep = sigma > 2 * UNIT * max(n, p) * np.max(sigma, initial=0.0)
+    U, sigma, Vt = U[:, keep], sigma[keep], Vt[keep]
+    seen = U.T @ rhs
+    w = penalty.prior + Vt.T @ (seen * sigma[:, None] / (sigma[:, None] ** 2 + penalty.alpha))
+    stored = np.ascontiguousarray(w.astype(dtype))
+    shortest = np.sqrt(np.min(np.einsum("np,np->p", Z, Z), initial=np.inf, where=np.any(Z, axis=0)))
+    return _judged(wide, penalty, rhs, U, sigma, Vt, stored, float(shortest))
+
+
+def _judged(
+    wide: Wide, penalty: Penalty, rhs: Array, U: Array, sigma: Array, Vt: Array, stored: NDArray[Any], shortest: float
+) -> Fit:
+    """Certify by the singular vectors: exact along them, and up to a radius along what they do not see."""
+    n, p = wide.X.shape
+    w = stored.astype(np.float64)
+    r = wide.y - wide.dot(w)
+    mean_r = wide.mean(r)
+    b = (wide.mean_y - wide.mean_x @ w + mean_r).astype(stored.dtype)
+    off, off_doubt = wide.offset(w, b.astype(np.float64), mean_r, r)
+    r = wide.balanced(r)
+    step = w - penalty.prior
+    along = U.T @ r * sigma[:, None] - penalty.alpha * (Vt @ step)
+    floor = sigma[:, None] ** 2 * 0.5 + penalty.alpha
+    unseen = penalty.alpha * np.linalg.norm(step - Vt.T @ (Vt @ step), axis=0)
+    cut = 8 * UNIT * max(n, p) * np.max(sigma, initial=0.0)
+    reach = 10 * (np.linalg.norm(step, axis=0) + np.linalg.norm(wide.y, axis=0) / max(wide.length, 1e-300))
+    doubt = (n + p + 16) * UNIT * wide.length * (wide.length * np.linalg.norm(w, axis=0) + np.linalg.norm(wide.y, axis=0))
+    exact = np.sum(along**2 / floor, axis=0)
+    free = 2 * (cut * np.linalg.norm(r, axis=0) + doubt + unseen) * reach + (cut * reach) ** 2
+    squares = np.einsum("nm,nm->m", r, r)
+    charged = np.minimum(2 * (exact + doubt**2 / np.min(floor, axis=0, initial=np.inf)) + free, squares + penalty.value(w))
+    is_bounded = bool(np.any(charged < squares + penalty.value(w)))
+    whole = np.linalg.norm(wide.y, axis=0) + wide.length * np.linalg.norm(w, axis=0)
+    error = np.linalg.norm(along, axis=0) / max(wide.length, 1e-300)
+    proof = Proof(
+        gap=float(np.sum(charged + off + off_doubt)),
+        rounding=float(np.sum(np.maximum(charged - exact, 0.0) + off_doubt)),
+        objective=float(np.sum(squares + off + penalty.value(w))),
+        null_objective=float(np.sum(rhs**2)),
+        backward_error=float(np.max(error / np.where(whole > 0, whole, 1.0), initial=0.0)),
+        radius=float(np.max(reach, initial=0.0)) * shortest if is_bounded else np.inf,
+        condition=float(np.max(sigma, initial=1.0) / np.min(sigma, initial=np.inf)) if len(sigma) else 1.0,
+        rank=len(sigma),
+    )
+    return Fit(stored, b, squares, proof, "dual svd")

@@ -1,0 +1,261 @@
+"""From the door of ``fit`` to stored attributes: which way to solve, what to keep, what to say.
+
+The way is chosen by predicted cost, from shapes alone:
+
+=======================  ==============================================  =================================
+what came                way                                             passes over the rows
+=======================  ==============================================  =================================
+rows >= columns          products of columns, ``_solve``                 one; two or three if ill-conditioned
+dense, rows < columns    products of rows, ``_dual``                     three
+sparse or too many       conjugate gradients, ``_conjugate_gradients``   two a step
+=======================  ==============================================  =================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import Fingerprint, InvalidData, InvalidParameter, LeastSquaresCertificate, NotReached, Progress
+from qed.core._memory import available_memory, require_memory
+from qed.data import ArraySource, Interrupted, Moments, Source, fold
+from qed.designs import Standardised, design
+from qed.linear_model._conjugate_gradients import Products, from_products
+from qed.linear_model._dual import Wide, from_rows
+from qed.linear_model._quadratic import Penalty
+from qed.linear_model._solve import Fit, from_moments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from qed.core import Regressor
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Settings", "learn", "relearn"]
+
+LARGEST_SQUARE = 10_000  # columns (or rows) beyond which a few hundred products cost less than one factorisation
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a model asks of its fit."""
+
+    intercept: bool
+    tol: float
+    max_iter: int | None
+    strict: bool
+    verbose: int
+    alpha: Any = 0.0  # a number, or one for each target
+    prior: Any = None  # None, or an array (p,) or (m, p)
+    threads: int | None = None  # None means the current setting
+
+    def penalty(self, p: int, m: int) -> Penalty:
+        """Translate public parameters to one strength and one centre for each target."""
+        alpha = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
+        if alpha.shape not in ((1,), (m,)):
+            msg = (
+                f"alpha has {alpha.size} strengths and y has {m} targets. "
+                "Number of targets and number of penalties do not correspond: give one for all, or one each."
+            )
+            raise InvalidParameter(msg)
+        prior = np.zeros((p, m))
+        if self.prior is not None:
+            given = np.atleast_2d(np.asarray(self.prior, dtype=np.float64))
+            if given.shape not in ((1, p), (m, p)):
+                msg = f"prior has shape {np.shape(self.prior)}; with {p} columns and {m} targets it needs ({p},) or ({m}, {p})."
+                raise InvalidParameter(msg)
+            prior[:] = given.T
+        return Penalty(np.broadcast_to(alpha, (m,)).copy(), prior)
+
+
+def learn(model: Regressor, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
+    """Fit ``model`` on arrays, frames, sparse containers or a source of chunks, and store what was learnt."""
+    if isinstance(X, Source):
+        _learn_source(model, X, y, sample_weight, settings)
+        return
+    start = model.__dict__.get("coef_")
+    data = model._fit_data(X, y, sample_weight, finite=False)  # noqa: SLF001
+    y2 = data.y.reshape(data.n_rows, -1)
+    shape = (data.n_rows, data.X.shape[1], y2.shape[1])
+    n_used = data.n_rows if data.weight is None else int(np.count_nonzero(data.weight))
+    flat = data.y.ndim == 1
+    if is_square_affordable(data.X, n_used):
+        source = ArraySource(data.X, y2, data.weight)
+        _from_source(model, source, settings, flat=flat)
+        return
+    data.raise_if_not_finite()
+    if isinstance(data.X, np.ndarray) and n_used <= LARGEST_SQUARE:
+        rows = slice(None) if data.weight is None else data.weight > 0
+        weight = None if data.weight is None else data.weight[rows]
+        chosen = data.X if data.weight is None or n_used == data.n_rows else data.X[rows]
+        wide = Wide.of(chosen, y2[rows].astype(np.float64), weight, intercept=settings.intercept)
+        fit = from_rows(wide, settings.penalty(*shape[1:]), dtype=data.X.dtype)
+        _store(model, fit, settings, _fingerprint(chosen, y2[rows], weight), flat=flat)
+        return
+    warm = start if data.warm else None
+    _iterate(model, data.X, y2, data.weight, settings, start=warm, flat=flat)
+
+
+def is_square_affordable(X: Any, n_used: int) -> bool:
+    """Say whether the products of the columns are the way to go."""
+    p = X.shape[1]
+    if p > LARGEST_SQUARE or 6 * 8 * p * p > available_memory():
+        return False
+    if isinstance(X, np.ndarray):
+        return n_used >= p or p <= 64
+    squares = X.nnz**2 / max(X.shape[0], 1) + p**3 / 180  # scattered updates against a blocked factorisation
+    return p <= 512 or squares <= 800.0 * X.nnz
+
+
+def _learn_source(model: Regressor, source: Source, y: Any, sample_weight: Any, settings: Settings) -> None:
+    name = type(model).__name__
+    if y is not None or sample_weight is not None:
+        msg = f"{name}.fit got a source of chunks together with y or sample_weight. Name them in it: scan(..., target='price')."
+        raise InvalidData(msg)
+    model._validate_params()  # noqa: SLF001
+    schema = source.schema
+    if schema.n_targets == 0:
+        msg = f"{name}.fit needs a target, and the source names none. Use scan(..., target='price')."
+        raise InvalidData(msg)
+    p = schema.n_features
+    if p > LARGEST_SQUARE:
+        msg = f"A {p} x {p} matrix of products for a source of chunks"
+        require_memory(6 * 8 * p * p, msg, "Choose fewer features=.")
+    model.n_features_in_ = p
+    model.__dict__.pop("feature_names_in_", None)
+    if schema.names is not None:
+        model.feature_names_in_ = np.array(schema.names, dtype=object)
+    _from_source(model, source, settings, flat=schema.n_targets == 1)
+
+
+def _from_source(model: Regressor, source: Source, settings: Settings, *, flat: bool) -> None:
+    """Fold the source into moments and solve; Ctrl-C keeps the model of the rows seen so far."""
+    try:
+        with Progress(type(model).__name__, source.n_rows, verbose=settings.verbose) as progress:
+            moments = fold(source, Moments.of, progress=_row_counter(progress))
+    except Interrupted as stop:
+        if stop.statistic is not None:
+            relearn(model, stop.statistic, settings, flat=flat, dtype=source.schema.dtype, outcome="interrupted")
+        raise
+    relearn(model, moments, settings, flat=flat, dtype=source.schema.dtype, source=source)
+
+
+def _row_counter(progress: Progress) -> Callable[[int, int, int | None], object]:
+    return lambda _chunks, rows, _total: progress.step(count=rows - progress.steps)
+
+
+def relearn(
+    model: Regressor,
+    moments: Moments,
+    settings: Settings,
+    *,
+    flat: bool,
+    dtype: Any,
+    source: Source | None = None,
+    outcome: str = "solved",
+) -> None:
+    """Solve from a statistic and store the model; ``source`` is there when its rows can be read again."""
+    if moments.rows == 0:
+        msg = f"{type(model).__name__} has no row of positive weight to learn from."
+        raise InvalidData(msg)
+    penalty = settings.penalty(moments.n_features, moments.n_targets)
+    fit = from_moments(moments, penalty, intercept=settings.intercept, source=source, dtype=dtype)
+    seen = Fingerprint(moments.rows, moments.weight, moments.mean.copy(), moments.scatter.diagonal().copy())
+    model.moments_ = moments
+    _store(model, fit, settings, seen, flat=flat, outcome=outcome)
+
+
+def _iterate(
+    model: Regressor, X: Any, y: Array, weight: Array | None, settings: Settings, *, start: Any, flat: bool
+) -> None:
+    n, p = X.shape
+    m = y.shape[1]
+    y = y.astype(np.float64)
+    s = np.ones(n) if weight is None else weight
+    plain = design(X)
+    total = s.sum()
+    mean_x, mean_y = np.zeros(p), np.zeros(m)
+    if settings.intercept:
+        mean_x = (plain.T @ s) / total
+        mean_y = y[0] + s @ (y - y[0]) / total
+    centred = Standardised(plain, mean_x, np.ones(p)) if settings.intercept else plain
+    length = np.sqrt(np.maximum(centred.column_norms(s), 0.0) ** 2)
+    problem = Products(centred, mean_x, mean_y, y - mean_y, s[:, None], length, settings.intercept)
+    limit = settings.max_iter or max(1000, 10 * min(n, p))
+    if start is not None:
+        start = np.atleast_2d(start).T.astype(np.float64)
+        start = start if start.shape == (p, m) else None
+    with Progress(type(model).__name__, limit, verbose=settings.verbose) as progress:
+        fit, steps = from_products(
+            problem,
+            settings.penalty(p, m),
+            tol=settings.tol,
+            max_iter=limit,
+            start=start,
+            progress=progress,
+            dtype=X.dtype,
+        )
+    _store(model, fit, settings, _fingerprint(X, y, weight), flat=flat, outcome=fit.outcome, n_iter=steps)
+    if fit.outcome == "interrupted":
+        raise KeyboardInterrupt
+
+
+def _fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:
+    """Recognise rows whose products of columns are never formed."""
+    n = X.shape[0]
+    s = np.ones(n) if weight is None else weight
+    total = float(s.sum())
+    plain = design(X)
+    mean = np.concatenate([plain.T @ s / total, s @ y / total])
+    squares = plain.column_norms(s) ** 2
+    spread_x = np.maximum(squares - total * mean[: X.shape[1]] ** 2, 0.0)
+    spread_y = s @ (y - mean[X.shape[1] :]) ** 2
+    return Fingerprint(int(np.count_nonzero(s)), total, mean, np.concatenate([spread_x, spread_y]))
+
+
+def _store(
+    model: Regressor,
+    fit: Fit,
+    settings: Settings,
+    seen: Fingerprint,
+    *,
+    flat: bool,
+    outcome: str = "solved",
+    n_iter: int | None = None,
+) -> None:
+    proof = fit.proof
+    model.coef_ = np.ascontiguousarray(fit.w[:, 0] if flat else fit.w.T)
+    if settings.intercept:
+        model.intercept_ = fit.b[0] if flat else fit.b
+    else:
+        model.intercept_ = 0.0
+    model.n_iter_ = n_iter
+    model.rank_ = proof.rank
+    model.solver_used_ = fit.solver
+    model.squared_residuals_ = float(fit.squares[0]) if flat else fit.squares
+    if fit.solver.startswith(("dual", "conjugate")):
+        model.__dict__.pop("moments_", None)
+    model.certificate_ = LeastSquaresCertificate(
+        gap=proof.gap,
+        rounding=proof.rounding,
+        objective=proof.objective,
+        null_objective=proof.null_objective,
+        backward_error=proof.backward_error,
+        tol=float(settings.tol),
+        radius=proof.radius,
+        condition=proof.condition,
+        rank=proof.rank,
+        outcome=outcome,
+        fingerprint=seen,
+    )
+    if settings.strict and not model.certificate_.reached:
+        msg = (
+            f"{type(model).__name__} stopped at a relative gap of {model.certificate_.relative_gap:.2e}, above tol="
+            f"{settings.tol:.1e}. The model so far is stored; raise max_iter or tol, or pass strict=False."
+        )
+        raise NotReached(msg)

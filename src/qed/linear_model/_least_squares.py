@@ -1,0 +1,116 @@
+"""What every least-squares model can do: learn, learn more, forget, predict."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from qed.core import Array, Regressor, fitted
+from qed.core._certificates import LeastSquaresCertificate
+from qed.data import Moments
+from qed.linear_model._learn import Settings, learn
+from qed.linear_model._linear import predict_linear, require_linear_state
+from qed.linear_model._stream import forget, merge
+
+__all__ = ["LeastSquares"]
+
+
+class LeastSquares(Regressor, sparse=True, multi_output=True):
+    """A regressor whose coefficients follow from the means and products of the columns."""
+
+    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).")
+    intercept_: Any = fitted("Intercept, a number or one for each target.")
+    rank_: int = fitted("Numerical rank of the columns.")
+    solver_used_: str = fitted("How the coefficients were found.")
+    n_iter_: int | None = fitted("Steps of the iterative solver, None for a direct one.")
+    squared_residuals_: Any = fitted("Weighted sum of squared residuals, for each target.")
+    moments_: Moments = fitted("Means and products of all columns; absent after a fit that did not form them.")
+    certificate_: LeastSquaresCertificate = fitted("What is proved about the coefficients.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the coefficients.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse container or source of shape (n, p)
+            Rows to learn from; a source from ``qed.scan`` brings its own target.
+        y : array-like of shape (n,) or (n, m)
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        learn(self, X, y, sample_weight, self._settings())
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, as if they had been there from the start.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse container or source of shape (n, p)
+            More rows.
+        y : array-like of shape (n,) or (n, m)
+            Their targets.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The model of all rows so far.
+        """
+        merge(self, X, y, sample_weight, self._settings())
+        return self
+
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Unlearn rows that were learnt before, as if they had never been there, up to a tracked rounding.
+
+        This corrects a model; it is no guarantee of privacy.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse container or source of shape (n, p)
+            The rows to take out.
+        y : array-like of shape (n,) or (n, m)
+            Their targets.
+        sample_weight : array-like of shape (n,), optional
+            The weights they were learnt with.
+
+        Returns
+        -------
+        self
+            The model of the rows that remain.
+
+        Raises
+        ------
+        Forgetting
+            When the rows cannot have been learnt, or rounding would be visible in what remains.
+        """
+        forget(self, X, y, sample_weight, self._settings())
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predict the target of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, m)
+            Float32 for float32 rows, float64 otherwise.
+        """
+        return predict_linear(self, X)
+
+    def _settings(self) -> Settings:
+        """Translate the parameters to what a fit needs to know."""
+        raise NotImplementedError
+
+    def _check_fitted_state(self) -> None:
+        require_linear_state(self)

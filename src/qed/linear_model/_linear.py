@@ -1,0 +1,103 @@
+"""What every linear regressor shares once it is fitted: predictions, a state that can be checked, a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qed.core import Array, InvalidData, ModelFileError
+from qed.core._records import record
+from qed.designs import design
+from qed.linear_model._kernels import matmul
+
+__all__ = ["CoefficientTable", "predict_linear", "require_linear_state", "require_names"]
+
+
+def predict_linear(model: Any, X: Any) -> Array:
+    """Return ``X @ coef_ + intercept_`` in the type of ``X``."""
+    X = model._new_data(X)  # noqa: SLF001
+    w = np.atleast_2d(model.coef_).T.astype(np.float64)
+    b = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (w.shape[1],))
+    if isinstance(X, np.ndarray):
+        predicted = matmul(X, w, b)
+    else:
+        predicted = (design(X) @ w + b).astype(X.dtype, copy=False)
+    return predicted[:, 0] if model.coef_.ndim == 1 else predicted
+
+
+def require_linear_state(model: Any) -> None:
+    """Refuse coefficients that do not fit the columns, or that are not finite numbers."""
+    state = model.__dict__
+    if "coef_" not in state:
+        return
+    coef, intercept = state["coef_"], np.asarray(state.get("intercept_"))
+    columns = state.get("n_features_in_")
+    good_shape = (
+        isinstance(coef, np.ndarray) and coef.ndim in (1, 2) and isinstance(columns, int) and coef.shape[-1] == columns
+    )
+    if not good_shape or coef.dtype not in (np.float32, np.float64):
+        msg = f"coef_ of {type(model).__name__} does not fit {columns!r} columns"
+        raise ModelFileError(msg)
+    if intercept.dtype.kind != "f" or intercept.shape not in ((), coef.shape[:-1]):
+        msg = f"intercept_ of {type(model).__name__} does not fit coef_"
+        raise ModelFileError(msg)
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        msg = f"coefficients of {type(model).__name__} are not finite"
+        raise ModelFileError(msg)
+
+
+@record("coefficient-table")
+class CoefficientTable:
+    """Coefficients with standard errors and confidence intervals; for several targets, one row of each array per target.
+
+    Valid under the classical model: targets are linear in the columns plus independent noise of equal variance; the
+    intervals also need the noise to be normal or the rows many. Weights count as repetitions.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the columns, and ``"intercept"`` last when there is one.
+    estimate, standard_error, lower, upper : ndarray of shape (k,) or (m, k)
+        The coefficient, its standard error and the ends of its interval.
+    level : float
+        Probability that an interval covers its coefficient.
+    degrees_of_freedom : float
+        Of the residual variance.
+    """
+
+    names: tuple[str, ...]
+    estimate: np.ndarray[Any, Any]
+    standard_error: np.ndarray[Any, Any]
+    lower: np.ndarray[Any, Any]
+    upper: np.ndarray[Any, Any]
+    level: float
+    degrees_of_freedom: float
+
+    def __str__(self) -> str:
+        width = max(map(len, self.names))
+        head = f"{'':<{width}}  {'estimate':>12} {'std. error':>12}   {100 * self.level:.4g} % interval"
+        blocks = []
+        for target in range(len(np.atleast_2d(self.estimate))):
+            rows = zip(self.names, *(np.atleast_2d(a)[target] for a in self._columns), strict=True)
+            lines = [f"{name:<{width}}  {e:>12.6g} {s:>12.4g}   [{lo:.6g}, {hi:.6g}]" for name, e, s, lo, hi in rows]
+            blocks.append("\n".join([head, *lines]))
+        return "\n\n".join(blocks)
+
+    @property
+    def _columns(self) -> tuple[np.ndarray[Any, Any], ...]:
+        return self.estimate, self.standard_error, self.lower, self.upper
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def require_names(model: Any) -> tuple[str, ...]:
+    """Return the names of the columns, or ``x0, x1, …`` when they came without."""
+    names = model.__dict__.get("feature_names_in_")
+    if names is None:
+        return tuple(f"x{j}" for j in range(model.n_features_in_))
+    if len(names) != model.n_features_in_:
+        msg = f"feature_names_in_ holds {len(names)} names for {model.n_features_in_} columns"
+        raise InvalidData(msg)
+    return tuple(map(str, names))

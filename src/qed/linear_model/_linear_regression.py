@@ -1,0 +1,97 @@
+"""Ordinary least squares."""
+
+from __future__ import annotations
+
+from qed.core import KW_ONLY, NonNegative, NonNegativeInt, PositiveInt, param
+from qed.linear_model._inference import coefficient_table
+from qed.linear_model._learn import Settings
+from qed.linear_model._least_squares import LeastSquares
+from qed.linear_model._linear import CoefficientTable
+
+__all__ = ["LinearRegression"]
+
+
+class LinearRegression(LeastSquares):
+    r"""Least squares; of all solutions the shortest when the columns do not determine one.
+
+    Objective
+    ---------
+    .. math:: \sum_i s_i \, \|y_i - x_i^\top w - b\|^2
+
+    Certificate
+    -----------
+    LeastSquaresCertificate: no (w, b) lowers the objective by more than ``gap``; and the relative change of the data that
+    makes the coefficients exactly optimal. Where columns are dependent the statement holds within ``radius``.
+
+    Cost
+    ----
+    One pass over the rows, O(n p^2) operations and O(p^2) memory beyond X, which is never copied; a second and third pass
+    when the condition number is above 1e3 and 1e6. With fewer rows than columns O(n^2 p) and O(n^2). Sparse designs too
+    wide for p^2 take two products a step of conjugate gradients, and O(n + p) memory. The p^2 numbers stay with the model,
+    for ``partial_fit``, ``forget`` and ``coefficient_table``.
+
+    See Also
+    --------
+    Ridge : The same with a penalty on large coefficients.
+
+    Notes
+    -----
+    A weight counts as repetition: weight two is the row twice. Columns may have very different units: rank is judged with
+    all columns scaled to unit length. From scikit-learn: predictions agree to rounding; ``singular_`` is not kept.
+
+    Examples
+    --------
+    >>> from qed.linear_model import LinearRegression
+    >>> model = LinearRegression().fit([[2.0], [4.0]], [3.0, 5.0])
+    >>> model.predict([[5.0]]).round(6)
+    array([6.])
+    >>> model.certificate_.reached
+    True
+    """
+
+    _: KW_ONLY
+    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    copy_X: bool = param(True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint")
+    tol: NonNegative = param(1e-6, "Largest accepted gap, relative to the objective of the intercept alone.")
+    n_jobs: int | None = param(None, "Number of threads; None means the current setting, -1 all cores.")
+    positive: bool = param(
+        False,
+        "Whether coefficients must be nonnegative.",
+        kind="refused",
+        instead="Use sklearn.linear_model.LinearRegression(positive=True).",
+    )
+    max_iter: PositiveInt | None = param(None, "Most steps of the iterative solver, which only wide sparse designs need.")
+    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    warm_start: bool = param(False, "Whether an iterative fit starts from the coefficients there are.")
+    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+
+    def coefficient_table(self, level: float = 0.95) -> CoefficientTable:
+        """Return the coefficients with standard errors and confidence intervals.
+
+        Parameters
+        ----------
+        level : float
+            Probability that an interval covers its coefficient.
+
+        Returns
+        -------
+        CoefficientTable
+            Valid for linear data with independent noise of equal variance.
+
+        Raises
+        ------
+        InvalidData
+            When the columns do not determine the coefficients, with the reason.
+        """
+        self._check_is_fitted()
+        return coefficient_table(self, level, intercept=self.fit_intercept)
+
+    def _settings(self) -> Settings:
+        return Settings(
+            intercept=self.fit_intercept,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            strict=self.strict,
+            verbose=int(self.verbose),
+            threads=self.n_jobs,
+        )

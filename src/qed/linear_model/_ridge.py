@@ -1,0 +1,88 @@
+"""Ridge regression."""
+
+from __future__ import annotations
+
+from qed.core import (
+    KW_ONLY,
+    Array,
+    NonNegative,
+    NonNegativeInt,
+    NonNegativeVector,
+    OneOf,
+    PositiveInt,
+    Seed,
+    param,
+)
+from qed.linear_model._learn import Settings
+from qed.linear_model._least_squares import LeastSquares
+
+__all__ = ["Ridge"]
+
+
+class Ridge(LeastSquares):
+    r"""Least squares that keeps coefficients small, or close to a prior.
+
+    Objective
+    ---------
+    .. math:: \sum_i s_i \, \|y_i - x_i^\top w - b\|^2 + \sum_t \alpha_t \, \|w_t - w^0_t\|^2
+
+    with one strength for all targets or one each, and prior :math:`w^0 = 0` unless given. The intercept is not penalised.
+
+    Certificate
+    -----------
+    LeastSquaresCertificate: no (w, b) lowers the objective by more than ``gap``.
+
+    Cost
+    ----
+    One pass over the rows, O(n p^2) operations and O(p^2) memory beyond X, which is never copied; one Cholesky
+    factorisation for each distinct strength. With fewer rows than columns O(n^2 p) and O(n^2). Sparse designs too wide for
+    p^2 take two products a step of conjugate gradients, and O(n + p) memory.
+
+    See Also
+    --------
+    RidgeCV : Chooses the strength by exact leave-one-out.
+    LinearRegression : No penalty.
+
+    Notes
+    -----
+    A weight counts as repetition. The penalty depends on the units of the columns: standardise first if they differ. No
+    standard errors are offered: a penalised estimate is biased by an amount the data do not tell.
+
+    Examples
+    --------
+    >>> from qed.linear_model import Ridge
+    >>> Ridge(alpha=5.0, fit_intercept=False).fit([[1.0], [2.0]], [1.0, 2.0]).coef_.round(6)
+    array([0.5])
+    """
+
+    alpha: NonNegative | NonNegativeVector = param(1.0, "Strength of the penalty; one number, or one for each target.")
+    _: KW_ONLY
+    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    copy_X: bool = param(True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint")
+    max_iter: PositiveInt | None = param(None, "Most steps of the iterative solver, which only wide sparse designs need.")
+    tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
+    solver: OneOf["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"] = param(
+        "auto", "Solver that scikit-learn would use; the optimum is the same, and solver_used_ says what was done.", kind="hint"
+    )
+    positive: bool = param(
+        False,
+        "Whether coefficients must be nonnegative.",
+        kind="refused",
+        instead="Use sklearn.linear_model.Ridge(positive=True).",
+    )
+    random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
+    prior: Array | None = param(None, "Coefficients that the penalty pulls towards, shape (p,) or (m, p); None means zero.")
+    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    warm_start: bool = param(False, "Whether an iterative fit starts from the coefficients there are.")
+    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+
+    def _settings(self) -> Settings:
+        return Settings(
+            alpha=self.alpha,
+            prior=self.prior,
+            intercept=self.fit_intercept,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            strict=self.strict,
+            verbose=int(self.verbose),
+        )

@@ -1,0 +1,151 @@
+"""Ridge regression whose strength is chosen by the rows it did not see."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from qed.core import KW_ONLY, Array, NonNegativeInt, OneOf, Positive, Regressor, Vector, fitted, param
+from qed.core._certificates import LeastSquaresCertificate
+from qed.data import ArraySource, Moments
+from qed.linear_model._choose import Choice, by_folds, by_leaving_one_out
+from qed.linear_model._learn import Settings, learn, relearn
+from qed.linear_model._linear import predict_linear, require_linear_state
+
+__all__ = ["RidgeCV"]
+
+
+class RidgeCV(Regressor, sparse=True, multi_output=True):
+    r"""Ridge regression that chooses its strength by exact leave-one-out, or by folds.
+
+    Objective
+    ---------
+    .. math:: \sum_i s_i \, \|y_i - x_i^\top w - b\|^2 + \alpha \|w\|^2
+
+    with :math:`\alpha` the strength in ``alphas`` whose predictions of left-out rows score best.
+
+    Certificate
+    -----------
+    LeastSquaresCertificate of the fit on all rows with the chosen strength: no (w, b) lowers the objective by more than
+    ``gap``.
+
+    Cost
+    ----
+    One pass for the products of columns, one decomposition O(p^3) for all strengths together, one more pass for the
+    leverages: O(n p (p + k)) for k strengths, with O(p^2) memory beyond X. With fewer rows than columns O(n^2 p). With
+    folds: one pass, one decomposition a fold, one product with all strengths at once.
+
+    See Also
+    --------
+    Ridge : The same with a given strength.
+
+    Notes
+    -----
+    Leaving out means one observation: a row of weight two is the row twice, and loses one of the two. A row of weight below
+    one is left out whole.
+
+    Examples
+    --------
+    >>> from qed.datasets import make_regression
+    >>> from qed.linear_model import RidgeCV
+    >>> X, y = make_regression(n_samples=200, n_features=5, noise=1.0, random_state=0)
+    >>> RidgeCV(alphas=[0.01, 1.0, 100.0]).fit(X, y).alpha_ in (0.01, 1.0, 100.0)
+    True
+    """
+
+    alphas: Positive | Vector = param((0.1, 1.0, 10.0), "Strengths to choose from, all above zero.")
+    _: KW_ONLY
+    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    scoring: Any = param(
+        None,
+        "Score to maximise: 'neg_mean_squared_error', 'neg_mean_absolute_error', 'r2', or a function of (model, X, y) as in "
+        "scikit-learn. None means the squared error for leave-one-out and R² for folds.",
+    )
+    cv: Any = param(None, "Folds: None for leave-one-out, a number, a splitter, or pairs of (train, test) indices.")
+    gcv_mode: OneOf["auto", "svd", "eigen"] | None = param(
+        None, "Decomposition that scikit-learn would use; the predictions are the same.", kind="hint"
+    )
+    store_cv_results: bool = param(False, "Whether to keep what leave-one-out found for every row, target and strength.")
+    alpha_per_target: bool = param(False, "Whether each target chooses its own strength.")
+    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+
+    alpha_: Any = fitted("The chosen strength, or one for each target.")
+    best_score_: Any = fitted("Its score.")
+    cv_results_: Array = fitted("Squared errors (or predictions, with ``scoring``), shape (n, k) or (n, m, k); if stored.")
+    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).")
+    intercept_: Any = fitted("Intercept, a number or one for each target.")
+    rank_: int = fitted("Numerical rank of the columns.")
+    solver_used_: str = fitted("How the coefficients were found.")
+    n_iter_: int | None = fitted("Steps of the iterative solver, None for a direct one.")
+    squared_residuals_: Any = fitted("Weighted sum of squared residuals, for each target.")
+    moments_: Moments = fitted("Means and products of all columns; absent after a fit that did not form them.")
+    certificate_: LeastSquaresCertificate = fitted("What is proved about the coefficients.")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the strength and find the coefficients.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows to learn from.
+        y : array-like of shape (n,) or (n, m)
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        data = self._fit_data(X, y, sample_weight)
+        y2 = data.y.reshape(data.n_rows, -1).astype(np.float64)
+        flat = data.y.ndim == 1
+        choice = Choice(
+            alphas=np.atleast_1d(np.asarray(self.alphas, dtype=np.float64)),
+            intercept=self.fit_intercept,
+            scoring=self.scoring,
+            cv=self.cv,
+            per_target=self.alpha_per_target,
+            keep=self.store_cv_results,
+        )
+        choose = by_leaving_one_out if self.cv is None else by_folds
+        found = choose(choice, data.X, y2, data.weight)
+        self.alpha_ = found.alpha[0] if len(found.alpha) == 1 and not (self.alpha_per_target and not flat) else found.alpha
+        self.best_score_ = found.score[0] if np.ndim(self.alpha_) == 0 else found.score
+        self.__dict__.pop("cv_results_", None)
+        if found.results is not None:
+            self.cv_results_ = found.results[:, 0] if flat else found.results
+        settings = Settings(
+            intercept=self.fit_intercept,
+            tol=1e-4,
+            max_iter=None,
+            strict=False,
+            verbose=int(self.verbose),
+            alpha=self.alpha_,
+        )
+        if found.moments is not None:
+            source = ArraySource(data.X, y2, data.weight)
+            relearn(self, found.moments, settings, flat=flat, dtype=data.X.dtype, source=source)
+        else:
+            learn(self, data.X, data.y, data.weight, settings)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predict the target of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, m)
+            Float32 for float32 rows, float64 otherwise.
+        """
+        return predict_linear(self, X)
+
+    def _check_fitted_state(self) -> None:
+        require_linear_state(self)

@@ -1,0 +1,104 @@
+"""Least squares without squaring: the triangular factor of the design, built block by block.
+
+``R`` from the QR decomposition of ``[X D | y]`` holds all that least squares needs, at the full precision of the data,
+where the products ``XᵀX`` keep half the digits. Factors merge: the factor of two stacked blocks is the factor of their
+stacked factors, so the pass works on chunks, in threads and out of core like every other statistic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qed.linear_model._factors import Flat, Spectrum
+from qed.linear_model._kernels import one_blas_thread
+from qed.linear_model._quadratic import UNIT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from qed.data import Chunk
+    from qed.linear_model._quadratic import Columns, Penalty
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Triangle", "TriangleOf", "centred_blocks", "solve_triangle"]
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """An upper triangular factor ``R`` with ``RᵀR = ZᵀSZ`` for the scaled, centred columns ``Z`` of features and targets."""
+
+    R: Array
+
+    def merge(self, other: Triangle) -> Triangle:
+        """Return the factor of both sets of rows."""
+        return Triangle(np.linalg.qr(np.vstack([self.R, other.R]), mode="r"))
+
+
+@dataclass(frozen=True)
+class TriangleOf:
+    """Makes the factor of a chunk, columns centred by ``centre`` and multiplied by ``scale`` on the way."""
+
+    centre: Array  # (q,)
+    scale: Array  # (q,)
+
+    def __call__(self, chunk: Chunk) -> Triangle:
+        """Factorise one chunk in blocks of rows that stay in cache."""
+        q = len(self.centre)
+        rows = max(1024, 4 * q)
+        R = np.zeros((0, q))
+        with one_blas_thread():
+            for Z, _ in centred_blocks(chunk, self.centre, rows):
+                Z *= self.scale
+                R = np.linalg.qr(np.vstack([R, Z]), mode="r")
+        return Triangle(R)
+
+
+def centred_blocks(chunk: Chunk, centre: Array, rows: int):  # type: ignore[no-untyped-def]  # a generator of pairs
+    """Yield blocks ``sqrt(s) ([X | y] - centre)`` in float64, and the square roots of the weights."""
+    n, p = chunk.X.shape
+    for first in range(0, n, rows):
+        block = slice(first, min(first + rows, n))
+        x = chunk.X[block]
+        Z = np.empty((block.stop - first, len(centre)))
+        Z[:, :p] = x if isinstance(x, np.ndarray) else x.toarray()
+        Z[:, p:] = chunk.y[block]
+        Z -= centre
+        if chunk.s is None:
+            yield Z, None
+        else:
+            root = np.sqrt(chunk.s[block])[:, None]
+            yield Z * root, root
+
+
+def solve_triangle(
+    triangle: Triangle, columns: Columns, penalty: Penalty, targets: NDArray[np.intp], d: Array, rows: int
+) -> tuple[Array, Spectrum]:
+    """Solve for targets that share a strength; return the coefficients and the spectrum that judges them."""
+    p = len(d)
+    alpha = float(penalty.alpha[targets[0]])
+    design, rhs = triangle.R[:p, :p], triangle.R[:p, p + targets]
+    prior = penalty.prior[:, targets]
+    rhs = rhs - design @ np.divide(prior, d[:, None], out=np.zeros_like(prior), where=d[:, None] > 0)
+    if alpha > 0:
+        design = np.vstack([design, np.diag(np.sqrt(alpha) * d)])
+        rhs = np.vstack([rhs, np.zeros((p, len(targets)))])
+    with one_blas_thread():
+        U, sigma, Vt = np.linalg.svd(design, full_matrices=False)
+    cut = 2 * UNIT * max(rows, p) * np.max(sigma, initial=0.0)
+    keep = sigma > cut
+    step = d[:, None] * (Vt[keep].T @ ((U[:, keep].T @ rhs) / sigma[keep, None]))
+    spectrum = _judge(sigma[keep], Vt[keep].T, d, columns, 4 * cut)
+    return prior + spectrum.shortest(step), spectrum
+
+
+def _judge(sigma: Array, vectors: Array, d: Array, columns: Columns, error: float) -> Spectrum:
+    complete = len(sigma) == np.count_nonzero(d) and bool(np.all(sigma > 4 * error))
+    # ‖(X + E) z‖ >= ‖X z‖ - error ‖z‖, squared; with free directions about, (a - b)² >= ½a² - b²
+    floor = (sigma - error) ** 2 if complete else 0.5 * sigma**2
+    largest = float(sigma[0] ** 2) if len(sigma) else 1.0
+    slack = 0.0 if complete else max(error**2, np.finfo(float).tiny)
+    return Spectrum(sigma**2, floor, vectors, d, Flat.of(columns, d), slack, largest)

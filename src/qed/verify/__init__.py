@@ -1,0 +1,89 @@
+"""The independent checker: recomputes what a certificate claims, by other code than the code that claimed it.
+
+One rule: **nothing here is shared with the solvers.** Plain NumPy in extended precision, its own passes over the rows, its own
+decompositions; importing anything that fits is barred by contract.
+
+::
+
+    _rows            the rows, in blocks, in extended precision
+    _least_squares   objective, fingerprint and distance from the optimum of a least-squares model
+    _verdict         what is reported
+
+The package is callable: ``qed.verify(model, X, y)`` is ``qed.verify.verify(model, X, y)``.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from qed.core import CertificateError, Estimator
+from qed.core._certificates import LeastSquaresCertificate, Uncertified
+from qed.verify import _least_squares
+from qed.verify._verdict import Verdict
+
+__all__ = ["Verdict", "verify"]
+
+_CHECKERS = {LeastSquaresCertificate: _least_squares.check}
+
+
+def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -> Verdict:
+    """Check that a model's certificate is true for these data.
+
+    Parameters
+    ----------
+    model : Estimator
+        A fitted model.
+    X : array-like, frame, sparse container or source of shape (n, p)
+        The rows the model was fitted on; their order does not matter.
+    y : array-like of shape (n,) or (n, m)
+        Their targets.
+    sample_weight : array-like of shape (n,), optional
+        Their weights.
+
+    Returns
+    -------
+    Verdict
+        What was found, with its own rounding bound. Whether the tolerance of the fit was reached is another question: see
+        ``model.certificate_.reached``.
+
+    Raises
+    ------
+    CertificateError
+        When the statement is not true: the model was changed, the data are others, or the fit was wrong. The message says
+        which.
+
+    Examples
+    --------
+    >>> import qed
+    >>> from qed.linear_model import LinearRegression
+    >>> X, y = [[1.0], [2.0], [3.0]], [1.0, 2.0, 4.0]
+    >>> model = LinearRegression().fit(X, y)
+    >>> qed.verify(model, X, y).holds
+    True
+    >>> model.coef_ *= 1.01
+    >>> qed.verify(model, X, y)
+    Traceback (most recent call last):
+    ...
+    qed.core._errors.CertificateError: ...
+    """
+    model._check_is_fitted()  # noqa: SLF001
+    name = type(model).__name__
+    certificate = model.__dict__.get("certificate_")
+    if isinstance(certificate, Uncertified):
+        msg = f"{name} claims nothing that could be verified: {certificate.reason}."
+        raise CertificateError(msg)
+    checker = _CHECKERS.get(type(certificate))
+    if checker is None:
+        msg = f"{name} carries no certificate that this checker knows, but {type(certificate).__name__}. Refit it with this version."
+        raise CertificateError(msg)
+    return checker(model, certificate, X, y, sample_weight)
+
+
+class _Callable(ModuleType):
+    def __call__(self, model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -> Verdict:
+        return verify(model, X, y, sample_weight)
+
+
+sys.modules[__name__].__class__ = _Callable
