@@ -1,0 +1,2 @@
+"""qed: machine learning that shows its proof."""
+from qed.core import __version__
