@@ -42,6 +42,7 @@ __all__ = [
     "find_estimator",
     "find_record",
     "is_record",
+    "public_name",
     "record",
     "register_estimator",
     "registered_estimators",
@@ -114,11 +115,16 @@ def register_estimator(cls: type[Any]) -> str:
     The name is the path a user types: ``qed.linear_model._ridge.Ridge`` is ``qed.linear_model.Ridge``. A class defined
     again under the same name, as happens in notebooks, takes the place of the older one.
     """
-    packages = cls.__module__.split(".")
-    private = next((i for i, part in enumerate(packages) if part.startswith("_") and i > 0), len(packages))
-    name = ".".join([*packages[:private], cls.__qualname__])
+    name = public_name(cls)
     _estimators[name] = cls
     return name
+
+
+def public_name(cls: type[Any]) -> str:
+    """Return the path under which users know a class: its module up to the first private part, then its name."""
+    packages = cls.__module__.split(".")
+    private = next((i for i, part in enumerate(packages) if part.startswith("_") and i > 0), len(packages))
+    return ".".join([*packages[:private], cls.__qualname__])
 
 
 def find_estimator(name: str) -> type[Any] | None:
@@ -203,9 +209,9 @@ def conforms(value: object, hint: Any) -> bool:  # noqa: PLR0911  one line per f
     if hint is None or hint is types.NoneType:
         return value is None
     if hint is float:
-        return isinstance(value, float | int) and not isinstance(value, bool)
+        return isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
     if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
+        return isinstance(value, int | np.integer) and not isinstance(value, bool)
     if origin is np.ndarray:
         return isinstance(value, np.ndarray) and _fits_dtype(value, arguments)
     if origin is tuple:
