@@ -5,10 +5,10 @@ constructor, validation, documentation and scikit-learn's protocol follow from t
 
 ::
 
-    _params, _rules      fields and what they may hold         _doors, _tables, _targets, _finite   data in
-    _estimator, _roles   Estimator and the five roles          _frames                              frames in, frames out
-    _docstring, _display how a model reads and prints          _sklearn                             scikit-learn, if loaded
-    _errors              the tree of errors                    _random                              random streams
+    _params, _rules        fields and what they may hold    _doors, _tables, _targets, _finite   data in
+    _estimator, _roles     Estimator and the five roles     _frames                              frames, in and out
+    _docstring, _display   how a model reads and prints     _sklearn                             the protocol
+    _errors                the tree of errors               _random                              random streams
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def html(model: Any) -> str:
     rows = "".join(
         f"<tr><td>{'<b>' + name + '</b>' if name in differing else name}</td>"
         f"<td><code>{escape(_value(getattr(model, name)))}</code></td><td>{escape(field.text)}</td></tr>"
-        for name, field in model._fields.items()  # noqa: SLF001  (a part of the class, kept in its own file)
+        for name, field in model._fields.items()
     )
     state = "fitted" if model.__sklearn_is_fitted__() else "not fitted"
     certificate = model.__dict__.get("certificate_")
@@ -52,7 +52,7 @@ def _embedded(certificate: Any) -> str:
 
 
 def _differing(model: Any) -> list[tuple[str, Any]]:
-    values = ((name, getattr(model, name), field) for name, field in model._fields.items())  # noqa: SLF001
+    values = ((name, getattr(model, name), field) for name, field in model._fields.items())
     return [(name, value) for name, value, field in values if changed(value, field.default)]
 
 

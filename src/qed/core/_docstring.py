@@ -47,7 +47,7 @@ def _write(written: str, owner: Any) -> str:
     from inspect import cleandoc  # noqa: PLC0415  (for readers of documentation only)
 
     lines = cleandoc(written).splitlines()
-    sections = _parameters(owner._fields.values())  # noqa: SLF001  (a part of the class, kept in its own file)
+    sections = _parameters(owner._fields.values())
     if "Attributes" not in lines:
         sections += _attributes(owner._results.values())  # noqa: SLF001
     at = _first_later(lines)

@@ -5,12 +5,12 @@ model is asked about. Both give a float32 or float64 array (or a SciPy CSR/CSC c
 read in place, and touch X at most once: to see that it is finite. What they say when they refuse begins with
 scikit-learn's sentence, which other people's code looks for, and goes on with where and what to do.
 """
+# ruff: noqa: SLF001  the doors are a part of Estimator, kept in their own file
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["FitData", "fit_data", "new_data"]
 
 
-@dataclass(frozen=True, slots=True)
-class FitData:
+class FitData(NamedTuple):
     """What came through the door of ``fit``.
 
     Attributes
@@ -61,9 +60,7 @@ class FitData:
         _finite.require(self.X, "X", self.names, self.owner)
 
 
-def fit_data(  # noqa: D417
-    model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = True, reset: bool = True
-) -> FitData:
+def fit_data(model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = True, reset: bool = True) -> FitData:
     """Let the data of a fit in.
 
     Parameters
@@ -87,9 +84,7 @@ def fit_data(  # noqa: D417
     traits = model._traits()
     owner = type(model).__name__
     if traits.target and y is None:
-        raise InvalidData(
-            f"This {owner} estimator requires y to be passed, but the target y is None. Call fit(X, y)."
-        )
+        raise InvalidData(f"This {owner} estimator requires y to be passed, but the target y is None. Call fit(X, y).")
     X, names = _tables.read(X, "X", traits, owner)
     n_rows, n_columns = X.shape
     _require_size(X.shape, traits.min_samples, owner)
@@ -159,9 +154,7 @@ def _require_size(shape: tuple[int, int], least: int, owner: str) -> None:
             f"Found array with {n_rows} sample(s) (shape={shape}) while a minimum of {least} is required by {owner}."
         )
     if n_columns < 1:
-        raise InvalidData(
-            f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required by {owner}."
-        )
+        raise InvalidData(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required by {owner}.")
 
 
 def _require_nonnegative(X: Any, owner: str) -> None:
@@ -189,9 +182,7 @@ def _match_columns(model: Any, owner: str, n_columns: int, names: Array | None) 
     if names is not None and known is None:
         warnings.warn(f"X has feature names, but {owner} was fitted without feature names", stacklevel=4)
     elif names is None and known is not None:
-        warnings.warn(
-            f"X does not have valid feature names, but {owner} was fitted with feature names", stacklevel=4
-        )
+        warnings.warn(f"X does not have valid feature names, but {owner} was fitted with feature names", stacklevel=4)
     elif names is not None and known is not None and (len(names) != len(known) or (names != known).any()):
         raise InvalidData(_unlike(list(known), list(names)))
     if n_columns != model.n_features_in_:

@@ -20,10 +20,11 @@ Code written for scikit-learn catches scikit-learn's classes. Where scikit-learn
 meaning and is loaded, raising ours therefore makes an object of both: ``raise NotFitted(...)`` is caught by
 ``except sklearn.exceptions.NotFittedError``, and neither library imports the other.
 """
+# ruff: noqa: N818  these names say what happened; the tree says that they are errors
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any, Self
 
 from qed.core import _sklearn
@@ -44,8 +45,8 @@ __all__ = [
 ]
 
 
-@lru_cache(maxsize=None)
-def _joined(ours: type[Any], theirs: type[Any]) -> type[Any]:
+@cache
+def _joined(ours: Any, theirs: Any) -> Any:
     """Join our class and scikit-learn's: the result is caught under both names."""
     return type(ours.__name__, (ours, theirs), {"__module__": ours.__module__, "__doc__": ours.__doc__, "_ours": ours})
 
@@ -58,9 +59,11 @@ class _Twinned:
     def __new__(cls, *args: Any) -> Self:
         """Make an object of both classes when scikit-learn is loaded."""
         theirs = None if cls._twin is None else _sklearn.loaded(*cls._twin)
+        kind: Any = cls
         if theirs is not None and not issubclass(cls, theirs):
-            cls = _joined(cls, theirs)
-        return super().__new__(cls, *args)  # type: ignore[call-arg]
+            kind = _joined(kind, theirs)
+        made: Self = super().__new__(kind, *args)
+        return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A joined class has no importable name. Ours has one, and joins again wherever it is unpickled.

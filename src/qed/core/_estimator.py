@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 from qed.core import _display, _doors, _sklearn
 from qed.core._docstring import Docstring
 from qed.core._params import Fitted, constructor, declared, fitted, param, unknown_parameter, validate
+from qed.core._records import register_estimator
 from qed.core._traits import Traits, merged
 from qed.core._version import __version__
 
@@ -53,6 +54,7 @@ class Estimator:
         if "__init__" not in cls.__dict__:
             cls.__init__ = constructor(cls._fields)  # type: ignore[method-assign]
             cls.__init__.__qualname__ = f"{cls.__qualname__}.__init__"
+        register_estimator(cls)
         cls.__doc__ = Docstring(cls.__dict__.get("__doc__"))  # type: ignore[assignment]
         cls._metadata = {}
         for method in _sklearn.ROUTED:
@@ -150,7 +152,7 @@ class Estimator:
             if choice in self.__dict__:
                 setattr(new, choice, copy.deepcopy(self.__dict__[choice]))
         if "_skl_callbacks" in self.__dict__:  # scikit-learn shares one callback among all clones
-            new._skl_callbacks = self.__dict__["_skl_callbacks"]  # type: ignore[attr-defined]
+            new.__dict__["_skl_callbacks"] = self.__dict__["_skl_callbacks"]
         return new
 
     def __getstate__(self) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -47,7 +48,8 @@ def require(X: Any, what: str, names: list[str] | None, owner: str, *, allow_nan
         place, value = np.unravel_index(flat, data.shape), data.flat[flat]
     else:
         place, value = (X.row[flat], X.col[flat]), data[flat]
-    raise InvalidData(_message(what, names, owner, tuple(int(i) for i in place), float(value), count, data.dtype))
+    bad = _Bad(tuple(int(i) for i in place), float(value), count)
+    raise InvalidData(_message(what, names, owner, bad, data.dtype))
 
 
 def _first(data: Array, *, allow_nan: bool) -> tuple[int, int] | None:
@@ -65,12 +67,20 @@ def _first(data: Array, *, allow_nan: bool) -> tuple[int, int] | None:
     return (first, count) if count else None
 
 
-def _message(
-    what: str, names: list[str] | None, owner: str, place: tuple[int, ...], value: float, count: int, dtype: Any
-) -> str:
-    is_nan = value != value
-    head = f"Input {what} contains NaN." if is_nan else (
-        f"Input {what} contains infinity or a value too large for dtype('{dtype}')."
+class _Bad(NamedTuple):
+    """The first bad entry: where it stands, what it is, and how many there are in all."""
+
+    place: tuple[int, ...]
+    value: float
+    total: int
+
+
+def _message(what: str, names: list[str] | None, owner: str, bad: _Bad, dtype: Any) -> str:
+    place, count, is_nan = bad.place, bad.total, math.isnan(bad.value)
+    head = (
+        f"Input {what} contains NaN."
+        if is_nan
+        else f"Input {what} contains infinity or a value too large for dtype('{dtype}')."
     )
     where = f"row {place[0]}"
     if len(place) > 1:

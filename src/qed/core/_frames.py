@@ -131,8 +131,8 @@ def column(values: Any, what: str) -> Array | None:
         return array
     if all(dtype.is_numeric() or isinstance(dtype, nw.Boolean) for dtype in frame.schema.values()):
         return _numbers(frame)
-    array = np.asarray(frame.to_numpy())
-    return array
+    values = frame.to_numpy()
+    return np.asarray(values)
 
 
 def in_container(array: Array, names: Any, like: Any, kind: str) -> Any:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-__all__ = ["all_finite"]
+__all__ = ["all_finite", "native_level", "num_threads"]
 
 _SMALL = 1 << 16  # entries below which NumPy answers before threads could be woken
 
@@ -18,11 +19,28 @@ def all_finite(array: Array) -> bool:
     """Tell whether a float array of one or two dimensions, of any strides, holds no NaN and no infinity."""
     if array.size <= _SMALL:
         return bool(np.isfinite(array).all())
+    native = _native()
+    return _all_finite_in_blocks(array) if native is None else bool(native.all_finite(array))
+
+
+def native_level() -> str:
+    """Name the instruction-set level of the compiled code in use."""
+    native = _native()
+    return "not built" if native is None else str(native.level)
+
+
+def num_threads() -> int:
+    """Return how many threads the compiled code uses."""
+    native = _native()
+    return 1 if native is None else int(native.get_num_threads())
+
+
+def _native() -> Any:
+    """Load the compiled code when it is first needed; None in a source tree where it has not been built."""
     try:
-        from qed import _native  # noqa: PLC0415  (loaded by the first large array, not by import)
-    except ImportError:
-        return _all_finite_in_blocks(array)
-    return bool(_native.all_finite(array))
+        return import_module("qed._native")
+    except ModuleNotFoundError:
+        return None
 
 
 def _all_finite_in_blocks(array: Array) -> bool:

@@ -16,10 +16,12 @@ until the first ``fit``: declaring a model costs microseconds.
 
 from __future__ import annotations
 
+import math
 import sys
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from inspect import Parameter, Signature, get_annotations
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from typing import Literal as OneOf
 
 import numpy as np
@@ -77,8 +79,7 @@ Matrix = Annotated[ArrayLike, Numbers(2)]
 Kind = Literal["honoured", "hint", "refused"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Param:
+class _Param(NamedTuple):
     """What ``param`` was told."""
 
     default: Any
@@ -87,8 +88,7 @@ class _Param:
     instead: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(NamedTuple):
     """A fitted attribute: its name, what it holds, and its type as written."""
 
     text: str
@@ -127,18 +127,18 @@ def fitted(text: str, *, init: Literal[False] = False) -> Any:  # noqa: ARG001  
     return Fitted(text)
 
 
-@dataclass(frozen=True)
 class Field:
     """One declared parameter of a class."""
 
-    name: str
-    default: Any
-    text: str
-    kind: Kind
-    instead: str
-    written: Any  # the annotation as it stands in the class, usually a string
-    module: str
-    positional: bool
+    def __init__(self, name: str, given: _Param, written: Any, module: str, *, positional: bool) -> None:
+        self.name = name
+        self.default = given.default
+        self.text = given.text
+        self.kind = given.kind
+        self.instead = given.instead
+        self.written = written  # the annotation as it stands in the class, usually a string
+        self.module = module
+        self.positional = positional
 
     @cached_property
     def rule(self) -> _rules.Rule:
@@ -167,14 +167,12 @@ def declared(cls: type) -> tuple[dict[str, Field], dict[str, Fitted]]:
         fields.update(vars(base).get("_fields", {}))
         results.update(vars(base).get("_results", {}))
     positional = all(field.positional for field in fields.values())
-    for name, written in cls.__dict__.get("__annotations__", {}).items():
+    for name, written in get_annotations(cls).items():
         given = cls.__dict__.get(name)
         if written is KW_ONLY or (isinstance(written, str) and written.rpartition(".")[2] == "KW_ONLY"):
             positional = False
         elif isinstance(given, _Param):
-            fields[name] = Field(
-                name, given.default, given.text, given.kind, given.instead, written, cls.__module__, positional
-            )
+            fields[name] = Field(name, given, written, cls.__module__, positional=positional)
             setattr(cls, name, given.default)  # so that a state from before this parameter existed still works
         elif isinstance(given, Fitted):
             results[name] = Fitted(given.text, name, written if isinstance(written, str) else repr(written))
@@ -184,8 +182,6 @@ def declared(cls: type) -> tuple[dict[str, Field], dict[str, Fitted]]:
 
 def constructor(fields: Mapping[str, Field]) -> Callable[..., None]:
     """Make an ``__init__`` that stores its arguments and does nothing else."""
-    from inspect import Parameter, Signature  # noqa: PLC0415  (dataclasses has loaded it already)
-
     defaults = {name: field.default for name, field in fields.items()}
     positional = [name for name, field in fields.items() if field.positional]
 
@@ -261,9 +257,7 @@ def validate(owner: str, fields: Mapping[str, Field], values: Mapping[str, Any])
             if changed(value, field.default):
                 raise NotInQed(f"{owner}.{name}={_shown(value)} is not in qed. {field.instead}")
         elif not field.rule.accepts(value):
-            raise InvalidParameter(
-                f"{owner}.{name} must be {field.rule.words}, got {_shown(value)}. {field.sentence}"
-            )
+            raise InvalidParameter(f"{owner}.{name} must be {field.rule.words}, got {_shown(value)}. {field.sentence}")
 
 
 def changed(value: object, default: object) -> bool:
@@ -273,10 +267,13 @@ def changed(value: object, default: object) -> bool:
     if type(value) is not type(default) or isinstance(value, np.ndarray):
         return True
     try:
-        # NaN is a common "missing" marker, and is a default equal to itself in every way that matters.
-        return not (value == default or (value != value and default != default))
+        return not (value == default or (_is_nan(value) and _is_nan(default)))
     except (TypeError, ValueError):
         return True
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _shown(value: object, width: int = 80) -> str:

@@ -237,7 +237,7 @@ def _in_chosen_container(method: Callable[..., Any]) -> Callable[..., Any]:
     def wrapped(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         result = method(self, X, *args, **kwargs)
         kind = self.__dict__.get("_output") or _container(_sklearn.setting("transform_output", "default"))
-        if kind == "default" or not isinstance(result, np.ndarray | tuple) and not _tables.is_sparse(result):
+        if kind == "default" or not (isinstance(result, np.ndarray | tuple) or _tables.is_sparse(result)):
             return result
         if _tables.is_sparse(result):
             raise InvalidData(

@@ -10,7 +10,6 @@ import math
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -37,8 +36,10 @@ class Rule(ABC):
     def constraints(self, make: Make) -> Any:
         """Say the same in scikit-learn's constraints."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
-@dataclass(frozen=True)
+
 class Number(Rule):
     """A finite number in an interval.
 
@@ -52,11 +53,18 @@ class Number(Rule):
         Whether the number must be an integer.
     """
 
-    low: float = -math.inf
-    high: float = math.inf
-    open_low: bool = False
-    open_high: bool = False
-    whole: bool = False
+    def __init__(
+        self,
+        low: float = -math.inf,
+        high: float = math.inf,
+        *,
+        open_low: bool = False,
+        open_high: bool = False,
+        whole: bool = False,
+    ) -> None:
+        self.low, self.high = low, high
+        self.open_low, self.open_high = open_low, open_high
+        self.whole = whole
 
     @property
     def words(self) -> str:
@@ -91,11 +99,11 @@ class Number(Rule):
         return [make("Interval", Integral if self.whole else Real, left, right, closed=closed)]
 
 
-@dataclass(frozen=True)
 class Choice(Rule):
     """One of a few values, usually words."""
 
-    options: tuple[Any, ...]
+    def __init__(self, options: tuple[Any, ...]) -> None:
+        self.options = options
 
     @property
     def words(self) -> str:
@@ -114,7 +122,6 @@ class Choice(Rule):
         return [make("Options", kind, {o for o in self.options if type(o) is kind}) for kind in kinds]
 
 
-@dataclass(frozen=True)
 class Flag(Rule):
     """True or False."""
 
@@ -129,7 +136,6 @@ class Flag(Rule):
         return ["boolean"]
 
 
-@dataclass(frozen=True)
 class Absent(Rule):
     """None."""
 
@@ -144,7 +150,6 @@ class Absent(Rule):
         return [None]
 
 
-@dataclass(frozen=True)
 class Numbers(Rule):
     """An array-like of finite numbers with a fixed number of dimensions, each number obeying a rule.
 
@@ -152,12 +157,13 @@ class Numbers(Rule):
     ----------
     ndim : int
         The number of dimensions.
-    each : Number
-        What every entry must be.
+    each : Number, optional
+        What every entry must be; any real number by default.
     """
 
-    ndim: int = 1
-    each: Number = Number()
+    def __init__(self, ndim: int = 1, each: Number | None = None) -> None:
+        self.ndim = ndim
+        self.each = Number() if each is None else each
 
     @property
     def words(self) -> str:
@@ -185,7 +191,6 @@ class Numbers(Rule):
         return ["array-like"]
 
 
-@dataclass(frozen=True)
 class SeedRule(Rule):
     """What ``random_state`` may be."""
 
@@ -202,11 +207,11 @@ class SeedRule(Rule):
         return ["random_state", make("_InstancesOf", np.random.Generator)]
 
 
-@dataclass(frozen=True)
 class Instance(Rule):
     """An object of a class."""
 
-    kind: type
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
 
     @property
     def words(self) -> str:
@@ -223,7 +228,6 @@ class Instance(Rule):
         return [self.kind]
 
 
-@dataclass(frozen=True)
 class Function(Rule):
     """Something to call."""
 
@@ -238,7 +242,6 @@ class Function(Rule):
         return [callable]
 
 
-@dataclass(frozen=True)
 class Anything(Rule):
     """Any object at all: the model that declares it checks it in its own way."""
 
@@ -253,11 +256,11 @@ class Anything(Rule):
         return "no_validation"
 
 
-@dataclass(frozen=True)
 class Either(Rule):
     """Any of several rules."""
 
-    rules: tuple[Rule, ...]
+    def __init__(self, rules: tuple[Rule, ...]) -> None:
+        self.rules = rules
 
     @property
     def words(self) -> str:

@@ -130,11 +130,12 @@ class RequestSetter:
         def unbound(model: Any, **choices: Any) -> Any:
             return self._record(model, choices)
 
-        setter = unbound if model is None else bound
+        setter: Any = unbound if model is None else bound
         setter.__name__ = name
         setter.__doc__ = self._doc()
-        setter.__signature__ = self._signature(bound=model is not None)  # type: ignore[attr-defined]
-        return setter
+        setter.__signature__ = self._signature(bound=model is not None)
+        made: Callable[..., Any] = setter
+        return made
 
     def _record(self, model: Any, choices: dict[str, Any]) -> Any:
         if not setting("enable_metadata_routing", False):

@@ -90,7 +90,7 @@ def as_array(X: Any, what: str) -> Array:
 def floats(array: Array, what: str) -> Array:
     """Give an array in float32 or float64, native and aligned; the array itself when it is that already."""
     dtype = array.dtype
-    if (dtype == _FLOAT64 or dtype == _FLOAT32) and array.flags.aligned and _whole_strides(array):
+    if dtype in (_FLOAT64, _FLOAT32) and array.flags.aligned and _whole_strides(array):
         return array
     require_kind(array, what)
     target = _TARGET.get(dtype.newbyteorder("="), _FLOAT64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -130,7 +131,7 @@ def encode(labels: Array) -> tuple[Array, Array]:
 
 def _require_labels(labels: Array) -> None:
     for row, label in enumerate(labels.flat):
-        if label is None or label != label:
+        if label is None or (isinstance(label, float) and math.isnan(label)):
             raise InvalidData(f"Input y contains NaN. The label in row {row} is {label!r}. Drop such rows first.")
         if isinstance(label, complex):
             raise InvalidData("Complex data not supported\ny holds complex numbers. Labels are integers or strings.")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 __all__ = ["Traits", "merged"]
 
 
-@dataclass(frozen=True, slots=True)
-class Traits:
+class Traits(NamedTuple):
     """The abilities of a model, in the words of the doors.
 
     Attributes
@@ -63,15 +61,14 @@ class Traits:
     min_samples: int = 1
 
 
-_NAMES = frozenset(field.name for field in fields(Traits))
-
-
 def merged(cls: type) -> Traits:
     """Gather the keywords of a class and its bases, the class itself having the last word."""
     words: dict[str, Any] = {}
     for ancestor in reversed(cls.__mro__):
         words.update(vars(ancestor).get("_own_traits", {}))
-    unknown = sorted(set(words) - _NAMES)
+    unknown = sorted(set(words) - set(Traits._fields))
     if unknown:
-        raise TypeError(f"class {cls.__name__} declares {unknown}, which are no traits. Traits: {sorted(_NAMES)}.")
+        raise TypeError(
+            f"class {cls.__name__} declares {unknown}, which are no traits. Traits: {sorted(Traits._fields)}."
+        )
     return Traits(**words)
