@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from qed.core import (
     Clusterer,
     NonNegative,
     Number,
-    OneOf,
     OutlierDetector,
     PositiveInt,
     Regressor,
@@ -48,7 +47,7 @@ class MeanRegressor(Regressor, sparse=True, multi_output=True, poor_score=True):
 
     alpha: NonNegative | Vector = param(0.0, "Strength of the pull towards zero.")
     _: KW_ONLY
-    solver: OneOf["auto", "sum"] = param("auto", "Solver asked for. There is only one way to sum.", kind="hint")
+    solver: Literal["auto", "sum"] = param("auto", "Solver asked for. There is only one way to sum.", kind="hint")
     positive: bool = param(
         False, "Whether the mean must be positive.", kind="refused", instead="Use sklearn.linear_model.Ridge."
     )

@@ -15,6 +15,7 @@ from functools import partial, wraps
 from typing import Any
 
 import numpy as np
+import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -137,12 +138,8 @@ def check_parameters_are_validated(estimator: Any) -> None:
                 assert len(constraints) > 1
                 continue
             model = clone(estimator).set_params(**{parameter: value})
-            try:
+            with pytest.raises(InvalidParameterError, match=rf"{name}\.{parameter} must be"):
                 model.fit(X, y)
-            except InvalidParameterError as error:
-                assert f"{name}.{parameter} must be" in str(error), str(error)
-            else:
-                raise AssertionError(f"{name} was fitted with {parameter}={value!r}")
 
 
 def check_clone_keeps_choices(estimator: Any) -> None:
@@ -192,13 +189,9 @@ def check_unfitted_is_told_so(estimator: Any) -> None:
         ask = getattr(estimator, method, None)
         if ask is None:
             continue
-        try:
+        with pytest.raises(NotFittedError, match="not fitted yet") as caught:
             ask(X)
-        except NotFittedError as error:
-            assert isinstance(pickle.loads(pickle.dumps(error)), NotFittedError)
-            assert "not fitted yet" in str(error)
-        else:
-            raise AssertionError(f"{method} answered before fit")
+        assert isinstance(pickle.loads(pickle.dumps(caught.value)), NotFittedError)
 
 
 def check_documentation(estimator: Any) -> None:

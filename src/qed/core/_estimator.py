@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 from qed.core import _display, _doors, _sklearn
 from qed.core._docstring import Docstring
-from qed.core._params import Fitted, constructor, declared, fitted, param, unknown_parameter, validate
+from qed.core._params import Fitted, constructor, declared, fitted, unknown_parameter, validate
 from qed.core._records import register_estimator
 from qed.core._traits import Traits, merged
 from qed.core._version import __version__
@@ -35,7 +35,8 @@ class _Constraints:
         return _sklearn.constraints(owner._fields)
 
 
-@dataclass_transform(eq_default=False, field_specifiers=(param, fitted))
+# ``param`` is left out on purpose: to a type checker it is then the default itself, which it returns in the end.
+@dataclass_transform(eq_default=False, field_specifiers=(fitted,))
 class Estimator:
     """A model with declared parameters that learns from data by ``fit``."""
 
@@ -218,5 +219,10 @@ def clone(value: Any) -> Any:
         return kind([clone(one) for one in value])
     if kind is dict:
         return {key: clone(one) for key, one in value.items()}
-    own = None if isinstance(value, type) else getattr(value, "__sklearn_clone__", None)
-    return copy.deepcopy(value) if own is None else own()
+    if isinstance(value, type):
+        return value
+    own, params = getattr(value, "__sklearn_clone__", None), getattr(value, "get_params", None)
+    if own is not None:
+        return own()
+    # A model of another library, which speaks the protocol without its newest word.
+    return copy.deepcopy(value) if params is None else kind(**clone(params(deep=False)))

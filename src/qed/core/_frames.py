@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
+from qed.core._arrays import floats
 from qed.core._errors import InvalidData, InvalidDataType
 
 if TYPE_CHECKING:
@@ -37,11 +38,14 @@ def _frame(X: Any) -> Any:
     pyarrow = sys.modules.get("pyarrow")
     if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
         X = pyarrow.Table.from_batches([X])
-    seen = nw.from_native(X, allow_series=True, pass_through=True)
+    try:
+        seen = nw.from_native(X, allow_series=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise InvalidData(f"Two columns have the same name. {error}. Rename one of them.") from error
     if isinstance(seen, nw.LazyFrame):
         raise InvalidDataType(
-            f"X is a {type(X).__module__.split('.')[0]} {type(X).__name__}, a query that has not been run."
-            " Run it first: X.collect()."
+            f"X is a {type(X).__name__}, a query that has not been run. Run it first: X.collect() in polars,"
+            " X.to_arrow_table() in DuckDB."
         )
     return seen if isinstance(seen, nw.DataFrame | nw.Series) else None
 
@@ -71,23 +75,23 @@ def table(X: Any, what: str) -> tuple[Array, Array | None] | None:
         )
     for name, dtype in frame.schema.items():
         _require_number(name, dtype, what)
-    return _numbers(frame), names_of(frame.columns)
+    return _numbers(frame, what), names_of(frame.columns)
 
 
 def _require_number(name: Any, dtype: Any, what: str) -> None:
-    # An object column may hold numbers; converting it decides.
     if dtype.is_numeric() or isinstance(dtype, nw.Boolean | nw.Object | nw.Unknown):
         return
     advice = _ADVICE.get(type(dtype), _OTHERWISE)
-    raise InvalidData(f"Column {name!r} of {what} is {dtype}; numbers are needed. {advice}")
+    raise InvalidData(f"Column {name!r} of {what} is {type(dtype).__name__}; numbers are needed. {advice}")
 
 
-def _numbers(frame: Any) -> Array:
+def _numbers(frame: Any, what: str) -> Array:
     dtypes = list(frame.schema.values())
+    objects = [isinstance(dtype, nw.Object | nw.Unknown) for dtype in dtypes]
     single = bool(dtypes) and all(isinstance(dtype, nw.Float32) for dtype in dtypes)
     dtype = np.dtype(np.float32 if single else np.float64)
     native = frame.to_native()
-    if frame.implementation.is_pandas_like():
+    if frame.implementation.is_pandas_like() and not any(objects):
         # One block is returned as a view; NA of the nullable types becomes NaN.
         array: Array = native.to_numpy(dtype=dtype, na_value=np.nan)
         return array
@@ -96,7 +100,10 @@ def _numbers(frame: Any) -> Array:
         return whole
     array = np.empty((len(frame), len(dtypes)), dtype=dtype, order="F")
     for j, series in enumerate(frame.iter_columns()):
-        array[:, j] = series.cast(nw.Float32 if single else nw.Float64).to_numpy()
+        if objects[j]:  # it may hold numbers; converting it decides, and names what does not
+            array[:, j] = floats(series.to_numpy(), f"column {frame.columns[j]!r} of {what}")
+        else:
+            array[:, j] = series.cast(nw.Float32 if single else nw.Float64).to_numpy()
     return array
 
 
@@ -130,7 +137,7 @@ def column(values: Any, what: str) -> Array | None:
         array: Array = np.asarray(frame.to_numpy())
         return array
     if all(dtype.is_numeric() or isinstance(dtype, nw.Boolean) for dtype in frame.schema.values()):
-        return _numbers(frame)
+        return _numbers(frame, what)
     values = frame.to_numpy()
     return np.asarray(values)
 

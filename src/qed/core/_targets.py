@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import _finite
+from qed.core._arrays import as_array, floats, require_kind
 from qed.core._errors import DataConversionWarning, InvalidData
-from qed.core._tables import as_array, floats, is_sparse, require_kind
+from qed.core._tables import is_sparse
 
 if TYPE_CHECKING:
     from qed.core._params import Array
@@ -53,23 +54,22 @@ def read(y: Any, n_rows: int, traits: Traits, owner: str) -> tuple[Array, Array 
 
 def read_numbers(y: Any, n_rows: int, traits: Traits, owner: str) -> Array:
     """Read a target of numbers, as a regressor's ``score`` does."""
-    return _as_numbers(_shaped(_array(y, "y"), n_rows, traits), traits, owner)
+    return _as_numbers(_shaped(_array(y, "y"), n_rows, traits, warn=False), traits, owner)
 
 
 def labels(y: Any, n_rows: int, traits: Traits) -> Array:
     """Read a target of labels as they are, as a classifier's ``score`` does."""
-    return _shaped(_array(y, "y"), n_rows, traits)
+    return _shaped(_array(y, "y"), n_rows, traits, warn=False)
 
 
-def _shaped(array: Array, n_rows: int, traits: Traits) -> Array:
+def _shaped(array: Array, n_rows: int, traits: Traits, *, warn: bool = True) -> Array:
     if array.ndim == 2 and array.shape[1] == 1 and not traits.multi_output:
-        warnings.warn(
-            DataConversionWarning(
+        if warn:
+            message = (
                 "A column-vector y was passed when a 1d array was expected. Please change the shape of y to"
                 " (n_samples, ), for example using ravel()."
-            ),
-            stacklevel=5,
-        )
+            )
+            warnings.warn(DataConversionWarning(message), stacklevel=6)
         array = array.reshape(-1)
     if array.ndim not in (1, 2) or (array.ndim == 2 and not traits.multi_output):
         raise InvalidData(f"y should be a 1d array, got an array of shape {array.shape} instead.")
