@@ -1,0 +1,96 @@
+"""What every model stands on: declarations, the doors for data, errors, and records.
+
+One rule: **a model is a declaration**. Parameters are annotated fields, abilities are class keywords, and
+constructor, validation, documentation and scikit-learn's protocol follow from them.
+
+::
+
+    _params, _rules        fields and what they may hold    _doors, _tables, _targets, _finite   data in
+    _estimator, _roles     Estimator and the five roles     _frames                              frames, in and out
+    _docstring, _display   how a model reads and prints     _sklearn                             the protocol
+    _errors                the tree of errors               _random                              random streams
+"""
+
+from __future__ import annotations
+
+from qed.core._doors import FitData
+from qed.core._errors import (
+    CertificateError,
+    DataConversionWarning,
+    Forgetting,
+    InvalidData,
+    InvalidDataType,
+    InvalidParameter,
+    MemoryLimit,
+    ModelFileError,
+    NotFitted,
+    NotInQed,
+    NotReached,
+    QedError,
+)
+from qed.core._estimator import Estimator, clone
+from qed.core._params import (
+    KW_ONLY,
+    Array,
+    Fraction,
+    Matrix,
+    NonNegative,
+    NonNegativeInt,
+    NonNegativeVector,
+    OneOf,
+    Positive,
+    PositiveInt,
+    Probability,
+    Seed,
+    Vector,
+    fitted,
+    param,
+)
+from qed.core._random import generator
+from qed.core._roles import Classifier, Clusterer, OutlierDetector, Regressor, Transformer
+from qed.core._rules import Number, Numbers
+from qed.core._traits import Traits
+from qed.core._version import __version__
+
+__all__ = [
+    "KW_ONLY",
+    "Array",
+    "CertificateError",
+    "Classifier",
+    "Clusterer",
+    "DataConversionWarning",
+    "Estimator",
+    "FitData",
+    "Forgetting",
+    "Fraction",
+    "InvalidData",
+    "InvalidDataType",
+    "InvalidParameter",
+    "Matrix",
+    "MemoryLimit",
+    "ModelFileError",
+    "NonNegative",
+    "NonNegativeInt",
+    "NonNegativeVector",
+    "NotFitted",
+    "NotInQed",
+    "NotReached",
+    "Number",
+    "Numbers",
+    "OneOf",
+    "OutlierDetector",
+    "Positive",
+    "PositiveInt",
+    "Probability",
+    "QedError",
+    "Regressor",
+    "Seed",
+    "Traits",
+    "Transformer",
+    "Vector",
+    "__version__",
+    "clone",
+    "fitted",
+    "generator",
+    "param",
+]

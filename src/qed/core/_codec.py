@@ -1,0 +1,427 @@
+"""Values as a JSON tree: the grammar of what a model file can say.
+
+==========================================  ===========================================================================
+value                                       node
+==========================================  ===========================================================================
+None, bool, str, int below 2⁶³              itself
+larger int                                  ``{"int": "0x..."}``
+float                                       ``{"float": "0x1.8p+1"}``, ``inf``, ``-inf``, or ``nan:`` and its bits
+list, tuple                                 ``[...]``, ``{"tuple": [...]}``
+dict with str keys, in its order            ``{"dict": [[key, node], ...]}``
+array of numbers, booleans, fixed strings   ``{"array": 3}``, a place in the list of arrays; each is used once
+array of str objects                        ``{"strings": [shape, ends, UTF-8]}``, the last two being arrays
+NumPy scalar                                ``{"scalar": ["<f8", "sixteen hex digits"]}``
+CSR, CSC                                    ``{"csr_array": [shape, data, indices, indptr]}`` and so on
+random generator                            ``{"random": node of its state}``
+record                                      ``{"record": [name, {field: node}]}``
+estimator                                   ``{"estimator": [class, {parameter: node}, {attribute: node}]}``
+==========================================  ===========================================================================
+
+Nothing else can be stored, and in particular no code: functions and classes are refused when saving, and no node makes
+one when loading. Arrays come back in native byte order and C order; everything else comes back as it was, to the bit.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import itertools
+import math
+import re
+import struct
+import sys
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from qed.core._bit_generators import pack, unpack
+from qed.core._container import checked_shape
+from qed.core._errors import ModelFileError
+from qed.core._records import conforms, field_hints, find_estimator, find_record, is_record, public_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["PACKAGES", "Decoder", "Encoder"]
+
+# Packages of qed that a file may cause to be imported. A family enters with its first estimator.
+PACKAGES = ("linear_model",)
+
+DEEPEST = 64
+
+_SPARSE = ("csr_array", "csc_array", "csr_matrix", "csc_matrix")
+_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_][\w<>]*|\.<locals>)+", re.ASCII)
+
+_signatures: WeakKeyDictionary[type[Any], frozenset[str]] = WeakKeyDictionary()
+
+Array = np.ndarray[Any, Any]
+
+
+class Encoder:
+    """Turns one model into a tree; the arrays it meets gather in `arrays`."""
+
+    def __init__(self) -> None:
+        self.arrays: list[Array] = []
+
+    def node(self, value: Any, where: str, depth: int = 0) -> Any:  # noqa: PLR0911  one line per kind
+        """Return the node for `value`; `where` is its name in messages."""
+        if depth > DEEPEST:
+            raise ModelFileError(f"{where[:80]}... is nested more than {DEEPEST} levels deep, or contains itself")
+        kind = type(value)
+        if value is None or kind is bool:
+            return value
+        if kind is int:
+            return value if abs(value) < 1 << 63 else {"int": hex(value)}
+        if kind is float:
+            return {"float": _float_text(value)}
+        if kind is str:
+            return _whole(value, where)
+        if kind is list:
+            return self._list(value, where, depth)
+        if kind is tuple:
+            return {"tuple": self._list(value, where, depth)}
+        if kind is dict:
+            return self._dict(value, where, depth)
+        return self._object(value, where, depth)
+
+    def _object(self, value: Any, where: str, depth: int) -> Any:
+        kind = type(value)
+        if kind is np.ndarray or kind is np.memmap:
+            return self._array(np.asarray(value), where)
+        if isinstance(value, np.generic):
+            return _scalar_node(value, where)
+        if is_record(value):
+            return self._record(value, where, depth)
+        if find_estimator(public_name(kind)) is kind:
+            return self._estimator(value, where, depth)
+        if _is_loaded(kind, "scipy.sparse", _SPARSE):
+            parts = [self._array(part, where) for part in (value.data, value.indices, value.indptr)]
+            return {kind.__name__: [[int(n) for n in value.shape], *parts]}
+        if _is_loaded(kind, "numpy.random", ("Generator", "RandomState")):
+            return {"random": self.node(pack(value), where, depth + 1)}
+        raise ModelFileError(
+            f"{where} is {_article(kind)}, and model files hold data only: numbers, strings, lists, tuples, dicts, "
+            "arrays, sparse matrices, random generators, qed's records and estimators"
+        )
+
+    def _list(self, value: list[Any] | tuple[Any, ...], where: str, depth: int) -> list[Any]:
+        return [self.node(item, f"{where}[{i}]", depth + 1) for i, item in enumerate(value)]
+
+    def _dict(self, value: dict[Any, Any], where: str, depth: int) -> Any:
+        for key in value:
+            if type(key) is not str:
+                raise ModelFileError(f"{where} has the key {key!r}, and keys in model files are strings: use str(key)")
+        return {
+            "dict": [
+                [_whole(key, where), self.node(item, f"{where}[{key!r}]", depth + 1)] for key, item in value.items()
+            ]
+        }
+
+    def _array(self, value: Array, where: str) -> Any:
+        if value.dtype == object:
+            return self._strings(value, where)
+        if not (value.dtype.kind in "biuU" or value.dtype in (np.float16, np.float32, np.float64)):
+            raise ModelFileError(
+                f"{where} is an array of {value.dtype}, and model files hold booleans, integers, floats of up to "
+                "64 bits and strings: convert it with astype"
+            )
+        self.arrays.append(value)
+        return {"array": len(self.arrays) - 1}
+
+    def _strings(self, value: Array, where: str) -> Any:
+        words = value.ravel().tolist()
+        stranger = next((word for word in words if type(word) is not str), None)
+        if stranger is not None:
+            raise ModelFileError(
+                f"{where} is an array of objects with {stranger!r} in it, and such arrays in model files hold str alone"
+            )
+        coded = [_whole(word, where).encode() for word in words]
+        ends = np.cumsum([len(word) for word in coded], dtype=np.int64)
+        parts = [self._array(part, where) for part in (ends, np.frombuffer(b"".join(coded), np.uint8))]
+        return {"strings": [list(value.shape), *parts]}
+
+    def _record(self, value: Any, where: str, depth: int) -> Any:
+        fields = {name: getattr(value, name) for name in field_hints(type(value))}
+        _check_record(value, fields, where)
+        nodes = {name: self.node(item, f"{where}.{name}", depth + 1) for name, item in fields.items()}
+        return {"record": [value.record_name, nodes]}
+
+    def _estimator(self, model: Any, where: str, depth: int) -> Any:
+        params = model.get_params(deep=False)
+        model._validate_params()  # noqa: SLF001  what cannot be loaded is not saved
+        fitted = {name: item for name, item in vars(model).items() if name not in params}
+        _check_attributes(type(model), fitted)
+        if fitted:
+            model._check_fitted_state()  # noqa: SLF001
+        parts = [
+            {name: self.node(item, f"{where}.{name}", depth + 1) for name, item in sorted(part.items())}
+            for part in (params, fitted)
+        ]
+        return {"estimator": [public_name(type(model)), *parts]}
+
+
+class Decoder:
+    """Turns a tree back into values, believing nothing.
+
+    Parameters
+    ----------
+    arrays : list of ndarray
+        What the tree may point to.
+    version : str
+        The qed that wrote the file, for messages.
+    """
+
+    def __init__(self, arrays: list[Array], version: str) -> None:
+        self.arrays: list[Array | None] = list(arrays)
+        self.version = version
+        self.trees: dict[str, Callable[[Any, int], Any]] = {
+            "tuple": self._tuple,
+            "dict": self._dict,
+            "strings": self._strings,
+            "random": self._random,
+            "record": self._record,
+            "estimator": self._estimator,
+            **{kind: functools.partial(self._sparse, kind) for kind in _SPARSE},
+        }
+
+    def value(self, node: Any, depth: int = 0) -> Any:
+        """Return the value of `node`."""
+        if depth > DEEPEST:
+            raise ModelFileError(f"its values are nested more than {DEEPEST} levels deep")
+        if isinstance(node, list):
+            return [self.value(item, depth + 1) for item in node]
+        if not isinstance(node, dict):
+            if type(node) is int and abs(node) >= 1 << 63:
+                raise ModelFileError("a large integer is not written in hexadecimal")
+            return node
+        if len(node) != 1:
+            raise ModelFileError(f"it holds a value with {len(node)} tags instead of one")
+        ((tag, content),) = node.items()
+        if tag == "array":
+            return self._array(content)
+        if tag in _ATOMS:
+            return _ATOMS[tag](content)
+        if tag in self.trees:
+            return self.trees[tag](content, depth)
+        raise ModelFileError(f"it holds a value of the unknown kind {tag[:40]!r}")
+
+    def finish(self) -> None:
+        """Check that every array of the file had its place in the tree."""
+        if any(array is not None for array in self.arrays):
+            raise ModelFileError("it holds arrays that belong to nothing")
+
+    def _tuple(self, content: Any, depth: int) -> tuple[Any, ...]:
+        return tuple([self.value(item, depth + 1) for item in _expect(content, list, "a tuple")])
+
+    def _dict(self, content: Any, depth: int) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for pair in _expect(content, list, "a dict"):
+            key, item = _expect_length(pair, 2, "an entry of a dict")
+            if not isinstance(key, str) or key in result:
+                raise ModelFileError(f"a dict has a key that is repeated or not a string: {str(key)[:40]!r}")
+            result[key] = self.value(item, depth + 1)
+        return result
+
+    def _array(self, content: Any) -> Array:
+        if type(content) is not int or not 0 <= content < len(self.arrays):
+            raise ModelFileError(f"it points to array {str(content)[:40]}, and there are {len(self.arrays)}")
+        array, self.arrays[content] = self.arrays[content], None
+        if array is None:
+            raise ModelFileError(f"it uses array {content} twice")
+        return array
+
+    def _parts(self, nodes: list[Any], depth: int) -> list[Array]:
+        parts = [self.value(node, depth + 1) for node in nodes]
+        if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
+            raise ModelFileError("a value made of arrays has parts that are not arrays of one axis")
+        return parts
+
+    def _strings(self, content: Any, depth: int) -> Array:
+        shape_node, *nodes = _expect_length(content, 3, "an array of strings")
+        shape, (ends, coded) = checked_shape(shape_node), self._parts(nodes, depth)
+        is_sound = ends.dtype == np.int64 and coded.dtype == np.uint8 and len(ends) == math.prod(shape)
+        bounds = np.concatenate([[0], ends]) if is_sound else np.array([-1])
+        if bounds[0] < 0 or (np.diff(bounds) < 0).any() or bounds[-1] != len(coded):
+            raise ModelFileError("an array of strings does not fit its shape or its bytes")
+        raw, edges = coded.tobytes(), bounds.tolist()
+        result = np.empty(len(ends), object)
+        result[:] = [raw[a:b].decode() for a, b in itertools.pairwise(edges)]
+        return result.reshape(shape)
+
+    def _sparse(self, kind: str, content: Any, depth: int) -> Any:
+        shape_node, *nodes = _expect_length(content, 4, "a sparse matrix")
+        shape, parts = checked_shape(shape_node), self._parts(nodes, depth)
+        _check_sparse(shape, *parts, is_row_major=kind.startswith("csr"))
+        data, indices, indptr = parts
+        made = getattr(importlib.import_module("scipy.sparse"), kind)((data, indices, indptr), shape=shape)
+        # SciPy narrows 64-bit indices where it can; as they were is as they come back.
+        made.indices, made.indptr = indices, indptr
+        return made
+
+    def _random(self, content: Any, depth: int) -> Any:
+        return unpack(self.value(content, depth + 1))
+
+    def _record(self, content: Any, depth: int) -> Any:
+        name, fields = _expect_length(content, 2, "a record")
+        cls = find_record(_expect(name, str, "the name of a record"))
+        values = {key: self.value(node, depth + 1) for key, node in _expect(fields, dict, f"record {name!r}").items()}
+        unknown = values.keys() - field_hints(cls).keys()
+        if unknown:
+            raise ModelFileError(f"record {name!r} has the unknown field {min(unknown)!r} {self._writer()}")
+        made = cls(**values)
+        _check_record(made, {key: getattr(made, key) for key in field_hints(cls)}, f"record {name!r}")
+        return made
+
+    def _estimator(self, content: Any, depth: int) -> Any:
+        name, *parts = _expect_length(content, 3, "an estimator")
+        cls = _find_class(_expect(name, str, "the class of an estimator"), self._writer())
+        params, fitted = (
+            {key: self.value(node, depth + 1) for key, node in _expect(part, dict, f"the state of {name}").items()}
+            for part in parts
+        )
+        known = _parameters(cls)
+        unknown = params.keys() - known
+        if unknown:
+            raise ModelFileError(f"{name} has the unknown parameter {min(unknown)!r} {self._writer()}")
+        _check_attributes(cls, fitted)
+        model = cls(**params)
+        model._validate_params()
+        vars(model).update(fitted)
+        if fitted:
+            model._check_fitted_state()
+        return model
+
+    def _writer(self) -> str:
+        return f"(the file was written by qed {self.version}; if that is newer than this one, update)"
+
+
+def _int(content: Any) -> int:
+    value = int(_expect(content, str, "an integer"), 16)
+    if abs(value) < 1 << 63 or hex(value) != content:
+        raise ModelFileError(f"{content[:40]!r} is not how a large integer is written")
+    return value
+
+
+def _float(content: Any) -> float:
+    text = _expect(content, str, "a float")
+    is_nan = text.startswith("nan:") and len(text) == 20
+    value = struct.unpack(">d", bytes.fromhex(text[4:]))[0] if is_nan else float.fromhex(text)
+    if _float_text(value) != text:
+        raise ModelFileError(f"{text[:40]!r} is not how a float is written")
+    return float(value)
+
+
+def _float_text(value: float) -> str:
+    return value.hex() if value == value else "nan:" + struct.pack(">d", value).hex()  # noqa: PLR0124
+
+
+def _scalar(content: Any) -> np.generic:
+    name, text = _expect_length(content, 2, "a NumPy scalar")
+    if name == "str":
+        return np.str_(_expect(text, str, "a NumPy string"))
+    dtype = np.dtype(name) if isinstance(name, str) and re.fullmatch(r"\|[biu]1|<[iuf][248]", name) else None
+    raw = bytes.fromhex(_expect(text, str, "a NumPy scalar"))
+    if dtype is None or dtype.itemsize != len(raw) or raw.hex() != text or (dtype.kind == "b" and raw[0] > 1):
+        raise ModelFileError(f"{str(content)[:80]} is not a NumPy scalar that model files hold")
+    scalar: np.generic = np.frombuffer(raw, dtype).astype(dtype.newbyteorder("="))[0]
+    return scalar
+
+
+def _scalar_node(value: np.generic, where: str) -> Any:
+    if isinstance(value, np.str_):
+        return {"scalar": ["str", _whole(str(value), where)]}
+    if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
+        raise ModelFileError(f"{where} is a NumPy scalar of type {value.dtype}, which model files cannot hold")
+    dtype = value.dtype.newbyteorder("<")
+    return {"scalar": [dtype.str, np.asarray(value, dtype).tobytes().hex()]}
+
+
+_ATOMS: dict[str, Callable[[Any], Any]] = {"int": _int, "float": _float, "scalar": _scalar}
+
+
+def _whole(text: str, where: str) -> str:
+    """Return a string that UTF-8 can express; Python's may hold lone halves of a character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ModelFileError(f"{where} is a string with half a character in it ({text[:40]!r})") from None
+    return text
+
+
+def _expect(content: Any, kind: type[Any], what: str) -> Any:
+    if not isinstance(content, kind):
+        raise ModelFileError(f"{what} is written as {str(content)[:40]!r}")
+    return content
+
+
+def _expect_length(content: Any, length: int, what: str) -> list[Any]:
+    if not isinstance(content, list) or len(content) != length:
+        raise ModelFileError(f"{what} is not written as a list of {length} parts")
+    return content
+
+
+def _article(kind: type[Any]) -> str:
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return f"a value of type {name}"
+
+
+def _is_loaded(kind: type[Any], module: str, names: tuple[str, ...]) -> bool:
+    loaded = sys.modules.get(module)
+    return loaded is not None and any(kind is getattr(loaded, name, None) for name in names)
+
+
+def _check_sparse(shape: tuple[int, ...], data: Array, indices: Array, indptr: Array, *, is_row_major: bool) -> None:
+    if len(shape) != 2 or data.dtype.kind not in "biuf" or len(data) != len(indices):
+        raise ModelFileError("a sparse matrix has parts that do not fit together")
+    major, minor = shape if is_row_major else shape[::-1]
+    if indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64) or len(indptr) != major + 1:
+        raise ModelFileError("a sparse matrix has indices of a wrong type or number")
+    if indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
+        raise ModelFileError("a sparse matrix has row ends that do not rise from zero to the number of elements")
+    if len(indices) and (indices.min() < 0 or indices.max() >= minor):
+        raise ModelFileError("a sparse matrix has indices outside its shape")
+
+
+def _check_record(value: Any, fields: dict[str, Any], where: str) -> None:
+    for name, hint in field_hints(type(value)).items():
+        if not conforms(fields[name], hint):
+            raise ModelFileError(f"{where}.{name} should be {hint}, and is {_article(type(fields[name]))}")
+    check = getattr(value, "check", None)
+    if check is not None:
+        check()
+
+
+def _check_attributes(cls: type[Any], fitted: dict[str, Any]) -> None:
+    for name in fitted:
+        if not name.isidentifier() or name.startswith("__") or hasattr(cls, name):
+            raise ModelFileError(f"{name[:40]!r} cannot be a fitted attribute of {cls.__name__}")
+
+
+def _parameters(cls: type[Any]) -> frozenset[str]:
+    if cls not in _signatures:
+        _signatures[cls] = frozenset(inspect.signature(cls).parameters)
+    return _signatures[cls]
+
+
+def _find_class(name: str, writer: str) -> type[Any]:
+    """Look an estimator up among those registered; at most one of qed's own packages is imported for it."""
+    if not _NAME.fullmatch(name) or len(name) > 200:
+        raise ModelFileError(f"{name[:40]!r} is not the name of a class")
+    package, _, leaf = name.removeprefix("qed.").partition(".")
+    if name.startswith("qed."):
+        if package not in PACKAGES:
+            raise ModelFileError(f"this qed has no estimator called {name} {writer}")
+        module = importlib.import_module(f"qed.{package}")
+        if leaf in module.__all__:
+            getattr(module, leaf)  # packages load their files on first use
+    cls = find_estimator(name)
+    if cls is None:
+        advice = (
+            writer
+            if name.startswith("qed.")
+            else "(it is not one of qed's own: import the module that defines it first)"
+        )
+        raise ModelFileError(f"no estimator called {name} is known {advice}")
+    return cls

@@ -1,0 +1,205 @@
+"""The two doors through which data reach a model.
+
+``fit_data`` looks at parameters, X, y and weights before any work is done; ``new_data`` looks at what a fitted
+model is asked about. Both give a float32 or float64 array (or a SciPy CSR/CSC container) that native code can
+read in place, and touch X at most once: to see that it is finite. What they say when they refuse begins with
+scikit-learn's sentence, which other people's code looks for, and goes on with where and what to do.
+"""
+# ruff: noqa: SLF001  the doors are a part of Estimator, kept in their own file
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qed.core import _finite, _tables, _targets
+from qed.core._errors import InvalidData, NotFitted
+
+if TYPE_CHECKING:
+    from qed.core._params import Array
+
+__all__ = ["FitData", "fit_data", "new_data"]
+
+
+class FitData(NamedTuple):
+    """What came through the door of ``fit``.
+
+    Attributes
+    ----------
+    X : ndarray or scipy.sparse container
+        Float32 or float64, two-dimensional, native byte order, aligned, any strides; or CSR/CSC.
+    y : ndarray or None
+        Float for regressors; for classifiers the index of each label in ``classes``.
+    weight : ndarray or None
+        Float64, one nonnegative finite number per row, not all zero; None means one each.
+    names : list of str or None
+        The names of the columns.
+    n_rows : int
+        The number of rows.
+    classes : ndarray or None
+        The sorted labels of a classifier.
+    warm : bool
+        Whether ``warm_start`` asks to go on from an earlier fit to columns like these.
+    owner : str
+        The name of the model, for messages.
+    """
+
+    X: Any
+    y: Array | None
+    weight: Array | None
+    names: list[str] | None
+    n_rows: int
+    classes: Array | None = None
+    warm: bool = False
+    owner: str = ""
+
+    def raise_if_not_finite(self) -> None:
+        """Name the row and column of the first value of X that is not finite, if there is one."""
+        _finite.require(self.X, "X", self.names, self.owner)
+
+
+def fit_data(model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = True, reset: bool = True) -> FitData:
+    """Let the data of a fit in.
+
+    Parameters
+    ----------
+    model : Estimator
+        The model: its parameters are validated, and it learns the number and names of the columns.
+    X, y, sample_weight : object
+        As passed to ``fit``.
+    finite : bool
+        Whether to look for NaN and infinity in X. With False the caller's own pass over X notices, and
+        calls ``raise_if_not_finite``.
+    reset : bool
+        False for a later ``partial_fit``: the columns must be those of the first.
+
+    Returns
+    -------
+    FitData
+        Clean data.
+    """
+    model._validate_params()
+    traits = model._traits()
+    owner = type(model).__name__
+    if traits.target and y is None:
+        raise InvalidData(f"This {owner} estimator requires y to be passed, but the target y is None. Call fit(X, y).")
+    X, names = _tables.read(X, "X", traits, owner)
+    n_rows, n_columns = X.shape
+    _require_size(X.shape, traits.min_samples, owner)
+    if traits.pairwise and n_rows != n_columns:
+        raise InvalidData(f"X must be square for {owner}, a table of all pairs of rows; got shape {X.shape}.")
+    warm = False
+    if reset:
+        warm = _same_columns(model, n_columns, names) and bool(getattr(model, "warm_start", False))
+    else:
+        _match_columns(model, owner, n_columns, names)
+    listed = None if names is None else list(names)
+    if finite:
+        _finite.require(X, "X", listed, owner, allow_nan=traits.allow_nan)
+    if traits.positive_only:
+        _require_nonnegative(X, owner)
+    target, classes = _targets.read(y, n_rows, traits, owner) if traits.target else (None, None)
+    weight = _targets.weights(sample_weight, n_rows)
+    if reset:
+        _learn_columns(model, n_columns, names)
+    return FitData(X, target, weight, listed, n_rows, classes, warm, owner)
+
+
+def new_data(model: Any, X: Any, *, finite: bool = True) -> Any:
+    """Let in what a fitted model is asked about.
+
+    Parameters
+    ----------
+    model : Estimator
+        A fitted model.
+    X : object
+        As passed to ``predict`` or ``transform``.
+    finite : bool
+        Whether to look for NaN and infinity.
+
+    Returns
+    -------
+    ndarray or scipy.sparse container
+        With the columns of the fit.
+    """
+    traits = model._traits()
+    owner = type(model).__name__
+    require_fitted(model)
+    X, names = _tables.read(X, "X", traits, owner)
+    if "n_features_in_" in model.__dict__:
+        _match_columns(model, owner, X.shape[1], names)
+    _require_size(X.shape, 1, owner)
+    if finite:
+        _finite.require(X, "X", None if names is None else list(names), owner, allow_nan=traits.allow_nan)
+    if traits.positive_only:
+        _require_nonnegative(X, owner)
+    return X
+
+
+def require_fitted(model: Any) -> None:
+    """Refuse a model that has not been fitted."""
+    if model._traits().requires_fit and not model.__sklearn_is_fitted__():
+        raise NotFitted(
+            f"This {type(model).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments"
+            " before using this estimator."
+        )
+
+
+def _require_size(shape: tuple[int, int], least: int, owner: str) -> None:
+    n_rows, n_columns = shape
+    if n_rows < least:
+        raise InvalidData(
+            f"Found array with {n_rows} sample(s) (shape={shape}) while a minimum of {least} is required by {owner}."
+        )
+    if n_columns < 1:
+        raise InvalidData(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required by {owner}.")
+
+
+def _require_nonnegative(X: Any, owner: str) -> None:
+    data = X if isinstance(X, np.ndarray) else X.data
+    if data.size and np.fmin.reduce(data, axis=None) < 0:
+        raise InvalidData(f"Negative values in data passed to {owner} (input X). It needs values >= 0.")
+
+
+def _learn_columns(model: Any, n_columns: int, names: Array | None) -> None:
+    model.n_features_in_ = n_columns
+    if names is not None:
+        model.feature_names_in_ = names
+    else:
+        model.__dict__.pop("feature_names_in_", None)
+
+
+def _same_columns(model: Any, n_columns: int, names: Array | None) -> bool:
+    known = model.__dict__.get("feature_names_in_")
+    same_names = known is names or (known is not None and names is not None and list(known) == list(names))
+    return model.__dict__.get("n_features_in_") == n_columns and same_names and model.__sklearn_is_fitted__()
+
+
+def _match_columns(model: Any, owner: str, n_columns: int, names: Array | None) -> None:
+    known = model.__dict__.get("feature_names_in_")
+    if names is not None and known is None:
+        warnings.warn(f"X has feature names, but {owner} was fitted without feature names", stacklevel=4)
+    elif names is None and known is not None:
+        warnings.warn(f"X does not have valid feature names, but {owner} was fitted with feature names", stacklevel=4)
+    elif names is not None and known is not None and (len(names) != len(known) or (names != known).any()):
+        raise InvalidData(_unlike(list(known), list(names)))
+    if n_columns != model.n_features_in_:
+        raise InvalidData(
+            f"X has {n_columns} features, but {owner} is expecting {model.n_features_in_} features as input."
+            " Pass the columns that it was fitted on."
+        )
+
+
+def _unlike(known: list[str], names: list[str]) -> str:
+    """Say how two lists of names differ, in scikit-learn's words."""
+
+    def listed(title: str, some: set[str]) -> str:
+        shown = [f"- {name}\n" for name in sorted(some)[:5]] + ["- ...\n"] * (len(some) > 5)
+        return f"{title}:\n{''.join(shown)}" if some else ""
+
+    message = listed("Feature names unseen at fit time", set(names) - set(known))
+    message += listed("Feature names seen at fit time, yet now missing", set(known) - set(names))
+    message = message or "Feature names must be in the same order as they were in fit.\n"
+    return f"The feature names should match those that were passed during fit.\n{message}"

@@ -1,0 +1,49 @@
+"""The native code that core calls."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from qed.core._params import Array
+
+__all__ = ["all_finite", "native_level", "num_threads"]
+
+_SMALL = 1 << 16  # entries below which NumPy answers before threads could be woken
+
+
+def all_finite(array: Array) -> bool:
+    """Tell whether a float array of one or two dimensions, of any strides, holds no NaN and no infinity."""
+    if array.size <= _SMALL:
+        return bool(np.isfinite(array).all())
+    native = _native()
+    return _all_finite_in_blocks(array) if native is None else bool(native.all_finite(array))
+
+
+def native_level() -> str:
+    """Name the instruction-set level of the compiled code in use."""
+    native = _native()
+    return "not built" if native is None else str(native.level)
+
+
+def num_threads() -> int:
+    """Return how many threads the compiled code uses."""
+    native = _native()
+    return 1 if native is None else int(native.get_num_threads())
+
+
+def _native() -> Any:
+    """Load the compiled code when it is first needed; None in a source tree where it has not been built."""
+    try:
+        return import_module("qed._native")
+    except ModuleNotFoundError:
+        return None
+
+
+def _all_finite_in_blocks(array: Array) -> bool:
+    """Answer the same without native code, in memory that does not grow with the array."""
+    step = max(1, _SMALL // max(1, array.size // len(array)))
+    return all(bool(np.isfinite(array[i : i + step]).all()) for i in range(0, len(array), step))

@@ -1,0 +1,282 @@
+"""Parameters are declared once, as annotated class fields, and everything else follows from the declaration.
+
+::
+
+    class Ridge(Regressor, sparse=True):
+        alpha: NonNegative = param(1.0, "Strength of the penalty.")
+        _: KW_ONLY
+        solver: Literal["auto", "svd"] = param("auto", "Solver asked for.", kind="hint")
+
+        coef_: Array = fitted("Coefficients, one per column of X.")
+
+From these come the constructor (which only stores, so that scikit-learn can clone), ``get_params``, the
+validation at ``fit``, and the Parameters and Attributes sections of the docstring. Annotations stay strings
+until the first ``fit``: declaring a model costs microseconds. ``OneOf`` is ``typing.Literal`` under the name of
+its meaning; linters that must tell words from names understand ``Literal``.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import KW_ONLY
+from functools import cached_property
+from inspect import Parameter, Signature, get_annotations
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Literal as OneOf
+
+import numpy as np
+
+from qed.core import _rules
+from qed.core._errors import InvalidParameter, NotInQed
+from qed.core._rules import Number, Numbers, SeedRule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[Any]
+    SeedLike = int | np.random.Generator | np.random.RandomState | None
+else:  # naming these for real would load numpy.typing and numpy.random at import
+    Array = ArrayLike = SeedLike = object
+
+__all__ = [
+    "KW_ONLY",
+    "Array",
+    "Field",
+    "Fitted",
+    "Fraction",
+    "Matrix",
+    "NonNegative",
+    "NonNegativeInt",
+    "NonNegativeVector",
+    "OneOf",
+    "Positive",
+    "PositiveInt",
+    "Probability",
+    "Seed",
+    "Vector",
+    "changed",
+    "constructor",
+    "declared",
+    "fitted",
+    "param",
+    "unknown_parameter",
+    "validate",
+]
+
+NonNegative = Annotated[float, Number(low=0)]
+Positive = Annotated[float, Number(low=0, open_low=True)]
+Probability = Annotated[float, Number(low=0, high=1)]
+Fraction = Annotated[float, Number(low=0, high=1, open_low=True, open_high=True)]
+PositiveInt = Annotated[int, Number(low=1, whole=True)]
+NonNegativeInt = Annotated[int, Number(low=0, whole=True)]
+Seed = Annotated[SeedLike, SeedRule()]
+Vector = Annotated[ArrayLike, Numbers(1)]
+NonNegativeVector = Annotated[ArrayLike, Numbers(1, Number(low=0))]
+Matrix = Annotated[ArrayLike, Numbers(2)]
+
+Kind = Literal["honoured", "hint", "refused"]
+
+
+class _Param(NamedTuple):
+    """What ``param`` was told."""
+
+    default: Any
+    text: str
+    kind: Kind
+    instead: str
+
+
+class Fitted(NamedTuple):
+    """A fitted attribute: its name, what it holds, and its type as written."""
+
+    text: str
+    name: str = ""
+    written: str = ""
+
+
+def param(default: Any, text: str, *, kind: Kind = "honoured", instead: str = "") -> Any:
+    """Declare a constructor parameter.
+
+    Parameters
+    ----------
+    default : object
+        The value when none is given. It must not be mutable: it is shared by all instances.
+    text : str
+        What the parameter is, beginning with a noun ("Strength of the penalty.") or with "Whether" or "How".
+    kind : {"honoured", "hint", "refused"}
+        ``"honoured"``: the value is obeyed. ``"hint"``: it may speed things up, and cannot change the
+        optimum. ``"refused"``: it is here because scikit-learn has it; any value but the default raises
+        ``NotInQed`` at ``fit``.
+    instead : str
+        For a refused parameter, the sentence that says what to use.
+
+    Returns
+    -------
+    object
+        A declaration, which the class machinery replaces by the default.
+    """
+    if kind == "refused" and not instead:
+        raise TypeError("a refused parameter says what to use instead: param(..., kind='refused', instead='...')")
+    return _Param(default, text, kind, instead)
+
+
+def fitted(text: str, *, init: Literal[False] = False) -> Any:  # noqa: ARG001  (read by type checkers)
+    """Declare an attribute that ``fit`` sets; it does not exist on the class or before ``fit``."""
+    return Fitted(text)
+
+
+class Field:
+    """One declared parameter of a class."""
+
+    def __init__(self, name: str, given: _Param, written: Any, module: str, *, positional: bool) -> None:
+        self.name = name
+        self.default = given.default
+        self.text = given.text
+        self.kind = given.kind
+        self.instead = given.instead
+        self.written = written  # the annotation as it stands in the class, usually a string
+        self.module = module
+        self.positional = positional
+
+    @cached_property
+    def rule(self) -> _rules.Rule:
+        """What the parameter may hold, read from its annotation the first time it matters."""
+        if not isinstance(self.written, str):
+            return _rules.rule_for(self.written)
+        # Types of this module resolve even where a class imports them for type checkers only.
+        names = {**globals(), **vars(sys.modules[self.module])}
+        return _rules.rule_for(eval(self.written, names))  # noqa: S307  (the source of the class itself)
+
+    @property
+    def sentence(self) -> str:
+        """The first sentence of the text, as the end of an error message."""
+        first = self.text.split(". ")[0].rstrip(".")
+        first = first[0].lower() + first[1:]
+        if first.startswith(("whether ", "how ", "what ", "which ", "where ")):
+            return f"It says {first}."
+        return f"It is {first}." if first.startswith(("the ", "a ", "an ")) else f"It is the {first}."
+
+
+def declared(cls: type) -> tuple[dict[str, Field], dict[str, Fitted]]:
+    """Take the declarations of a class out of its body, after those of its bases."""
+    fields: dict[str, Field] = {}
+    results: dict[str, Fitted] = {}
+    for base in reversed(cls.__mro__[1:]):
+        fields.update(vars(base).get("_fields", {}))
+        results.update(vars(base).get("_results", {}))
+    positional = all(field.positional for field in fields.values())
+    for name, written in get_annotations(cls).items():
+        given = cls.__dict__.get(name)
+        if written is KW_ONLY or (isinstance(written, str) and written.rpartition(".")[2] == "KW_ONLY"):
+            positional = False
+        elif isinstance(given, _Param):
+            fields[name] = Field(name, given, written, cls.__module__, positional=positional)
+            setattr(cls, name, given.default)  # so that a state from before this parameter existed still works
+        elif isinstance(given, Fitted):
+            results[name] = Fitted(given.text, name, written if isinstance(written, str) else repr(written))
+            delattr(cls, name)
+    return fields, results
+
+
+def constructor(fields: Mapping[str, Field]) -> Callable[..., None]:
+    """Make an ``__init__`` that stores its arguments and does nothing else."""
+    defaults = {name: field.default for name, field in fields.items()}
+    positional = [name for name, field in fields.items() if field.positional]
+
+    def __init__(self: Any, *args: Any, **given: Any) -> None:  # noqa: N807
+        values = self.__dict__
+        values.update(defaults)
+        if args:
+            _store_positional(type(self), values, positional, args, given)
+        if given:
+            if not given.keys() <= defaults.keys():
+                bad = next(name for name in given if name not in defaults)
+                raise TypeError(f"{type(self).__name__}() has no parameter {bad!r}.{_nearest(bad, defaults)}")
+            values.update(given)
+
+    parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
+    parameters += [
+        Parameter(
+            name,
+            Parameter.POSITIONAL_OR_KEYWORD if field.positional else Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=field.written,
+        )
+        for name, field in fields.items()
+    ]
+    __init__.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return __init__
+
+
+def _store_positional(
+    cls: type, values: dict[str, Any], names: list[str], args: tuple[Any, ...], given: Mapping[str, Any]
+) -> None:
+    if len(args) > len(names):
+        listed = f" ({', '.join(names)})" if names else ""
+        raise TypeError(
+            f"{cls.__name__}() takes at most {len(names)} positional arguments{listed}, got {len(args)}."
+            " Name the others."
+        )
+    for name, value in zip(names, args, strict=False):
+        if name in given:
+            raise TypeError(f"{cls.__name__}() got {name!r} twice: by position and by name.")
+        values[name] = value
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  (only for a message)
+
+    close = get_close_matches(name, list(known), n=1)
+    return f" Did you mean {close[0]!r}?" if close else f" Its parameters: {', '.join(known)}."
+
+
+def unknown_parameter(model: object, name: str, known: Iterable[str]) -> InvalidParameter:
+    """Make the error for a name that ``set_params`` does not know."""
+    names = list(known)
+    near = _nearest(name, names) if names else ""
+    return InvalidParameter(
+        f"Invalid parameter {name!r} for estimator {model!r}. Valid parameters are: {names!r}.{near}"
+    )
+
+
+def validate(owner: str, fields: Mapping[str, Field], values: Mapping[str, Any]) -> None:
+    """Hold every parameter against its declaration.
+
+    Raises
+    ------
+    InvalidParameter
+        When a value is not accepted.
+    NotInQed
+        When a refused parameter is not at its default.
+    """
+    for name, field in fields.items():
+        value = values.get(name, field.default)
+        if field.kind == "refused":
+            if changed(value, field.default):
+                raise NotInQed(f"{owner}.{name}={_shown(value)} is not in qed. {field.instead}")
+        elif not field.rule.accepts(value):
+            raise InvalidParameter(f"{owner}.{name} must be {field.rule.words}, got {_shown(value)}. {field.sentence}")
+
+
+def changed(value: object, default: object) -> bool:
+    """Tell whether a value differs from a default, whatever either of them is."""
+    if value is default:
+        return False
+    if type(value) is not type(default) or isinstance(value, np.ndarray):
+        return True
+    try:
+        return not (value == default or (_is_nan(value) and _is_nan(default)))
+    except (TypeError, ValueError):
+        return True
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _shown(value: object, width: int = 80) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= width else text[: width - 3] + "..."

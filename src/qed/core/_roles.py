@@ -1,0 +1,253 @@
+"""The five roles. Each is short: what the role scores, and the method that its name promises."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from qed.core import _sklearn, _tables, _targets
+from qed.core._errors import InvalidData, InvalidParameter
+from qed.core._estimator import Estimator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from qed.core._params import Array
+
+__all__ = ["Classifier", "Clusterer", "OutlierDetector", "Regressor", "Transformer"]
+
+
+class Regressor(Estimator, role="regressor", target="number"):
+    """Predicts numbers."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R², averaged over the targets with equal weight.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Rows to predict.
+        y : array-like of shape (n,) or (n, m)
+            The truth.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+            One is perfect; zero is what the mean of ``y`` achieves.
+        """
+        predicted = np.asarray(self.predict(X), dtype=np.float64)  # type: ignore[attr-defined]
+        n_rows = len(predicted)
+        truth = _targets.read_numbers(y, n_rows, self._traits(), type(self).__name__).astype(np.float64)
+        weight = _targets.weights(sample_weight, n_rows)
+        return _r_squared(truth.reshape(n_rows, -1), predicted.reshape(n_rows, -1), weight)
+
+
+def _r_squared(truth: Array, predicted: Array, weight: Array | None) -> float:
+    if truth.shape != predicted.shape:
+        raise InvalidData(f"y has {truth.shape[1]} targets, and the model predicts {predicted.shape[1]}.")
+    if len(truth) < 2:
+        return float("nan")  # one row has no variance to explain
+    s = np.ones(len(truth)) if weight is None else weight
+    residual = s @ (truth - predicted) ** 2
+    total = s @ (truth - np.average(truth, axis=0, weights=s)) ** 2
+    # A constant target is explained perfectly or not at all.
+    constant = np.where(residual == 0, 1.0, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = np.where(total == 0, constant, 1 - residual / total)
+    return float(scores.mean())
+
+
+class Classifier(Estimator, role="classifier", target="label"):
+    """Predicts one of a finite set of labels."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows, by weight, whose label is predicted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Rows to predict.
+        y : array-like of shape (n,)
+            The truth.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+        """
+        predicted = np.asarray(self.predict(X))  # type: ignore[attr-defined]
+        truth = _targets.labels(y, len(predicted), self._traits())
+        right = predicted == truth
+        if right.ndim == 2:  # several labels per row: all of them must be right
+            right = right.all(axis=1)
+        return float(np.average(right, weights=_targets.weights(sample_weight, len(predicted))))
+
+
+class Clusterer(Estimator, role="clusterer"):
+    """Puts rows into groups; ``labels_`` holds the group of each row of the fit."""
+
+    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
+        """Fit, and return the group of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            The rows.
+        y : None
+            Not looked at; here because every ``fit`` takes it.
+        **fit_params : dict
+            Passed to ``fit``.
+
+        Returns
+        -------
+        ndarray of int of shape (n,)
+            ``labels_``.
+        """
+        labels: Array = self.fit(X, y, **fit_params).labels_  # type: ignore[attr-defined]
+        return labels
+
+
+class OutlierDetector(Estimator, role="outlier_detector"):
+    """Tells rows that are like the rest (1) from rows that are not (-1)."""
+
+    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
+        """Fit, and return 1 for inliers and -1 for outliers among the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            The rows.
+        y : None
+            Not looked at; here because every ``fit`` takes it.
+        **fit_params : dict
+            Passed to ``fit``.
+
+        Returns
+        -------
+        ndarray of int of shape (n,)
+            1 or -1.
+        """
+        verdict: Array = self.fit(X, y, **fit_params).predict(X)  # type: ignore[attr-defined]
+        return verdict
+
+
+class Transformer(Estimator, role="transformer", transforms=True):
+    """Turns rows into other rows, one for one."""
+
+    def __init_subclass__(cls, **traits: Any) -> None:
+        """Let ``set_output`` decide the container of what the class itself transforms."""
+        for method in ("transform", "fit_transform"):
+            if method in cls.__dict__:
+                setattr(cls, method, _in_chosen_container(cls.__dict__[method]))
+        super().__init_subclass__(**traits)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit, and return the transformed rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            The rows.
+        y : array-like, optional
+            The target, for transformers that look at one.
+        **fit_params : dict
+            Passed to ``fit``.
+
+        Returns
+        -------
+        ndarray, sparse container or frame
+            As ``transform`` returns.
+        """
+        return self.fit(X, y, **fit_params).transform(X)  # type: ignore[attr-defined]
+
+    def _n_features_out(self) -> int | None:
+        """Return the number of columns that come out; None when they are the columns that went in."""
+        return None
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Name the columns that come out.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns that go in, for a model that was fitted without names.
+
+        Returns
+        -------
+        ndarray of str
+            The same names, or ``<class name><number>`` when the columns are new.
+        """
+        self._check_is_fitted()
+        names = _input_names(self, input_features)
+        n_out = self._n_features_out()
+        if n_out is None:
+            return names
+        prefix = type(self).__name__.lower()
+        return np.asarray([f"{prefix}{i}" for i in range(n_out)], dtype=object)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose the container of ``transform`` and ``fit_transform``.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            The container. None leaves the choice as it is.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        if transform is not None:
+            self._output = _container(transform)
+        return self
+
+
+def _container(kind: Any) -> str:
+    if kind not in ("default", "pandas", "polars"):
+        raise InvalidParameter(f"output config must be in ['default', 'pandas', 'polars'], got {kind!r}")
+    return str(kind)
+
+
+def _input_names(model: Any, given: Any) -> Array:
+    known, n_columns = model.__dict__.get("feature_names_in_"), model.n_features_in_
+    if given is None:
+        generated = np.asarray([f"x{i}" for i in range(n_columns)], dtype=object)
+        return generated if known is None else np.asarray(known, dtype=object)
+    names = np.asarray(given, dtype=object)
+    if known is not None and not np.array_equal(known, names):
+        raise InvalidData("input_features is not equal to feature_names_in_")
+    if len(names) != n_columns:
+        raise InvalidData(
+            f"input_features should have length equal to number of features ({n_columns}), got {len(names)}"
+        )
+    return names
+
+
+def _in_chosen_container(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a method so that its result comes in the container that its user chose."""
+
+    @wraps(method)
+    def wrapped(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        result = method(self, X, *args, **kwargs)
+        kind = self.__dict__.get("_output") or _container(_sklearn.setting("transform_output", "default"))
+        if kind == "default" or not (isinstance(result, np.ndarray | tuple) or _tables.is_sparse(result)):
+            return result
+        if _tables.is_sparse(result):
+            raise InvalidData(
+                "The transformer outputs a scipy sparse matrix. Try to set the transformer output to a dense array or"
+                f" disable {kind.capitalize()} output with set_output(transform='default')."
+            )
+        from qed.core import _frames  # noqa: PLC0415  (loads narwhals)
+
+        first = result[0] if isinstance(result, tuple) else result
+        framed = _frames.in_container(first, self.get_feature_names_out(), X, kind)
+        return (framed, *result[1:]) if isinstance(result, tuple) else framed
+
+    return wrapped

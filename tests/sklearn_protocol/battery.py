@@ -1,0 +1,207 @@
+"""Everything that scikit-learn checks about an estimator, for a class that does not inherit from it.
+
+``checks_for(estimator)`` yields scikit-learn's public battery; then the checks it runs on its own estimators only,
+because they stand in its private tests or ask for ``isinstance(estimator, ClusterMixin)``; then a few of ours about
+the same promises, which scikit-learn's battery does not notice when broken. None of them is expected to fail.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial, wraps
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import estimator_checks as theirs
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import InvalidParameterError, generate_invalid_param_val, make_constraint
+from sklearn.utils._testing import set_random_state
+
+__all__ = ["checks_for"]
+
+Check = Callable[[], None]
+
+
+def checks_for(estimator: Any) -> Iterator[tuple[str, Check]]:
+    """Yield names and checks; each check is called without arguments and raises when something is wrong.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        An unfitted instance, with default parameters or with others.
+    """
+    name = type(estimator).__name__
+    seen: set[str] = set()
+    for instance, check in theirs.estimator_checks_generator(estimator, legacy=True):
+        label = _label(check)
+        seen.add(label)
+        yield label, partial(check, instance)
+    for check in _withheld(estimator):
+        label = _label(check)
+        if label not in seen:
+            seen.add(label)
+            yield label, partial(check, name, estimator)
+    for check in _ours(estimator):
+        yield _label(check), partial(check, estimator)
+
+
+def _label(check: Any) -> str:
+    words = []
+    while isinstance(check, partial):
+        words += [f"{key}={value}" for key, value in check.keywords.items()]
+        check = check.func
+    return f"{inspect.unwrap(check).__name__}({', '.join(words)})" if words else inspect.unwrap(check).__name__
+
+
+def _withheld(estimator: Any) -> Iterator[Callable[[str, Any], None]]:
+    tags = get_tags(estimator)
+    if tags.estimator_type == "clusterer":
+        yield from theirs._yield_clustering_checks(estimator)
+    if tags.estimator_type == "classifier" and "class_weight" in estimator.get_params():
+        yield theirs.check_class_weight_classifiers
+        if "coef_" in type(estimator)._results:
+            yield theirs.check_class_weight_balanced_linear_classifier
+    if tags.estimator_type == "outlier_detector":
+        yield theirs.check_outlier_contamination
+    yield theirs.check_n_features_in_after_fitting
+    yield theirs.check_dataframe_column_names_consistency
+    yield theirs.check_inplace_ensure_writeable
+    yield theirs.check_readonly_memmap_input
+    if tags.transformer_tags is not None:
+        yield theirs.check_transformer_get_feature_names_out
+        yield theirs.check_transformer_get_feature_names_out_pandas
+        yield theirs.check_get_feature_names_out_error
+        yield theirs.check_set_output_transform
+        yield _mixing_names(theirs.check_set_output_transform_pandas)
+        yield _mixing_names(theirs.check_global_output_transform_pandas)
+        yield _mixing_names(theirs.check_set_output_transform_polars)
+        yield _mixing_names(theirs.check_global_set_output_transform_polars)
+
+
+def _mixing_names(check: Callable[[str, Any], None]) -> Callable[[str, Any], None]:
+    """Let a check fit with names and transform without, as these four do on purpose."""
+
+    @wraps(check)
+    def quiet(name: str, estimator: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X (does not have valid|has) feature names")
+            check(name, estimator)
+
+    return quiet
+
+
+def _ours(estimator: Any) -> Iterator[Callable[[Any], None]]:
+    yield check_parameters_are_validated
+    yield check_clone_keeps_choices
+    yield check_requests_are_routed
+    yield check_pickle_is_ours_alone
+    yield check_unfitted_is_told_so
+    yield check_documentation
+
+
+def _data(estimator: Any) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(1, 2, size=(24, 4)), np.arange(24) % 2
+    return theirs._enforce_estimator_tags_X(estimator, X), theirs._enforce_estimator_tags_y(estimator, y)
+
+
+def _fitted(estimator: Any) -> Any:
+    model = clone(estimator)
+    set_random_state(model)
+    return model.fit(*_data(estimator))
+
+
+def check_parameters_are_validated(estimator: Any) -> None:
+    """Each parameter refuses what its constraints exclude, at fit, in words, as scikit-learn's error."""
+    X, y = _data(estimator)
+    name = type(estimator).__name__
+    assert estimator._parameter_constraints.keys() == estimator.get_params(deep=False).keys()
+    for parameter, constraints in estimator._parameter_constraints.items():
+        field = type(estimator)._fields[parameter]
+        if constraints == "no_validation" or field.kind == "refused":
+            continue
+        bad = [type("Stranger", (), {})()]
+        for constraint in constraints:
+            try:
+                bad.append(generate_invalid_param_val(make_constraint(constraint)))
+            except NotImplementedError:
+                continue
+        for value in bad:
+            if field.rule.accepts(value):  # excluded by one constraint, allowed by another
+                assert len(constraints) > 1
+                continue
+            model = clone(estimator).set_params(**{parameter: value})
+            with pytest.raises(InvalidParameterError, match=rf"{name}\.{parameter} must be"):
+                model.fit(X, y)
+
+
+def check_clone_keeps_choices(estimator: Any) -> None:
+    """A clone has equal parameters, the routing requests and the output choice, and nothing learnt."""
+    model = _fitted(estimator)
+    with sklearn.config_context(enable_metadata_routing=True):
+        if "fit" in type(model)._metadata:
+            model.set_fit_request(**dict.fromkeys(type(model)._metadata["fit"], True))
+        if get_tags(model).transformer_tags is not None:
+            model.set_output(transform="pandas")
+        copy = clone(model)
+        assert str(copy.get_metadata_routing()) == str(model.get_metadata_routing())
+    assert vars(copy).get("_output") == vars(model).get("_output")
+    assert not copy.__sklearn_is_fitted__()
+    assert repr(copy) == repr(model)
+
+
+def check_requests_are_routed(estimator: Any) -> None:
+    """Every argument of a method that is no data can be requested, and the request is read back."""
+    model = clone(estimator)
+    with sklearn.config_context(enable_metadata_routing=True):
+        for method, names in type(model)._metadata.items():
+            getattr(model, f"set_{method}_request")(**dict.fromkeys(names, True))
+            asked = getattr(model.get_metadata_routing(), method).requests
+            assert asked == dict.fromkeys(names, True), (method, asked)
+
+
+def check_pickle_is_ours_alone(estimator: Any) -> None:
+    """A pickle gives the same model back and holds nothing of scikit-learn, even with requests made."""
+    model = _fitted(estimator)
+    with sklearn.config_context(enable_metadata_routing=True):
+        if "fit" in type(model)._metadata:
+            model.set_fit_request(**dict.fromkeys(type(model)._metadata["fit"], True))
+    frozen = pickle.dumps(model)
+    assert b"sklearn" not in frozen
+    thawed = pickle.loads(frozen)
+    assert repr(thawed) == repr(model)
+    assert vars(thawed).keys() == vars(model).keys()
+
+
+def check_unfitted_is_told_so(estimator: Any) -> None:
+    """What needs a fit says so with scikit-learn's error, which survives pickling."""
+    if not get_tags(estimator).requires_fit:
+        return
+    X, _ = _data(estimator)
+    for method in ("predict", "transform", "decision_function", "predict_proba", "score_samples"):
+        ask = getattr(estimator, method, None)
+        if ask is None:
+            continue
+        with pytest.raises(NotFittedError, match="not fitted yet") as caught:
+            ask(X)
+        assert isinstance(pickle.loads(pickle.dumps(caught.value)), NotFittedError)
+
+
+def check_documentation(estimator: Any) -> None:
+    """Every parameter and every fitted attribute stands in the docstring, and the signature agrees."""
+    doc = type(estimator).__doc__
+    fields = type(estimator)._fields
+    assert list(inspect.signature(type(estimator)).parameters) == list(fields)
+    for name in fields:
+        assert f"\n{name} : " in doc, name
+    hidden = {"n_features_in_", "feature_names_in_"}
+    for name in vars(_fitted(estimator)):
+        if name.endswith("_") and not name.startswith("_") and name not in hidden:
+            assert f"\n{name} : " in doc, f"{name} is not documented"
