@@ -1,0 +1,31 @@
+"""Data is a stream of typed chunks, folded into statistics that merge.
+
+Map: `Source` (arrays, files) gives `Chunk` after `Chunk`; a statistic (`Moments`, `ClassMoments`, `Counts`) is computed
+of each, and `fold` merges them in order. An executor (`Serial`, `Threads`, or anything with an ordered ``map``) decides
+where this happens, never what comes out.
+"""
+
+from __future__ import annotations
+
+from qed.data._chunk import Chunk, Origin, Schema
+from qed.data._executors import Executor, Serial, Threads, executor
+from qed.data._fold import Interrupted, Statistic, Stopped, fold
+from qed.data._moments import Moments
+from qed.data._sources import ArraySource, Source
+
+__all__ = [
+    "ArraySource",
+    "Chunk",
+    "Executor",
+    "Interrupted",
+    "Moments",
+    "Origin",
+    "Schema",
+    "Serial",
+    "Source",
+    "Statistic",
+    "Stopped",
+    "Threads",
+    "executor",
+    "fold",
+]
