@@ -8,18 +8,24 @@ where this happens, never what comes out.
 from __future__ import annotations
 
 from qed.data._chunk import Chunk, Origin, Schema
+from qed.data._class_moments import ClassMoments
+from qed.data._counts import Counts
 from qed.data._executors import Executor, Serial, Threads, executor
 from qed.data._fold import Interrupted, Statistic, Stopped, fold
 from qed.data._moments import Moments
+from qed.data._parquet import ParquetSource, scan
 from qed.data._sources import ArraySource, Source
 
 __all__ = [
     "ArraySource",
     "Chunk",
+    "ClassMoments",
+    "Counts",
     "Executor",
     "Interrupted",
     "Moments",
     "Origin",
+    "ParquetSource",
     "Schema",
     "Serial",
     "Source",
@@ -28,4 +34,5 @@ __all__ = [
     "Threads",
     "executor",
     "fold",
+    "scan",
 ]

@@ -2,8 +2,8 @@
 
 The error-free transformations are Knuth's (sum) and Dekker's (product); the operations on pairs are those analysed by
 Joldes, Muller and Popescu, "Tight and rigorous error bounds for basic building blocks of double-word arithmetic"
-(2017), each with a relative error of a few 2**-106. They work on scalars and arrays alike, and cost a small multiple of plain
-arithmetic: statistics pay it once a chunk, never once a row.
+(2017), each with a relative error of a few 2**-106. They work on scalars and arrays alike, and cost a small multiple
+of plain arithmetic: statistics pay it once a chunk, never once a row.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ import numpy as np
 
 from qed import _native
 
+UNIT = 2.0**-53
+
 if TYPE_CHECKING:
     from qed.data._chunk import Chunk
 
@@ -37,12 +39,18 @@ def moments(chunk: Chunk, shift: Vector) -> tuple[float, Vector, Matrix]:
     return float(weight), sums, products
 
 
-def chain(n_rows: int) -> int:
-    """How many roundings one entry of a kernel's sum over `n_rows` rows has been through, at most.
+def rounding(chunk: Chunk) -> tuple[float, float]:
+    """Bound the relative errors γ of the sums and products, and η of the weight, that `moments` gives of a chunk.
 
-    Any order of summation is covered by the number of rows itself.
+    The dense kernel sums panels, adds panels to blocks and merges blocks with compensation: its longest chain of
+    roundings is `product_terms`, however many rows there are. The number of rows covers any order of summation.
     """
-    return n_rows
+    n, most = chunk.n_rows, int(_native.product_terms)
+    roundings = (n if is_sparse(chunk.X) else min(n, most)) + 16  # sixteen: shift, root of the weight, centring
+    gamma = roundings * UNIT / (1 - roundings * UNIT)
+    # The weight is summed with compensation: two roundings, and a term of second order.
+    eta = 0.0 if chunk.s is None else 4 * UNIT + 2 * (n * UNIT) ** 2
+    return gamma, eta
 
 
 def strided(a: np.ndarray[Any, Any] | None, n_rows: int = 0) -> np.ndarray[Any, Any]:

@@ -7,7 +7,7 @@ shift close to the mean. A kernel's sum whose longest chain has k roundings is o
 :math:`\gamma = ku/(1-ku)` times the sum of absolute values, and by Cauchy-Schwarz that sum is at most
 :math:`\sqrt{A_{ii}A_{jj}}`. So, with `peak` = diag A, one scalar bounds a whole matrix:
 
-* weight: relative error :math:`\eta = \gamma` (0 without weights: a count is exact);
+* weight: relative error η, a few u (0 without weights: a count is exact);
 * mean: error at most :math:`e\sqrt{peak_j / weight}` with e = γ + η;
 * scatter :math:`A - \sum z \sum z^\top / weight`: error at most :math:`c\sqrt{peak_i\,peak_j}` with c = 3γ + η.
 
@@ -37,6 +37,7 @@ from qed.data import _kernels
 from qed.data._between import joined, parted, widened, with_outer
 from qed.data._double_double import Pair, add, divide, negative
 from qed.data._finite import raise_not_finite
+from qed.data._kernels import UNIT
 
 if TYPE_CHECKING:
     from qed.data._chunk import Chunk
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 
-UNIT = 2.0**-53
 SHIFT_ROWS = 256  # rows looked at to find a shift: enough to be close to the mean, too few to cost anything
 FORGETTING_LIMIT = 1e-6  # relative error of a column's scatter above which forgetting is refused
 
@@ -119,9 +119,7 @@ class Moments:
         mean = add(widened(shift), average)
         scatter = _clipped(with_outer(widened(products), average, negative(weight)))
 
-        chain = (_kernels.chain(chunk.n_rows) + 8) * UNIT  # eight: the shift, the weight, the centring
-        gamma = chain / (1 - chain)
-        eta = 0.0 if chunk.s is None else gamma
+        gamma, eta = _kernels.rounding(chunk)
         return cls(
             rows=rows,
             weight=total,

@@ -110,8 +110,11 @@ class ArraySource:
             )
 
 
-def check_weights(s: np.ndarray[Any, Any], where: str = "Sample weights") -> None:
+def check_weights(s: np.ndarray[Any, Any], where: str = "Sample weights", *, first_row: int = 0) -> None:
     """Refuse weights that are negative or not finite, naming the first one."""
     if s.size and not (s.min() >= 0 and s.max() < np.inf):  # a NaN fails both comparisons
         row = int(np.flatnonzero(~((s >= 0) & (s < np.inf)))[0])
-        raise InvalidData(f"{where} must be finite and >= 0, got {s[row]!r} in row {row}. Give 0 to leave a row out.")
+        raise InvalidData(
+            f"{where} must be finite and >= 0, got {float(s[row])!r} in row {row + first_row}. "
+            "Give 0 to leave a row out."
+        )
