@@ -1,0 +1,66 @@
+"""Chan's identity in double-double: how two weighted means and scatters join, and how they part again.
+
+With weights W, means m and d = m_b - m_a:  W = W_a + W_b,  m = m_a + (W_b / W) d,  S = S_a + S_b + (W_a W_b / W) d d'.
+The identity read backwards takes b away from the whole a:  W = W_a - W_b,  m = m_a - (W_b / W) d,
+S = S_a - S_b - (W_a W_b / W) d d'.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qed.data._double_double import Pair, add, divide, multiply, negative
+
+BLOCK = 1 << 16  # entries of a matrix treated at a time: the temporaries of pair arithmetic stay in cache
+
+
+class Step(NamedTuple):
+    """Weight and mean after joining or parting, and the outer product ``factor * step step'`` the scatter gains."""
+
+    weight: Pair
+    mean: Pair
+    step: Pair
+    factor: Pair
+
+
+def joined(weight_a: Pair, mean_a: Pair, weight_b: Pair, mean_b: Pair) -> Step:
+    """Join b to a. Give the heavier one as a: its mean is then moved the least."""
+    weight = add(weight_a, weight_b)
+    step = add(mean_b, negative(mean_a))
+    pull = divide(weight_b, weight)
+    return Step(weight, add(mean_a, multiply(pull, step)), step, multiply(weight_a, pull))
+
+
+def parted(weight_a: Pair, mean_a: Pair, weight_b: Pair, mean_b: Pair) -> Step:
+    """Take b away from a; the weight that remains must not be zero."""
+    weight = add(weight_a, negative(weight_b))
+    step = add(mean_b, negative(mean_a))
+    push = negative(divide(weight_b, weight))
+    return Step(weight, add(mean_a, multiply(push, step)), step, multiply(weight_a, push))
+
+
+def with_outer(scatter: Pair, step: Pair, factor: Pair, other: Pair | None = None) -> Pair:
+    """Return ``scatter + other + factor * step step'``, exactly symmetric when the matrices are."""
+    q = len(step.high)
+    total = Pair(np.empty((q, q)), np.empty((q, q)))
+    size = max(1, BLOCK // max(1, q))
+    for start in range(0, q, size):
+        rows = slice(start, start + size)
+        part = _rows(scatter, rows)
+        if other is not None:
+            part = add(part, _rows(other, rows))
+        column = Pair(step.high[rows, np.newaxis], step.low[rows, np.newaxis])
+        part = add(part, multiply(factor, multiply(column, step)))
+        total.high[rows], total.low[rows] = part
+    return total
+
+
+def _rows(a: Pair, rows: slice) -> Pair:
+    return Pair(a.high[rows], a.low[rows])
+
+
+def widened(a: Any) -> Pair:
+    """Return `a` as the high part of a pair whose low part is zero."""
+    return Pair(a, np.zeros_like(a))

@@ -1,0 +1,70 @@
+"""Name the value that spoilt a sum. Nobody looks at single values until a sum is not finite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from qed.core._errors import InvalidData
+
+if TYPE_CHECKING:
+    from qed.data._chunk import Chunk
+
+
+def raise_not_finite(chunk: Chunk) -> NoReturn:
+    """Raise the error that says which value of the chunk is NaN or infinite, or that squares of it overflow."""
+    names = None if chunk.origin is None else chunk.origin.names
+    for label, table in (("X", chunk.X), ("y", chunk.y)):
+        found = None if table is None else first_not_finite(table)
+        if found is None or table is None:
+            continue
+        row, column, value = found
+        what = "NaN" if np.isnan(value) else "infinity"
+        raise InvalidData(
+            f"Input {label} contains {what}: {_row(chunk, row)}, {_column(label, column, names)}. Only finite numbers "
+            "are accepted here: remove the row, give it weight 0 after replacing the value, or impute it first."
+        )
+    raise InvalidData(_too_large(chunk))
+
+
+def first_not_finite(table: Any) -> tuple[int, int, float] | None:
+    """Find row, column and value of the first entry that is NaN or infinite; None when all are finite."""
+    if not isinstance(table, np.ndarray):
+        entries = table.tocoo()
+        bad = np.flatnonzero(~np.isfinite(entries.data))
+        if not bad.size:
+            return None
+        at = bad[np.lexsort((entries.col[bad], entries.row[bad]))[0]]
+        return int(entries.row[at]), int(entries.col[at]), float(entries.data[at])
+    size = max(1, (1 << 20) // max(1, table.shape[1]))
+    for start in range(0, table.shape[0], size):
+        places = np.argwhere(~np.isfinite(table[start : start + size]))
+        if len(places):
+            row, column = int(places[0, 0]) + start, int(places[0, 1])
+            return row, column, float(table[row, column])
+    return None
+
+
+def _row(chunk: Chunk, row: int) -> str:
+    if chunk.origin is None:
+        return f"row {row}"
+    return f"row {row + chunk.origin.first_row} of {chunk.origin.place}"
+
+
+def _column(label: str, column: int, names: tuple[str, ...] | None) -> str:
+    if label == "X" and names is not None:
+        return f"column '{names[column]}'"
+    return f"column {column}"
+
+
+def _too_large(chunk: Chunk) -> str:
+    X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.data
+    largest = max(
+        (float(np.abs(table).max()) for table in (X, chunk.y, chunk.s) if table is not None and table.size), default=0.0
+    )
+    return (
+        f"Sums of squares overflow float64: the largest magnitude among values and weights is {largest:.3g}. "
+        "Divide the columns (or the weights) by a power of ten so that "
+        "the sum of weight * value**2 stays below 1e308."
+    )

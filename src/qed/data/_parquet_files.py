@@ -1,0 +1,164 @@
+"""What the footers of Parquet files say: which columns, of which types, how many rows; nothing else is read here."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from glob import glob
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qed.core._errors import InvalidData, InvalidDataType, InvalidParameter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+Paths = str | os.PathLike[str]
+DECLARABLE = ("float64", "float32")
+
+
+@dataclass(frozen=True)
+class Footer:
+    """One file: its path, rows, the first row of each row group, and the type of each column in words."""
+
+    path: str
+    n_rows: int
+    starts: tuple[int, ...]
+    types: Mapping[str, str]
+    numbers: frozenset[str]  # columns that hold numbers, whatever their type is called
+
+    @property
+    def name(self) -> str:
+        """The file's name, for messages."""
+        return Path(self.path).name
+
+
+def parquet_module() -> Any:
+    """Import pyarrow's Parquet reader, which only this source needs."""
+    try:
+        from pyarrow import parquet  # noqa: PLC0415  heavy, and most users have arrays
+    except ImportError as error:
+        raise ImportError("Reading Parquet needs pyarrow. Install it: pip install 'qed[tables]'.") from error
+    return parquet
+
+
+def find_files(paths: Paths | Iterable[Paths]) -> list[str]:
+    """List the files meant by a path, a folder, a glob or several of these, each pattern's matches sorted."""
+    several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not several:
+        raise InvalidData("scan got an empty list of paths. Give a file, a folder, a glob such as 'sales/*.parquet'.")
+    found: list[str] = []
+    for path in several:
+        if not isinstance(path, str | os.PathLike):
+            raise InvalidParameter(f"scan takes paths (str or Path), one or several; got {path!r}.")
+        text = os.fspath(path)
+        if Path(text).is_file():
+            found.append(text)
+            continue
+        pattern = str(Path(text) / "**" / "*.parquet") if Path(text).is_dir() else text
+        matches = sorted(match for match in glob(pattern, recursive=True) if Path(match).is_file())  # noqa: PTH207  Path.glob takes no absolute pattern
+        if not matches:
+            raise InvalidData(f"No file matches {pattern!r}, seen from {Path.cwd()}. Check the path and its spelling.")
+        found += matches
+    return found
+
+
+def open_file(path: str, **options: Any) -> Any:
+    """Open a Parquet file, or say in words why it cannot be read."""
+    import pyarrow as pa  # noqa: PLC0415  a Parquet file is about to be read
+
+    try:
+        return parquet_module().ParquetFile(path, **options)
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidData(_why_not(path, error)) from error
+
+
+def read_footer(path: str) -> Footer:
+    """Read the footer of a file."""
+    import pyarrow.types as kinds  # noqa: PLC0415  a Parquet file is about to be read
+
+    with open_file(path) as file:
+        columns, metadata = file.schema_arrow, file.metadata
+        names = list(columns.names)
+        twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+        if twice:
+            raise InvalidData(
+                f"{Path(path).name} has two columns called {twice[0]!r}. Write it again with one name each."
+            )
+        sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+
+        def is_number(column: Any) -> bool:
+            kind = column.value_type if kinds.is_dictionary(column) else column
+            tests = (kinds.is_floating, kinds.is_integer, kinds.is_boolean, kinds.is_decimal)
+            return any(test(kind) for test in tests)
+
+        return Footer(
+            path=path,
+            n_rows=metadata.num_rows,
+            starts=tuple(accumulate(sizes, initial=0)),
+            types={field.name: str(field.type) for field in columns},
+            numbers=frozenset(field.name for field in columns if is_number(field.type)),
+        )
+
+
+def check_columns(
+    footers: Sequence[Footer], wanted: Sequence[str], declared: Mapping[str, str], *, all_of: bool
+) -> None:
+    """Refuse files that lack a wanted column, hold words where numbers belong, or disagree with the first file.
+
+    `all_of` says that every column of the first file is wanted: then an extra column in a later one is an error too.
+    """
+    first = footers[0]
+    for footer in footers:
+        for name in wanted:
+            if name not in footer.types:
+                raise InvalidData(_missing(name, footer, first))
+            if name not in footer.numbers and name not in declared:
+                raise InvalidDataType(_not_a_number(name, footer, first))
+        extra = sorted(footer.types.keys() - first.types.keys()) if all_of else []
+        if extra:
+            raise InvalidData(
+                f"{footer.name} has a column {extra[0]!r} that {first.name} lacks, so the files do not agree on the "
+                "features. Name the ones you want: features=[...]."
+            )
+
+
+def _missing(name: str, footer: Footer, first: Footer) -> str:
+    have = ", ".join(repr(column) for column in list(footer.types)[:20])
+    more = "" if len(footer.types) <= 20 else f" and {len(footer.types) - 20} more"
+    known = f"; {first.name} has it" if name in first.types else ""
+    return f"Column {name!r} is not in {footer.name}{known}. Its columns are {have}{more}."
+
+
+def _not_a_number(name: str, footer: Footer, first: Footer) -> str:
+    here = footer.types[name]
+    declare = f"schema={{{name!r}: 'float64'}}"
+    if footer is not first and name in first.numbers:
+        there = f"{first.types[name]} in {first.name}"
+        return f"Column {name!r} is {there} and {here} in {footer.name}. Declare it: {declare}."
+    return (
+        f"Column {name!r} of {footer.name} is {here}, and only numbers are accepted. Leave it out by naming the "
+        f"features=[...] you want, or, if it holds numbers written as text, declare it: {declare}."
+    )
+
+
+def _why_not(path: str, error: BaseException) -> str:
+    name = Path(path).name
+    if isinstance(error, FileNotFoundError):
+        return f"{path} does not exist (any more). Scan again, with the files that are there."
+    if isinstance(error, PermissionError):
+        return f"{path} may not be read: {error.strerror}. Ask for the right to read it."
+    try:
+        with Path(path).open("rb") as raw:
+            head = raw.read(4)
+            size = raw.seek(0, os.SEEK_END)
+            raw.seek(max(0, size - 4))
+            tail = raw.read(4)
+    except OSError as second:
+        return f"{path} cannot be read: {second}."
+    if head != b"PAR1":
+        return f"{name} is not a Parquet file: it begins with {head!r}, a Parquet file with b'PAR1'. ({size} bytes.)"
+    if tail != b"PAR1":
+        return f"{name} is cut short: it begins as a Parquet file and ends early, after {size} bytes. Copy it again."
+    return f"{name} is a damaged Parquet file: {str(error).strip().splitlines()[0]}. Copy or write it again."

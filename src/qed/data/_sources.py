@@ -1,0 +1,120 @@
+"""Where chunks come from: the protocol every source keeps, and the source that cuts arrays already in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from qed.core._errors import InvalidData, InvalidParameter
+from qed.data._chunk import FLOATS, Chunk, Schema, described
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Rows that can be read chunk by chunk, again and again, always in the same order and always cut the same way.
+
+    A source yields at least one chunk (of zero rows, if need be), so that whoever folds it learns the shape.
+    """
+
+    @property
+    def schema(self) -> Schema:
+        """The columns, the same in every chunk."""
+        ...
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows there are, None when only reading can tell."""
+        ...
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether a chunk costs nothing to read: then there is no reading to overlap with computing."""
+        ...
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Read the rows from the first one."""
+        ...
+
+
+class ArraySource:
+    """Arrays in memory, as they are: nothing is copied, a chunk is a view.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p), or scipy.sparse CSR or CSC
+        Float32 or float64.
+    y : ndarray of shape (n,) or (n, m), optional
+        Float32 or float64 targets.
+    s : ndarray of shape (n,), optional
+        Float64 weights, finite and not negative.
+    names : sequence of str, optional
+        Names of the features.
+    chunk_rows : int, optional
+        Rows per chunk; by default all rows are one chunk. A CSC matrix cannot be cut without copying it, so for it the
+        chunks are copies, made one at a time.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: np.ndarray[Any, Any] | None = None,
+        s: np.ndarray[Any, Any] | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        chunk_rows: int | None = None,
+    ) -> None:
+        if chunk_rows is not None and chunk_rows < 1:
+            raise InvalidParameter(f"ArraySource.chunk_rows must be a number of rows >= 1 or None, got {chunk_rows!r}.")
+        if y is not None and y.ndim == 1:
+            y = y[:, np.newaxis]
+        self._whole = Chunk(X, y, s)  # checks shapes and types
+        if s is not None:
+            check_weights(s)
+        if names is not None and len(names) != self._whole.n_features:
+            raise InvalidData(f"ArraySource got {len(names)} names for the columns of X, {described(X)}.")
+        self._names = None if names is None else tuple(names)
+        self._chunk_rows = chunk_rows
+
+    @property
+    def schema(self) -> Schema:
+        """The columns."""
+        whole = self._whole
+        return Schema(self._names, whole.n_features, whole.n_targets, FLOATS[FLOATS.index(whole.X.dtype)])
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of `X`."""
+        return self._whole.n_rows
+
+    @property
+    def in_memory(self) -> bool:
+        """Always true."""
+        return True
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Cut views of `chunk_rows` rows each; the last one may be shorter."""
+        whole, size = self._whole, self._chunk_rows
+        if size is None or whole.n_rows <= size:
+            yield whole
+            return
+        for start in range(0, whole.n_rows, size):
+            rows = slice(start, min(start + size, whole.n_rows))
+            yield Chunk(
+                whole.X[rows],
+                None if whole.y is None else whole.y[rows],
+                None if whole.s is None else whole.s[rows],
+            )
+
+
+def check_weights(s: np.ndarray[Any, Any], where: str = "Sample weights", *, first_row: int = 0) -> None:
+    """Refuse weights that are negative or not finite, naming the first one."""
+    if s.size and not (s.min() >= 0 and s.max() < np.inf):  # a NaN fails both comparisons
+        row = int(np.flatnonzero(~((s >= 0) & (s < np.inf)))[0])
+        raise InvalidData(
+            f"{where} must be finite and >= 0, got {float(s[row])!r} in row {row + first_row}. "
+            "Give 0 to leave a row out."
+        )

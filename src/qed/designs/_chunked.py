@@ -1,0 +1,164 @@
+"""A table that is read again for every product: each of them is a fold, and the solver does not know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from qed.data import Chunk, Schema, Source, fold
+from qed.designs._design import Adjoint, Matrix, Vector, given_centre, operand, row_weights
+from qed.designs._tables import table_design
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from qed.data import Executor
+
+
+class Chunked:
+    """A design over a source, in memory that does not grow with its rows.
+
+    Parameters
+    ----------
+    source : Source
+        Where the rows come from; targets and weights of its chunks play no part.
+    executor : Executor or int, optional
+        Where chunks are multiplied; as in `qed.data.fold`.
+
+    Notes
+    -----
+    Memory: that of `fold`, with a result of one chunk as the statistic, and the result.
+    """
+
+    def __init__(self, source: Source, executor: Executor | int | None = None) -> None:
+        self._source, self._executor = source, executor
+        n = source.n_rows
+        self._n_rows = sum(chunk.n_rows for chunk in source.chunks()) if n is None else n
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self._n_rows, self._source.schema.n_features
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the data."""
+        return self._source.schema.dtype
+
+    @property
+    def T(self) -> Adjoint:  # noqa: N802  as NumPy spells it
+        """The transposed design."""
+        return Adjoint(self)
+
+    def __matmul__(self, w: Any) -> Matrix:
+        """Return X w."""
+        return self.product(w)
+
+    def product(self, w: Any, centre: Vector | None = None) -> Matrix:
+        """Return (X - 1 centre') w."""
+        p = self.shape[1]
+        given = operand(w, p, "columns")
+        of = partial(_product, w=given.columns, centre=given_centre(centre, p))
+        return given.shaped(np.concatenate(fold(self._source, of, self._executor).parts))
+
+    def adjoint_product(self, u: Any, centre: Vector | None = None) -> Matrix:
+        """Return (X - 1 centre')' u."""
+        n, p = self.shape
+        given = operand(u, n, "rows")
+        return given.shaped(self._added(partial(_adjoint, centre=given_centre(centre, p)), given.columns, None))
+
+    def gram(self, c: Vector | None = None, centre: Vector | None = None) -> Matrix:
+        """Return the weighted Gram matrix of the columns, (p, p)."""
+        n, p = self.shape
+        return self._added(partial(_gram, centre=given_centre(centre, p)), None, row_weights(c, n))
+
+    def column_norms(self, c: Vector | None = None, centre: Vector | None = None) -> Vector:
+        """Return the lengths of the (weighted, centred) columns."""
+        n, p = self.shape
+        return np.sqrt(self._added(partial(_squares, centre=given_centre(centre, p)), None, row_weights(c, n)))
+
+    def _added(self, of: Callable[[Chunk], Added], u: Matrix | None, c: Vector | None) -> Matrix:
+        """Fold a sum over chunks that bring their own rows of u as targets and of c as weights."""
+        return fold(Paired(self._source, u, c), of, self._executor).total()
+
+
+class Paired:
+    """A source whose chunks carry the rows of u and c that belong to them: u in place of `y`, c in place of `s`."""
+
+    def __init__(self, source: Source, u: Matrix | None, c: Vector | None) -> None:
+        self._source, self._u, self._c = source, u, c
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the source, with those of u as targets."""
+        return replace(self._source.schema, n_targets=0 if self._u is None else self._u.shape[1])
+
+    @property
+    def n_rows(self) -> int | None:
+        """Rows of the source."""
+        return self._source.n_rows
+
+    @property
+    def in_memory(self) -> bool:
+        """As the source says."""
+        return self._source.in_memory
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Read the source, and cut u and c where it cuts."""
+        start = 0
+        for chunk in self._source.chunks():
+            rows = slice(start, start + chunk.n_rows)
+            start = rows.stop
+            yield replace(
+                chunk,
+                y=None if self._u is None else self._u[rows],
+                s=None if self._c is None else self._c[rows],
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Stacked:
+    """Results of consecutive chunks, one below the other."""
+
+    parts: tuple[Matrix, ...]
+
+    def merge(self, other: Self) -> Self:
+        """Return these rows, then those of the other."""
+        return type(self)(self.parts + other.parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Added:
+    """Results of chunks, added up with their rounding errors kept aside and added last."""
+
+    high: Matrix
+    low: Matrix | float = 0.0
+
+    def merge(self, other: Self) -> Self:
+        """Return the sum of both."""
+        s = self.high + other.high
+        c = s - self.high
+        return type(self)(s, self.low + other.low + ((self.high - (s - c)) + (other.high - c)))
+
+    def total(self) -> Matrix:
+        """Return the sum, rounded once."""
+        return np.asarray(self.high + self.low)
+
+
+def _product(chunk: Chunk, w: Matrix, centre: Vector | None) -> Stacked:
+    return Stacked((table_design(chunk.X).product(w, centre),))
+
+
+def _adjoint(chunk: Chunk, centre: Vector | None) -> Added:
+    return Added(table_design(chunk.X).adjoint_product(chunk.y, centre))
+
+
+def _gram(chunk: Chunk, centre: Vector | None) -> Added:
+    return Added(table_design(chunk.X).gram(chunk.s, centre))
+
+
+def _squares(chunk: Chunk, centre: Vector | None) -> Added:
+    return Added(table_design(chunk.X).column_norms(chunk.s, centre) ** 2)

@@ -1,0 +1,101 @@
+"""A compressed sparse table, by rows or by columns, as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qed.core._errors import InvalidData
+from qed.designs import _kernels
+from qed.designs._design import Adjoint, Matrix, Vector, given_centre, operand, row_weights
+
+
+class Sparse:
+    """A design over a SciPy CSR or CSC array or matrix, with int32 or int64 indices.
+
+    Parameters
+    ----------
+    X : scipy.sparse CSR or CSC of shape (n, p)
+        Float32 or float64. Entries stored twice are added up, in a copy.
+
+    Notes
+    -----
+    A centre would fill the zeros, so it is subtracted from the results: for columns whose mean is far larger than their
+    spread this cancels, as it must. `gram` of a CSC table makes a CSR copy first.
+    """
+
+    def __init__(self, X: Any) -> None:
+        if X.format not in ("csr", "csc") or X.dtype not in (np.float32, np.float64):
+            raise InvalidData(f"Sparse takes float32 or float64 in CSR or CSC, got {X.dtype} in {X.format}.")
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        self._X = X
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        n, p = self._X.shape
+        return int(n), int(p)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the data."""
+        return np.dtype(self._X.dtype)
+
+    @property
+    def T(self) -> Adjoint:  # noqa: N802  as NumPy spells it
+        """The transposed design."""
+        return Adjoint(self)
+
+    def __matmul__(self, w: Any) -> Matrix:
+        """Return X w."""
+        return self.product(w)
+
+    def product(self, w: Any, centre: Vector | None = None) -> Matrix:
+        """Return (X - 1 centre') w."""
+        given, centre = operand(w, self.shape[1], "columns"), given_centre(centre, self.shape[1])
+        if self._X.format == "csr":
+            result = _kernels.csr_product(self._X, given.columns)
+        else:  # the arrays of X by columns are those of its transpose by rows
+            result = _kernels.csr_adjoint_product(self._X.T, given.columns)
+        return given.shaped(result if centre is None else result - centre @ given.columns)
+
+    def adjoint_product(self, u: Any, centre: Vector | None = None) -> Matrix:
+        """Return (X - 1 centre')' u."""
+        given, centre = operand(u, self.shape[0], "rows"), given_centre(centre, self.shape[1])
+        if self._X.format == "csr":
+            result = _kernels.csr_adjoint_product(self._X, given.columns)
+        else:
+            result = _kernels.csr_product(self._X.T, given.columns)
+        return given.shaped(result if centre is None else result - np.multiply.outer(centre, given.columns.sum(axis=0)))
+
+    def gram(self, c: Vector | None = None, centre: Vector | None = None) -> Matrix:
+        """Return the weighted Gram matrix of the columns, (p, p), dense."""
+        n, p = self.shape
+        c, centre = row_weights(c, n), given_centre(centre, p)
+        weight, sums, products = _kernels.csr_moments(self._X.tocsr(), c)
+        if centre is None:
+            return products
+        # X'CX - s c' - c s' + W c c' written with one rounding less: half of the last term joins each of the others.
+        cross = np.multiply.outer(sums - 0.5 * weight * centre, centre)
+        return products - (cross + cross.T)
+
+    def column_norms(self, c: Vector | None = None, centre: Vector | None = None) -> Vector:
+        """Return the lengths of the (weighted, centred) columns."""
+        n, p = self.shape
+        c, centre = row_weights(c, n), given_centre(centre, p)
+        rows, columns = self._coordinates()
+        data = self._X.data.astype(np.float64)
+        weights = np.ones(n) if c is None else c
+        if centre is None:
+            return np.sqrt(np.bincount(columns, weights[rows] * data**2, minlength=p))
+        stored = np.bincount(columns, weights[rows] * (data - centre[columns]) ** 2, minlength=p)
+        absent = weights.sum() - np.bincount(columns, weights[rows], minlength=p)
+        return np.sqrt(stored + np.maximum(absent, 0.0) * centre**2)
+
+    def _coordinates(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Return row and column of each stored entry."""
+        outer = np.repeat(np.arange(len(self._X.indptr) - 1), np.diff(self._X.indptr))
+        return (outer, self._X.indices) if self._X.format == "csr" else (self._X.indices, outer)
