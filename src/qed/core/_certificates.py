@@ -142,12 +142,14 @@ class LeastSquaresCertificate(Certificate):
     @property
     def relative_gap(self) -> float:
         """The gap as a share of the null model's objective: what ``tol`` is compared with."""
-        return self.gap / self.null_objective if self.null_objective > 0 else float(self.gap > 0)
+        if self.null_objective > 0:
+            return self.gap / self.null_objective
+        return 0.0 if self.gap <= self.rounding else float("inf")
 
     @property
     def reached(self) -> bool:
-        """Whether the relative gap is within ``tol``."""
-        return self.gap <= self.tol * self.null_objective or self.gap <= self.rounding
+        """Whether the relative gap, as far as it is more than rounding, is within ``tol``."""
+        return self.gap - self.rounding <= self.tol * self.null_objective
 
     @property
     def statement(self) -> str:

@@ -11,7 +11,7 @@ without one, ``2 Σ_j |g_j| |step_j|`` for steps up to a radius, since ``P`` is 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from qed.linear_model._solve import Fit, Proof
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from qed.core import Progress
+    from qed.core._events import Progress
     from qed.designs import Design
     from qed.linear_model._quadratic import Penalty
 
@@ -81,7 +81,6 @@ def from_products(
     max_iter: int,
     start: Array | None,
     progress: Progress,
-    dtype: Any,
 ) -> tuple[Fit, int]:
     """Iterate until the gap is within ``tol`` of the null model's objective; return the fit and the number of steps.
 
@@ -111,7 +110,7 @@ def from_products(
                 break
     except KeyboardInterrupt:
         outcome = "interrupted"
-    fit = _certified(problem, penalty, state.v + penalty.prior, float(np.sum(null)), state.condition, dtype)
+    fit = _certified(problem, penalty, state.v + penalty.prior, float(np.sum(null)), state.condition)
     return replace(fit, outcome=outcome), steps
 
 
@@ -141,14 +140,12 @@ def _gap(problem: Products, penalty: Penalty, w: Array, g: Array) -> tuple[Array
     return np.where(is_strong, strong, convex), np.where(is_strong, 0.0, reach)
 
 
-def _certified(problem: Products, penalty: Penalty, w: Array, null: float, condition: float, dtype: Any) -> Fit:
+def _certified(problem: Products, penalty: Penalty, w: Array, null: float, condition: float) -> Fit:
     """Certify what will be stored, from products computed afresh."""
-    stored = np.ascontiguousarray(w.astype(dtype))
-    w = stored.astype(np.float64)
     r = problem.y - problem.design @ w
     weight = float(np.sum(problem.s))
     mean_r = (problem.s[:, 0] @ r) / weight if problem.has_intercept else np.zeros(r.shape[1])
-    b = (problem.mean_y - problem.mean_x @ w + mean_r).astype(dtype)
+    b = problem.mean_y - problem.mean_x @ w + mean_r
     r = r - mean_r
     g = problem.gradient(r, w - penalty.prior, penalty.alpha)
     n, p = problem.design.shape
@@ -178,4 +175,4 @@ def _certified(problem: Products, penalty: Penalty, w: Array, null: float, condi
         condition=condition,
         rank=min(n, p),
     )
-    return Fit(stored, b, squares, proof, "conjugate gradients")
+    return Fit(w, b, squares, proof, "conjugate gradients")

@@ -18,7 +18,15 @@ import numpy as np
 
 from qed.core._memory import require_memory
 from qed.linear_model._factors import CONDITION_LIMIT
-from qed.linear_model._kernels import cholesky, gram, matmul, one_blas_thread, rmatmul, solve_lower, solve_lower_t
+from qed.linear_model._kernels import (
+    cholesky,
+    matmul,
+    one_blas_thread,
+    products_of_rows,
+    rmatmul,
+    solve_lower,
+    solve_lower_t,
+)
 from qed.linear_model._quadratic import UNIT
 from qed.linear_model._solve import Fit, Proof
 
@@ -61,7 +69,7 @@ class Wide:
         """Return ``K``, exactly centred and symmetric."""
         n = len(self.X)
         require_memory(3 * 8 * n * n, f"The {n} x {n} matrix of products of rows", "Use fewer rows or a sparse design.")
-        K = gram(self.X, shift=self.mean_x if self.has_intercept else None, transpose=True, fast=True)
+        K = products_of_rows(self.X, self.mean_x if self.has_intercept else None)
         K *= self.root
         K *= self.root.T
         if self.has_intercept:  # what rounding left of the mean is taken out of K itself
@@ -103,26 +111,26 @@ class Wide:
         return rmatmul(self.X, self.root * a, shift=self.mean_x)
 
 
-def from_rows(wide: Wide, penalty: Penalty, *, dtype: Any) -> Fit:
+def from_rows(wide: Wide, penalty: Penalty) -> Fit:
     """Solve by the products of rows; where those are too singular, by the singular values of the design itself."""
     K = wide.products()
     wide = replace(wide, length=1.001 * float(np.sqrt(np.trace(K))))
     rhs = wide.balanced(wide.y - (wide.dot(penalty.prior) if np.any(penalty.prior) else 0.0))
     systems = _factorise(wide, K, penalty)
     if systems is None:
-        return _by_singular_values(wide, penalty, rhs, dtype)
+        return _by_singular_values(wide, penalty, rhs)
     a = np.zeros_like(rhs)
     left = rhs
     for _ in range(4):  # each round wins the digits that the products of float32 rows, or their condition, lost
         for (_, targets), system in zip(penalty.groups(), systems, strict=True):
             a[:, targets] += system.solve(left[:, targets])
         a = wide.balanced(a)
-        fit, left = _certified(wide, penalty, rhs, a, dtype, systems[0].condition)
+        fit, left = _certified(wide, penalty, rhs, a, systems[0].condition)
         if fit.proof.gap - fit.proof.rounding <= 1e-13 * fit.proof.null_objective:
             return fit
     if fit.proof.gap <= 1e-10 * fit.proof.null_objective:
         return fit
-    return _by_singular_values(wide, penalty, rhs, dtype)
+    return _by_singular_values(wide, penalty, rhs)
 
 
 @dataclass(frozen=True)
@@ -168,26 +176,24 @@ def _factorise(wide: Wide, K: Array, penalty: Penalty) -> list[_System] | None:
 
 
 def _certified(
-    wide: Wide, penalty: Penalty, rhs: Array, a: Array, dtype: Any, condition: float
+    wide: Wide, penalty: Penalty, rhs: Array, a: Array, condition: float
 ) -> tuple[Fit, Array]:
     """Certify the coefficients that ``a`` stands for, and return what is left of its equations."""
     n, p = wide.X.shape
-    exact = wide.adjoint(a)
-    stored = np.ascontiguousarray((penalty.prior + exact).astype(dtype))
-    w = stored.astype(np.float64)
+    step = wide.adjoint(a)
+    w = penalty.prior + step
     r = wide.y - wide.dot(w)
     mean_r = wide.mean(r)
-    b = (wide.mean_y - wide.mean_x @ w + mean_r).astype(dtype)
-    off, off_doubt = wide.offset(w, b.astype(np.float64), mean_r, r)
+    b = wide.mean_y - wide.mean_x @ w + mean_r
+    off, off_doubt = wide.offset(w, b, mean_r, r)
     r = wide.balanced(r)
     left = r - penalty.alpha * a
-    # rounding: of the residuals, row by row; of X̃ᵀa; of the coefficients when they were stored (known exactly)
+    # rounding: of the residuals, row by row; of X̃ᵀa; of the sum with the prior
     doubt_r = (p + 8) * UNIT * (wide.length * np.linalg.norm(w, axis=0) + np.linalg.norm(wide.y, axis=0))
-    doubt_w = (n + 8) * UNIT * wide.length * np.linalg.norm(a, axis=0)
-    moved = np.linalg.norm(exact + penalty.prior - w, axis=0)
+    doubt_w = (n + 8) * UNIT * wide.length * np.linalg.norm(a, axis=0) + UNIT * np.linalg.norm(w, axis=0)
     size = np.where(penalty.alpha > 0, np.linalg.norm(left, axis=0), np.linalg.norm(r, axis=0))
-    exact_gap = size**2 + penalty.alpha * moved**2
-    gap = (size + doubt_r) ** 2 + penalty.alpha * (moved + doubt_w) ** 2
+    exact_gap = size**2
+    gap = (size + doubt_r) ** 2 + penalty.alpha * doubt_w**2
     squares = np.einsum("nm,nm->m", r, r)
     whole = np.linalg.norm(wide.y, axis=0) + wide.length * np.linalg.norm(w, axis=0)
     proof = Proof(
@@ -200,10 +206,10 @@ def _certified(
         condition=condition,
         rank=min(n - wide.has_intercept, p),
     )
-    return Fit(stored, b, squares, proof, "dual cholesky"), left
+    return Fit(w, b, squares, proof, "dual cholesky"), left
 
 
-def _by_singular_values(wide: Wide, penalty: Penalty, rhs: Array, dtype: Any) -> Fit:
+def _by_singular_values(wide: Wide, penalty: Penalty, rhs: Array) -> Fit:
     """Solve from the singular values of a centred copy: dependent rows, or a penalty too weak to hold them apart."""
     n, p = wide.X.shape
     require_memory(4 * 8 * n * p, f"Centring and decomposing dependent rows of a {n} x {p} design", "Raise alpha.")
@@ -214,21 +220,19 @@ def _by_singular_values(wide: Wide, penalty: Penalty, rhs: Array, dtype: Any) ->
     U, sigma, Vt = U[:, keep], sigma[keep], Vt[keep]
     seen = U.T @ rhs
     w = penalty.prior + Vt.T @ (seen * sigma[:, None] / (sigma[:, None] ** 2 + penalty.alpha))
-    stored = np.ascontiguousarray(w.astype(dtype))
     shortest = np.sqrt(np.min(np.einsum("np,np->p", Z, Z), initial=np.inf, where=np.any(Z, axis=0)))
-    return _judged(wide, penalty, rhs, U, sigma, Vt, stored, float(shortest))
+    return _judged(wide, penalty, rhs, U, sigma, Vt, w, float(shortest))
 
 
 def _judged(
-    wide: Wide, penalty: Penalty, rhs: Array, U: Array, sigma: Array, Vt: Array, stored: NDArray[Any], shortest: float
+    wide: Wide, penalty: Penalty, rhs: Array, U: Array, sigma: Array, Vt: Array, w: Array, shortest: float
 ) -> Fit:
     """Certify by the singular vectors: exact along them, and up to a radius along what they do not see."""
     n, p = wide.X.shape
-    w = stored.astype(np.float64)
     r = wide.y - wide.dot(w)
     mean_r = wide.mean(r)
-    b = (wide.mean_y - wide.mean_x @ w + mean_r).astype(stored.dtype)
-    off, off_doubt = wide.offset(w, b.astype(np.float64), mean_r, r)
+    b = wide.mean_y - wide.mean_x @ w + mean_r
+    off, off_doubt = wide.offset(w, b, mean_r, r)
     r = wide.balanced(r)
     step = w - penalty.prior
     along = U.T @ r * sigma[:, None] - penalty.alpha * (Vt @ step)
@@ -254,4 +258,4 @@ def _judged(
         condition=float(np.max(sigma, initial=1.0) / np.min(sigma, initial=np.inf)) if len(sigma) else 1.0,
         rank=len(sigma),
     )
-    return Fit(stored, b, squares, proof, "dual svd")
+    return Fit(w, b, squares, proof, "dual svd")

@@ -140,17 +140,18 @@ class Spectrum:
     def shortest(self, w: Array) -> Array:
         """Return, among the coefficients that predict like ``w``, those of least Euclidean norm.
 
-        In scaled units the free directions are orthogonal to ``vectors``; in the user's units a step ``d z`` along them
-        changes the norm, so the part of ``w`` that lies in their span is taken out.
+        What the data see of ``w`` are its coordinates along ``vectors`` in scaled units, ``t = Vᵀ(w / d)``. Of all
+        coefficients with those coordinates ``B (BᵀB)⁻¹ t`` with ``B = V / d`` is the shortest; through ``B = QR`` that is
+        ``Q R⁻ᵀ t``, where nothing large is subtracted, however different the units of the columns are.
         """
-        p = len(self.d)
-        if self.rank == np.count_nonzero(self.d):
-            return w
         live = self.d > 0
-        basis = self.vectors[live] / self.d[live, None]  # spans the orthogonal complement of the free directions
-        q, _ = np.linalg.qr(basis)
-        short = np.zeros((p, w.shape[1]))
-        short[live] = q @ (q.T @ w[live])
+        if self.rank == np.count_nonzero(live):
+            return w
+        basis = self.vectors[live] / self.d[live, None]
+        short = np.zeros_like(w)
+        if self.rank:
+            q, r = np.linalg.qr(basis)
+            short[live] = q @ np.linalg.solve(r.T, self.vectors[live].T @ (w[live] / self.d[live, None]))
         return short
 
     def gap(self, g: Array, slack: Array, reach: Array) -> tuple[Array, float]:

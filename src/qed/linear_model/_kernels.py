@@ -1,17 +1,63 @@
-"""The door of this package to compiled code: dtype, order and length are fixed here and nowhere else."""
+"""The door of this package to compiled code: layout, type and length are fixed here and nowhere else."""
 
 from __future__ import annotations
 
-from qed._native import cholesky, gram, matmul, projected_squares, rmatmul, solve_lower, solve_lower_t
+from typing import Any
+
+import numpy as np
+
+from qed import _native
 from qed.core._threads import one_blas_thread
 
 __all__ = [
     "cholesky",
-    "gram",
     "matmul",
     "one_blas_thread",
+    "products_of_rows",
     "projected_squares",
     "rmatmul",
     "solve_lower",
     "solve_lower_t",
 ]
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def matmul(X: np.ndarray[Any, Any], w: Array, b: Array | None = None, shift: Array | None = None) -> Any:
+    """Return ``(X - shift) w + b`` in the type of ``X``."""
+    b = np.zeros(w.shape[1]) if b is None else np.ascontiguousarray(b)
+    return _native.matmul(X, np.ascontiguousarray(w), b, shift)
+
+
+def rmatmul(X: np.ndarray[Any, Any], u: Array, shift: Array | None = None) -> Array:
+    """Return ``(X - shift)ᵀ u`` in float64."""
+    return np.asarray(_native.rmatmul(X, np.ascontiguousarray(u), shift))
+
+
+def products_of_rows(X: np.ndarray[Any, Any], shift: Array | None) -> Array:
+    """Return ``(X - shift)(X - shift)ᵀ``; float32 rows are multiplied in float32 and summed in float64."""
+    return np.asarray(_native.gram(X, None, shift, transpose=True, fast=X.dtype == np.float32))
+
+
+def cholesky(A: Array) -> tuple[Array, int]:
+    """Return the lower factor of ``A`` and the index of the first pivot that is not positive, -1 if all are."""
+    L, bad = _native.cholesky(np.ascontiguousarray(A))
+    return L, int(bad)
+
+
+def solve_lower(L: Array, B: Array) -> Array:
+    """Return ``L⁻¹ B``."""
+    return np.asarray(_native.solve_lower(L, np.ascontiguousarray(B)))
+
+
+def solve_lower_t(L: Array, B: Array) -> Array:
+    """Return ``L⁻ᵀ B``."""
+    return np.asarray(_native.solve_lower_t(L, np.ascontiguousarray(B)))
+
+
+def projected_squares(X: np.ndarray[Any, Any], shift: Array, V: Array, D: Array, B: Array) -> tuple[Array, Array]:
+    """Return ``Z² D`` and ``Z B`` for ``Z = (X - shift) V``, which is never stored."""
+    squares, linear = _native.projected_squares(
+        X, np.ascontiguousarray(shift), np.ascontiguousarray(V), np.ascontiguousarray(D), np.ascontiguousarray(B)
+    )
+    return squares, linear

@@ -18,9 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import Fingerprint, InvalidData, InvalidParameter, LeastSquaresCertificate, NotReached, Progress
+from qed.core import InvalidData, InvalidParameter, NotReached
+from qed.core._certificates import Fingerprint, LeastSquaresCertificate
+from qed.core._events import Progress
 from qed.core._memory import available_memory, require_memory
-from qed.data import ArraySource, Interrupted, Moments, Source, fold
+from qed.core._threads import limited_threads
+from qed.data import ArraySource, Interrupted, Moments, Source, Stopped, fold
 from qed.designs import Standardised, design
 from qed.linear_model._conjugate_gradients import Products, from_products
 from qed.linear_model._dual import Wide, from_rows
@@ -28,8 +31,6 @@ from qed.linear_model._quadratic import Penalty
 from qed.linear_model._solve import Fit, from_moments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from qed.core import Regressor
@@ -75,9 +76,14 @@ class Settings:
 
 def learn(model: Regressor, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
     """Fit ``model`` on arrays, frames, sparse containers or a source of chunks, and store what was learnt."""
-    if isinstance(X, Source):
-        _learn_source(model, X, y, sample_weight, settings)
-        return
+    with limited_threads(settings.threads):
+        if isinstance(X, Source):
+            _learn_source(model, X, y, sample_weight, settings)
+        else:
+            _learn_table(model, X, y, sample_weight, settings)
+
+
+def _learn_table(model: Regressor, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
     start = model.__dict__.get("coef_")
     data = model._fit_data(X, y, sample_weight, finite=False)  # noqa: SLF001
     y2 = data.y.reshape(data.n_rows, -1)
@@ -94,7 +100,7 @@ def learn(model: Regressor, X: Any, y: Any, sample_weight: Any, settings: Settin
         weight = None if data.weight is None else data.weight[rows]
         chosen = data.X if data.weight is None or n_used == data.n_rows else data.X[rows]
         wide = Wide.of(chosen, y2[rows].astype(np.float64), weight, intercept=settings.intercept)
-        fit = from_rows(wide, settings.penalty(*shape[1:]), dtype=data.X.dtype)
+        fit = from_rows(wide, settings.penalty(*shape[1:]))
         _store(model, fit, settings, _fingerprint(chosen, y2[rows], weight), flat=flat)
         return
     warm = start if data.warm else None
@@ -134,19 +140,18 @@ def _learn_source(model: Regressor, source: Source, y: Any, sample_weight: Any, 
 
 
 def _from_source(model: Regressor, source: Source, settings: Settings, *, flat: bool) -> None:
-    """Fold the source into moments and solve; Ctrl-C keeps the model of the rows seen so far."""
+    """Fold the source into moments and solve; Ctrl-C or a callback leaves the model of the rows seen so far."""
     try:
-        with Progress(type(model).__name__, source.n_rows, verbose=settings.verbose) as progress:
-            moments = fold(source, Moments.of, progress=_row_counter(progress))
-    except Interrupted as stop:
-        if stop.statistic is not None:
-            relearn(model, stop.statistic, settings, flat=flat, dtype=source.schema.dtype, outcome="interrupted")
-        raise
-    relearn(model, moments, settings, flat=flat, dtype=source.schema.dtype, source=source)
-
-
-def _row_counter(progress: Progress) -> Callable[[int, int, int | None], object]:
-    return lambda _chunks, rows, _total: progress.step(count=rows - progress.steps)
+        moments = fold(source, Moments.of, name=type(model).__name__, verbose=settings.verbose)
+    except (Interrupted, Stopped) as early:
+        is_interrupt = isinstance(early, KeyboardInterrupt)
+        if early.statistic is not None:
+            outcome = "interrupted" if is_interrupt else "stopped"
+            relearn(model, early.statistic, settings, flat=flat, outcome=outcome)
+        if is_interrupt or early.statistic is None:
+            raise
+        return
+    relearn(model, moments, settings, flat=flat, source=source)
 
 
 def relearn(
@@ -155,7 +160,6 @@ def relearn(
     settings: Settings,
     *,
     flat: bool,
-    dtype: Any,
     source: Source | None = None,
     outcome: str = "solved",
 ) -> None:
@@ -164,7 +168,7 @@ def relearn(
         msg = f"{type(model).__name__} has no row of positive weight to learn from."
         raise InvalidData(msg)
     penalty = settings.penalty(moments.n_features, moments.n_targets)
-    fit = from_moments(moments, penalty, intercept=settings.intercept, source=source, dtype=dtype)
+    fit = from_moments(moments, penalty, intercept=settings.intercept, source=source)
     seen = Fingerprint(moments.rows, moments.weight, moments.mean.copy(), moments.scatter.diagonal().copy())
     model.moments_ = moments
     _store(model, fit, settings, seen, flat=flat, outcome=outcome)
@@ -198,7 +202,6 @@ def _iterate(
             max_iter=limit,
             start=start,
             progress=progress,
-            dtype=X.dtype,
         )
     _store(model, fit, settings, _fingerprint(X, y, weight), flat=flat, outcome=fit.outcome, n_iter=steps)
     if fit.outcome == "interrupted":
@@ -231,7 +234,7 @@ def _store(
     proof = fit.proof
     model.coef_ = np.ascontiguousarray(fit.w[:, 0] if flat else fit.w.T)
     if settings.intercept:
-        model.intercept_ = fit.b[0] if flat else fit.b
+        model.intercept_ = float(fit.b[0]) if flat else fit.b
     else:
         model.intercept_ = 0.0
     model.n_iter_ = n_iter

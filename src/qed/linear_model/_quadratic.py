@@ -88,24 +88,19 @@ class Quadratic:
     def of(cls, moments: Moments, *, intercept: bool) -> Quadratic:
         """Take features, targets and their products from one statistic."""
         p = moments.n_features
-        size = np.sqrt(moments.mean[:p] ** 2 + moments.scatter.diagonal()[:p] / max(moments.weight, 1e-300))
-        scatter, peak, rounding = moments.scatter, moments.peak, moments.rounding
-        centre = moments.mean
-        if not intercept:
-            scatter = moments.about_origin()
-            peak = peak + moments.weight * moments.mean**2
-            rounding = 2 * rounding  # the mean's own error comes on top
-            centre = np.zeros_like(centre)
-        length = np.sqrt(peak)
+        size = np.sqrt(moments.mean[:p] ** 2 + moments.scatter.diagonal()[:p] / moments.weight)
+        about = moments if intercept else moments.about_origin()
+        length = np.sqrt(about.peak)
+        spread = about.scatter.diagonal()
         return cls(
-            S=scatter[:p, :p],
-            c=scatter[:p, p:],
-            yy=scatter.diagonal()[p:],
-            columns=Columns(scatter.diagonal()[:p], length[:p], size, rounding, moments.weight, intercept),
+            S=about.XX,
+            c=about.XY,
+            yy=spread[p:],
+            columns=Columns(spread[:p], length[:p], size, about.rounding, about.weight, intercept),
             target_length=length[p:],
-            mean_rounding=moments.mean_rounding,
-            mean_x=centre[:p],
-            mean_y=centre[p:],
+            mean_rounding=about.mean_rounding,
+            mean_x=about.mean_x,
+            mean_y=about.mean_y,
         )
 
     def intercept(self, w: Array) -> Array:

@@ -127,7 +127,7 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
         )
         if found.moments is not None:
             source = ArraySource(data.X, y2, data.weight)
-            relearn(self, found.moments, settings, flat=flat, dtype=data.X.dtype, source=source)
+            relearn(self, found.moments, settings, flat=flat, source=source)
         else:
             learn(self, data.X, data.y, data.weight, settings)
         return self

@@ -4,7 +4,7 @@
 2. Where the condition number forbids that, read the rows once more and factorise the columns themselves (``_triangle``);
    where the rows are gone, decompose the statistic and say what that leaves open.
 3. Where squaring cost digits, read the rows once more and correct.
-4. Certify what will be stored, after rounding to its type.
+4. Certify what will be stored.
 
 The certificate decides how much work is done: most problems need one pass over the rows.
 """
@@ -12,7 +12,7 @@ The certificate decides how much work is done: most problems need one pass over 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -52,10 +52,10 @@ class Proof:
 
 @dataclass(frozen=True)
 class Fit:
-    """Coefficients as they will be stored, and what is known about them."""
+    """Coefficients, and what is known about them."""
 
-    w: NDArray[Any]  # (p, m)
-    b: NDArray[Any]  # (m,)
+    w: Array  # (p, m)
+    b: Array  # (m,)
     squares: Array  # (m,), weighted sum of squared residuals
     proof: Proof
     solver: str
@@ -63,15 +63,13 @@ class Fit:
 
 
 def from_moments(
-    moments: Moments, penalty: Penalty, *, intercept: bool, source: Source | None, dtype: Any = np.float64
+    moments: Moments, penalty: Penalty, *, intercept: bool, source: Source | None
 ) -> Fit:
     """Solve least squares from its statistic; with ``source`` the rows can be read again if that is worth it."""
     quadratic = Quadratic.of(moments, intercept=intercept)
     rows = _Rows(source, quadratic) if source is not None else None
     w, judges, solver = _solve(quadratic, penalty, rows, moments.rows)
-    w = np.ascontiguousarray(w.astype(dtype, copy=False))
-    b = quadratic.intercept(w.astype(np.float64)).astype(dtype)
-    return _certified(quadratic, penalty, rows, judges, w, b, solver)
+    return _certified(quadratic, penalty, rows, judges, w, solver)
 
 
 @dataclass(frozen=True)
@@ -136,11 +134,10 @@ def _certified(
     penalty: Penalty,
     rows: _Rows | None,
     judges: Judges,
-    stored_w: NDArray[Any],
-    stored_b: NDArray[Any],
+    w: Array,
     solver: str,
 ) -> Fit:
-    w, b = stored_w.astype(np.float64), stored_b.astype(np.float64)
+    b = quadratic.intercept(w)
     g, slack = quadratic.gradient(w, penalty)
     squares, doubt = quadratic.residual_squares(w)
     is_coarse = bool(np.any(doubt > 1e-6 * squares)) or any(isinstance(judge, Spectrum) for _, judge in judges)
@@ -167,7 +164,7 @@ def _certified(
         condition=max((judge.condition for _, judge in judges), default=1.0),
         rank=min((judge.rank for _, judge in judges), default=0),
     )
-    return Fit(stored_w, stored_b, squares, proof, solver)
+    return Fit(w, b, squares, proof, solver)
 
 
 def _backward_error(quadratic: Quadratic, penalty: Penalty, w: Array, g: Array, squares: Array) -> float:

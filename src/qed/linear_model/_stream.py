@@ -20,20 +20,20 @@ __all__ = ["forget", "merge"]
 def merge(model: Regressor, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
     """Add rows to what ``model`` has learnt."""
     old = _statistic(model)
-    new, dtype, flat = _moments(model, X, y, sample_weight, is_first=old is None)
-    relearn(model, new if old is None else old.merge(new), settings, flat=flat, dtype=dtype)
+    new, flat = _moments(model, X, y, sample_weight, is_first=old is None)
+    relearn(model, new if old is None else old.merge(new), settings, flat=flat)
 
 
 def forget(model: Regressor, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
     """Take rows out of what ``model`` has learnt."""
     model._check_is_fitted()  # noqa: SLF001
     old = _statistic(model)
-    gone, dtype, flat = _moments(model, X, y, sample_weight, is_first=False)
+    gone, flat = _moments(model, X, y, sample_weight, is_first=False)
     left = old.subtract(gone)
     if left.rows == 0:
         msg = f"These are all the rows that {type(model).__name__} has learnt. A model of no rows is a new model: make one."
         raise Forgetting(msg)
-    relearn(model, left, settings, flat=flat, dtype=dtype)
+    relearn(model, left, settings, flat=flat)
 
 
 def _statistic(model: Regressor) -> Any:
@@ -47,8 +47,8 @@ def _statistic(model: Regressor) -> Any:
     return model.__dict__.get("moments_")
 
 
-def _moments(model: Regressor, X: Any, y: Any, sample_weight: Any, *, is_first: bool) -> tuple[Moments, Any, bool]:
-    """Return the statistic of the rows, the type to store in, and whether there is a single, flat target."""
+def _moments(model: Regressor, X: Any, y: Any, sample_weight: Any, *, is_first: bool) -> tuple[Moments, bool]:
+    """Return the statistic of the rows, and whether there is a single, flat target."""
     known = model.__dict__.get("coef_")
     if isinstance(X, Source):
         schema = X.schema
@@ -66,5 +66,4 @@ def _moments(model: Regressor, X: Any, y: Any, sample_weight: Any, *, is_first: 
     if known is not None and targets != (1 if known.ndim == 1 else len(known)):
         msg = f"y has {targets} targets, and {type(model).__name__} learnt {1 if known.ndim == 1 else len(known)}."
         raise InvalidData(msg)
-    dtype = source.schema.dtype if known is None else known.dtype
-    return fold(source, Moments.of), dtype, flat if known is None else known.ndim == 1
+    return fold(source, Moments.of), flat if known is None else known.ndim == 1

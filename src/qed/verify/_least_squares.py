@@ -48,6 +48,23 @@ class _Point:
     gradient: Array  # (p, m) downhill, centred columns, without the penalty
 
 
+@dataclass(frozen=True)
+class _Problem:
+    """The problem in the coefficients alone, the best intercept taken out, at the coefficients of the model."""
+
+    rows: Rows
+    seen: _Seen
+    mean: Array  # (q,), zero without intercept
+    length: Array  # (p,) of the columns
+    reach: Array  # (m,) how long predictions and targets can be: the yardstick of rounding
+    intercept: bool
+    alpha: Array  # (m,)
+    prior: Array  # (p, m)
+    objective: Array  # (m,)
+    g: Array  # (p, m), half the downhill gradient
+    doubt: Array  # (p, m), a bound on its rounding
+
+
 def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute what the certificate claims; raise CertificateError when it is not so."""
     rows = read(model, X, y, sample_weight)
@@ -60,20 +77,40 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
     mean = seen.mean if intercept else np.zeros_like(seen.mean)
     point = _evaluate(rows, w, b, mean, intercept=intercept)
     step = w - prior
-    squares = point.squares + alpha * np.sum(step**2, axis=0)
-    objective = float(np.sum(squares))
-    # the best intercept takes out the mean residual; what is left is a problem in w alone
-    off = seen.weight * point.offset**2 if intercept else np.zeros(rows.m, EXTENDED)
     length = np.sqrt(seen.spread if intercept else seen.spread + seen.weight * seen.mean**2)
     reach = length[: rows.p] @ np.abs(w) + length[rows.p :]
-    g = point.gradient - alpha * step
-    doubt = (seen.rows + rows.p + 16) * UNIT * np.multiply.outer(length[: rows.p], reach) + 8 * UNIT * alpha * np.abs(step)
-    distance, rounding = _distance(rows, seen, mean, alpha, g, doubt, certificate.radius, point, squares, w, prior)
-    size = np.abs(seen.mean[rows.p :]) + np.abs(seen.mean[: rows.p]) @ np.abs(w) + np.abs(b)
-    rounding += float(np.sum(seen.weight * (2 * np.abs(point.offset) + 8 * UNIT * rows.p * size) * 8 * UNIT * rows.p * size))
-    distance += float(np.sum(off))
+    # the best intercept takes out the mean residual; what is left is a problem in w alone
+    off, off_slack = _offset(seen, point, w, b) if intercept else (0.0, 0.0)
+    problem = _Problem(
+        rows=rows,
+        seen=seen,
+        mean=mean,
+        length=length[: rows.p],
+        reach=reach,
+        intercept=intercept,
+        alpha=alpha,
+        prior=prior,
+        objective=point.squares - off + alpha * np.sum(step**2, axis=0),
+        g=point.gradient - alpha * step,
+        doubt=(seen.rows + rows.p + 16) * UNIT * np.multiply.outer(length[: rows.p], reach)
+        + 8 * UNIT * alpha * np.abs(step),
+    )
+    objective = float(np.sum(problem.objective + off))
+    distance, rounding = float(np.sum(off)), float(np.sum(off_slack))
+    for strength in np.unique(alpha):
+        value, slack = _distance(problem, np.flatnonzero(alpha == strength), certificate.radius)
+        distance, rounding = distance + value, rounding + slack
     _require_close(model, certificate, objective, distance, rounding)
+    _require_objective(model, certificate, objective, 1e-12 * float(np.sum(reach**2)) + rounding)
     return Verdict(certificate.statement, objective, distance, rounding, certificate.gap)
+
+
+def _offset(seen: _Seen, point: _Point, w: Array, b: Array) -> tuple[Array, Array]:
+    """Return what an intercept other than the best one costs, and a bound on the rounding of that."""
+    p = len(w)
+    size = np.abs(seen.mean[p:]) + np.abs(seen.mean[:p]) @ np.abs(w) + np.abs(b)
+    doubt = 8 * UNIT * (p + 2) * size
+    return seen.weight * point.offset**2, seen.weight * (2 * np.abs(point.offset) + doubt) * doubt
 
 
 def _objective(model: Estimator, rows: Rows) -> tuple[Array, Array, bool]:
@@ -153,136 +190,92 @@ def _evaluate(rows: Rows, w: Array, b: Array, mean: Array, *, intercept: bool) -
     return _Point(squares, offset / weight, gradient)
 
 
-def _distance(  # noqa: PLR0917
-    rows: Rows,
-    seen: _Seen,
-    mean: Array,
-    alpha: Array,
-    g: Array,
-    doubt: Array,
-    radius: float,
-    point: _Point,
-    squares: Array,
-    w: Array,
-    prior: Array,
-) -> tuple[float, float]:
-    """Return the distance from the optimum and a bound on its error, summed over targets."""
-    total, slack = 0.0, 0.0
-    is_tall = rows.p <= min(max(seen.rows, 500), LARGEST)
-    gram = _gram(rows, mean[: rows.p]) if is_tall else None
-    for strength in np.unique(alpha):
-        targets = np.flatnonzero(alpha == strength)
-        a = float(strength)
-        if gram is not None:
-            value, error = _by_curvature(gram, a, g[:, targets], doubt[:, targets], radius, seen)
-        elif a > 0:
-            value, error = _by_penalty(rows, seen, mean, a, targets, w, prior, squares, g, doubt, point)
-        else:
-            value, error = _by_convexity(rows, mean, targets, g, doubt, radius, squares)
-        total, slack = total + value, slack + error
-    return total, slack
+def _distance(problem: _Problem, targets: Array, radius: float) -> tuple[float, float]:
+    """Return the distance from the optimum of targets that share a strength, and a bound on its error."""
+    alpha = float(problem.alpha[targets[0]])
+    if problem.rows.p <= min(max(problem.seen.rows, 500), LARGEST):
+        return _by_curvature(problem, alpha, targets, radius)
+    if alpha > 0:
+        return _by_penalty(problem, alpha, targets)
+    return _by_convexity(problem, targets, radius)
 
 
-def _gram(rows: Rows, mean: Array) -> Array:
-    S = np.zeros((rows.p, rows.p))
-    for block in rows.blocks():
-        x = (block.X - mean).astype(np.float64) * np.sqrt(block.s.astype(np.float64))[:, None]
-        S += x.T @ x
-    return S
+def _by_curvature(problem: _Problem, alpha: float, targets: Array, radius: float) -> tuple[float, float]:
+    """Divide the gradient by the curvature along the singular vectors of the columns, scaled to unit length."""
+    g, doubt = problem.g[:, targets].astype(np.float64), problem.doubt[:, targets].astype(np.float64)
+    p = len(g)
+    spread = (problem.length**2).astype(np.float64) + alpha
+    d = np.where(spread > 0, 1 / np.sqrt(np.where(spread > 0, spread, 1.0)), 0.0)
+    R = np.diag(np.sqrt(alpha) * d)
+    for block in problem.rows.blocks():
+        x = (block.X - problem.mean[:p]).astype(np.float64) * d * np.sqrt(block.s.astype(np.float64))[:, None]
+        R = np.linalg.qr(np.vstack([R, x]), mode="r")
+    _, sigma, vectors = np.linalg.svd(R)
+    vectors = vectors[: len(sigma)]
+    error = 8 * DOUBLE * max(problem.seen.rows, p) * np.max(sigma, initial=0.0)
+    keep = sigma > 4 * error
+    scaled = d[:, None] * g
+    along = vectors @ scaled
+    e = np.linalg.norm(d[:, None] * doubt, axis=0) + 8 * p * DOUBLE * np.linalg.norm(scaled, axis=0)
+    value = np.sum((along[keep] / sigma[keep, None]) ** 2, axis=0)
+    worst = np.sum(((np.abs(along[keep]) + e) / (sigma[keep, None] - error)) ** 2, axis=0)
+    slack = worst - value
+    if np.count_nonzero(keep) < np.count_nonzero(d):  # some directions are free: charged up to the radius
+        steps = radius if np.isfinite(radius) else 10 * np.max(problem.reach[targets]).astype(np.float64)
+        free = np.linalg.norm(scaled - vectors[keep].T @ along[keep], axis=0)
+        value, slack = value + 2 * free * steps, worst + slack + 2 * e * steps + (error * steps) ** 2
+    return float(np.sum(value)), float(np.sum(slack))
 
 
-def _by_curvature(S: Array, alpha: float, g: Array, doubt: Array, radius: float, seen: _Seen) -> tuple[float, float]:
-    """Divide the gradient by the curvature, eigenvector by eigenvector, columns scaled to unit length."""
-    p = len(S)
-    diagonal = S.diagonal() + alpha
-    d = np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 0.0)
-    values, vectors = np.linalg.eigh(S * d * d[:, None] + np.diag(alpha * d * d))
-    error = (4096 + seen.rows / 4096 + 16 * p) * DOUBLE * p
-    scaled = d[:, None] * g.astype(np.float64)
-    # the step to extended precision is where digits matter: g is small, its scaling is harmless
-    seen_g = vectors.T @ scaled
-    e = np.linalg.norm(d[:, None] * doubt.astype(np.float64), axis=0) + 8 * p * DOUBLE * np.linalg.norm(scaled, axis=0)
-    keep = values > 4 * error
-    floor = values[keep] - error
-    value = np.sum(seen_g[keep] ** 2 / values[keep, None], axis=0)
-    worst = np.sum((np.abs(seen_g[keep]) + e) ** 2 / floor[:, None], axis=0)
-    live = int(np.count_nonzero(d))
-    if np.count_nonzero(keep) < live:
-        steps = radius if np.isfinite(radius) else 10 * float(np.sqrt(np.max(seen.spread, initial=0)))
-        free = np.linalg.norm(seen_g[~keep], axis=0) + e
-        worst = worst + 2 * free * steps + 2 * error * steps**2
-    flat = (d == 0) & np.any(g != 0, axis=1)
-    if np.any(flat):
-        worst = worst + 2 * np.sum(np.abs(g[flat]), axis=0).astype(np.float64) * (radius if np.isfinite(radius) else 0.0)
-    return float(np.sum(value)), float(np.sum(worst - value))
-
-
-def _by_penalty(  # noqa: PLR0917
-    rows: Rows,
-    seen: _Seen,
-    mean: Array,
-    alpha: float,
-    targets: Array,
-    w: Array,
-    prior: Array,
-    squares: Array,
-    g: Array,
-    doubt: Array,
-    point: _Point,
-) -> tuple[float, float]:
+def _by_penalty(problem: _Problem, alpha: float, targets: Array) -> tuple[float, float]:
     """Bound by a dual point: from an own solve with the products of rows, or plainly where those are too many."""
-    plain = np.sum((np.abs(g[:, targets]) + doubt[:, targets]) ** 2) / alpha
+    rows, seen = problem.rows, problem.seen
     if seen.rows > LARGEST:
-        return float(np.sum(g[:, targets] ** 2) / alpha), float(plain - np.sum(g[:, targets] ** 2) / alpha)
-    x, y, root = _gathered(rows, mean)
-    intercept_direction = root[:, 0] / np.sqrt(np.sum(root**2)) if np.any(mean) else None
-    K = (x @ x.T).astype(np.float64)
-    rhs = y[:, targets] - x @ prior[:, targets].astype(np.float64)
-    if intercept_direction is not None:
-        v = intercept_direction
-        rhs = rhs - np.multiply.outer(v, v @ rhs)
-        K = K - np.multiply.outer(v, v @ K)
-        K = K - np.multiply.outer(K @ v, v)
+        plain = float(np.sum(problem.g[:, targets] ** 2) / alpha)
+        return plain, float(np.sum((np.abs(problem.g[:, targets]) + problem.doubt[:, targets]) ** 2) / alpha) - plain
+    x, y, root = _gathered(problem)
+    v = (root / np.sqrt(np.sum(root**2)))[:, 0] if problem.intercept else np.zeros(len(root), EXTENDED)
+
+    def balanced(a: Array) -> Array:
+        return np.asarray(a - np.multiply.outer(v, v @ a))
+
+    wide = x.astype(EXTENDED)
+    rhs = balanced(y[:, targets] - wide @ problem.prior[:, targets])
+    K = balanced(balanced(x @ x.T).T).astype(np.float64)
     system = K + alpha * np.eye(len(K))
-    a = np.linalg.solve(system, rhs.astype(np.float64)).astype(EXTENDED)
-    xw = x.astype(EXTENDED)
-    for _ in range(2):
-        left = rhs - xw @ (xw.T @ a) - alpha * a
-        if intercept_direction is not None:
-            left = left - np.multiply.outer(v, v @ left)
-        a = a + np.linalg.solve(system, left.astype(np.float64))
+    a = np.zeros_like(rhs)
+    left = rhs
+    for _ in range(3):  # solved in double, corrected in extended precision
+        a = balanced(a + np.linalg.solve(system, left.astype(np.float64)))
+        left = balanced(rhs - wide @ (wide.T @ a) - alpha * a)
     u = alpha * a
-    if intercept_direction is not None:
-        u = u - np.multiply.outer(v, v @ u)
-    back = xw.T @ u
+    back = wide.T @ u
     dual = 2 * np.sum(u * rhs, axis=0) - np.sum(u**2, axis=0) - np.sum(back**2, axis=0) / alpha
-    offset = seen.weight * point.offset[targets] ** 2 if intercept_direction is not None else 0
-    primal = squares[targets] - offset
-    error = 16 * (rows.p + seen.rows) * UNIT * (np.abs(primal) + np.sum(rhs**2, axis=0) + np.sum(back**2, axis=0) / alpha)
-    return float(max(np.sum(primal - dual), 0)), float(np.sum(error))
+    primal = problem.objective[targets]
+    size = np.abs(primal) + np.sum(rhs**2, axis=0) + np.sum(back**2, axis=0) / alpha
+    return float(max(np.sum(primal - dual), 0)), float(np.sum(16 * (rows.p + seen.rows) * UNIT * size))
 
 
-def _by_convexity(
-    rows: Rows, mean: Array, targets: Array, g: Array, doubt: Array, radius: float, squares: Array
-) -> tuple[float, float]:
+def _by_convexity(problem: _Problem, targets: Array, radius: float) -> tuple[float, float]:
     """No penalty and no affordable curvature: the objective itself bounds the distance, or the gradient does in a radius."""
-    x, _, _ = _gathered(rows, mean) if rows.p <= 50 * LARGEST else (None, None, None)
-    length = np.sqrt(np.einsum("np,np->p", x, x)) if x is not None else np.ones(rows.p)
+    length = problem.length.astype(np.float64)
     unit = np.where(length > 0, 1 / np.where(length > 0, length, 1.0), 0.0)[:, None]
-    steps = radius if np.isfinite(radius) else np.inf
-    by_radius = 2 * np.linalg.norm(unit * g[:, targets].astype(np.float64), axis=0) * steps
-    error = 2 * np.linalg.norm(unit * doubt[:, targets].astype(np.float64), axis=0) * steps
-    whole = squares[targets].astype(np.float64)
-    value = np.minimum(np.where(np.isnan(by_radius), np.inf, by_radius), whole)
-    return float(np.sum(value)), float(np.sum(np.minimum(np.where(np.isnan(error), np.inf, error), 16 * UNIT * rows.p * whole)))
+    whole = problem.objective[targets].astype(np.float64)
+    slack = 16 * UNIT * problem.rows.p * problem.reach[targets].astype(np.float64) ** 2
+    if not np.isfinite(radius):
+        return float(np.sum(whole)), float(np.sum(slack))
+    inside = 2 * np.linalg.norm(unit * problem.g[:, targets].astype(np.float64), axis=0) * radius
+    error = 2 * np.linalg.norm(unit * problem.doubt[:, targets].astype(np.float64), axis=0) * radius
+    return float(np.sum(np.minimum(inside, whole))), float(np.sum(np.where(inside < whole, error, slack)))
 
 
-def _gathered(rows: Rows, mean: Array) -> tuple[Array, Array, Array]:
+def _gathered(problem: _Problem) -> tuple[Array, Array, Array]:
     """Return all rows at once, centred and weighted: features and targets, and the square roots of the weights."""
-    blocks = list(rows.blocks())
+    p = problem.rows.p
+    blocks = list(problem.rows.blocks())
     root = np.sqrt(np.concatenate([block.s for block in blocks]))[:, None]
-    x = np.vstack([(block.X - mean[: rows.p]).astype(np.float64) for block in blocks]) * root.astype(np.float64)
-    y = (np.vstack([block.y for block in blocks]) - mean[rows.p :]) * root
+    x = np.vstack([(block.X - problem.mean[:p]).astype(np.float64) for block in blocks]) * root.astype(np.float64)
+    y = (np.vstack([block.y for block in blocks]) - problem.mean[p:]) * root
     return x, y, root
 
 
@@ -297,10 +290,12 @@ def _require_close(
             "the certificate were changed after the fit. Fit again, or load the model from its file."
         )
         raise CertificateError(msg)
-    scale = abs(objective) + certificate.null_objective * 1e-6 + rounding
-    if not abs(objective - certificate.objective) <= 1e-5 * scale:
+
+
+def _require_objective(model: Estimator, certificate: LeastSquaresCertificate, objective: float, doubt: float) -> None:
+    if not abs(objective - certificate.objective) <= 1e-5 * abs(objective) + certificate.gap + doubt:
         msg = (
-            f"The certificate of this {name} states an objective of {certificate.objective:.10g}, and it is {objective:.10g}. The "
-            "coefficients, the parameters or the certificate were changed after the fit."
+            f"The certificate of this {type(model).__name__} states an objective of {certificate.objective:.10g}, and it is "
+            f"{objective:.10g}. The coefficients, the parameters or the certificate were changed after the fit."
         )
         raise CertificateError(msg)
