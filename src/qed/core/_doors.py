@@ -164,6 +164,10 @@ def _require_nonnegative(X: Any, owner: str) -> None:
 
 
 def _learn_columns(model: Any, n_columns: int, names: Array | None) -> None:
+    if model.__dict__.get("n_features_in_", n_columns) != n_columns:
+        # Should this fit fail, what an earlier one learnt about other columns must not seem to be about these.
+        for name in [name for name in model.__dict__ if name[-1] == "_" and name[0] != "_"]:
+            del model.__dict__[name]
     model.n_features_in_ = n_columns
     if names is not None:
         model.feature_names_in_ = names

@@ -173,7 +173,8 @@ def declared(cls: type) -> tuple[dict[str, Field], dict[str, Fitted]]:
         if written is KW_ONLY or (isinstance(written, str) and written.rpartition(".")[2] == "KW_ONLY"):
             positional = False
         elif isinstance(given, _Param):
-            fields[name] = Field(name, given, written, cls.__module__, positional=positional)
+            place = fields[name].positional if name in fields else positional
+            fields[name] = Field(name, given, written, cls.__module__, positional=place)
             setattr(cls, name, given.default)  # so that a state from before this parameter existed still works
         elif isinstance(given, Fitted):
             results[name] = Fitted(given.text, name, written if isinstance(written, str) else repr(written))

@@ -114,7 +114,10 @@ class Choice(Rule):
     def accepts(self, value: object) -> bool:
         """Tell whether the value is right."""
         # 1 == True and 1 == 1.0: an option is met in kind as well as in value.
-        return any(isinstance(value, type(option)) and value == option for option in self.options)
+        return any(
+            isinstance(value, type(option)) and isinstance(value, bool) == isinstance(option, bool) and value == option
+            for option in self.options
+        )
 
     def constraints(self, make: Make) -> Any:
         """Say the same in scikit-learn's constraints."""
