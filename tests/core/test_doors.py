@@ -126,6 +126,11 @@ def test_array_likes_are_read_in_place(X: Any) -> None:
     assert np.shares_memory(Through().fit(X).X, BASE)
 
 
+class OnAnotherDevice:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        raise TypeError("can't convert device type tensor to numpy")
+
+
 REFUSED: dict[str, tuple[Any, str]] = {
     "np.matrix": (np.matrix(BASE), "np.matrix is not supported. Please convert to a numpy array"),
     "complex": (BASE + 1j, "Complex data not supported"),
@@ -145,6 +150,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "no rows": (BASE[:0], r"Found array with 0 sample\(s\) \(shape=\(0, 4\)\) while a minimum of 1 is required"),
     "no columns": (BASE[:, :0], r"Found array with 0 feature\(s\) \(shape=\(6, 0\)\) while a minimum of 1 is required"),
     "masked": (np.ma.array(BASE, mask=BASE > 0), "masked entries. Fill them"),
+    "another device": (OnAnotherDevice(), "NumPy cannot read: can't convert .* Copy it to main memory first"),
     "dict": ({"a": [1]}, "is a dict, which does not say how to read it"),
     "generator": ((row for row in BASE), "is a generator"),
     "None": (None, "is a NoneType"),

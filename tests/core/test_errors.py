@@ -58,6 +58,18 @@ def test_others_stay_themselves() -> None:
     assert type(InvalidData("x")) is InvalidData
 
 
+class Interrupted(InvalidData):
+    def __init__(self, message: str, *, sofar: int = 0) -> None:
+        super().__init__(message)
+        self.sofar = sofar
+
+
+def test_an_error_may_carry_more() -> None:
+    again = pickle.loads(pickle.dumps(Interrupted("words", sofar=3)))
+    assert str(again) == "words"
+    assert again.sofar == 3
+
+
 def test_warning_can_be_filtered_by_either_class() -> None:
     for category in (DataConversionWarning, sklearn.exceptions.DataConversionWarning):
         with warnings.catch_warnings():

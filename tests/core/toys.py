@@ -68,7 +68,6 @@ class MeanRegressor(Regressor, sparse=True, multi_output=True, poor_score=True):
 
     def _add(self, data: FitData, total: Any, weight: float) -> Self:
         s = _ones_if_none(data)
-        assert data.y is not None
         self._sum, self._weight = total + s @ data.y, weight + s.sum()
         self.mean_ = self._sum / (self._weight + np.asarray(self.alpha))
         return self
@@ -87,7 +86,6 @@ class CentroidClassifier(Classifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         data = self._fit_data(X, y, sample_weight)
         s = _ones_if_none(data)
-        assert data.classes is not None
         counted = np.zeros((len(data.classes), data.n_rows))
         counted[data.y, np.arange(data.n_rows)] = s
         present = counted.sum(axis=1) > 0  # a label of weight zero is a label that is not there

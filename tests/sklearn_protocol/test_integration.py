@@ -29,6 +29,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 RNG = np.random.default_rng(4)
@@ -130,6 +131,12 @@ def test_questions_about_an_estimator() -> None:
         check_is_fitted(toys.MeanRegressor())
     check_is_fitted(toys.MeanRegressor().fit(X, NUMBERS))
     assert get_scorer("r2")(toys.MeanRegressor().fit(X, NUMBERS), X, NUMBERS) == pytest.approx(0)
+
+
+@pytest.mark.parametrize("kind", toys.ALL)
+def test_check_estimator_itself(kind: type[Any]) -> None:
+    results = check_estimator(kind(), on_skip=None)
+    assert {result["status"] for result in results} <= {"passed", "skipped"}
 
 
 def test_clone_keeps_parameters_and_forgets_fits() -> None:

@@ -47,11 +47,11 @@ class FitData(NamedTuple):
     """
 
     X: Any
-    y: Array | None
+    y: Any
     weight: Array | None
     names: list[str] | None
     n_rows: int
-    classes: Array | None = None
+    classes: Any = None
     warm: bool = False
     owner: str = ""
 
@@ -184,9 +184,9 @@ def _same_columns(model: Any, n_columns: int, names: Array | None) -> bool:
 def _match_columns(model: Any, owner: str, n_columns: int, names: Array | None) -> None:
     known = model.__dict__.get("feature_names_in_")
     if names is not None and known is None:
-        warnings.warn(f"X has feature names, but {owner} was fitted without feature names", stacklevel=4)
+        warnings.warn(f"X has feature names, but {owner} was fitted without feature names", stacklevel=5)
     elif names is None and known is not None:
-        warnings.warn(f"X does not have valid feature names, but {owner} was fitted with feature names", stacklevel=4)
+        warnings.warn(f"X does not have valid feature names, but {owner} was fitted with feature names", stacklevel=5)
     elif names is not None and known is not None and (len(names) != len(known) or (names != known).any()):
         raise InvalidData(_unlike(list(known), list(names)))
     if n_columns != model.n_features_in_:
