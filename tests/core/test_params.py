@@ -11,6 +11,7 @@ import pytest
 import toys
 
 from qed.core import (
+    Array,
     Estimator,
     Fraction,
     InvalidParameter,
@@ -51,6 +52,7 @@ ACCEPTED: list[tuple[Any, list[Any], list[Any]]] = [
     (Vector, [[1.0, 2.0], np.arange(3), ()], [[[1.0]], 1.0, "ab", [NAN], ["a"], {1: 2}, None, [[1], [2, 3]]]),
     (NonNegativeVector, [[0.0]], [[-1.0], [True]]),
     (Matrix, [[[1.0]]], [[1.0]]),
+    (Array | None, [None, [1.0], [[1.0]]], [1.0, "a", [NAN]]),
     (Annotated[Any, Numbers(1, Number(low=1, whole=True))], [[1, 2]], [[1.0], [0]]),
     (NonNegative | Vector, [1.0, [2.0]], [-1.0, "a"]),
     (str, ["a"], [1]),

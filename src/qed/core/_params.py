@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     SeedLike = int | np.random.Generator | np.random.RandomState | None
 else:  # naming these for real would load numpy.typing and numpy.random at import
-    Array = ArrayLike = SeedLike = object
+    ArrayLike = SeedLike = object
+    Array = Annotated[object, Numbers(None)]
 
 __all__ = [
     "KW_ONLY",
