@@ -92,7 +92,7 @@ def fit_data(model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = T
         raise InvalidData(f"X must be square for {owner}, a table of all pairs of rows; got shape {X.shape}.")
     warm = False
     if reset:
-        warm = _same_columns(model, n_columns, names) and bool(getattr(model, "warm_start", False))
+        warm = bool(getattr(model, "warm_start", False)) and _same_columns(model, n_columns, names)
     else:
         _match_columns(model, owner, n_columns, names)
     listed = None if names is None else list(names)

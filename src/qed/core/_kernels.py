@@ -18,7 +18,7 @@ _SMALL = 1 << 16  # entries below which NumPy answers before threads could be wo
 def all_finite(array: Array) -> bool:
     """Tell whether a float array of one or two dimensions, of any strides, holds no NaN and no infinity."""
     if array.size <= _SMALL:
-        return bool(np.isfinite(array).all())
+        return bool(np.logical_and.reduce(np.isfinite(array), axis=None))
     native = _native()
     return _all_finite_in_blocks(array) if native is None else bool(native.all_finite(array))
 

@@ -154,16 +154,15 @@ def weights(sample_weight: Any, n_rows: int) -> Array | None:
         )
     if array.dtype.kind in "UST":
         raise InvalidData(f"sample_weight holds strings ({array.dtype}); pass one number for each row.")
-    array = floats(array, what)
-    _finite.require(array, what, None, "")
-    array = np.ascontiguousarray(array, dtype=np.float64)
-    least = array.min()
-    if least < 0:
+    array = np.ascontiguousarray(floats(array, what), dtype=np.float64)
+    least, most = array.min(), array.max()
+    if not 0 <= least <= most < math.inf:  # NaN makes both ends NaN
+        _finite.require(array, what, None, "")
         raise InvalidData(
             f"Negative values in data passed to `sample_weight`: {least:g} in row {int(array.argmin())}. A weight says"
             " how often a row counts, so it is >= 0."
         )
-    if array.max() == 0:
+    if most == 0:
         raise InvalidData(
             "Sample weights must contain at least one non-zero number. All of them are zero, so no row counts."
         )
