@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import cloudpickle
@@ -11,11 +14,15 @@ import joblib
 import numpy as np
 import pytest
 import toys
+from sklearn.utils import get_tags
 
 from qed.core import Estimator, NotFitted, clone, param
 from qed.core._version import __version__
 
 X, Y = np.random.default_rng(2).normal(size=(20, 3)), np.arange(20) % 2
+
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
 def fitted(kind: type[Any]) -> Any:
@@ -57,6 +64,29 @@ def test_a_class_of_a_notebook_survives_cloudpickle() -> None:
     again = pickle.loads(cloudpickle.dumps(Local(alpha=2.0).fit(X, Y)))
     assert again.get_params() == {"alpha": 2.0, "extra": 1, "positive": False, "solver": "auto", "warm_start": False}
     assert "extra : an integer" in type(again).__doc__
+
+
+def test_a_class_of_a_script_is_validated_in_another_process() -> None:
+    """A loky worker knows neither the class nor the types in its annotations."""
+    code = """
+from __future__ import annotations
+from typing import Annotated
+import cloudpickle, pickle, subprocess, sys
+from qed.core import Estimator, Number, param
+
+Small = Annotated[float, Number(0, 1)]
+
+class Model(Estimator):
+    size: Small = param(0.5, "Size.")
+
+read = (
+    "import pickle, sys; model = pickle.load(sys.stdin.buffer); model._validate_params();"
+    "print(type(model._fields['size'].rule))"
+)
+done = subprocess.run([sys.executable, "-c", read], input=cloudpickle.dumps(Model()), capture_output=True)
+assert b"Number" in done.stdout, done.stderr
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, env=ENVIRONMENT)  # noqa: S603
 
 
 def test_a_pickle_of_another_version_warns() -> None:
@@ -178,4 +208,5 @@ def test_traits_may_depend_on_parameters() -> None:
     Metric().fit(X)
     with pytest.raises(ValueError, match="must be square"):
         Metric(metric="precomputed").fit(X)
-    assert Metric(metric="precomputed").__sklearn_tags__().input_tags.pairwise
+    assert get_tags(Metric(metric="precomputed")).input_tags.pairwise
+    assert not get_tags(Metric()).input_tags.pairwise

@@ -188,6 +188,16 @@ def test_annotations_without_future_import() -> None:
         kind(a=-2)._validate_params()
 
 
+def test_annotation_out_of_reach() -> None:
+    local = NonNegative
+
+    class Model(Estimator):
+        a: local = param(1.0, "Size.")  # type: ignore[valid-type]
+
+    with pytest.raises(TypeError, match="'local', cannot be read: name 'local' is not defined"):
+        Model()._validate_params()
+
+
 def test_get_and_set_params_reach_inside() -> None:
     class Outer(Estimator):
         inner: Any = param(None, "Model inside.")

@@ -148,8 +148,18 @@ class Field:
         if not isinstance(self.written, str):
             return _rules.rule_for(self.written)
         # Types of this module resolve even where a class imports them for type checkers only.
-        names = {**globals(), **vars(sys.modules[self.module])}
-        return _rules.rule_for(eval(self.written, names))  # noqa: S307  (the source of the class itself)
+        names = {**globals(), **vars(sys.modules.get(self.module, sys))}
+        try:
+            return _rules.rule_for(eval(self.written, names))  # noqa: S307  (the source of the class itself)
+        except NameError as error:
+            raise TypeError(
+                f"The annotation of parameter {self.name!r}, {self.written!r}, cannot be read: {error}. Its names must"
+                f" stand at the top of module {self.module}."
+            ) from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A class of a notebook is pickled by value, and read where the names in its annotations are unknown.
+        return {**self.__dict__, "rule": self.rule}
 
     @property
     def sentence(self) -> str:
