@@ -38,9 +38,14 @@ def num_threads() -> int:
 def _native() -> Any:
     """Load the compiled code when it is first needed; None in a source tree where it has not been built."""
     try:
-        return import_module("qed._native")
-    except ModuleNotFoundError:
+        import_module("qed.core._threads")  # settles the number of threads as soon as kernels are loaded
+        native = import_module("qed._native")
+        native.available_levels()
+    except ModuleNotFoundError as error:
+        if error.name not in ("qed._native", "qed._native._cpu", "qed.core._threads"):
+            raise
         return None
+    return native
 
 
 def _all_finite_in_blocks(array: Array) -> bool:
