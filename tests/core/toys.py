@@ -68,7 +68,6 @@ class MeanRegressor(Regressor, sparse=True, multi_output=True, poor_score=True):
 
     def _add(self, data: FitData, total: Any, weight: float) -> Self:
         s = _ones_if_none(data)
-        assert data.y is not None
         self._sum, self._weight = total + s @ data.y, weight + s.sum()
         self.mean_ = self._sum / (self._weight + np.asarray(self.alpha))
         return self
@@ -87,7 +86,6 @@ class CentroidClassifier(Classifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         data = self._fit_data(X, y, sample_weight)
         s = _ones_if_none(data)
-        assert data.classes is not None
         counted = np.zeros((len(data.classes), data.n_rows))
         counted[data.y, np.arange(data.n_rows)] = s
         present = counted.sum(axis=1) > 0  # a label of weight zero is a label that is not there
@@ -111,6 +109,46 @@ class CentroidClassifier(Classifier):
     def predict(self, X: Any) -> Array:
         nearest = self._closeness(X).argmax(axis=1)
         return self.classes_[nearest]
+
+
+class LinearClassifier(Classifier):
+    """Least squares on labels written as 1 and -1, one column for each label."""
+
+    class_weight: dict[Any, float] | Literal["balanced"] | None = param(None, "Weight of each label.")
+
+    classes_: Array = fitted("The labels.")
+    coef_: Array = fitted("Coefficients, one row for each label, or one row for two labels.")
+    intercept_: Array = fitted("Intercepts.")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        data = self._fit_data(X, y, sample_weight)
+        s = _ones_if_none(data)
+        mass = np.bincount(data.y, weights=s, minlength=len(data.classes))
+        kept = np.flatnonzero(mass > 0)  # a label of weight zero is a label that is not there
+        if self.class_weight == "balanced":
+            factor = np.divide(s.sum(), len(kept) * mass, out=np.zeros(len(mass)), where=mass > 0)
+        else:
+            factor = np.array([(self.class_weight or {}).get(label, 1.0) for label in data.classes.tolist()])
+        s = s * factor[data.y]
+        signs = np.where(data.y[:, None] == kept, 1.0, -1.0)
+        self.classes_ = data.classes[kept]
+        if len(kept) == 2:
+            signs = signs[:, 1:]
+        A = np.column_stack([data.X, np.ones(data.n_rows)]).astype(np.float64)
+        gram = (A.T * s) @ A + 1e-3 * s.sum() * np.eye(A.shape[1])
+        solution = np.linalg.solve(gram, (A.T * s) @ signs)
+        self.coef_, self.intercept_ = solution[:-1].T, solution[-1]
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        X = self._new_data(X)
+        scores = X @ self.coef_.T + self.intercept_
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> Array:
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[best]
 
 
 class Centre(Transformer):
@@ -223,4 +261,4 @@ class FarFromMean(OutlierDetector):
         return np.where(self.decision_function(X) < 0, -1, 1)
 
 
-ALL = (MeanRegressor, CentroidClassifier, Centre, RandomColumns, Groups, FarFromMean)
+ALL = (MeanRegressor, CentroidClassifier, LinearClassifier, Centre, RandomColumns, Groups, FarFromMean)

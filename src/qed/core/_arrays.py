@@ -35,10 +35,14 @@ def as_array(X: Any, what: str) -> Array:
     except ValueError as error:
         reason = str(error).rstrip(".")
         raise InvalidData(f"{what} is not a table of numbers: {reason}. Every row needs the same length.") from error
+    except (TypeError, RuntimeError, BufferError) as error:  # what libraries raise for memory of other devices
+        raise InvalidDataType(
+            f"{what} is a {type(X).__name__} that NumPy cannot read: {error}. Copy it to main memory first."
+        ) from error
     if array.ndim == 0 and array.dtype == object:
         try:
             array = np.from_dlpack(X)
-        except (AttributeError, TypeError):
+        except (AttributeError, TypeError, RuntimeError, BufferError):
             raise InvalidDataType(
                 f"{what} is a {type(X).__name__}, which does not say how to read it as an array. Pass an array,"
                 " a list of rows, a pandas, polars or Arrow table, or a SciPy sparse array."

@@ -47,11 +47,11 @@ class FitData(NamedTuple):
     """
 
     X: Any
-    y: Array | None
+    y: Any
     weight: Array | None
     names: list[str] | None
     n_rows: int
-    classes: Array | None = None
+    classes: Any = None
     warm: bool = False
     owner: str = ""
 
@@ -92,7 +92,7 @@ def fit_data(model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = T
         raise InvalidData(f"X must be square for {owner}, a table of all pairs of rows; got shape {X.shape}.")
     warm = False
     if reset:
-        warm = _same_columns(model, n_columns, names) and bool(getattr(model, "warm_start", False))
+        warm = bool(getattr(model, "warm_start", False)) and _same_columns(model, n_columns, names)
     else:
         _match_columns(model, owner, n_columns, names)
     listed = None if names is None else list(names)
@@ -164,6 +164,10 @@ def _require_nonnegative(X: Any, owner: str) -> None:
 
 
 def _learn_columns(model: Any, n_columns: int, names: Array | None) -> None:
+    if model.__dict__.get("n_features_in_", n_columns) != n_columns:
+        # Should this fit fail, what an earlier one learnt about other columns must not seem to be about these.
+        for name in [name for name in model.__dict__ if name[-1] == "_" and name[0] != "_"]:
+            del model.__dict__[name]
     model.n_features_in_ = n_columns
     if names is not None:
         model.feature_names_in_ = names
@@ -180,9 +184,9 @@ def _same_columns(model: Any, n_columns: int, names: Array | None) -> bool:
 def _match_columns(model: Any, owner: str, n_columns: int, names: Array | None) -> None:
     known = model.__dict__.get("feature_names_in_")
     if names is not None and known is None:
-        warnings.warn(f"X has feature names, but {owner} was fitted without feature names", stacklevel=4)
+        warnings.warn(f"X has feature names, but {owner} was fitted without feature names", stacklevel=5)
     elif names is None and known is not None:
-        warnings.warn(f"X does not have valid feature names, but {owner} was fitted with feature names", stacklevel=4)
+        warnings.warn(f"X does not have valid feature names, but {owner} was fitted with feature names", stacklevel=5)
     elif names is not None and known is not None and (len(names) != len(known) or (names != known).any()):
         raise InvalidData(_unlike(list(known), list(names)))
     if n_columns != model.n_features_in_:

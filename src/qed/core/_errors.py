@@ -56,7 +56,7 @@ class _Twinned:
 
     _twin: tuple[str, str] | None = None
 
-    def __new__(cls, *args: Any) -> Self:
+    def __new__(cls, *args: Any, **_: Any) -> Self:
         """Make an object of both classes when scikit-learn is loaded."""
         theirs = None if cls._twin is None else _sklearn.loaded(*cls._twin)
         kind: Any = cls

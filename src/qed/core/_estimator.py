@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 from qed.core import _display, _doors, _sklearn
 from qed.core._docstring import Docstring
+from qed.core._errors import InvalidParameter
 from qed.core._params import Fitted, constructor, declared, fitted, unknown_parameter, validate
 from qed.core._records import register_estimator
 from qed.core._traits import Traits, merged
@@ -107,7 +108,14 @@ class Estimator:
             else:
                 setattr(self, outer, value)
         for outer, values in nested.items():
-            getattr(self, outer).set_params(**values)
+            model = getattr(self, outer)
+            inside = getattr(model, "set_params", None)
+            if inside is None:
+                raise InvalidParameter(
+                    f"{type(self).__name__}.{outer} is {model!r:.80}, which has no parameters: {sorted(values)} cannot"
+                    " be set. Give it a model first."
+                )
+            inside(**values)
         return self
 
     @classmethod

@@ -18,7 +18,7 @@ _SMALL = 1 << 16  # entries below which NumPy answers before threads could be wo
 def all_finite(array: Array) -> bool:
     """Tell whether a float array of one or two dimensions, of any strides, holds no NaN and no infinity."""
     if array.size <= _SMALL:
-        return bool(np.isfinite(array).all())
+        return bool(np.logical_and.reduce(np.isfinite(array), axis=None))
     native = _native()
     return _all_finite_in_blocks(array) if native is None else bool(native.all_finite(array))
 
@@ -38,9 +38,14 @@ def num_threads() -> int:
 def _native() -> Any:
     """Load the compiled code when it is first needed; None in a source tree where it has not been built."""
     try:
-        return import_module("qed._native")
-    except ModuleNotFoundError:
+        import_module("qed.core._threads")  # settles the number of threads as soon as kernels are loaded
+        native = import_module("qed._native")
+        native.available_levels()
+    except ModuleNotFoundError as error:
+        if error.name not in ("qed._native", "qed._native._cpu", "qed.core._threads"):
+            raise
         return None
+    return native
 
 
 def _all_finite_in_blocks(array: Array) -> bool:

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     SeedLike = int | np.random.Generator | np.random.RandomState | None
 else:  # naming these for real would load numpy.typing and numpy.random at import
-    Array = ArrayLike = SeedLike = object
+    ArrayLike = SeedLike = object
+    Array = Annotated[object, Numbers(None)]
 
 __all__ = [
     "KW_ONLY",
@@ -147,8 +148,18 @@ class Field:
         if not isinstance(self.written, str):
             return _rules.rule_for(self.written)
         # Types of this module resolve even where a class imports them for type checkers only.
-        names = {**globals(), **vars(sys.modules[self.module])}
-        return _rules.rule_for(eval(self.written, names))  # noqa: S307  (the source of the class itself)
+        names = {**globals(), **vars(sys.modules.get(self.module, sys))}
+        try:
+            return _rules.rule_for(eval(self.written, names))  # noqa: S307  (the source of the class itself)
+        except NameError as error:
+            raise TypeError(
+                f"The annotation of parameter {self.name!r}, {self.written!r}, cannot be read: {error}. Its names must"
+                f" stand at the top of module {self.module}."
+            ) from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A class of a notebook is pickled by value, and read where the names in its annotations are unknown.
+        return {**self.__dict__, "rule": self.rule}
 
     @property
     def sentence(self) -> str:
@@ -173,7 +184,8 @@ def declared(cls: type) -> tuple[dict[str, Field], dict[str, Fitted]]:
         if written is KW_ONLY or (isinstance(written, str) and written.rpartition(".")[2] == "KW_ONLY"):
             positional = False
         elif isinstance(given, _Param):
-            fields[name] = Field(name, given, written, cls.__module__, positional=positional)
+            place = fields[name].positional if name in fields else positional
+            fields[name] = Field(name, given, written, cls.__module__, positional=place)
             setattr(cls, name, given.default)  # so that a state from before this parameter existed still works
         elif isinstance(given, Fitted):
             results[name] = Fitted(given.text, name, written if isinstance(written, str) else repr(written))

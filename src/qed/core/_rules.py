@@ -114,7 +114,10 @@ class Choice(Rule):
     def accepts(self, value: object) -> bool:
         """Tell whether the value is right."""
         # 1 == True and 1 == 1.0: an option is met in kind as well as in value.
-        return any(isinstance(value, type(option)) and value == option for option in self.options)
+        return any(
+            isinstance(value, type(option)) and isinstance(value, bool) == isinstance(option, bool) and value == option
+            for option in self.options
+        )
 
     def constraints(self, make: Make) -> Any:
         """Say the same in scikit-learn's constraints."""
@@ -151,17 +154,17 @@ class Absent(Rule):
 
 
 class Numbers(Rule):
-    """An array-like of finite numbers with a fixed number of dimensions, each number obeying a rule.
+    """An array-like of finite numbers, each obeying a rule.
 
     Parameters
     ----------
-    ndim : int
-        The number of dimensions.
+    ndim : int or None
+        The number of dimensions; None when the model itself looks at the shape.
     each : Number, optional
         What every entry must be; any real number by default.
     """
 
-    def __init__(self, ndim: int = 1, each: Number | None = None) -> None:
+    def __init__(self, ndim: int | None = 1, each: Number | None = None) -> None:
         self.ndim = ndim
         self.each = Number() if each is None else each
 
@@ -169,7 +172,7 @@ class Numbers(Rule):
     def words(self) -> str:
         """What is accepted, to follow "must be"."""
         entry = self.each.words.partition(" ")[2].replace("integer", "integers").replace("number", "numbers")
-        return f"a {self.ndim}-dimensional array of {entry}"
+        return f"an array of {entry}" if self.ndim is None else f"a {self.ndim}-dimensional array of {entry}"
 
     def accepts(self, value: object) -> bool:
         """Tell whether the value is right."""
@@ -179,7 +182,11 @@ class Numbers(Rule):
             array = np.asarray(value)
         except (ValueError, TypeError):
             return False
-        if array.ndim != self.ndim or array.dtype.kind not in ("iu" if self.each.whole else "iuf"):
+        if (
+            self.ndim not in (None, array.ndim)
+            or array.ndim == 0
+            or array.dtype.kind not in ("iu" if self.each.whole else "iuf")
+        ):
             return False
         low, high = self.each.low, self.each.high
         above = array > low if self.each.open_low else array >= low

@@ -94,9 +94,11 @@ def tags(traits: Traits) -> Any:
     )
 
 
-def metadata_of(function: Callable[..., Any]) -> tuple[str, ...]:
+def metadata_of(function: object) -> tuple[str, ...]:
     """Name the arguments of a method that are neither data nor ``*args``/``**kwargs``."""
-    code = getattr(function, "__wrapped__", function).__code__
+    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
+    if code is None:  # a property or another descriptor, which says nothing about its arguments
+        return ()
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return tuple(sorted(name for name in names if name not in _DATA))
 

@@ -109,13 +109,13 @@ def encode(labels: Array) -> tuple[Array, Array]:
                 "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete"
                 " classes on a regression target with continuous values."
             )
-    if kind in "iu" and labels.size:
-        low, high = int(labels.min()), int(labels.max())
-        if high - low <= 4 * labels.size:
-            offsets = labels.astype(np.intp) - low if high < 2**62 and low > -(2**62) else labels - low
-            seen = np.bincount(offsets.astype(np.intp, copy=False), minlength=high - low + 1) > 0
-            classes = np.flatnonzero(seen) + low
-            return classes.astype(labels.dtype), (np.cumsum(seen) - 1)[offsets]
+    if kind in "iu" and labels.size and int(labels.max()) - int(labels.min()) <= 4 * labels.size:
+        wide = np.dtype(np.int64 if kind == "i" else np.uint64)
+        low = labels.min().astype(wide)
+        offsets = (labels.astype(wide) - low).astype(np.intp)
+        seen = np.bincount(offsets) > 0
+        classes = np.flatnonzero(seen).astype(wide) + low
+        return classes.astype(labels.dtype), (np.cumsum(seen) - 1)[offsets]
     if kind == "O":
         _require_labels(labels)
     try:
@@ -154,16 +154,15 @@ def weights(sample_weight: Any, n_rows: int) -> Array | None:
         )
     if array.dtype.kind in "UST":
         raise InvalidData(f"sample_weight holds strings ({array.dtype}); pass one number for each row.")
-    array = floats(array, what)
-    _finite.require(array, what, None, "")
-    array = np.ascontiguousarray(array, dtype=np.float64)
-    least = array.min()
-    if least < 0:
+    array = np.ascontiguousarray(floats(array, what), dtype=np.float64)
+    least, most = array.min(), array.max()
+    if not 0 <= least <= most < math.inf:  # NaN makes both ends NaN
+        _finite.require(array, what, None, "")
         raise InvalidData(
             f"Negative values in data passed to `sample_weight`: {least:g} in row {int(array.argmin())}. A weight says"
             " how often a row counts, so it is >= 0."
         )
-    if array.max() == 0:
+    if most == 0:
         raise InvalidData(
             "Sample weights must contain at least one non-zero number. All of them are zero, so no row counts."
         )

@@ -1,0 +1,37 @@
+"""The same battery in other circumstances: array API dispatch, metadata routing on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sklearn
+import toys
+from battery import checks_for
+
+HERE = Path(__file__).parent
+
+
+def test_battery_with_array_api_dispatch() -> None:
+    """SciPy reads SCIPY_ARRAY_API when it is imported, so this needs a process of its own."""
+    environment = {
+        **os.environ,
+        "SCIPY_ARRAY_API": "1",
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+    }
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE / "test_all_estimators.py")]
+    done = subprocess.run(  # noqa: S603
+        command, env=environment, cwd=HERE.parents[1], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert "skipped" not in done.stdout.splitlines()[-1], "nothing is skipped once array API dispatch is on"
+
+
+@pytest.mark.parametrize("kind", toys.ALL)
+def test_battery_with_routing_on(kind: type) -> None:
+    with sklearn.config_context(enable_metadata_routing=True):
+        for _, check in checks_for(kind()):
+            check()
