@@ -30,7 +30,7 @@ class Dense:
     """
 
     def __init__(self, X: np.ndarray[Any, Any]) -> None:
-        if X.ndim != 2 or X.dtype not in (np.float32, np.float64):
+        if X.ndim != 2 or X.dtype.newbyteorder("=") not in (np.float32, np.float64):
             raise InvalidData(f"Dense takes float32 or float64 of two dimensions, got {X.dtype} of shape {X.shape}.")
         self._X = _kernels.strided(X)
 
@@ -43,7 +43,8 @@ class Dense:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the data."""
-        return self._X.dtype
+        dtype: np.dtype[Any] = self._X.dtype
+        return dtype
 
     @property
     def T(self) -> Adjoint:  # noqa: N802  as NumPy spells it

@@ -42,7 +42,8 @@ class Sparse:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the data."""
-        return np.dtype(self._X.dtype)
+        dtype: np.dtype[Any] = self._X.dtype
+        return dtype
 
     @property
     def T(self) -> Adjoint:  # noqa: N802  as NumPy spells it
@@ -89,11 +90,11 @@ class Sparse:
         rows, columns = self._coordinates()
         data = self._X.data.astype(np.float64)
         weights = np.ones(n) if c is None else c
-        if centre is None:
-            return np.sqrt(np.bincount(columns, weights[rows] * data**2, minlength=p))
-        stored = np.bincount(columns, weights[rows] * (data - centre[columns]) ** 2, minlength=p)
+        row = np.zeros(p) if centre is None else centre
+        stored = np.bincount(columns, weights[rows] * (data - row[columns]) ** 2, minlength=p)
         absent = weights.sum() - np.bincount(columns, weights[rows], minlength=p)
-        return np.sqrt(stored + np.maximum(absent, 0.0) * centre**2)
+        squares: Vector = stored + np.maximum(absent, 0.0) * row**2
+        return np.sqrt(squares)
 
     def _coordinates(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """Return row and column of each stored entry."""
