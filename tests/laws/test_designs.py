@@ -7,11 +7,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.reference.designs import PlainDesign
+from tests.reference.tables import LAYOUTS, laid_out
 
 from qed.data import ArraySource
 from qed.designs import Chunked, Dense, Design, Sparse, Standardised, design
-from tests.reference.designs import PlainDesign
-from tests.reference.tables import LAYOUTS, laid_out
 
 UNIT = 2.0**-53
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pickle
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.reference.moments import Exact, exact_integer_moments, exact_moments
+from tests.reference.tables import Table, make_table, tables
 
 from qed.core._errors import Forgetting, InvalidData
 from qed.data import Chunk, ClassMoments, Counts, Moments
-from tests.reference.moments import Exact, exact_integer_moments, exact_moments
-from tests.reference.tables import Table, make_table, tables
 
 UNIT = 2.0**-53
 
@@ -64,7 +65,7 @@ cuts = st.lists(st.integers(0, 24), max_size=4)
 
 def parts_of(table: Table, places: list[int]) -> list[Table]:
     edges = [0, *sorted(min(place, len(table.X)) for place in places), len(table.X)]
-    return [table.rows(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+    return [table.rows(start, stop) for start, stop in pairwise(edges)]
 
 
 @every_statistic
@@ -111,9 +112,7 @@ def test_class_moments_of_the_whole_are_those_of_the_parts(table, place):
     codes = (np.arange(len(table.X)) * 5 % 3).astype(np.float64)[:, np.newaxis]
     of = partial(ClassMoments.of, n_classes=3)
     cut = slice(None, place), slice(place, None)
-    first, second = (
-        of(Chunk(table.X[rows], codes[rows], None if table.s is None else table.s[rows])) for rows in cut
-    )
+    first, second = (of(Chunk(table.X[rows], codes[rows], None if table.s is None else table.s[rows])) for rows in cut)
     whole = of(Chunk(table.X, codes, table.s))
     class_moments_agree(first.merge(second), whole)
     expected = np.zeros((table.X.shape[1],) * 2)
@@ -216,10 +215,13 @@ def test_forgetting_most_of_the_weight_is_refused_or_right(seed):
     ordinary = make_table(seed, 10, 2, 0, weighted=False)._replace(X=random.normal(size=(10, 2)))
     outlier = Chunk(np.full((1, 2), size))
     total = moments_of(ordinary).merge(Moments.of(outlier))
+    if size > 1e6:
+        with pytest.raises(Forgetting, match="Refit on the rows that remain"):
+            total.subtract(Moments.of(outlier))
+        return
     try:
         left = total.subtract(Moments.of(outlier))
-    except Forgetting as error:
-        assert "Refit" in str(error)
+    except Forgetting:
         assert size > 1e3, "a small outlier must be forgettable"
         return
     assert_within_bound(left, exact_moments(ordinary.whole))

@@ -96,7 +96,8 @@ class ClassMoments:
     @property
     def peak(self) -> NDArray[np.float64]:
         """Yardstick of `rounding`, added up over the classes."""
-        return np.sum([part.peak for part in self.parts], axis=0)
+        total: NDArray[np.float64] = np.sum([part.peak for part in self.parts], axis=0)
+        return total
 
     @property
     def rounding(self) -> float:

@@ -131,8 +131,8 @@ class Counts:
         words = [counts.values.dtype.kind in "US" for counts in (self, other)]
         if words[0] != words[1]:
             raise InvalidData(
-                f"These counts are of {self.values.dtype}, the others of {other.values.dtype}. Only counts of numbers with "
-                "numbers, or of words with words, merge."
+                f"These counts are of {self.values.dtype}, the others of {other.values.dtype}. "
+                "Only counts of numbers with numbers, or of words with words, merge."
             )
         return np.union1d(self.values, other.values)
 

@@ -34,7 +34,8 @@ class Serial:
 
     def map(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
         """Apply the function to each item when its result is asked for."""
-        return map(function, items)
+        for item in items:
+            yield function(item)
 
     def __repr__(self) -> str:
         return "Serial()"

@@ -13,6 +13,7 @@ from qed.designs._design import Adjoint, Matrix, Vector, given_centre, operand, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+SUM_ROWS = 1 << 10  # squares added in a row; longer sums would round more
 BLOCK = 1 << 19  # entries of X centred at a time: 4 MiB, large enough for all threads, small enough for the cache
 
 
@@ -91,15 +92,15 @@ class Dense:
         n, p = self.shape
         c, centre = row_weights(c, n), given_centre(centre, p)
         squares = np.zeros(p)
-        for rows, block in self._centred(np.zeros(p) if centre is None else centre):
+        for rows, block in self._centred(np.zeros(p) if centre is None else centre, SUM_ROWS):
             # einsum without BLAS: the same bits whatever the number of threads.
             squares += np.einsum("ij,ij->j", block, block if c is None else block * c[rows, np.newaxis])
         return np.sqrt(squares)
 
-    def _centred(self, centre: Vector) -> Iterator[tuple[slice, Matrix]]:
+    def _centred(self, centre: Vector, most_rows: int = BLOCK) -> Iterator[tuple[slice, Matrix]]:
         """Subtract the centre a few rows at a time, in float64: nothing cancels, and nothing large is copied."""
         n, p = self.shape
-        size = max(1, BLOCK // max(1, p))
+        size = max(1, min(most_rows, BLOCK // max(1, p)))
         for start in range(0, n, size):
             rows = slice(start, min(start + size, n))
             yield rows, np.subtract(self._X[rows], centre, dtype=np.float64)

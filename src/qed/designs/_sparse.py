@@ -81,7 +81,8 @@ class Sparse:
             return products
         # X'CX - s c' - c s' + W c c' written with one rounding less: half of the last term joins each of the others.
         cross = np.multiply.outer(sums - 0.5 * weight * centre, centre)
-        return products - (cross + cross.T)
+        centred: Matrix = products - (cross + cross.T)
+        return centred
 
     def column_norms(self, c: Vector | None = None, centre: Vector | None = None) -> Vector:
         """Return the lengths of the (weighted, centred) columns."""
