@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from qed.core._errors import InvalidData
+from qed.data import Chunk, Moments
 from qed.designs import Sparse
 
 
@@ -37,3 +38,15 @@ def test_results_of_float32_are_summed_in_float64(form):
     exact = 100_000 * float(np.float32(0.1))
     assert (Sparse(form(X)) @ np.ones(100_000)).tolist() == pytest.approx([exact] * 2, rel=1e-12)
     assert (Sparse(form(X.T.copy())).T @ np.ones(100_000)).tolist() == pytest.approx([exact] * 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("part", ["indices", "indptr"])
+@pytest.mark.parametrize("value", [-1, 99])
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array])
+def test_damaged_indices_are_refused_before_anybody_follows_them(form, part, value):
+    X = form(np.eye(3))
+    getattr(X, part)[1] = value
+    with pytest.raises(InvalidData, match=r"sparse matrix of shape \(3, 3\) is damaged"):
+        Sparse(X)
+    with pytest.raises(InvalidData, match=r"damaged"):
+        Moments.of(Chunk(X))

@@ -28,10 +28,8 @@ class Sparse:
     def __init__(self, X: Any) -> None:
         if X.format not in ("csr", "csc") or X.dtype not in (np.float32, np.float64):
             raise InvalidData(f"Sparse takes float32 or float64 in CSR or CSC, got {X.dtype} in {X.format}.")
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        self._X = X
+        _kernels.check_indices(X)
+        self._X = _kernels.canonical(X)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -57,19 +55,21 @@ class Sparse:
     def product(self, w: Any, centre: Vector | None = None) -> Matrix:
         """Return (X - 1 centre') w."""
         given, centre = operand(w, self.shape[1], "columns"), given_centre(centre, self.shape[1])
+        n, p = self.shape
         if self._X.format == "csr":
-            result = _kernels.csr_product(self._X, given.columns)
+            result = _kernels.csr_product(self._X, (n, p), given.columns)
         else:  # the arrays of X by columns are those of its transpose by rows
-            result = _kernels.csr_adjoint_product(self._X.T, given.columns)
+            result = _kernels.csr_adjoint(self._X, (p, n), given.columns)
         return given.shaped(result if centre is None else result - centre @ given.columns)
 
     def adjoint_product(self, u: Any, centre: Vector | None = None) -> Matrix:
         """Return (X - 1 centre')' u."""
         given, centre = operand(u, self.shape[0], "rows"), given_centre(centre, self.shape[1])
+        n, p = self.shape
         if self._X.format == "csr":
-            result = _kernels.csr_adjoint_product(self._X, given.columns)
+            result = _kernels.csr_adjoint(self._X, (n, p), given.columns)
         else:
-            result = _kernels.csr_product(self._X.T, given.columns)
+            result = _kernels.csr_product(self._X, (p, n), given.columns)
         return given.shaped(result if centre is None else result - np.multiply.outer(centre, given.columns.sum(axis=0)))
 
     def gram(self, c: Vector | None = None, centre: Vector | None = None) -> Matrix:
