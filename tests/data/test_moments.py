@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from tests.reference.tables import LAYOUTS, laid_out, make_table
 
+from qed import _native
 from qed.core._errors import Forgetting, InvalidData, ModelFileError
 from qed.data import Chunk, Moments, Origin
 
@@ -142,3 +143,17 @@ def test_files_with_impossible_moments_are_refused():
     ):
         with pytest.raises(ModelFileError):
             Moments(**{**fields, **wrong}).check()
+
+
+@pytest.mark.parametrize("columns", [3, 400])
+def test_the_number_of_threads_changes_no_bit(columns):
+    X = np.random.default_rng(0).normal(size=(9000, columns)) + 100.0
+    s = np.random.default_rng(1).uniform(0, 2, 9000)
+    before, found = _native.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3, 8):
+            _native.set_num_threads(threads)
+            found.append(Moments.of(Chunk(X, None, s)))
+    finally:
+        _native.set_num_threads(before)
+    assert all(moments == found[0] for moments in found)

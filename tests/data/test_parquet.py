@@ -272,7 +272,7 @@ def test_neither_pandas_nor_pyarrow_is_loaded_without_need(three_files):
     code = textwrap.dedent("""
         import sys
         from qed.data import Moments, fold, scan
-        assert not {"pyarrow", "pandas", "scipy"} & set(sys.modules)
+        assert not {"pyarrow", "pandas", "scipy", "concurrent.futures"} & set(sys.modules)
         fold(scan(sys.argv[1], target="y"), Moments.of)
         assert "pyarrow" in sys.modules
         assert "pandas" not in sys.modules
