@@ -7,14 +7,19 @@ where this happens, never what comes out.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from qed.data._chunk import Chunk, Origin, Schema
-from qed.data._class_moments import ClassMoments
-from qed.data._counts import Counts
 from qed.data._executors import Executor, Serial, Threads, executor
 from qed.data._fold import Interrupted, Statistic, Stopped, fold
 from qed.data._moments import Moments
-from qed.data._parquet import ParquetSource, scan
 from qed.data._sources import ArraySource, Source
+
+if TYPE_CHECKING:
+    from qed.data._class_moments import ClassMoments
+    from qed.data._counts import Counts
+    from qed.data._parquet import ParquetSource, scan
 
 __all__ = [
     "ArraySource",
@@ -36,3 +41,23 @@ __all__ = [
     "fold",
     "scan",
 ]
+
+# Most fits need arrays and moments alone: the rest is loaded when it is first named.
+_LATER = {
+    "ClassMoments": "_class_moments",
+    "Counts": "_counts",
+    "ParquetSource": "_parquet",
+    "scan": "_parquet",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

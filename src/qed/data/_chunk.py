@@ -34,11 +34,25 @@ class Schema:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a chunk was read, so that an error about a value can name its row, its column and its file."""
+    """Where a chunk was read, so that an error about a value can name its file, its row and its column.
 
-    place: str
-    first_row: int
-    names: tuple[str, ...] | None = None
+    Attributes
+    ----------
+    pieces : tuple of (int, str, int)
+        For each file the chunk draws on: the chunk's first row that is from there, the name of the file, and the number
+        of that row in it.
+    names, targets : tuple of str
+        Names of the columns of `X` and of `y`.
+    """
+
+    pieces: tuple[tuple[int, str, int], ...]
+    names: tuple[str, ...]
+    targets: tuple[str, ...] = ()
+
+    def row(self, row: int) -> str:
+        """Name a row of the chunk by its file and its number there."""
+        start, place, first = next(piece for piece in reversed(self.pieces) if piece[0] <= row)
+        return f"row {row - start + first} of {place}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,7 +86,8 @@ class ClassMoments:
     def pooled(self) -> NDArray[np.float64]:
         """Return the scatter within classes, each about its own mean, added up, (p, p)."""
         total: Pair = reduce(add, (part.scatter_pair for part in self.parts))
-        return np.asarray(total.high, dtype=np.float64)
+        pooled: NDArray[np.float64] = total.high
+        return pooled
 
     def total(self) -> Moments:
         """Return the moments of all rows, whatever their class."""
@@ -95,7 +96,8 @@ class ClassMoments:
     @property
     def peak(self) -> NDArray[np.float64]:
         """Yardstick of `rounding`, added up over the classes."""
-        return np.sum([part.peak for part in self.parts], axis=0)
+        total: NDArray[np.float64] = np.sum([part.peak for part in self.parts], axis=0)
+        return total
 
     @property
     def rounding(self) -> float:

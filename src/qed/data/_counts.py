@@ -65,11 +65,13 @@ class Counts:
             raise InvalidData(f"A category cannot be NaN, got one in row {row}. Give it a name of its own.")
         if s is not None:
             values, s = values[s > 0], s[s > 0]
+        if not len(values):
+            return cls.empty()
         distinct, place, rows = np.unique(values, return_inverse=True, return_counts=True)
         if s is None:
             weight = Pair(rows.astype(np.float64), np.zeros(len(rows)))
         else:
-            groups = np.split(s[np.argsort(place, kind="stable")], np.cumsum(rows)[:-1]) if len(rows) else []
+            groups = np.split(s[np.argsort(place, kind="stable")], np.cumsum(rows)[:-1])
             high = [math.fsum(group) for group in groups]
             # What the nearest float64 misses is itself a sum, and rounded once.
             low = [math.fsum([*group, -total]) for group, total in zip(groups, high, strict=True)]
@@ -82,7 +84,7 @@ class Counts:
             return self
         if not self.rows.size:
             return other
-        values = np.union1d(self.values, other.values)
+        values = self._union(other)
         rows, weight = self._over(values)
         more_rows, more_weight = other._over(values)
         total = add(weight, more_weight)
@@ -98,7 +100,7 @@ class Counts:
         """
         if not other.rows.size:
             return self
-        values = np.union1d(self.values, other.values)
+        values = self._union(other)
         rows, weight = self._over(values)
         less_rows, less_weight = other._over(values)
         left_rows, left = rows - less_rows, add(weight, negative(less_weight))
@@ -123,6 +125,16 @@ class Counts:
         expect_array(self.weight_low, "counts.weight_low", shape=(k,), finite=True)
         expect(bool((self.rows > 0).all() and (self.weight > 0).all()), "counts holds a value that was never seen")
         expect(bool((self.values[1:] > self.values[:-1]).all()), "counts.values is not sorted")
+
+    def _union(self, other: Self) -> np.ndarray[Any, Any]:
+        """Return all values of both, sorted. Numbers and words cannot be sorted together."""
+        words = [counts.values.dtype.kind in "US" for counts in (self, other)]
+        if words[0] != words[1]:
+            raise InvalidData(
+                f"These counts are of {self.values.dtype}, the others of {other.values.dtype}. "
+                "Only counts of numbers with numbers, or of words with words, merge."
+            )
+        return np.union1d(self.values, other.values)
 
     def _over(self, values: np.ndarray[Any, Any]) -> tuple[Integers, Pair]:
         """Spread the counts over a larger sorted set of values, with zeros for those not seen."""

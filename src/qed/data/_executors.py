@@ -6,7 +6,6 @@ An executor decides where, never what: results come back in the order of the ite
 from __future__ import annotations
 
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
@@ -34,7 +33,8 @@ class Serial:
 
     def map(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
         """Apply the function to each item when its result is asked for."""
-        return map(function, items)
+        for item in items:
+            yield function(item)
 
     def __repr__(self) -> str:
         return "Serial()"
@@ -61,6 +61,8 @@ class Threads:
 
     def map(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterator[B]:
         """Apply the function in the threads; results come in the order of the items."""
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  arrays in memory never need it
+
         pool = ThreadPoolExecutor(self.n, thread_name_prefix="qed-fold")
         waiting: deque[Any] = deque()
         try:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 def raise_not_finite(chunk: Chunk) -> NoReturn:
     """Raise the error that says which value of the chunk is NaN or infinite, or that squares of it overflow."""
-    names = None if chunk.origin is None else chunk.origin.names
     for label, table in (("X", chunk.X), ("y", chunk.y)):
         found = None if table is None else first_not_finite(table)
         if found is None or table is None:
@@ -22,7 +21,7 @@ def raise_not_finite(chunk: Chunk) -> NoReturn:
         row, column, value = found
         what = "NaN" if np.isnan(value) else "infinity"
         raise InvalidData(
-            f"Input {label} contains {what}: {_row(chunk, row)}, {_column(label, column, names)}. Only finite numbers "
+            f"Input {label} contains {what}: {_place(chunk, label, row, column)}. Only finite numbers "
             "are accepted here: remove the row, give it weight 0 after replacing the value, or impute it first."
         )
     raise InvalidData(_too_large(chunk))
@@ -46,16 +45,11 @@ def first_not_finite(table: Any) -> tuple[int, int, float] | None:
     return None
 
 
-def _row(chunk: Chunk, row: int) -> str:
+def _place(chunk: Chunk, label: str, row: int, column: int) -> str:
     if chunk.origin is None:
-        return f"row {row}"
-    return f"row {row + chunk.origin.first_row} of {chunk.origin.place}"
-
-
-def _column(label: str, column: int, names: tuple[str, ...] | None) -> str:
-    if label == "X" and names is not None:
-        return f"column '{names[column]}'"
-    return f"column {column}"
+        return f"row {row}, column {column}"
+    names = chunk.origin.names if label == "X" else chunk.origin.targets
+    return f"{chunk.origin.row(row)}, column {names[column]!r}"
 
 
 def _too_large(chunk: Chunk) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from qed.core._errors import InvalidData
@@ -99,17 +100,22 @@ def fold(
     total: S | None = None
     sizes: list[int] = []  # rows of the chunks read; the reader runs ahead of the merges
     done = 0
+    parts: Iterator[S] = iter(())
     try:
         with Progress(name, source.n_rows, verbose=verbose) as progress:
-            for part in runs.map(of, _counted(source, sizes)):
-                total = part if total is None else total.merge(part)
-                done += 1
+            parts = runs.map(of, _counted(source, sizes))
+            for part in parts:
+                merged = part if total is None else total.merge(part)
+                total, done = merged, done + 1  # no call in between, so Ctrl-C finds both or neither
                 if progress.step(count=sizes[done - 1]) is STOP and progress.steps != source.n_rows:
                     raise Stopped(total, done, progress.steps)
     except Unfinished:
         raise
     except KeyboardInterrupt as stop:
         raise Interrupted(total, done, sum(sizes[:done])) from stop
+    finally:
+        if isinstance(parts, Generator):  # close files and threads now, not when the last traceback is gone
+            parts.close()
     if total is None:
         raise InvalidData(f"{type(source).__name__} gave no chunk. A source gives at least one, if only of no rows.")
     return total

@@ -1,4 +1,4 @@
-"""The one door from `qed.data` to native code: fixes layout and types, and says how long the kernels' sums are."""
+"""The one door from `qed.data` to native code: fixes layout and types, and says how much the kernels round."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed import _native
-
-UNIT = 2.0**-53
+from qed.core._errors import InvalidData
 
 if TYPE_CHECKING:
     from qed.data._chunk import Chunk
 
-    Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
-    Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
+UNIT = 2.0**-53
+Array = np.ndarray[Any, Any]
 
 
 def is_sparse(X: Any) -> bool:
@@ -22,20 +21,19 @@ def is_sparse(X: Any) -> bool:
     return not isinstance(X, np.ndarray)
 
 
-def moments(chunk: Chunk, shift: Vector) -> tuple[float, Vector, Matrix]:
+def moments(chunk: Chunk, shift: Array) -> tuple[float, Array, Array]:
     """Weight, sums and products of ``[X | y] - shift`` over the rows of a chunk, in one pass.
 
     Sparse chunks are summed about zero: the shift would fill them, so it must be zero.
     """
+    y = np.empty((chunk.n_rows, 0)) if chunk.y is None else strided(chunk.y)
+    s = None if chunk.s is None else np.ascontiguousarray(chunk.s)
     if is_sparse(chunk.X):
-        X = chunk.X.tocsr()
-        weight, sums, products = _native.csr_moments(
-            X.indptr, X.indices, X.data, X.shape, strided(chunk.y, X.shape[0]), weights(chunk.s)
-        )
+        check_indices(chunk.X)
+        X = canonical(chunk.X.tocsr())
+        weight, sums, products = _native.csr_moments(*csr_arrays(X), X.shape, y, s)
     else:
-        weight, sums, products = _native.moments(
-            strided(chunk.X), strided(chunk.y, chunk.n_rows), weights(chunk.s), shift
-        )
+        weight, sums, products = _native.moments(strided(chunk.X), y, s, shift)
     return float(weight), sums, products
 
 
@@ -53,16 +51,40 @@ def rounding(chunk: Chunk) -> tuple[float, float]:
     return gamma, eta
 
 
-def strided(a: np.ndarray[Any, Any] | None, n_rows: int = 0) -> np.ndarray[Any, Any]:
+def strided(a: Array) -> Array:
     """Return the array as the kernels want it: aligned, native byte order, strides in whole elements; else a copy."""
-    if a is None:
-        return np.empty((n_rows, 0))
-    whole = all(stride % a.itemsize == 0 for stride in a.strides)
-    if a.flags.aligned and a.dtype.isnative and whole:
+    if a.flags.aligned and a.dtype.isnative and all(stride % a.itemsize == 0 for stride in a.strides):
         return a
     return np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("="))
 
 
-def weights(s: np.ndarray[Any, Any] | None) -> np.ndarray[Any, Any] | None:
-    """Contiguous float64 weights, or None."""
-    return None if s is None else np.ascontiguousarray(s, dtype=np.float64)
+def canonical(X: Any) -> Any:
+    """Return a sparse matrix in which no entry is stored twice: X itself, or else a copy."""
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
+def check_indices(X: Any) -> None:
+    """Refuse a sparse matrix whose indices leave its shape: SciPy and the kernels would follow them anywhere."""
+    starts, indices = X.indptr, X.indices
+    major, minor = X.shape if X.format == "csr" else X.shape[::-1]
+    is_sound = len(starts) == major + 1 and starts[0] == 0 and starts[-1] == len(indices) == len(X.data)
+    is_sound = is_sound and bool((starts[1:] >= starts[:-1]).all())
+    if not is_sound or (len(indices) and (indices.min() < 0 or indices.max() >= minor)):
+        raise InvalidData(
+            f"The sparse matrix of shape {X.shape} is damaged: its indices do not fit its shape. "
+            "Build it again, for instance with scipy.sparse.csr_array((data, (rows, columns)), shape=...)."
+        )
+
+
+def csr_arrays(X: Any) -> tuple[Array, Array, Array]:
+    """Return starts, indices and values of compressed rows (or columns), the indices of one width.
+
+    The same three arrays describe a matrix by columns and its transpose by rows.
+    """
+    width = np.promote_types(X.indptr.dtype, X.indices.dtype)
+    starts, indices = (np.ascontiguousarray(a, dtype=width) for a in (X.indptr, X.indices))
+    return starts, indices, strided(np.ascontiguousarray(X.data))

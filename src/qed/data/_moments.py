@@ -302,12 +302,13 @@ def _shift(chunk: Chunk) -> Vector:
         return np.zeros(chunk.n_features + chunk.n_targets)
     rows = slice(None, None, max(1, -(-chunk.n_rows // SHIFT_ROWS)))
     parts = [chunk.X[rows]] if chunk.y is None else [chunk.X[rows], chunk.y[rows]]
-    few = np.concatenate([part.astype(np.float64) for part in parts], axis=1)
+    few = np.ascontiguousarray(np.concatenate([part.astype(np.float64) for part in parts], axis=1))
     s = np.ones(len(few)) if chunk.s is None else chunk.s[rows]
     if not s.sum() > 0:
         s = np.ones(len(few))
     # Relative to one row, so that a constant column is hit exactly and leaves no scatter at all.
-    return np.asarray(few[0] + (s / s.sum()) @ (few - few[0]))
+    # By einsum, not BLAS: the same bits for every layout and every number of threads.
+    return np.asarray(few[0] + np.einsum("i,ij->j", s / s.sum(), few - few[0]))
 
 
 def _clipped(scatter: Pair) -> Pair:

@@ -118,22 +118,24 @@ class ParquetSource:
 
     def chunks(self) -> Iterator[Chunk]:
         """Read the files from the first row; chunks run across row groups and files, so all but the last are full."""
-        left, filled, origin = self.n_rows, 0, self._origin(self._footers[0], 0)
+        left, filled = self.n_rows, 0
         block = self._block(left)
+        pieces: list[tuple[int, str, int]] = []
         for footer in self._footers:
             for start, batch in self._batches(footer):
                 taken = 0
                 while taken < batch.num_rows:
-                    origin = self._origin(footer, start + taken) if filled == 0 else origin
+                    if not pieces or pieces[-1][1] != footer.name:
+                        pieces.append((filled, footer.name, start + taken))
                     size = min(block.n_rows - filled, batch.num_rows - taken)
                     self._fill(block, filled, batch.slice(taken, size), footer, start + taken)
                     filled, taken, left = filled + size, taken + size, left - size
                     if filled == block.n_rows:
-                        yield Chunk(block.X, block.y, block.s, origin)
+                        yield Chunk(block.X, block.y, block.s, Origin(tuple(pieces), self._features, self._targets))
                         # A new block for each chunk: the last one belongs to whoever received it.
-                        block, filled = self._block(left), 0
+                        block, pieces, filled = self._block(left), [], 0
         if self.n_rows == 0:
-            yield Chunk(block.X, block.y, block.s, origin)
+            yield Chunk(block.X, block.y, block.s)
 
     def _batches(self, footer: Footer) -> Iterator[tuple[int, Any]]:
         """Read one file in Arrow batches, each with the number of its first row."""
@@ -209,9 +211,6 @@ class ParquetSource:
                 ) from error
         # Not to_numpy(), which imports pandas.
         return np.from_dlpack(column)
-
-    def _origin(self, footer: Footer, row: int) -> Origin:
-        return Origin(footer.name, row, self._features)
 
     def _check_roles(self) -> None:
         if not self._features:

@@ -26,5 +26,5 @@ def design(X: Any) -> Design:
     if isinstance(X, Source):
         return Chunked(X)
     raise InvalidDataType(
-        f"A design is made of a NumPy array, a SciPy CSR or CSC matrix, or a source such as qed.scan(...); got {type(X)}."
+        f"A design is made of a NumPy array, a SciPy CSR or CSC matrix, or a source (qed.scan); got {type(X).__name__}."
     )

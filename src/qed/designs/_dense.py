@@ -13,6 +13,7 @@ from qed.designs._design import Adjoint, Matrix, Vector, given_centre, operand, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+SUM_ROWS = 1 << 10  # squares added in a row; longer sums would round more
 BLOCK = 1 << 19  # entries of X centred at a time: 4 MiB, large enough for all threads, small enough for the cache
 
 
@@ -30,7 +31,7 @@ class Dense:
     """
 
     def __init__(self, X: np.ndarray[Any, Any]) -> None:
-        if X.ndim != 2 or X.dtype not in (np.float32, np.float64):
+        if X.ndim != 2 or X.dtype.newbyteorder("=") not in (np.float32, np.float64):
             raise InvalidData(f"Dense takes float32 or float64 of two dimensions, got {X.dtype} of shape {X.shape}.")
         self._X = _kernels.strided(X)
 
@@ -43,7 +44,8 @@ class Dense:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the data."""
-        return self._X.dtype
+        dtype: np.dtype[Any] = self._X.dtype
+        return dtype
 
     @property
     def T(self) -> Adjoint:  # noqa: N802  as NumPy spells it
@@ -90,15 +92,15 @@ class Dense:
         n, p = self.shape
         c, centre = row_weights(c, n), given_centre(centre, p)
         squares = np.zeros(p)
-        for rows, block in self._centred(np.zeros(p) if centre is None else centre):
+        for rows, block in self._centred(np.zeros(p) if centre is None else centre, SUM_ROWS):
             # einsum without BLAS: the same bits whatever the number of threads.
             squares += np.einsum("ij,ij->j", block, block if c is None else block * c[rows, np.newaxis])
         return np.sqrt(squares)
 
-    def _centred(self, centre: Vector) -> Iterator[tuple[slice, Matrix]]:
+    def _centred(self, centre: Vector, most_rows: int = BLOCK) -> Iterator[tuple[slice, Matrix]]:
         """Subtract the centre a few rows at a time, in float64: nothing cancels, and nothing large is copied."""
         n, p = self.shape
-        size = max(1, BLOCK // max(1, p))
+        size = max(1, min(most_rows, BLOCK // max(1, p)))
         for start in range(0, n, size):
             rows = slice(start, min(start + size, n))
             yield rows, np.subtract(self._X[rows], centre, dtype=np.float64)

@@ -94,7 +94,7 @@ def operand(a: Any, length: int, meaning: str) -> Operand:
     a = np.asarray(a, dtype=np.float64)
     if a.ndim not in (1, 2) or a.shape[0] != length:
         raise InvalidData(f"A design with {length} {meaning} cannot be multiplied by an array of shape {a.shape}.")
-    return Operand(a.reshape(length, -1) if a.ndim == 1 else a, a.ndim == 1)
+    return Operand(a[:, np.newaxis] if a.ndim == 1 else a, a.ndim == 1)
 
 
 def row_weights(c: Any, n_rows: int) -> Vector | None:

@@ -7,52 +7,57 @@ from typing import Any
 import numpy as np
 
 from qed import _native
+from qed.data._kernels import Array, canonical, check_indices, csr_arrays, strided
+
+__all__ = [
+    "adjoint_product",
+    "canonical",
+    "check_indices",
+    "csr_adjoint",
+    "csr_moments",
+    "csr_product",
+    "gram",
+    "product",
+    "strided",
+]
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
+Shape = tuple[int, int]
 
 
-def strided(X: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the array as the kernels want it: aligned, native byte order, strides in whole elements; else a copy."""
-    if X.flags.aligned and X.dtype.isnative and all(stride % X.itemsize == 0 for stride in X.strides):
-        return X
-    return np.ascontiguousarray(X, dtype=X.dtype.newbyteorder("="))
-
-
-def product(X: np.ndarray[Any, Any], w: Matrix) -> Matrix:
+def product(X: Array, w: Matrix) -> Matrix:
     """Return X w in float64."""
     if X.dtype == np.float64:
-        return np.asarray(_native.matmul(X, strided(w), np.zeros(w.shape[1])))
+        return np.asarray(_native.matmul(X, strided(w), None))
     # `matmul` answers in the type of X; the transposed product of the transposed view answers in float64.
     return np.asarray(_native.rmatmul(X.T, strided(w)))
 
 
-def adjoint_product(X: np.ndarray[Any, Any], u: Matrix) -> Matrix:
+def adjoint_product(X: Array, u: Matrix) -> Matrix:
     """Return X' u in float64."""
     return np.asarray(_native.rmatmul(X, strided(u)))
 
 
-def gram(X: np.ndarray[Any, Any], s: Matrix | None, centre: Matrix | None, *, transpose: bool) -> Matrix:
+def gram(X: Array, s: Matrix | None, centre: Matrix | None, *, transpose: bool) -> Matrix:
     """Return (X - 1 centre')' diag(s) (X - 1 centre'), or the same of the transposed."""
     return np.asarray(_native.gram(X, s, centre, transpose))
 
 
-def double(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return float64 data: the CSR product answers in the type of its data."""
-    return a.astype(np.float64, copy=False)
+def csr_product(X: Any, shape: Shape, w: Matrix) -> Matrix:
+    """Return X w in float64, for X of the given shape compressed by rows (the transpose of a table by columns is)."""
+    starts, indices, values = csr_arrays(X)
+    # The kernel answers in the type of the values.
+    return np.asarray(
+        _native.csr_matmul(starts, indices, values.astype(np.float64, copy=False), shape, strided(w), None)
+    )
 
 
-def csr_product(X: Any, w: Matrix) -> Matrix:
-    """Return X w in float64 for CSR arrays."""
-    zeros = np.zeros(w.shape[1])
-    return np.asarray(_native.csr_matmul(X.indptr, X.indices, double(X.data), X.shape, np.ascontiguousarray(w), zeros))
-
-
-def csr_adjoint_product(X: Any, u: Matrix) -> Matrix:
-    """Return X' u in float64 for CSR arrays."""
-    return np.asarray(_native.csr_rmatmul(X.indptr, X.indices, X.data, X.shape, np.ascontiguousarray(u)))
+def csr_adjoint(X: Any, shape: Shape, u: Matrix) -> Matrix:
+    """Return X' u in float64, for X of the given shape compressed by rows."""
+    return np.asarray(_native.csr_rmatmul(*csr_arrays(X), shape, strided(u)))
 
 
 def csr_moments(X: Any, s: Matrix | None) -> tuple[float, Matrix, Matrix]:
-    """Return weight, column sums and Gram matrix of CSR arrays."""
-    weight, sums, products = _native.csr_moments(X.indptr, X.indices, X.data, X.shape, np.empty((X.shape[0], 0)), s)
+    """Return weight, column sums and Gram matrix of a table compressed by rows."""
+    weight, sums, products = _native.csr_moments(*csr_arrays(X), X.shape, np.empty((X.shape[0], 0)), s)
     return float(weight), sums, products

@@ -28,10 +28,8 @@ class Sparse:
     def __init__(self, X: Any) -> None:
         if X.format not in ("csr", "csc") or X.dtype not in (np.float32, np.float64):
             raise InvalidData(f"Sparse takes float32 or float64 in CSR or CSC, got {X.dtype} in {X.format}.")
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        self._X = X
+        _kernels.check_indices(X)
+        self._X = _kernels.canonical(X)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -42,7 +40,8 @@ class Sparse:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the data."""
-        return np.dtype(self._X.dtype)
+        dtype: np.dtype[Any] = self._X.dtype
+        return dtype
 
     @property
     def T(self) -> Adjoint:  # noqa: N802  as NumPy spells it
@@ -56,19 +55,21 @@ class Sparse:
     def product(self, w: Any, centre: Vector | None = None) -> Matrix:
         """Return (X - 1 centre') w."""
         given, centre = operand(w, self.shape[1], "columns"), given_centre(centre, self.shape[1])
+        n, p = self.shape
         if self._X.format == "csr":
-            result = _kernels.csr_product(self._X, given.columns)
+            result = _kernels.csr_product(self._X, (n, p), given.columns)
         else:  # the arrays of X by columns are those of its transpose by rows
-            result = _kernels.csr_adjoint_product(self._X.T, given.columns)
+            result = _kernels.csr_adjoint(self._X, (p, n), given.columns)
         return given.shaped(result if centre is None else result - centre @ given.columns)
 
     def adjoint_product(self, u: Any, centre: Vector | None = None) -> Matrix:
         """Return (X - 1 centre')' u."""
         given, centre = operand(u, self.shape[0], "rows"), given_centre(centre, self.shape[1])
+        n, p = self.shape
         if self._X.format == "csr":
-            result = _kernels.csr_adjoint_product(self._X, given.columns)
+            result = _kernels.csr_adjoint(self._X, (n, p), given.columns)
         else:
-            result = _kernels.csr_product(self._X.T, given.columns)
+            result = _kernels.csr_product(self._X, (p, n), given.columns)
         return given.shaped(result if centre is None else result - np.multiply.outer(centre, given.columns.sum(axis=0)))
 
     def gram(self, c: Vector | None = None, centre: Vector | None = None) -> Matrix:
@@ -80,7 +81,8 @@ class Sparse:
             return products
         # X'CX - s c' - c s' + W c c' written with one rounding less: half of the last term joins each of the others.
         cross = np.multiply.outer(sums - 0.5 * weight * centre, centre)
-        return products - (cross + cross.T)
+        centred: Matrix = products - (cross + cross.T)
+        return centred
 
     def column_norms(self, c: Vector | None = None, centre: Vector | None = None) -> Vector:
         """Return the lengths of the (weighted, centred) columns."""
@@ -89,11 +91,11 @@ class Sparse:
         rows, columns = self._coordinates()
         data = self._X.data.astype(np.float64)
         weights = np.ones(n) if c is None else c
-        if centre is None:
-            return np.sqrt(np.bincount(columns, weights[rows] * data**2, minlength=p))
-        stored = np.bincount(columns, weights[rows] * (data - centre[columns]) ** 2, minlength=p)
+        row = np.zeros(p) if centre is None else centre
+        stored = np.bincount(columns, weights[rows] * (data - row[columns]) ** 2, minlength=p)
         absent = weights.sum() - np.bincount(columns, weights[rows], minlength=p)
-        return np.sqrt(stored + np.maximum(absent, 0.0) * centre**2)
+        squares: Vector = stored + np.maximum(absent, 0.0) * row**2
+        return np.sqrt(squares)
 
     def _coordinates(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """Return row and column of each stored entry."""
