@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qed.core import _sklearn, _tables, _targets
+from qed.core import _held_out, _sklearn, _tables, _targets
 from qed.core._errors import InvalidData, InvalidParameter
 from qed.core._estimator import Estimator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from qed.core._certificates import HeldOutCertificate
     from qed.core._params import Array
 
 __all__ = ["Classifier", "Clusterer", "OutlierDetector", "Regressor", "Transformer"]
@@ -44,6 +45,33 @@ class Regressor(Estimator, role="regressor", target="number"):
         truth = _targets.read_numbers(y, n_rows, self._traits(), type(self).__name__).astype(np.float64)
         weight = _targets.weights(sample_weight, n_rows)
         return _r_squared(truth.reshape(n_rows, -1), predicted.reshape(n_rows, -1), weight)
+
+
+    def certify(self, X_held: Any, y_held: Any, delta: float = 0.05, *, coverage: float = 0.9) -> HeldOutCertificate:
+        """Bound the errors on new rows by rows that the fit has not seen.
+
+        Parameters
+        ----------
+        X_held : array-like of shape (n, p)
+            Rows drawn like the new ones and kept out of ``fit``.
+        y_held : array-like of shape (n,) or (n, m)
+            Their truth; with several targets a row's error is its largest.
+        delta : float
+            Probability that the bound is wrong.
+        coverage : float
+            Share of new rows that the bound speaks of.
+
+        Returns
+        -------
+        HeldOutCertificate
+            Also kept as ``held_out_``. An infinite bound says that the rows were too few.
+        """
+        predicted = np.asarray(self.predict(X_held), dtype=np.float64)  # type: ignore[attr-defined]
+        n_rows = len(predicted)
+        truth = _targets.read_numbers(y_held, n_rows, self._traits(), type(self).__name__)
+        errors = np.abs(truth.reshape(n_rows, -1) - predicted.reshape(n_rows, -1)).max(axis=1)
+        self.held_out_ = _held_out.error_quantile(errors, delta, coverage)
+        return self.held_out_
 
 
 def _r_squared(truth: Array, predicted: Array, weight: Array | None) -> float:
@@ -87,6 +115,28 @@ class Classifier(Estimator, role="classifier", target="label"):
         if right.ndim == 2:  # several labels per row: all of them must be right
             right = right.all(axis=1)
         return float(np.average(right, weights=_targets.weights(sample_weight, len(predicted))))
+
+    def certify(self, X_held: Any, y_held: Any, delta: float = 0.05) -> HeldOutCertificate:
+        """Bound the error rate on new rows by rows that the fit has not seen.
+
+        Parameters
+        ----------
+        X_held : array-like of shape (n, p)
+            Rows drawn like the new ones and kept out of ``fit``.
+        y_held : array-like of shape (n,)
+            Their labels.
+        delta : float
+            Probability that the bound is wrong.
+
+        Returns
+        -------
+        HeldOutCertificate
+            Also kept as ``held_out_``.
+        """
+        predicted = np.asarray(self.predict(X_held))  # type: ignore[attr-defined]
+        wrong = predicted != _targets.labels(y_held, len(predicted), self._traits())
+        self.held_out_ = _held_out.error_rate(wrong if wrong.ndim == 1 else wrong.any(axis=1), delta)
+        return self.held_out_
 
 
 class Clusterer(Estimator, role="clusterer"):

@@ -40,7 +40,12 @@ class Products:
     y: Array  # (n, m), centred, not weighted
     s: Array  # (n, 1)
     length: Array  # (p,), weighted lengths of the columns
+    absolute: Design  # of the absolute values, not centred: what bounds rounding
     has_intercept: bool
+
+    def size(self, r: Array) -> Array:
+        """Return the weighted lengths of columns of numbers, one per row of the data."""
+        return np.sqrt(np.einsum("nm,nm->m", r, self.s * r))
 
     def gradient(self, r: Array, v: Array, alpha: Array) -> Array:
         """Return half the downhill gradient at residuals ``r`` and step ``v`` from the prior."""
@@ -133,7 +138,7 @@ def _gap(problem: Products, penalty: Penalty, w: Array, g: Array) -> tuple[Array
     """Bound ``P(w)`` minus its minimum for each target; also return the radius, zero standing for none needed."""
     length = np.where(problem.length > 0, problem.length, 1.0)[:, None]
     norm = np.linalg.norm(g, axis=0)
-    reach = 10 * (problem.length @ np.abs(w) + np.sqrt(np.einsum("nm,nm->m", problem.y, problem.s * problem.y)))
+    reach = 10 * (np.linalg.norm(problem.length[:, None] * w, axis=0) + problem.size(problem.y))
     convex = 2 * np.linalg.norm(np.where(problem.length[:, None] > 0, g, 0.0) / length, axis=0) * reach
     strong = np.divide(norm**2, penalty.alpha, out=np.full_like(norm, np.inf), where=penalty.alpha > 0)
     is_strong = penalty.alpha > 0
@@ -150,7 +155,8 @@ def _certified(problem: Products, penalty: Penalty, w: Array, null: float, condi
     g = problem.gradient(r, w - penalty.prior, penalty.alpha)
     n, p = problem.design.shape
     squares = np.einsum("nm,nm->m", r, problem.s * r)
-    whole = problem.length @ np.abs(w) + np.sqrt(np.einsum("nm,nm->m", problem.y, problem.s * problem.y))
+    # what the residuals were subtracted from: |X||w| + |mean||w| + |y|, row by row
+    whole = problem.size(problem.absolute @ np.abs(w) + np.abs(problem.mean_x) @ np.abs(w) + np.abs(problem.y))
     slack = (n + p + 16) * UNIT * np.multiply.outer(problem.length, whole)
     slack += 4 * UNIT * penalty.alpha * np.abs(w - penalty.prior)
     exact, _ = _gap(problem, penalty, w, g)

@@ -188,8 +188,8 @@ def _iterate(
         mean_x = (plain.T @ s) / total
         mean_y = y[0] + s @ (y - y[0]) / total
     centred = Standardised(plain, mean_x, np.ones(p)) if settings.intercept else plain
-    length = np.sqrt(np.maximum(centred.column_norms(s), 0.0) ** 2)
-    problem = Products(centred, mean_x, mean_y, y - mean_y, s[:, None], length, settings.intercept)
+    length = centred.column_norms(s)
+    problem = Products(centred, mean_x, mean_y, y - mean_y, s[:, None], length, design(abs(X)), settings.intercept)
     limit = settings.max_iter or max(1000, 10 * min(n, p))
     if start is not None:
         start = np.atleast_2d(start).T.astype(np.float64)
@@ -214,11 +214,9 @@ def _fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:
     s = np.ones(n) if weight is None else weight
     total = float(s.sum())
     plain = design(X)
-    mean = np.concatenate([plain.T @ s / total, s @ y / total])
-    squares = plain.column_norms(s) ** 2
-    spread_x = np.maximum(squares - total * mean[: X.shape[1]] ** 2, 0.0)
-    spread_y = s @ (y - mean[X.shape[1] :]) ** 2
-    return Fingerprint(int(np.count_nonzero(s)), total, mean, np.concatenate([spread_x, spread_y]))
+    mean_x, mean_y = plain.T @ s / total, s @ y / total
+    spread = np.concatenate([plain.column_norms(s, mean_x) ** 2, s @ (y - mean_y) ** 2])
+    return Fingerprint(int(np.count_nonzero(s)), total, np.concatenate([mean_x, mean_y]), spread)
 
 
 def _store(

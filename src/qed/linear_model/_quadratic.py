@@ -111,6 +111,10 @@ class Quadratic:
         """Return the length that predictions and targets can have at most, shape (m,): the yardstick of rounding."""
         return self.columns.length @ np.abs(w) + self.target_length
 
+    def span(self, w: Array) -> Array:
+        """Return how far, in columns of unit length, the origin and the targets are from ``w``: the yardstick of radii."""
+        return np.linalg.norm(self.columns.length[:, None] * w, axis=0) + self.target_length
+
     def gradient(self, w: Array, penalty: Penalty) -> tuple[Array, Array]:
         """Return half the downhill gradient at ``w`` and a bound on its rounding, both of shape (p, m)."""
         step = w - penalty.prior

@@ -148,7 +148,7 @@ def _certified(
         squares = fresh.squares
     offset, offset_doubt = quadratic.offset_cost(w, b)
     gap, exact, radius = np.zeros(len(b)), np.zeros(len(b)), np.inf
-    reach = 10 * quadratic.reach(w)
+    reach = 10 * quadratic.span(w)
     for targets, judge in judges:
         bound, within = judge.gap(g[:, targets], slack[:, targets], reach[targets])
         gap[targets] = bound

@@ -223,7 +223,7 @@ def _by_curvature(problem: _Problem, alpha: float, targets: Array, radius: float
     if np.count_nonzero(keep) < np.count_nonzero(d):  # some directions are free: charged up to the radius
         steps = radius if np.isfinite(radius) else 10 * np.max(problem.reach[targets]).astype(np.float64)
         free = np.linalg.norm(scaled - vectors[keep].T @ along[keep], axis=0)
-        value, slack = value + 2 * free * steps, worst + slack + 2 * e * steps + (error * steps) ** 2
+        value, slack = value + 2 * free * steps, slack + 2 * e * steps + (error * steps) ** 2
     return float(np.sum(value)), float(np.sum(slack))
 
 
