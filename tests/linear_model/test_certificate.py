@@ -1,0 +1,80 @@
+"""The certificate bounds the truth: against rational arithmetic, on a thousand problems of every nasty kind."""
+
+import numpy as np
+import pytest
+from exact_least_squares import objective, optimum
+from problems import KINDS, problem
+
+import qed
+from qed.linear_model import LinearRegression, Ridge
+
+SEEDS = range(1000)
+
+
+def fitted(q):
+    if q.alpha or q.prior is not None:
+        return Ridge(q.alpha, fit_intercept=q.intercept, prior=q.prior).fit(q.X, q.y, q.s)
+    return LinearRegression(fit_intercept=q.intercept).fit(q.X, q.y, q.s)
+
+
+def distance(q, model):
+    """Objective minus optimum, exact."""
+    value = objective(q.X, q.y, q.weights, model.coef_, model.intercept_, q.alpha, q.prior)
+    return float(value - optimum(q.X, q.y, q.weights, q.alpha, q.prior, intercept=q.intercept))
+
+
+@pytest.mark.parametrize("batch", range(10))
+def test_true_distance_never_exceeds_the_gap(batch):
+    judged = 0
+    for seed in SEEDS[batch :: 10]:
+        q = problem(seed)
+        model = fitted(q)
+        certificate = model.certificate_
+        assert certificate.reached, (seed, str(certificate))
+        assert qed.verify(model, q.X, q.y, q.s).holds
+        if np.isinf(certificate.radius):  # a finite radius excludes optima that rounding cannot tell from infinity
+            judged += 1
+            assert distance(q, model) <= certificate.gap, (seed, str(certificate))
+    assert judged > 60
+
+
+@pytest.mark.parametrize("batch", range(10))
+def test_a_model_that_is_worse_than_twice_the_gap_is_rejected(batch):
+    rejected = 0
+    for seed in SEEDS[batch :: 20]:
+        q = problem(seed)
+        model = fitted(q)
+        verdict = qed.verify(model, q.X, q.y, q.s)
+        rng = np.random.default_rng(seed)
+        model.coef_[rng.integers(len(model.coef_))] += 1e-3 * 10.0 ** -rng.integers(0, 6) * (1 + np.abs(model.coef_).max())
+        if np.isinf(model.certificate_.radius) and distance(q, model) > 2 * model.certificate_.gap + 2 * verdict.rounding:
+            with pytest.raises(qed.CertificateError, match="false|objective"):
+                qed.verify(model, q.X, q.y, q.s)
+            rejected += 1
+    assert rejected > 20
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_finite_radius_is_only_for_columns_that_do_not_determine_the_coefficients(kind):
+    for seed in range(40):
+        q = problem(seed, kind)
+        certificate = fitted(q).certificate_
+        rank = np.linalg.matrix_rank((q.X - q.X.mean(axis=0) if q.intercept else q.X).astype(float))
+        if np.isfinite(certificate.radius):
+            assert certificate.rank < q.X.shape[1] or certificate.condition > 1e6 or rank < q.X.shape[1]
+
+
+def test_reached_and_true_are_different():
+    q = problem(0, "plain")
+    model = LinearRegression(tol=0.0).fit(q.X, q.y)
+    assert model.certificate_.reached  # what is left is rounding
+    assert qed.verify(model, q.X, q.y).holds
+
+
+def test_text_and_html_say_the_statement():
+    model = LinearRegression().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 3.0])
+    certificate = model.certificate_
+    assert certificate.statement in str(certificate)
+    assert certificate.statement in certificate._repr_html_()
+    assert "backward error" in str(certificate)
+    assert certificate.backward_error < 1e-10
