@@ -1,0 +1,2 @@
+#include "arrays.hpp"
+namespace qed::bindings { void bind_factor(nb::module_&) {} }
