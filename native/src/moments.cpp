@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "qed/parallel.hpp"
+#include "qed/fold.hpp"
 #include "qed/scratch.hpp"
 
 namespace qed {

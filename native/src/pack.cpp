@@ -8,9 +8,9 @@ namespace {
 /// What is done to an entry on its way; the flags let the compiler drop what is not asked for.
 template <bool ColumnShift, bool RowShift, bool RowScale>
 struct Change {
-    const double* column_shift;
-    const double* row_shift;
-    const double* row_scale;
+    const double* __restrict column_shift;
+    const double* __restrict row_shift;
+    const double* __restrict row_scale;
 
     template <class T, class S>
     [[gnu::always_inline]] T operator()(S value, Index k, Index c) const noexcept {
@@ -33,11 +33,12 @@ struct Change {
 
 /// Rows lie side by side in memory: copy them piece by piece. A width known to the compiler becomes vectors.
 template <Index Width, class T, class S, class Change>
-void copy_rows(const S* from, Index row_stride, Index depth, Index columns, T* to, Index stride, Change change) noexcept {
+void copy_rows(const S* __restrict from, Index row_stride, Index depth, Index columns, T* __restrict to, Index stride,
+               Change change) noexcept {
     const Index width = Width > 0 ? Width : columns;
     for (Index k = 0; k < depth; ++k) {
-        const S* source = from + k * row_stride;
-        T* target = to + k * stride;
+        const S* __restrict source = from + k * row_stride;
+        T* __restrict target = to + k * stride;
         for (Index c = 0; c < width; ++c) {
             target[c] = change.template operator()<T>(source[c], k, c);
         }
@@ -46,7 +47,7 @@ void copy_rows(const S* from, Index row_stride, Index depth, Index columns, T* t
 
 /// Any strides: four columns at a time, so that a line of the target is touched in one go.
 template <class T, class S, class Change>
-void gather(const S* from, Index row_stride, Index column_stride, Index depth, Index columns, T* to, Index stride,
+void gather(const S* __restrict from, Index row_stride, Index column_stride, Index depth, Index columns, T* __restrict to, Index stride,
             Change change) noexcept {
     Index c = 0;
     for (; c + 4 <= columns; c += 4) {

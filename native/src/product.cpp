@@ -1,188 +1,93 @@
 #include "qed/product.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <vector>
 
-#include "qed/panel.hpp"
-#include "qed/parallel.hpp"
-#include "qed/scratch.hpp"
+#include "qed/fold.hpp"
+#include "qed/packed_rows.hpp"
 
 namespace qed {
 namespace {
 
 constexpr Index kMirrorBlock = 64;
 
-/// Copies the upper triangle of an n × n matrix onto the lower one.
-void mirror(double* c, Index n) {
-    const Index blocks = blocks_of(n, kMirrorBlock);
-    parallel_for(blocks, [=](Index block) {
-        const Index first = block * kMirrorBlock;
-        const Index last = std::min(n, first + kMirrorBlock);
-        for (Index column = 0; column < last; column += kMirrorBlock) {
-            for (Index i = first; i < last; ++i) {
-                const Index end = std::min(i, column + kMirrorBlock);
-                for (Index j = column; j < end; ++j) {
-                    c[i * n + j] = c[j * n + i];
-                }
-            }
-        }
-    });
-}
+// ---------------------------------------------------------------- narrow results: a fold over rows
 
-void merge_row(const double* __restrict from, double* __restrict total, double* __restrict low, Index count) noexcept {
-    for (Index j = 0; j < count; ++j) {
-        add_compensated(total[j], low[j], from[j]);
-    }
-}
-
-void add_row(const double* __restrict from, double* __restrict total, Index count) noexcept {
-    for (Index j = 0; j < count; ++j) {
-        total[j] += from[j];
-    }
-}
-
-// ---------------------------------------------------------------- narrow results: superblocks of rows
-
-/// Rows of a superblock: enough blocks to keep many threads busy, at most 64 panels so that rounding stays bounded.
-Index superblock_rows(Index depth) noexcept {
-    return std::clamp(round_up(blocks_of(depth, 64), kDepth), 4 * kDepth, 64 * kDepth);
-}
-
-/// The accumulator of one superblock: padded rows of c, and one more row for the sums.
+/// part += aᵀ a over `count` rows from `row` on; below it, one row for the sums if they are wanted.
 template <class T>
-class Narrow {
-  public:
-    Narrow(const Factor& a, const Factor* b, bool with_sums)
-        : a_(a), b_(b), with_sums_(with_sums), rows_(padded<T>(a.columns())), stride_(padded<T>(right().columns())) {}
-
-    void run(double* c, double* sums) {
-        const Index step = superblock_rows(a_.depth());
-        const Index count = blocks_of(a_.depth(), step);
-        const Index size = (rows_ + 1) * stride_;
-        const Index at_once = std::min(count, std::clamp<Index>((Index{1} << 22) / size, 8, 256));
-        std::vector<double> total(static_cast<std::size_t>(size)), low(static_cast<std::size_t>(size));
-        ScratchArray<double> parts(at_once * size);
-        for (Index first = 0; first < count; first += at_once) {
-            const Index now = std::min(at_once, count - first);
-            parallel_for(now, [&](Index block) {
-                const Index row = (first + block) * step;
-                add_rows(row, std::min(step, a_.depth() - row), parts.get() + block * size);
-            });
-            parallel_for(blocks_of(rows_ + 1, 8), [&](Index chunk) {
-                for (Index block = 0; block < now; ++block) {
-                    const Index at = chunk * 8 * stride_;
-                    const Index length = std::min<Index>(8, rows_ + 1 - chunk * 8) * stride_;
-                    merge_row(parts.get() + block * size + at, total.data() + at, low.data() + at, length);
-                }
-            });
-        }
-        finish(total.data(), low.data(), c, sums);
-    }
-
-  private:
-    [[nodiscard]] const Factor& right() const noexcept { return b_ == nullptr ? a_ : *b_; }
-
-    void add_rows(Index row, Index count, double* into) const {
-        std::fill_n(into, (rows_ + 1) * stride_, 0.0);
-        const Index a_size = strips_of<T>(a_.columns()) * kStrip<T> * kDepth;
-        const Index b_size = b_ == nullptr ? 0 : strips_of<T>(b_->columns()) * kStrip<T> * kDepth;
-        ScratchArray<T> packed(a_size + b_size);
-        for (Index k = 0; k < count; k += kDepth) {
-            const Index depth = std::min(kDepth, count - k);
-            const Panel<T> left{packed.get(), depth, a_.columns()};
-            pack_strips(a_, row + k, depth, 0, left.strips(), packed.get());
-            if (b_ != nullptr) {
-                const Panel<T> right_panel{packed.get() + a_size, depth, b_->columns()};
-                pack_strips(*b_, row + k, depth, 0, right_panel.strips(), packed.get() + a_size);
-                multiply_panels<T, false>(left, right_panel, into, stride_);
-                continue;
-            }
-            multiply_panels<T, true>(left, left, into, stride_);
-            if constexpr (std::is_same_v<T, double>) {
-                if (with_sums_) {
-                    add_column_sums(left, a_.row_scale == nullptr ? nullptr : a_.row_scale + row + k,
-                                    into + rows_ * stride_);
-                }
+void add_self(const Factor& a, Index row, Index count, double* part, double* sums) {
+    const Index stride = padded<T>(a.columns());
+    const ScratchArray<T> packed(strips_of<T>(a.columns()) * kStrip<T> * kDepth);
+    for (Index k = 0; k < count; k += kDepth) {
+        const Panel<T> panel{packed.get(), std::min(kDepth, count - k), a.columns()};
+        pack_strips(a, row + k, panel.depth, 0, panel.strips(), packed.get());
+        multiply_panels<T, true>(panel, panel, part, stride);
+        if constexpr (std::is_same_v<T, double>) {
+            if (sums != nullptr) {
+                add_column_sums(panel, a.row_scale == nullptr ? nullptr : a.row_scale + row + k, sums);
             }
         }
     }
+}
 
-    void finish(const double* total, const double* low, double* c, double* sums) const {
-        const Index m = a_.columns();
-        const Index n = right().columns();
-        for (Index i = 0; i < m; ++i) {
-            for (Index j = b_ == nullptr ? i : 0; j < n; ++j) {
-                c[i * n + j] = joined(total[i * stride_ + j], low[i * stride_ + j]);
-            }
-        }
-        if (b_ == nullptr) {
-            mirror(c, n);
-        }
-        if (with_sums_) {
-            for (Index j = 0; j < n; ++j) {
-                sums[j] = joined(total[rows_ * stride_ + j], low[rows_ * stride_ + j]);
-            }
+template <class T>
+void narrow_self(const Factor& a, double* c, double* sums) {
+    const Index q = a.columns();
+    const Index side = padded<T>(q);
+    const Index size = (side + (sums == nullptr ? 0 : 1)) * side;
+    const Index step = fold_rows(a.depth(), kDepth);
+    const ScratchArray<double> total(size);
+    fold_blocks(blocks_of(a.depth(), step), size, total.get(), [&](Index block, double* part) {
+        const Index row = block * step;
+        add_self<T>(a, row, std::min(step, a.depth() - row), part, sums == nullptr ? nullptr : part + side * side);
+    });
+    for (Index i = 0; i < q; ++i) {
+        std::copy_n(total.get() + i * side + i, q - i, c + i * q + i);
+    }
+    mirror_upper(c, q);
+    if (sums != nullptr) {
+        std::copy_n(total.get() + side * side, q, sums);
+    }
+}
+
+/// part += aᵀ b over some rows. The columns of a are packed a few strips at a time: they may be many.
+void add_cross(const Factor& a, const Factor& b, Index row, Index count, double* part) {
+    const Index stride = padded<double>(b.columns());
+    const Index strips = strips_of<double>(a.columns());
+    const Index right_size = strips_of<double>(b.columns()) * kStrip<double> * kDepth;
+    const ScratchArray<double> packed(right_size + kTile<double> * kDepth);
+    double* left_data = packed.get() + right_size;
+    for (Index k = 0; k < count; k += kDepth) {
+        const Panel<double> right{packed.get(), std::min(kDepth, count - k), b.columns()};
+        pack_strips(b, row + k, right.depth, 0, right.strips(), packed.get());
+        for (Index first = 0; first < strips; first += kTileStrips<double>) {
+            const Index last = std::min(strips, first + kTileStrips<double>);
+            const Index column = first * kStrip<double>;
+            const Panel<double> left{left_data, right.depth, std::min(a.columns(), last * kStrip<double>) - column};
+            pack_strips(a, row + k, right.depth, first, last, left_data);
+            multiply_panels<double, false>(left, right, part + column * stride, stride);
         }
     }
+}
 
-    const Factor& a_;
-    const Factor* b_;
-    bool with_sums_;
-    Index rows_;
-    Index stride_;
-};
+void narrow_cross(const Factor& a, const Factor& b, double* c) {
+    const Index stride = padded<double>(b.columns());
+    const Index size = padded<double>(a.columns()) * stride;
+    const Index step = fold_rows(a.depth(), kDepth);
+    const ScratchArray<double> total(size);
+    fold_blocks(blocks_of(a.depth(), step), size, total.get(), [&](Index block, double* part) {
+        const Index row = block * step;
+        add_cross(a, b, row, std::min(step, a.depth() - row), part);
+    });
+    for (Index i = 0; i < a.columns(); ++i) {
+        std::copy_n(total.get() + i * stride, b.columns(), c + i * b.columns());
+    }
+}
 
 // ---------------------------------------------------------------- wide results: tiles
 
-/// Panels that are packed together, and the rows between two merges into the result.
-constexpr Index kPanelsAtOnce = 8;
-constexpr Index kRowsAtOnce = kPanelsAtOnce * kDepth;
-
-/// A tile of the result and the panels it is made of fit into 512 KiB of second-level cache.
-template <class T>
-constexpr Index kTileStrips = std::max<Index>(1, 144 / kStrip<T>);
-template <class T>
-constexpr Index kTile = kTileStrips<T> * kStrip<T>;
-
-/// All strips of a factor for kRowsAtOnce rows: panel after panel.
-template <class T>
-class PackedRows {
-  public:
-    explicit PackedRows(const Factor& from)
-        : from_(from), strips_(strips_of<T>(from.columns())), data_(strips_ * kStrip<T> * kRowsAtOnce) {}
-
-    void fill(Index row) {
-        row_ = row;
-        count_ = std::min(kRowsAtOnce, from_.depth() - row);
-        const Index chunks = blocks_of(strips_, kTileStrips<T>);
-        parallel_for(chunks * panels(), [&](Index block) {
-            const Index number = block / chunks;
-            const Index first = block % chunks * kTileStrips<T>;
-            const Index depth = std::min(kDepth, count_ - number * kDepth);
-            pack_strips(from_, row_ + number * kDepth, depth, first, std::min(strips_, first + kTileStrips<T>),
-                        start(number) + first * kStrip<T> * depth);
-        });
-    }
-    [[nodiscard]] Index panels() const noexcept { return blocks_of(count_, kDepth); }
-    /// The columns of tile `tile` in panel `number`.
-    [[nodiscard]] Panel<T> panel(Index number, Index tile) const noexcept {
-        const Panel<T> whole{start(number), std::min(kDepth, count_ - number * kDepth), from_.columns()};
-        return whole.part(tile * kTileStrips<T>, std::min(strips_, (tile + 1) * kTileStrips<T>));
-    }
-    [[nodiscard]] const double* scale(Index number) const noexcept {
-        return from_.row_scale == nullptr ? nullptr : from_.row_scale + row_ + number * kDepth;
-    }
-
-  private:
-    [[nodiscard]] T* start(Index number) const noexcept { return data_.get() + number * strips_ * kStrip<T> * kDepth; }
-
-    const Factor& from_;
-    Index strips_;
-    ScratchArray<T> data_;
-    Index row_ = 0;
-    Index count_ = 0;
-};
+/// Rows that are packed together, and lie between two merges into the result.
+constexpr Index kRowsAtOnce = 8 * kDepth;
 
 /// Where a wide result grows. `low` and `sums` may be null.
 struct Growing {
@@ -193,24 +98,30 @@ struct Growing {
     double* sums_low;
 };
 
+void add_row(const double* __restrict from, double* __restrict total, Index count) noexcept {
+    for (Index j = 0; j < count; ++j) {
+        total[j] += from[j];
+    }
+}
+
 template <class T>
 void add_tile(const PackedRows<T>& a, const PackedRows<T>* b, Index i, Index j, const Growing& into) {
     const ScratchArray<double> buffer(kTile<T> * kTile<T>);
     double* tile = buffer.get();
     const Index height = a.panel(0, i).columns;
     const Index width = (b == nullptr ? a : *b).panel(0, j).columns;
+    const bool diagonal = b == nullptr && i == j;
     std::fill_n(tile, padded<T>(height) * kTile<T>, 0.0);
     for (Index number = 0; number < a.panels(); ++number) {
-        if (b != nullptr) {
-            multiply_panels<T, false>(a.panel(number, i), b->panel(number, j), tile, kTile<T>);
-        } else if (i == j) {
-            multiply_panels<T, true>(a.panel(number, i), a.panel(number, i), tile, kTile<T>);
+        const Panel<T> left = a.panel(number, i);
+        if (diagonal) {
+            multiply_panels<T, true>(left, left, tile, kTile<T>);
         } else {
-            multiply_panels<T, false>(a.panel(number, i), a.panel(number, j), tile, kTile<T>);
+            multiply_panels<T, false>(left, (b == nullptr ? a : *b).panel(number, j), tile, kTile<T>);
         }
     }
     for (Index row = 0; row < height; ++row) {
-        const Index skip = b == nullptr && i == j ? row : 0;
+        const Index skip = diagonal ? row : 0;
         const Index at = (i * kTile<T> + row) * into.stride + j * kTile<T> + skip;
         const double* from = tile + row * kTile<T> + skip;
         if (into.low != nullptr) {
@@ -232,10 +143,10 @@ void add_tile_sums(const PackedRows<double>& a, Index tile, const Growing& into)
 
 template <class T>
 void wide_product(const Factor& a, const Factor* b, const Growing& into) {
-    PackedRows<T> left(a);
+    PackedRows<T> left(a, std::min(a.depth(), kRowsAtOnce));
     std::unique_ptr<PackedRows<T>> right;
     if (b != nullptr) {
-        right = std::make_unique<PackedRows<T>>(*b);
+        right = std::make_unique<PackedRows<T>>(*b, std::min(a.depth(), kRowsAtOnce));
     }
     const Index high = blocks_of(a.columns(), kTile<T>);
     const Index wide = b == nullptr ? high : blocks_of(b->columns(), kTile<T>);
@@ -259,56 +170,69 @@ void wide_product(const Factor& a, const Factor* b, const Growing& into) {
     }
 }
 
+void wide_moments(const Factor& a, double* c, double* sums) {
+    const Index q = a.columns();
+    std::vector<double> low(static_cast<std::size_t>(q * (q + 1)));
+    double* sums_low = low.data() + q * q;
+    std::fill_n(sums, q, 0.0);
+    wide_product<double>(a, nullptr, {c, q, low.data(), sums, sums_low});
+    parallel_for(q, [&](Index i) {
+        for (Index j = i; j < q; ++j) {
+            c[i * q + j] = joined(c[i * q + j], low[static_cast<std::size_t>(i * q + j)]);
+        }
+        sums[i] = joined(sums[i], sums_low[i]);
+    });
+}
+
 }  // namespace
+
+void mirror_upper(double* c, Index n) {
+    const Index blocks = blocks_of(n, kMirrorBlock);
+    parallel_for(blocks, [=](Index block) {
+        const Index first = block * kMirrorBlock;
+        const Index last = std::min(n, first + kMirrorBlock);
+        for (Index column = 0; column < last; column += kMirrorBlock) {
+            for (Index i = first; i < last; ++i) {
+                const Index end = std::min(i, column + kMirrorBlock);
+                for (Index j = column; j < end; ++j) {
+                    c[i * n + j] = c[j * n + i];
+                }
+            }
+        }
+    });
+}
 
 void self_product(const Factor& a, double* c, double* sums) {
     const Index q = a.columns();
-    if (q == 0) {
-        return;
-    }
     if (q <= kNarrow) {
-        Narrow<double>(a, nullptr, sums != nullptr).run(c, sums);
+        narrow_self<double>(a, c, sums);
         return;
     }
     std::fill_n(c, q * q, 0.0);
-    std::vector<double> low(static_cast<std::size_t>(sums == nullptr ? 0 : q * (q + 1)));
     if (sums == nullptr) {
         wide_product<double>(a, nullptr, {c, q, nullptr, nullptr, nullptr});
     } else {
-        std::fill_n(sums, q, 0.0);
-        wide_product<double>(a, nullptr, {c, q, low.data(), sums, low.data() + q * q});
-        parallel_for(q, [&](Index i) {
-            for (Index j = i; j < q; ++j) {
-                c[i * q + j] = joined(c[i * q + j], low[static_cast<std::size_t>(i * q + j)]);
-            }
-            sums[i] = joined(sums[i], low[static_cast<std::size_t>(q * q + i)]);
-        });
+        wide_moments(a, c, sums);
     }
-    mirror(c, q);
+    mirror_upper(c, q);
 }
 
 void self_product_fast(const Factor& a, double* c) {
     const Index q = a.columns();
-    if (q == 0) {
-        return;
-    }
     if (q <= kNarrow) {
-        Narrow<float>(a, nullptr, false).run(c, nullptr);
+        narrow_self<float>(a, c, nullptr);
         return;
     }
     std::fill_n(c, q * q, 0.0);
     wide_product<float>(a, nullptr, {c, q, nullptr, nullptr, nullptr});
-    mirror(c, q);
+    mirror_upper(c, q);
 }
 
 void cross_product(const Factor& a, const Factor& b, double* c) {
     const Index m = a.columns();
     const Index n = b.columns();
-    if (m == 0 || n == 0) {
-        return;
-    }
-    if (m <= kNarrow && n <= kNarrow) {
-        Narrow<double>(a, &b, false).run(c, nullptr);
+    if (n <= kNarrow && m * n <= kNarrow * kNarrow) {
+        narrow_cross(a, b, c);
         return;
     }
     std::fill_n(c, m * n, 0.0);

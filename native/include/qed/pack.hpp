@@ -21,6 +21,13 @@ struct Factor {
     [[nodiscard]] Index columns() const noexcept { return parts[0].columns + parts[1].columns; }
 };
 
+/// A single matrix as a factor, as it is.
+inline Factor plain(const Matrix& part) noexcept {
+    Factor out;
+    out.parts[0] = part;
+    return out;
+}
+
 template <class T>
 inline Index strips_of(Index columns) noexcept {
     return blocks_of(columns, kStrip<T>);

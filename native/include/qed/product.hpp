@@ -2,7 +2,7 @@
 ///
 /// Determinism: the cut into superblocks and tiles depends on shapes alone, panels of kDepth rows are summed in registers,
 /// panels of a superblock in order, superblocks in order.
-/// Rounding: with `low` (or a narrow result) superblocks are merged by TwoSum, so that an entry is off by at most
+/// Rounding: narrow results, and wide ones with `sums`, merge superblocks by TwoSum, so that an entry is off by at most
 /// kProductTerms units of 2^-53 times the sum of absolute products, however many rows there are.
 #pragma once
 
@@ -26,15 +26,7 @@ void self_product_fast(const Factor& a, double* c);
 /// c = aᵀ b, row-major, columns of a × columns of b.
 void cross_product(const Factor& a, const Factor& b, double* c);
 
-/// total + low += value, exactly up to the rounding of `low`; infinities and NaN pass through `total`.
-inline void add_compensated(double& total, double& low, double value) noexcept {
-    const double sum = total + value;
-    const double part = sum - total;
-    low += (total - (sum - part)) + (value - part);
-    total = sum;
-}
-
-/// The two halves joined. Overflow leaves NaN in `low`, which must not hide the infinity in `total`.
-inline double joined(double total, double low) noexcept { return low == low ? total + low : total; }
+/// Copies the upper triangle of a row-major n × n matrix onto the lower one.
+void mirror_upper(double* c, Index n);
 
 }  // namespace qed

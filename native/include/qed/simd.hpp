@@ -25,6 +25,9 @@ inline constexpr int kRows = 4;
 inline constexpr int kVectors = 2;
 #endif
 
+/// Rows of a tile that is one vector wide: as many sums in flight as in a full one.
+inline constexpr int kTallRows = kRows * kVectors;
+
 template <class T>
 inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
 template <class T>
@@ -74,21 +77,21 @@ inline double sum_lanes(Vector<double> v) noexcept {
     return total;
 }
 
-/// total[i][j] = sum over k of a[k * a_stride + i] * b[k * b_stride + j], for kRows values of i and V vectors of j.
-template <class T, int V>
+/// total[i][j] = sum over k of a[k * a_stride + i] * b[k * b_stride + j], for R values of i and V vectors of j.
+template <class T, int R, int V>
 struct Tile {
-    Vector<T> total[kRows][V];
+    Vector<T> total[R][V];
 
     [[gnu::always_inline]] void multiply(Index depth, const T* a, Index a_stride, const T* b, Index b_stride) noexcept {
-        Vector<T> sum[kRows][V] = {};
+        Vector<T> sum[R][V] = {};
         for (Index k = 0; k < depth; ++k) {
             Vector<T> right[V];
 #pragma GCC unroll 3
             for (int j = 0; j < V; ++j) {
                 right[j] = *reinterpret_cast<const Vector<T>*>(b + j * kLanes<T>);
             }
-#pragma GCC unroll 8
-            for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 24
+            for (int i = 0; i < R; ++i) {
 #pragma GCC unroll 3
                 for (int j = 0; j < V; ++j) {
                     sum[i][j] += right[j] * a[i];
@@ -97,8 +100,8 @@ struct Tile {
             a += a_stride;
             b += b_stride;
         }
-#pragma GCC unroll 8
-        for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 24
+        for (int i = 0; i < R; ++i) {
 #pragma GCC unroll 3
             for (int j = 0; j < V; ++j) {
                 total[i][j] = sum[i][j];
@@ -106,22 +109,33 @@ struct Tile {
         }
     }
 
-    /// c += total. The product of float strips joins an accumulator of doubles.
+    /// c += total (or -=). Strips of floats join an accumulator of doubles.
     template <bool Subtract>
     [[gnu::always_inline]] void add_to(double* c, Index c_stride) const noexcept {
-#pragma GCC unroll 8
-        for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 24
+        for (int i = 0; i < R; ++i) {
 #pragma GCC unroll 3
             for (int j = 0; j < V; ++j) {
                 double* at = c + i * c_stride + j * kLanes<T>;
                 if constexpr (std::is_same_v<T, double>) {
                     store(at, Subtract ? load(at) - total[i][j] : load(at) + total[i][j]);
                 } else {
-                    for (int lane = 0; lane < kLanes<T>; ++lane) {
-                        at[lane] += static_cast<double>(total[i][j][lane]);
-                    }
+                    add_floats(at, total[i][j]);
                 }
             }
+        }
+    }
+
+  private:
+    /// Through memory: compilers turn a direct conversion of a vector to twice its size into scalar moves.
+    [[gnu::always_inline]] static void add_floats(double* at, Vector<float> value) noexcept {
+        using Half [[gnu::vector_size(kVectorBytes / 2), gnu::may_alias]] = float;
+        alignas(kVectorBytes) float lanes[kLanes<float>];
+        store(lanes, value);
+        for (int half = 0; half < 2; ++half) {
+            double* to = at + half * kLanes<double>;
+            const auto part = *reinterpret_cast<const Half*>(lanes + half * kLanes<double>);
+            store(to, load(to) + __builtin_convertvector(part, Vector<double>));
         }
     }
 };
