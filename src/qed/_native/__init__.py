@@ -2,9 +2,9 @@
 
 The rule: this package knows instruction sets and nothing else. It is imported by a package's ``_kernels.py`` only.
 
-The same sources are compiled once per x86-64 level (``_v2``, ``_v3``, ``_v4``; elsewhere one ``_portable``), each into a
-module of its own. The tiny ``_cpu`` module says which levels the processor has; the widest one is loaded on first use of
-a kernel. Set ``QED_ISA`` to ``v2``, ``v3`` or ``v4`` to insist on a level, for tests and comparisons.
+The same sources are compiled once per x86-64 level (``_v2``, ``_v3``, ``_v4``; elsewhere one ``_portable``), each
+into a module of its own. The tiny ``_cpu`` module says which levels the processor has; the widest one is loaded on
+first use of a kernel. Set ``QED_ISA`` to ``v2``, ``v3`` or ``v4`` to insist on a level, for tests and comparisons.
 
 Every kernel is an attribute of this package; ``__init__.pyi`` lists them with their meaning.
 """
@@ -48,9 +48,7 @@ def _load() -> ModuleType:
     if _chosen is None:
         available = available_levels()
         if not available:
-            message = (
-                "qed needs a processor with the x86-64-v2 instructions (SSE4.2, 2009 or later), and this one lacks them."
-            )
+            message = "qed needs a processor with the x86-64-v2 instructions (SSE4.2, about 2009); this one lacks them."
             raise ImportError(message)
         _chosen = load_level(os.environ.get("QED_ISA") or available[-1])
         for watcher in _watchers:
