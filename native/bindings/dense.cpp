@@ -1,0 +1,110 @@
+#include "arrays.hpp"
+#include "qed/finite.hpp"
+#include "qed/moments.hpp"
+#include "qed/rows.hpp"
+
+namespace qed::bindings {
+namespace {
+
+using nb::arg;
+
+nb::tuple moments_of(const Array& X, const Array& Y, const MaybeArray& s, const Array& shift) {
+    const Matrix x = matrix(X, "X");
+    const Matrix y = matrix(Y, "Y");
+    require(x.rows == y.rows, "X and Y must have equally many rows");
+    const Index q = x.columns + y.columns;
+    const double* weights = vector(s, "s", x.rows);
+    const double* offset = vector(shift, "shift", q);
+    double weight = 0.0;
+    Fresh<double> sums({q});
+    Fresh<double> scatter({q, q});
+    run([&] { moments(x, y, weights, offset, {&weight, sums.get(), scatter.get()}); });
+    return nb::make_tuple(weight, sums.give(), scatter.give());
+}
+
+Doubles gram_of(const Array& X, const MaybeArray& s, const MaybeArray& shift, bool transpose, bool fast) {
+    const Matrix x = matrix(X, "X");
+    const Index q = transpose ? x.rows : x.columns;
+    const GramOptions options{.s = vector(s, "s", transpose ? x.columns : x.rows),
+                              .shift = vector(shift, "shift", x.columns),
+                              .transpose = transpose,
+                              .fast = fast};
+    require(!fast || x.kind == Kind::float32, "fast=True needs a float32 X");
+    Fresh<double> out({q, q});
+    run([&] { gram(x, options, out.get()); });
+    return out.give();
+}
+
+bool all_finite_in(const Array& X) {
+    const Matrix x = matrix(X, "X");
+    bool answer = false;
+    run([&] { answer = all_finite(x); });
+    return answer;
+}
+
+template <class T>
+Numbers product_as(const Matrix& x, const Matrix& w, const double* b) {
+    Fresh<T> out({x.rows, w.columns});
+    run([&] { multiply(x, w, b, out.get()); });
+    return out.template give<Numbers>();
+}
+
+Numbers product_of(const Array& X, const Array& W, const MaybeArray& b) {
+    const Matrix x = matrix(X, "X");
+    const Matrix w = matrix(W, "W");
+    require(x.columns == w.rows, "W must have as many rows as X has columns");
+    const double* offset = vector(b, "b", w.columns);
+    return x.kind == Kind::float32 ? product_as<float>(x, w, offset) : product_as<double>(x, w, offset);
+}
+
+Doubles transposed_product_of(const Array& X, const Array& U) {
+    const Matrix x = matrix(X, "X");
+    const Matrix u = matrix(U, "U");
+    require(x.rows == u.rows, "X and U must have equally many rows");
+    Fresh<double> out({x.columns, u.columns});
+    run([&] { multiply_transposed(x, u, out.get()); });
+    return out.give();
+}
+
+nb::tuple residual_of(const Array& X, const Array& Y, const Array& W, const Array& b, const MaybeArray& s) {
+    const Matrix x = matrix(X, "X");
+    const Matrix y = matrix(Y, "Y");
+    const Matrix w = matrix(W, "W");
+    require(x.rows == y.rows, "X and Y must have equally many rows");
+    require(w.rows == x.columns && w.columns == y.columns, "W must be columns of X by columns of Y");
+    const double* offset = vector(b, "b", y.columns);
+    const double* weights = vector(s, "s", x.rows);
+    Fresh<double> gradient({x.columns, y.columns});
+    Fresh<double> sums({y.columns});
+    Fresh<double> squares({y.columns});
+    run([&] { residual(x, y, w, offset, weights, {gradient.get(), sums.get(), squares.get()}); });
+    return nb::make_tuple(gradient.give(), sums.give(), squares.give());
+}
+
+nb::tuple projection_of(const Array& X, const Array& shift, const Array& V, const Array& D, const Array& B) {
+    const Matrix x = matrix(X, "X");
+    const Matrix v = matrix(V, "V");
+    const Matrix d = matrix(D, "D");
+    const Matrix b = matrix(B, "B");
+    require(v.rows == x.columns, "V must have as many rows as X has columns");
+    require(d.rows == v.columns && b.rows == v.columns, "D and B must have as many rows as V has columns");
+    const double* offset = vector(shift, "shift", x.columns);
+    Fresh<double> squares({x.rows, d.columns});
+    Fresh<double> fitted({x.rows, b.columns});
+    run([&] { project(x, offset, v, d, b, {squares.get(), fitted.get()}); });
+    return nb::make_tuple(squares.give(), fitted.give());
+}
+
+}  // namespace
+
+void bind_dense(nb::module_& module) {
+    module.def("moments", &moments_of, arg("X"), arg("Y"), arg("s").none(), arg("shift"));
+    module.def("gram", &gram_of, arg("X"), arg("s").none(), arg("shift").none(), arg("transpose"), arg("fast") = false);
+    module.def("all_finite", &all_finite_in, arg("X"));
+    module.def("matmul", &product_of, arg("X"), arg("W"), arg("b").none());
+    module.def("rmatmul", &transposed_product_of, arg("X"), arg("U"));
+    module.def("residual", &residual_of, arg("X"), arg("Y"), arg("W"), arg("b"), arg("s").none());
+    module.def("projected_squares", &projection_of, arg("X"), arg("shift"), arg("V"), arg("D"), arg("B"));
+}
+
+}  // namespace qed::bindings

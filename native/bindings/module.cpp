@@ -1,0 +1,75 @@
+#include <string>
+
+#include "arrays.hpp"
+#include "qed/finite.hpp"
+#include "qed/product.hpp"
+#include "qed/simd.hpp"
+
+namespace qed::bindings {
+
+void require(bool holds, const std::string& message) {
+    if (!holds) {
+        throw nb::value_error(message.c_str());
+    }
+}
+
+Matrix matrix(const Array& array, const char* name) {
+    const bool is_float32 = array.dtype() == nb::dtype<float>();
+    if (!is_float32 && array.dtype() != nb::dtype<double>()) {
+        throw nb::type_error((std::string(name) + " must be float32 or float64").c_str());
+    }
+    require(array.ndim() == 1 || array.ndim() == 2, std::string(name) + " must have one or two dimensions");
+    Matrix view{.data = array.data(), .kind = is_float32 ? Kind::float32 : Kind::float64};
+    view.rows = static_cast<Index>(array.shape(0));
+    view.columns = array.ndim() == 2 ? static_cast<Index>(array.shape(1)) : 1;
+    view.row_stride = array.stride(0);
+    view.column_stride = array.ndim() == 2 ? array.stride(1) : 1;
+    return view;
+}
+
+const double* vector(const Array& array, const char* name, Index length) {
+    const bool fits = array.ndim() == 1 && static_cast<Index>(array.shape(0)) == length;
+    require(fits, std::string(name) + " must be a vector of length " + std::to_string(length));
+    if (array.dtype() != nb::dtype<double>()) {
+        throw nb::type_error((std::string(name) + " must be float64").c_str());
+    }
+    require(length <= 1 || array.stride(0) == 1, std::string(name) + " must be contiguous");
+    return static_cast<const double*>(array.data());
+}
+
+const double* vector(const MaybeArray& array, const char* name, Index length) {
+    return array ? vector(*array, name, length) : nullptr;
+}
+
+namespace {
+
+/// True if a signal handler raised; the error stays with this thread until the kernel has unwound.
+bool poll_signals() {
+    const nb::gil_scoped_acquire acquired;
+    return PyErr_CheckSignals() != 0;
+}
+
+}  // namespace
+}  // namespace qed::bindings
+
+// threadpoolctl looks these two up by name.
+extern "C" {
+[[gnu::visibility("default")]] int qed_get_num_threads() { return qed::thread_count(); }
+[[gnu::visibility("default")]] void qed_set_num_threads(int count) { qed::set_thread_count(count); }
+}
+
+NB_MODULE(QED_MODULE, module) {
+    using namespace qed::bindings;
+    qed::set_poll_hook(poll_signals);
+    module.attr("product_terms") = static_cast<int>(qed::kProductTerms);
+    module.attr("vector_bytes") = qed::kVectorBytes;
+    module.def("get_num_threads", &qed_get_num_threads);
+    module.def("set_num_threads", [](int n) {
+        require(n >= 1, "set_num_threads: n must be at least 1, got " + std::to_string(n));
+        qed_set_num_threads(n);
+    }, nb::arg("n"));
+    module.def("started_threads", &qed::started_threads);
+    bind_dense(module);
+    bind_factor(module);
+    bind_sparse(module);
+}

@@ -1,0 +1,85 @@
+#include "qed/sparse.hpp"
+
+#include <nanobind/stl/pair.h>
+
+#include "arrays.hpp"
+
+namespace qed::bindings {
+namespace {
+
+using nb::arg;
+using Shape = std::pair<Index, Index>;
+
+SparseRows sparse_rows(const Array& indptr, const Array& indices, const Array& data, const Shape& shape) {
+    const auto contiguous = [](const Array& array) {
+        return array.ndim() == 1 && (array.shape(0) <= 1 || array.stride(0) == 1);
+    };
+    require(contiguous(indptr) && contiguous(indices) && contiguous(data),
+            "indptr, indices and data must be contiguous vectors");
+    require(static_cast<Index>(indptr.shape(0)) == shape.first + 1, "indptr must have one entry more than there are rows");
+    require(indices.shape(0) == data.shape(0), "indices and data must be equally long");
+    const bool wide = indices.dtype() == nb::dtype<std::int64_t>();
+    if (indptr.dtype() != indices.dtype() || (!wide && indices.dtype() != nb::dtype<std::int32_t>())) {
+        throw nb::type_error("indptr and indices must both be int32 or both be int64");
+    }
+    return {.rows = shape.first,
+            .columns = shape.second,
+            .wide = wide,
+            .kind = matrix(data, "data").kind,
+            .starts = indptr.data(),
+            .indices = indices.data(),
+            .values = data.data()};
+}
+
+template <class T>
+Numbers product_as(const SparseRows& x, const Matrix& w, const double* b) {
+    Fresh<T> out({x.rows, w.columns});
+    run([&] { sparse_multiply(x, w, b, out.get()); });
+    return out.template give<Numbers>();
+}
+
+Numbers product_of(const Array& indptr, const Array& indices, const Array& data, const Shape& shape, const Array& W,
+                   const MaybeArray& b) {
+    const SparseRows x = sparse_rows(indptr, indices, data, shape);
+    const Matrix w = matrix(W, "W");
+    require(x.columns == w.rows, "W must have as many rows as X has columns");
+    const double* offset = vector(b, "b", w.columns);
+    return x.kind == Kind::float32 ? product_as<float>(x, w, offset) : product_as<double>(x, w, offset);
+}
+
+Doubles transposed_product_of(const Array& indptr, const Array& indices, const Array& data, const Shape& shape,
+                              const Array& U) {
+    const SparseRows x = sparse_rows(indptr, indices, data, shape);
+    const Matrix u = matrix(U, "U");
+    require(x.rows == u.rows, "X and U must have equally many rows");
+    Fresh<double> out({x.columns, u.columns});
+    run([&] { sparse_multiply_transposed(x, u, out.get()); });
+    return out.give();
+}
+
+nb::tuple moments_of(const Array& indptr, const Array& indices, const Array& data, const Shape& shape, const Array& Y,
+                     const MaybeArray& s) {
+    const SparseRows x = sparse_rows(indptr, indices, data, shape);
+    const Matrix y = matrix(Y, "Y");
+    require(x.rows == y.rows, "X and Y must have equally many rows");
+    const double* weights = vector(s, "s", x.rows);
+    const Index q = x.columns + y.columns;
+    double weight = 0.0;
+    Fresh<double> sums({q});
+    Fresh<double> scatter({q, q});
+    run([&] { sparse_moments(x, y, weights, {&weight, sums.get(), scatter.get()}); });
+    return nb::make_tuple(weight, sums.give(), scatter.give());
+}
+
+}  // namespace
+
+void bind_sparse(nb::module_& module) {
+    module.def("csr_matmul", &product_of, arg("indptr"), arg("indices"), arg("data"), arg("shape"), arg("W"),
+               arg("b").none());
+    module.def("csr_rmatmul", &transposed_product_of, arg("indptr"), arg("indices"), arg("data"), arg("shape"),
+               arg("U"));
+    module.def("csr_moments", &moments_of, arg("indptr"), arg("indices"), arg("data"), arg("shape"), arg("Y"),
+               arg("s").none());
+}
+
+}  // namespace qed::bindings

@@ -1,0 +1,247 @@
+#include "qed/rows.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "qed/fold.hpp"
+#include "qed/packed_rows.hpp"
+#include "qed/product.hpp"
+
+namespace qed {
+namespace {
+
+/// Up to this many columns, row by row beats packing.
+constexpr Index kFewColumns = 4;
+
+/// A small factor as contiguous doubles, column after column.
+std::vector<double> columns_of(const Matrix& w) {
+    std::vector<double> out(static_cast<std::size_t>(w.rows * w.columns));
+    load_rows(w.transposed(), 0, w.columns, 0, w.rows, out.data(), w.rows);
+    return out;
+}
+
+/// Rows of x as contiguous doubles: the array itself where it is so already, a small copy otherwise.
+class RowBlock {
+  public:
+    explicit RowBlock(const Matrix& x)
+        : x_(x),
+          direct_(x.kind == Kind::float64 && (x.column_stride == 1 || x.columns <= 1)),
+          size_(std::clamp<Index>(3072 / std::max<Index>(x.columns, 1) / 4 * 4, 4, 64)),
+          copy_(direct_ ? 0 : size_ * x.columns) {}
+
+    /// Rows in a block; as many as fit into first-level cache.
+    [[nodiscard]] Index size() const noexcept { return size_; }
+    void move_to(Index row, Index count) noexcept {
+        if (direct_) {
+            data_ = x_.at<double>(row, 0);
+            stride_ = x_.row_stride;
+        } else {
+            load_rows(x_, row, count, 0, x_.columns, copy_.get(), x_.columns);
+            data_ = copy_.get();
+            stride_ = x_.columns;
+        }
+    }
+    [[nodiscard]] const double* row(Index i) const noexcept { return data_ + i * stride_; }
+
+  private:
+    const Matrix& x_;
+    bool direct_;
+    Index size_;
+    ScratchArray<double> copy_;
+    const double* data_ = nullptr;
+    Index stride_ = 0;
+};
+
+/// out[i] = rows[i] · w for R rows at once.
+template <int R>
+void dot_rows(const RowBlock& rows, Index first, const double* w, Index length, double* out) noexcept {
+    Vector<double> total[R] = {};
+    const double* from[R];
+    for (int i = 0; i < R; ++i) {
+        from[i] = rows.row(first + i);
+    }
+    Index c = 0;
+    for (; c + kLanes<double> <= length; c += kLanes<double>) {
+        const Vector<double> factor = load(w + c);
+#pragma GCC unroll 4
+        for (int i = 0; i < R; ++i) {
+            total[i] += load(from[i] + c) * factor;
+        }
+    }
+    for (int i = 0; i < R; ++i) {
+        double rest = 0.0;
+        for (Index j = c; j < length; ++j) {
+            rest += from[i][j] * w[j];
+        }
+        out[i] = sum_lanes(total[i]) + rest;
+    }
+}
+
+/// out[i] = row i · w for `count` rows.
+void dots(const RowBlock& rows, Index count, const double* w, Index length, double* out) noexcept {
+    Index i = 0;
+    for (; i + 4 <= count; i += 4) {
+        dot_rows<4>(rows, i, w, length, out + i);
+    }
+    for (; i < count; ++i) {
+        dot_rows<1>(rows, i, w, length, out + i);
+    }
+}
+
+/// g += sum over i of r[i] * row i.
+template <int R>
+void add_rows_times(const RowBlock& rows, Index first, const double* r, Index length, double* g) noexcept {
+    const double* from[R];
+    for (int i = 0; i < R; ++i) {
+        from[i] = rows.row(first + i);
+    }
+    Index c = 0;
+    for (; c + kLanes<double> <= length; c += kLanes<double>) {
+        Vector<double> total = load(g + c);
+#pragma GCC unroll 4
+        for (int i = 0; i < R; ++i) {
+            total += load(from[i] + c) * r[i];
+        }
+        store(g + c, total);
+    }
+    for (; c < length; ++c) {
+        for (int i = 0; i < R; ++i) {
+            g[c] += from[i][c] * r[i];
+        }
+    }
+}
+
+void add_gradient(const RowBlock& rows, Index count, const double* r, Index length, double* g) noexcept {
+    Index i = 0;
+    for (; i + 4 <= count; i += 4) {
+        add_rows_times<4>(rows, i, r + i, length, g);
+    }
+    for (; i < count; ++i) {
+        add_rows_times<1>(rows, i, r + i, length, g);
+    }
+}
+
+template <class T>
+void multiply_few(const Matrix& x, const Matrix& w, const double* b, T* out) {
+    const std::vector<double> columns = columns_of(w);
+    const Index m = w.columns;
+    const Index step = std::max<Index>(64, (Index{1} << 16) / std::max<Index>(x.columns, 1));
+    parallel_for(blocks_of(x.rows, step), [&](Index block) {
+        const Index last = std::min(x.rows, (block + 1) * step);
+        RowBlock rows(x);
+        double result[64];
+        for (Index row = block * step; row < last; row += rows.size()) {
+            const Index count = std::min(rows.size(), last - row);
+            rows.move_to(row, count);
+            for (Index j = 0; j < m; ++j) {
+                dots(rows, count, columns.data() + j * x.columns, x.columns, result);
+                const double offset = b == nullptr ? 0.0 : b[j];
+                for (Index i = 0; i < count; ++i) {
+                    out[(row + i) * m + j] = static_cast<T>(result[i] + offset);
+                }
+            }
+        }
+    });
+}
+
+template <class T>
+void multiply_many(const Matrix& x, const Matrix& w, const double* b, T* out) {
+    const Index m = w.columns;
+    const Index stride = padded<double>(m);
+    const Factor x_transposed = plain(x.transposed());
+    PackedRows<double> right(plain(w), w.rows);
+    right.fill(0);
+    parallel_for(blocks_of(x.rows, kTile<double>), [&](Index tile) {
+        const Index row = tile * kTile<double>;
+        const Index count = std::min(kTile<double>, x.rows - row);
+        const ScratchArray<double> result(padded<double>(count) * stride);
+        std::fill_n(result.get(), padded<double>(count) * stride, 0.0);
+        multiply_rows(x_transposed, tile, count, right, result.get(), stride);
+        for (Index i = 0; i < count; ++i) {
+            for (Index j = 0; j < m; ++j) {
+                out[(row + i) * m + j] = static_cast<T>(result[i * stride + j] + (b == nullptr ? 0.0 : b[j]));
+            }
+        }
+    });
+}
+
+/// The part of a fold over rows that belongs to residuals: gradient (column after column), then sums, then squares.
+struct ResidualPart {
+    double* gradient;
+    double* sums;
+    double* squares;
+};
+
+/// Turns fitted values into weighted residuals and takes their sums.
+void take_residuals(const double* y, const double* s, Index count, double offset, double* fitted, double& sum,
+                    double& square) noexcept {
+    double total = 0.0;
+    double squares = 0.0;
+    for (Index i = 0; i < count; ++i) {
+        const double r = y[i] - fitted[i] - offset;
+        const double weighted = s == nullptr ? r : r * s[i];
+        total += weighted;
+        squares += weighted * r;
+        fitted[i] = weighted;
+    }
+    sum += total;
+    square += squares;
+}
+
+void add_residuals(const Matrix& x, const Matrix& y, const double* w, const double* b, const double* s, Index first,
+                   Index last, const ResidualPart& part) {
+    RowBlock rows(x);
+    double target[64];
+    double fitted[64];
+    for (Index row = first; row < last; row += rows.size()) {
+        const Index count = std::min(rows.size(), last - row);
+        rows.move_to(row, count);
+        for (Index j = 0; j < y.columns; ++j) {
+            load_rows(y, row, count, j, 1, target, 1);
+            dots(rows, count, w + j * x.columns, x.columns, fitted);
+            take_residuals(target, s == nullptr ? nullptr : s + row, count, b[j], fitted, part.sums[j], part.squares[j]);
+            add_gradient(rows, count, fitted, x.columns, part.gradient + j * x.columns);
+        }
+    }
+}
+
+}  // namespace
+
+void multiply(const Matrix& x, const Matrix& w, const double* b, void* out) {
+    with_type(x.kind, [&](auto type) {
+        using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+        if (w.columns <= kFewColumns) {
+            multiply_few(x, w, b, static_cast<T*>(out));
+        } else {
+            multiply_many(x, w, b, static_cast<T*>(out));
+        }
+    });
+}
+
+void multiply_transposed(const Matrix& x, const Matrix& u, double* out) {
+    cross_product(plain(x), plain(u), out);
+}
+
+void residual(const Matrix& x, const Matrix& y, const Matrix& w, const double* b, const double* s,
+              const ResidualOut& out) {
+    const Index p = x.columns;
+    const Index m = y.columns;
+    const Index size = (p + 2) * m;
+    const Index step = fold_rows(x.rows, kDepth);
+    const std::vector<double> columns = columns_of(w);
+    const ScratchArray<double> total(size);
+    fold_blocks(blocks_of(x.rows, step), size, total.get(), [&](Index block, double* part) {
+        const Index first = block * step;
+        add_residuals(x, y, columns.data(), b, s, first, std::min(x.rows, first + step),
+                      {part, part + p * m, part + (p + 1) * m});
+    });
+    for (Index i = 0; i < p; ++i) {
+        for (Index j = 0; j < m; ++j) {
+            out.gradient[i * m + j] = total[j * p + i];
+        }
+    }
+    std::copy_n(total.get() + p * m, m, out.sums);
+    std::copy_n(total.get() + (p + 1) * m, m, out.squares);
+}
+
+}  // namespace qed

@@ -1,0 +1,279 @@
+#include "qed/sparse.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "qed/fold.hpp"
+#include "qed/pack.hpp"
+#include "qed/product.hpp"
+
+namespace qed {
+namespace {
+
+constexpr Index kEntriesAtOnce = Index{1} << 15;
+
+/// The typed face of SparseRows.
+template <class T, class I>
+struct Csr {
+    Index rows;
+    Index columns;
+    const I* starts;
+    const I* indices;
+    const T* values;
+
+    explicit Csr(const SparseRows& x) noexcept
+        : rows(x.rows),
+          columns(x.columns),
+          starts(static_cast<const I*>(x.starts)),
+          indices(static_cast<const I*>(x.indices)),
+          values(static_cast<const T*>(x.values)) {}
+
+    [[nodiscard]] Index entries() const noexcept { return rows == 0 ? 0 : Index{starts[rows]} - Index{starts[0]}; }
+    /// First row of block `block` out of `count` with about equally many entries and rows each.
+    [[nodiscard]] Index first_row(Index block, Index count) const noexcept {
+        // entries plus rows grow strictly, so empty rows are shared out as well
+        const Index work = entries() + rows;
+        const Index target = block * (work / count) + std::min(block, work % count);
+        Index low = 0;
+        Index high = rows;
+        while (low < high) {
+            const Index middle = low + (high - low) / 2;
+            if (Index{starts[middle]} - Index{starts[0]} + middle < target) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        return low;
+    }
+    [[nodiscard]] Index blocks(Index size) const noexcept { return blocks_of(entries() + rows, size); }
+};
+
+template <class Work>
+void with_csr(const SparseRows& x, Work&& work) {
+    with_type(x.kind, [&](auto type) {
+        using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+        if (x.wide) {
+            work(Csr<T, std::int64_t>(x));
+        } else {
+            work(Csr<T, std::int32_t>(x));
+        }
+    });
+}
+
+std::vector<double> row_major_copy(const Matrix& w) {
+    std::vector<double> out(static_cast<std::size_t>(w.rows * w.columns));
+    load_rows(w, 0, w.rows, 0, w.columns, out.data(), w.columns);
+    return out;
+}
+
+template <class T, class I>
+void multiply_one(const Csr<T, I>& x, Index first, Index last, const double* w, double offset, T* out) noexcept {
+    for (Index i = first; i < last; ++i) {
+        double even = 0.0;
+        double odd = 0.0;
+        Index e = x.starts[i];
+        const Index end = x.starts[i + 1];
+        for (; e + 2 <= end; e += 2) {
+            even += static_cast<double>(x.values[e]) * w[x.indices[e]];
+            odd += static_cast<double>(x.values[e + 1]) * w[x.indices[e + 1]];
+        }
+        if (e < end) {
+            even += static_cast<double>(x.values[e]) * w[x.indices[e]];
+        }
+        out[i] = static_cast<T>(even + odd + offset);
+    }
+}
+
+void add_scaled(const double* __restrict from, double factor, double* __restrict to, Index count) noexcept {
+    for (Index j = 0; j < count; ++j) {
+        to[j] += factor * from[j];
+    }
+}
+
+template <class T, class I>
+void multiply_several(const Csr<T, I>& x, Index first, Index last, const double* w, Index m, const double* b, T* out) {
+    const ScratchArray<double> total(m);
+    for (Index i = first; i < last; ++i) {
+        std::fill_n(total.get(), m, 0.0);
+        for (Index e = x.starts[i]; e < Index{x.starts[i + 1]}; ++e) {
+            add_scaled(w + x.indices[e] * m, static_cast<double>(x.values[e]), total.get(), m);
+        }
+        for (Index j = 0; j < m; ++j) {
+            out[i * m + j] = static_cast<T>(total[j] + (b == nullptr ? 0.0 : b[j]));
+        }
+    }
+}
+
+template <class T, class I>
+void scatter_rows(const Csr<T, I>& x, Index first, Index last, const Matrix& u, double* out) {
+    constexpr Index kChunk = 256;
+    const Index m = u.columns;
+    const ScratchArray<double> loaded(kChunk * m);
+    for (Index row = first; row < last; row += kChunk) {
+        const Index count = std::min(kChunk, last - row);
+        load_rows(u, row, count, 0, m, loaded.get(), m);
+        for (Index i = row; i < row + count; ++i) {
+            const double* factor = loaded.get() + (i - row) * m;
+            for (Index e = x.starts[i]; e < Index{x.starts[i + 1]}; ++e) {
+                const auto value = static_cast<double>(x.values[e]);
+                if (m == 1) {
+                    out[x.indices[e]] += value * factor[0];
+                } else {
+                    add_scaled(factor, value, out + x.indices[e] * m, m);
+                }
+            }
+        }
+    }
+}
+
+/// One row of [x | y] as a list of entries.
+struct RowEntries {
+    std::vector<Index> index;
+    std::vector<double> value;
+    bool sorted = true;
+
+    void add(Index column, double entry) {
+        sorted = sorted && (index.empty() || index.back() < column);
+        index.push_back(column);
+        value.push_back(entry);
+    }
+    template <class T, class I>
+    void read(const Csr<T, I>& x, const Matrix& y, Index row) {
+        index.clear();
+        value.clear();
+        sorted = true;
+        for (Index e = x.starts[row]; e < Index{x.starts[row + 1]}; ++e) {
+            add(x.indices[e], static_cast<double>(x.values[e]));
+        }
+        for (Index j = 0; j < y.columns; ++j) {
+            double entry = 0.0;
+            load_rows(y, row, 1, j, 1, &entry, 1);
+            add(x.columns + j, entry);
+        }
+    }
+};
+
+/// The lines i of the upper triangle with i % of == which.
+struct Share {
+    Index which = 0;
+    Index of = 1;
+};
+
+/// scatter += s z zᵀ in the upper triangle, for the lines of one share; sums likewise.
+void add_outer(const RowEntries& z, double s, Index q, const Share& share, double* scatter, double* sums) noexcept {
+    const Index count = static_cast<Index>(z.index.size());
+    const Index* index = z.index.data();
+    const double* value = z.value.data();
+    for (Index a = 0; a < count; ++a) {
+        if (share.of > 1 && index[a] % share.of != share.which) {
+            continue;
+        }
+        const double scaled = s * value[a];
+        double* line = scatter + index[a] * q;
+        sums[index[a]] += scaled;
+        if (z.sorted) {
+            for (Index b = a; b < count; ++b) {
+                line[index[b]] += scaled * value[b];
+            }
+        } else {
+            for (Index b = 0; b < count; ++b) {
+                if (index[b] >= index[a]) {
+                    line[index[b]] += scaled * value[b];
+                }
+            }
+        }
+    }
+}
+
+template <class T, class I>
+void narrow_moments(const Csr<T, I>& x, const Matrix& y, const double* s, double* sums, double* scatter) {
+    const Index q = x.columns + y.columns;
+    const Index size = q * (q + 1);
+    // A part costs its own size to clear and merge: it should hold several times as many entries.
+    const Index count = std::clamp<Index>(x.entries() / std::max<Index>(1, size / 2), 1, std::max<Index>(1, x.blocks(kEntriesAtOnce)));
+    const ScratchArray<double> total(size);
+    fold_blocks(x.rows == 0 ? 0 : count, size, total.get(), [&](Index block, double* part) {
+        RowEntries z;
+        for (Index i = x.first_row(block, count); i < x.first_row(block + 1, count); ++i) {
+            z.read(x, y, i);
+            add_outer(z, s == nullptr ? 1.0 : s[i], q, {}, part, part + q * q);
+        }
+    });
+    std::copy_n(total.get(), q * q, scatter);
+    std::copy_n(total.get() + q * q, q, sums);
+}
+
+/// Every thread sees all rows of a chunk but adds to its own lines of the result only: no copies of a large matrix.
+template <class T, class I>
+void wide_moments(const Csr<T, I>& x, const Matrix& y, const double* s, double* sums, double* scatter) {
+    constexpr Index kShares = 16;
+    const Index q = x.columns + y.columns;
+    const Index count = x.blocks(kEntriesAtOnce);
+    std::fill_n(scatter, q * q, 0.0);
+    std::fill_n(sums, q, 0.0);
+    for (Index block = 0; block < count; ++block) {
+        parallel_for(kShares, [&](Index which) {
+            RowEntries z;
+            for (Index i = x.first_row(block, count); i < x.first_row(block + 1, count); ++i) {
+                z.read(x, y, i);
+                add_outer(z, s == nullptr ? 1.0 : s[i], q, {which, kShares}, scatter, sums);
+            }
+        });
+    }
+}
+
+}  // namespace
+
+void sparse_multiply(const SparseRows& x, const Matrix& w, const double* b, void* out) {
+    const std::vector<double> factor = row_major_copy(w);
+    const Index m = w.columns;
+    with_csr(x, [&]<class T, class I>(const Csr<T, I>& csr) {
+        const Index count = csr.blocks(kEntriesAtOnce);
+        parallel_for(count, [&](Index block) {
+            const Index first = csr.first_row(block, count);
+            const Index last = csr.first_row(block + 1, count);
+            if (m == 1) {
+                multiply_one(csr, first, last, factor.data(), b == nullptr ? 0.0 : b[0], static_cast<T*>(out));
+            } else {
+                multiply_several(csr, first, last, factor.data(), m, b, static_cast<T*>(out));
+            }
+        });
+    });
+}
+
+void sparse_multiply_transposed(const SparseRows& x, const Matrix& u, double* out) {
+    const Index size = x.columns * u.columns;
+    with_csr(x, [&]<class T, class I>(const Csr<T, I>& csr) {
+        const Index work = csr.entries() * u.columns;
+        const Index most = std::max<Index>(1, csr.blocks(kEntriesAtOnce));
+        const Index count = std::clamp<Index>(work / std::max<Index>(1, 4 * size), 1, std::min<Index>(most, 64));
+        fold_blocks(csr.rows == 0 ? 0 : count, size, out, [&](Index block, double* part) {
+            scatter_rows(csr, csr.first_row(block, count), csr.first_row(block + 1, count), u, part);
+        });
+    });
+}
+
+void sparse_moments(const SparseRows& x, const Matrix& y, const double* s, const SparseMomentsOut& out) {
+    const Index q = x.columns + y.columns;
+    double weight = static_cast<double>(x.rows);
+    if (s != nullptr) {
+        double low = 0.0;
+        weight = 0.0;
+        for (Index i = 0; i < x.rows; ++i) {
+            add_compensated(weight, low, s[i]);
+        }
+        weight = joined(weight, low);
+    }
+    *out.weight = weight;
+    with_csr(x, [&](const auto& csr) {
+        if (q <= kNarrow) {
+            narrow_moments(csr, y, s, out.sums, out.scatter);
+        } else {
+            wide_moments(csr, y, s, out.sums, out.scatter);
+        }
+    });
+    mirror_upper(out.scatter, q);
+}
+
+}  // namespace qed

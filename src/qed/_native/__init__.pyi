@@ -1,0 +1,112 @@
+# ruff: noqa: PYI021 - compiled functions have no other place where a reader finds what they mean
+"""Types and meaning of the compiled kernels.
+
+Arrays
+------
+``Matrix`` arguments are float32 or float64 with one or two dimensions and any strides that are multiples of the item
+size (C, Fortran, sliced, reversed), aligned, in native byte order; one dimension is read as one column. Nothing is
+copied as a whole. ``Vector`` arguments are contiguous float64 of the stated length. Results are fresh, float64 and
+C-ordered unless said otherwise. Shapes are checked (ValueError), types too (TypeError); values are not: NaN and
+infinity spread as arithmetic has it. Sizes of zero are legal everywhere.
+
+Promises
+--------
+The GIL is released. The same input gives the same bits on any number of threads (one build, one level). Sums run in
+float64. Ctrl-C raises KeyboardInterrupt, and what the kernel was computing is lost.
+"""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector: TypeAlias = NDArray[np.float64]
+Matrix: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
+
+level: str
+"""The level in use: ``"v2"``, ``"v3"``, ``"v4"`` or ``"portable"``."""
+
+product_terms: int
+"""With unit roundoff ``u = 2**-53``, every entry of ``moments`` is off by at most ``product_terms * u`` times the sum
+of the absolute values it adds up, for any number of rows."""
+
+vector_bytes: int
+"""Bytes in a vector of the level in use."""
+
+def available_levels() -> list[str]:
+    """Levels that this processor can run, from narrow to wide."""
+
+def load_level(name: str) -> ModuleType:
+    """Load the module of one level, beside the chosen one; tests compare levels with it."""
+
+def when_loaded(watcher: Callable[[ModuleType], None]) -> None:
+    """Call ``watcher(module)`` as soon as the kernels are loaded, or now if they are."""
+
+def get_num_threads() -> int:
+    """Threads that a kernel may use, the calling one included."""
+
+def set_num_threads(n: int) -> None:
+    """Let kernels use ``n >= 1`` threads. Results do not depend on it."""
+
+def started_threads() -> int:
+    """Threads that this process has started so far; none before a kernel first wanted two."""
+
+def all_finite(X: Matrix) -> bool:
+    """Tell whether no entry is NaN or infinite; stops at the first that is."""
+
+def moments(X: Matrix, Y: Matrix, s: Vector | None, shift: Vector) -> tuple[float, Vector, Vector]:
+    """Weight Σ s, sums Σ s z (q,) and scatter Σ s z zᵀ (q, q, both triangles) of the rows z = [x | y] − shift.
+
+    X is (n, p), Y is (n, m), s is (n,) and nonnegative or None for ones, shift is (q,) with q = p + m. One pass.
+    """
+
+def gram(X: Matrix, s: Vector | None, shift: Vector | None, transpose: bool, fast: bool = False) -> Vector:
+    """(X − shift)ᵀ S (X − shift), (p, p); or, transposed, (X − shift) S (X − shift)ᵀ, (n, n).
+
+    shift is (p,) in both cases; s is nonnegative and belongs to the terms of the sum: (n,), or (p,) when transposed.
+    ``fast`` (float32 only) multiplies in float32, sums up to 128 products there and the rest in float64.
+    """
+
+def residual(X: Matrix, Y: Matrix, W: Matrix, b: Vector, s: Vector | None) -> tuple[Vector, Vector, Vector]:
+    """Gradient Xᵀ S r (p, m), sums Σ s r (m,) and squares Σ s r² (m,) of the residuals r = Y − X W − b. One pass."""
+
+def matmul(X: Matrix, W: Matrix, b: Vector | None) -> Matrix:
+    """X W + b, (n, m), summed in float64 and rounded to the type of X."""
+
+def rmatmul(X: Matrix, U: Matrix) -> Vector:
+    """Xᵀ U, (p, m)."""
+
+def projected_squares(X: Matrix, shift: Vector, V: Matrix, D: Matrix, B: Matrix) -> tuple[Vector, Vector]:
+    """Z² D (n, k) and Z B (n, j) for Z = (X − shift) V, (n, r), which is never stored; Z² squares each entry."""
+
+def cholesky(A: Matrix) -> tuple[Vector, int]:
+    """Lower factor L with A = L Lᵀ (Fortran order, zeros above the diagonal), and −1.
+
+    A must be symmetric: one triangle of it is read. If a pivot is not a positive number, its index is returned instead
+    of −1 and L is unfinished.
+    """
+
+def solve_lower(L: Matrix, B: Matrix) -> Vector:
+    """L⁻¹ B, (n, m). What L holds above its diagonal is not read."""
+
+def solve_lower_t(L: Matrix, B: Matrix) -> Vector:
+    """L⁻ᵀ B, (n, m)."""
+
+def csr_matmul(
+    indptr: Indices, indices: Indices, data: Matrix, shape: tuple[int, int], W: Matrix, b: Vector | None
+) -> Matrix:
+    """X W + b for compressed rows X, in the type of data. Columns need not be sorted; repeated ones add up.
+
+    The indices are trusted: the caller has checked that they lie inside ``shape``. This holds for all three kernels.
+    """
+
+def csr_rmatmul(indptr: Indices, indices: Indices, data: Matrix, shape: tuple[int, int], U: Matrix) -> Vector:
+    """Xᵀ U, (p, m). For compressed columns exchange the two: their X W is this kernel on the transposed matrix."""
+
+def csr_moments(
+    indptr: Indices, indices: Indices, data: Matrix, shape: tuple[int, int], Y: Matrix, s: Vector | None
+) -> tuple[float, Vector, Vector]:
+    """Weight, sums and scatter of the rows [x | y] about zero, as ``moments`` with a shift of zero."""

@@ -1,0 +1,211 @@
+"""How many threads qed uses, and how others can tell it.
+
+The number is settled when native code is first used: ``QED_NUM_THREADS`` if set; else the smallest of the processors
+this process may run on, the share its control group grants (rounded up) and ``OMP_NUM_THREADS``. Afterwards
+``set_num_threads`` and threadpoolctl change it. Results never depend on it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qed.core._errors import InvalidParameter
+
+from qed import _native
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+__all__ = ["default_num_threads", "get_num_threads", "one_blas_thread", "set_num_threads"]
+
+
+def get_num_threads() -> int:
+    """Return how many threads qed may use.
+
+    Returns
+    -------
+    int
+        The number, the calling thread included.
+    """
+    return _native.get_num_threads()
+
+
+def set_num_threads(n: int) -> None:
+    """Let qed use up to this many threads, in this process. Results do not depend on it.
+
+    Parameters
+    ----------
+    n : int
+        At least 1, the calling thread included.
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        message = f"set_num_threads takes a whole number >= 1, got {n!r}. It counts threads, the calling one included."
+        raise InvalidParameter(message)
+    _native.set_num_threads(min(n, _MOST))
+
+
+_MOST = 1024  # more than any machine has processors; keeps absurd numbers from starting absurdly many threads
+
+
+def default_num_threads() -> int:
+    """Work out the number of threads from the environment, the affinity mask and the control group."""
+    own = _count_in("QED_NUM_THREADS")
+    if own is not None:
+        return own
+    limits = [_affinity(), _cgroup_share(), _count_in("OMP_NUM_THREADS")]
+    return max(1, min(limit for limit in limits if limit is not None))
+
+
+def _count_in(variable: str) -> int | None:
+    text = os.environ.get(variable, "").strip()
+    if not text:
+        return None
+    first = text.split(",")[0].strip()  # OMP_NUM_THREADS may list one number for each level of nesting
+    if not first.isdecimal() or int(first) < 1:
+        if variable == "OMP_NUM_THREADS":
+            return None  # not ours to judge
+        message = f"{variable} must be a whole number >= 1, got {text!r}. Unset it to let qed choose."
+        raise InvalidParameter(message)
+    return min(int(first), _MOST)
+
+
+def _affinity() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _cgroup_share(root: Path = Path("/sys/fs/cgroup"), groups: Path = Path("/proc/self/cgroup")) -> int | None:
+    """Processors that the control group grants, rounded up; None if it sets no limit."""
+    shares = [share for folder in _cgroup_folders(root, groups) if (share := _quota(folder)) is not None]
+    return max(1, math.ceil(min(shares))) if shares else None
+
+
+def _cgroup_folders(root: Path, groups: Path) -> Iterator[Path]:
+    """Folders that may hold a limit: those of our own group and of all groups around it."""
+    seen = {root, root / "cpu", root / "cpu,cpuacct"}
+    for line in _lines(groups):
+        _, controllers, name = line.split(":", 2)
+        tops = [root] if controllers == "" else [root / controllers] if "cpu" in controllers.split(",") else []
+        inner = Path(name.lstrip("/"))
+        for top in tops:
+            seen.update(top / part for part in (inner, *inner.parents))
+    yield from sorted(seen)
+
+
+def _quota(folder: Path) -> float | None:
+    for line in _lines(folder / "cpu.max"):  # version 2: "quota period"
+        quota, _, period = line.partition(" ")
+        return None if quota == "max" else int(quota) / int(period)
+    quotas, periods = _lines(folder / "cpu.cfs_quota_us"), _lines(folder / "cpu.cfs_period_us")  # version 1
+    if not quotas or not periods or int(quotas[0]) <= 0:
+        return None
+    return int(quotas[0]) / int(periods[0])
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="ascii").split("\n")[:-1]
+    except (OSError, UnicodeDecodeError):
+        return []
+
+
+def _settle(module: ModuleType) -> None:
+    """Run once, when native code is loaded: set the number of threads and introduce qed to threadpoolctl."""
+    module.set_num_threads(default_num_threads())
+    import threadpoolctl  # noqa: PLC0415 - 5 ms that only those who compute should pay
+
+    class QedController(threadpoolctl.LibController):  # type: ignore[misc]
+        """How threadpoolctl reads and sets the number of threads of qed."""
+
+        user_api = "qed"
+        internal_api = "qed"
+        filename_prefixes = ("_v2", "_v3", "_v4", "_portable")
+        check_symbols = ("qed_get_num_threads", "qed_set_num_threads")
+
+        def get_num_threads(self) -> int:
+            return int(self.dynlib.qed_get_num_threads())
+
+        def set_num_threads(self, num_threads: int) -> None:
+            self.dynlib.qed_set_num_threads(num_threads)
+
+        def get_version(self) -> None:
+            return None
+
+    threadpoolctl.register(QedController)
+
+
+class _BlasLimit:
+    """One BLAS thread for as long as anybody is inside; the old numbers return when the last one leaves.
+
+    Most libraries keep one number for the process, so two overlapping limits would restore each other's numbers: here
+    the first to enter sets it and the last to leave restores it. A library on OpenMP keeps a number for each thread, and
+    then every thread sets and restores its own.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._shared: list[tuple[Any, int]] = []
+        self._known: list[Any] = []
+        self._seen: object = None
+
+    def enter(self) -> list[tuple[Any, int]]:
+        """Set the limit; return what this thread alone has to restore."""
+        with self._lock:
+            libraries = [(library, library.num_threads) for library in self._libraries()]
+            own = [pair for pair in libraries if _is_per_thread(pair[0])]
+            if self._inside == 0:
+                self._shared = [pair for pair in libraries if not _is_per_thread(pair[0])]
+            self._inside += 1
+            _set_all([(library, 1) for library, _ in [*own, *self._shared]])
+        return own
+
+    def leave(self, own: list[tuple[Any, int]]) -> None:
+        with self._lock:
+            self._inside -= 1
+            _set_all(own if self._inside else [*own, *self._shared])
+
+    def _libraries(self) -> list[Any]:
+        # Finding libraries costs more than setting them; scipy.linalg is what brings a second BLAS.
+        seen = "scipy.linalg" in sys.modules
+        if self._seen != seen:
+            import threadpoolctl  # noqa: PLC0415 - see _settle
+
+            blas = threadpoolctl.ThreadpoolController().select(user_api="blas")
+            self._known, self._seen = [each for each in blas.lib_controllers if each.num_threads], seen
+        return self._known
+
+
+def _is_per_thread(library: Any) -> bool:
+    return getattr(library, "threading_layer", "") == "openmp"
+
+
+def _set_all(numbers: list[tuple[Any, int]]) -> None:
+    for library, number in numbers:
+        # Recent threadpoolctl lets a single thread change OpenBLAS, but whoever leaves last has to restore it.
+        change = getattr(library, "_real_set_num_threads", library.set_num_threads)
+        change(number)
+
+
+_blas_limit = _BlasLimit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread inside the block, so that its results do not depend on the number of processors."""
+    own = _blas_limit.enter()
+    try:
+        yield
+    finally:
+        _blas_limit.leave(own)
+
+
+_native.when_loaded(_settle)

@@ -1,0 +1,44 @@
+"""The kernels once more, in plain NumPy: what they must agree with, written to be read."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+
+
+def _wide(array: Array) -> NDArray[np.float64]:
+    return np.asarray(array, dtype=np.float64)
+
+
+def moments(X: Array, Y: Array, s: Array | None, shift: Array) -> tuple[float, Array, Array]:
+    z = np.concatenate([_wide(X), _wide(Y)], axis=1) - shift
+    weight = np.ones(len(z)) if s is None else s
+    return float(weight.sum()), weight @ z, (weight[:, None] * z).T @ z
+
+
+def gram(X: Array, s: Array | None, shift: Array | None, transpose: bool) -> Array:
+    z = _wide(X) - (0.0 if shift is None else shift)
+    if transpose:
+        z = z.T
+    weight = np.ones(len(z)) if s is None else s
+    return (weight[:, None] * z).T @ z
+
+
+def residual(X: Array, Y: Array, W: Array, b: Array, s: Array | None) -> tuple[Array, Array, Array]:
+    r = _wide(Y) - _wide(X) @ _wide(W) - b
+    weighted = r if s is None else s[:, None] * r
+    return _wide(X).T @ weighted, weighted.sum(axis=0), (weighted * r).sum(axis=0)
+
+
+def matmul(X: Array, W: Array, b: Array | None) -> Array:
+    product = _wide(X) @ _wide(W) + (0.0 if b is None else b)
+    return product.astype(X.dtype)
+
+
+def rmatmul(X: Array, U: Array) -> Array:
+    return _wide(X).T @ _wide(U)
+
+
+def projected_squares(X: Array, shift: Array, V: Array, D: Array, B: Array) -> tuple[Array, Array]:
+    z = (_wide(X) - shift) @ _wide(V)
+    return z**2 @ _wide(D), z @ _wide(B)
