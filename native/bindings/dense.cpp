@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include "arrays.hpp"
 #include "qed/finite.hpp"
 #include "qed/moments.hpp"
@@ -43,30 +45,35 @@ bool all_finite_in(const Array& X) {
 }
 
 template <class T>
-Numbers product_as(const Matrix& x, const Matrix& w, const double* b) {
+Numbers product_as(const Matrix& x, const double* shift, const Matrix& w, const double* b) {
     Fresh<T> out({x.rows, w.columns});
-    run([&] { multiply(x, w, b, out.get()); });
+    const Kind kind = std::is_same_v<T, float> ? Kind::float32 : Kind::float64;
+    run([&] { multiply(x, shift, w, b, kind, out.get()); });
     return out.template give<Numbers>();
 }
 
-Numbers product_of(const Array& X, const Array& W, const MaybeArray& b) {
+Numbers product_of(const Array& X, const Array& W, const MaybeArray& b, const MaybeArray& shift, bool wide) {
     const Matrix x = matrix(X, "X");
     const Matrix w = matrix(W, "W");
     require(x.columns == w.rows, "W must have as many rows as X has columns");
     const double* offset = vector(b, "b", w.columns);
-    return x.kind == Kind::float32 ? product_as<float>(x, w, offset) : product_as<double>(x, w, offset);
+    const double* centre = vector(shift, "shift", x.columns);
+    return x.kind == Kind::float32 && !wide ? product_as<float>(x, centre, w, offset)
+                                            : product_as<double>(x, centre, w, offset);
 }
 
-Doubles transposed_product_of(const Array& X, const Array& U) {
+Doubles transposed_product_of(const Array& X, const Array& U, const MaybeArray& shift) {
     const Matrix x = matrix(X, "X");
     const Matrix u = matrix(U, "U");
     require(x.rows == u.rows, "X and U must have equally many rows");
     Fresh<double> out({x.columns, u.columns});
-    run([&] { multiply_transposed(x, u, out.get()); });
+    const double* centre = vector(shift, "shift", x.columns);
+    run([&] { multiply_transposed(x, centre, u, out.get()); });
     return out.give();
 }
 
-nb::tuple residual_of(const Array& X, const Array& Y, const Array& W, const Array& b, const MaybeArray& s) {
+nb::tuple residual_of(const Array& X, const Array& Y, const Array& W, const Array& b, const MaybeArray& s,
+                      const MaybeArray& shift) {
     const Matrix x = matrix(X, "X");
     const Matrix y = matrix(Y, "Y");
     const Matrix w = matrix(W, "W");
@@ -77,7 +84,8 @@ nb::tuple residual_of(const Array& X, const Array& Y, const Array& W, const Arra
     Fresh<double> gradient({x.columns, y.columns});
     Fresh<double> sums({y.columns});
     Fresh<double> squares({y.columns});
-    run([&] { residual(x, y, w, offset, weights, {gradient.get(), sums.get(), squares.get()}); });
+    const double* centre = vector(shift, "shift", x.columns);
+    run([&] { residual(x, centre, y, w, offset, weights, {gradient.get(), sums.get(), squares.get()}); });
     return nb::make_tuple(gradient.give(), sums.give(), squares.give());
 }
 
@@ -101,9 +109,11 @@ void bind_dense(nb::module_& module) {
     module.def("moments", &moments_of, arg("X"), arg("Y"), arg("s").none(), arg("shift"));
     module.def("gram", &gram_of, arg("X"), arg("s").none(), arg("shift").none(), arg("transpose"), arg("fast") = false);
     module.def("all_finite", &all_finite_in, arg("X"));
-    module.def("matmul", &product_of, arg("X"), arg("W"), arg("b").none());
-    module.def("rmatmul", &transposed_product_of, arg("X"), arg("U"));
-    module.def("residual", &residual_of, arg("X"), arg("Y"), arg("W"), arg("b"), arg("s").none());
+    module.def("matmul", &product_of, arg("X"), arg("W"), arg("b").none(), arg("shift").none() = nb::none(),
+               arg("wide") = false);
+    module.def("rmatmul", &transposed_product_of, arg("X"), arg("U"), arg("shift").none() = nb::none());
+    module.def("residual", &residual_of, arg("X"), arg("Y"), arg("W"), arg("b"), arg("s").none(),
+               arg("shift").none() = nb::none());
     module.def("projected_squares", &projection_of, arg("X"), arg("shift"), arg("V"), arg("D"), arg("B"));
 }
 

@@ -20,12 +20,13 @@ std::vector<double> columns_of(const Matrix& w) {
     return out;
 }
 
-/// Rows of x as contiguous doubles: the array itself where it is so already, a small copy otherwise.
+/// Rows of x - shift as contiguous doubles: the array itself where it is so already, a small copy otherwise.
 class RowBlock {
   public:
-    explicit RowBlock(const Matrix& x)
+    RowBlock(const Matrix& x, const double* shift)
         : x_(x),
-          direct_(x.kind == Kind::float64 && (x.column_stride == 1 || x.columns <= 1)),
+          shift_(shift),
+          direct_(shift == nullptr && x.kind == Kind::float64 && (x.column_stride == 1 || x.columns <= 1)),
           size_(std::clamp<Index>(3072 / std::max<Index>(x.columns, 1) / 4 * 4, 4, 64)),
           copy_(direct_ ? 0 : size_ * x.columns) {}
 
@@ -39,12 +40,25 @@ class RowBlock {
             load_rows(x_, row, count, 0, x_.columns, copy_.get(), x_.columns);
             data_ = copy_.get();
             stride_ = x_.columns;
+            if (shift_ != nullptr) {
+                subtract_shift(count);
+            }
         }
     }
     [[nodiscard]] const double* row(Index i) const noexcept { return data_ + i * stride_; }
 
   private:
+    void subtract_shift(Index count) noexcept {
+        for (Index i = 0; i < count; ++i) {
+            double* to = copy_.get() + i * stride_;
+            for (Index j = 0; j < x_.columns; ++j) {
+                to[j] -= shift_[j];
+            }
+        }
+    }
+
     const Matrix& x_;
+    const double* shift_;
     bool direct_;
     Index size_;
     ScratchArray<double> copy_;
@@ -122,13 +136,13 @@ void add_gradient(const RowBlock& rows, Index count, const double* r, Index leng
 }
 
 template <class T>
-void multiply_few(const Matrix& x, const Matrix& w, const double* b, T* out) {
+void multiply_few(const Matrix& x, const double* shift, const Matrix& w, const double* b, T* out) {
     const std::vector<double> columns = columns_of(w);
     const Index m = w.columns;
     const Index step = std::max<Index>(64, (Index{1} << 16) / std::max<Index>(x.columns, 1));
     parallel_for(blocks_of(x.rows, step), [&](Index block) {
         const Index last = std::min(x.rows, (block + 1) * step);
-        RowBlock rows(x);
+        RowBlock rows(x, shift);
         double result[64];
         for (Index row = block * step; row < last; row += rows.size()) {
             const Index count = std::min(rows.size(), last - row);
@@ -145,10 +159,11 @@ void multiply_few(const Matrix& x, const Matrix& w, const double* b, T* out) {
 }
 
 template <class T>
-void multiply_many(const Matrix& x, const Matrix& w, const double* b, T* out) {
+void multiply_many(const Matrix& x, const double* shift, const Matrix& w, const double* b, T* out) {
     const Index m = w.columns;
     const Index stride = padded<double>(m);
-    const Factor x_transposed = plain(x.transposed());
+    Factor x_transposed = plain(x.transposed());
+    x_transposed.row_shift = shift;
     PackedRows<double> right(plain(w), w.rows);
     right.fill(0);
     parallel_for(blocks_of(x.rows, kTile<double>), [&](Index tile) {
@@ -188,9 +203,8 @@ void take_residuals(const double* y, const double* s, Index count, double offset
     square += squares;
 }
 
-void add_residuals(const Matrix& x, const Matrix& y, const double* w, const double* b, const double* s, Index first,
-                   Index last, const ResidualPart& part) {
-    RowBlock rows(x);
+void add_residuals(RowBlock& rows, const Matrix& x, const Matrix& y, const double* w, const double* b, const double* s,
+                   Index first, Index last, const ResidualPart& part) {
     double target[64];
     double fitted[64];
     for (Index row = first; row < last; row += rows.size()) {
@@ -207,22 +221,24 @@ void add_residuals(const Matrix& x, const Matrix& y, const double* w, const doub
 
 }  // namespace
 
-void multiply(const Matrix& x, const Matrix& w, const double* b, void* out) {
-    with_type(x.kind, [&](auto type) {
+void multiply(const Matrix& x, const double* shift, const Matrix& w, const double* b, Kind kind, void* out) {
+    with_type(kind, [&](auto type) {
         using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
         if (w.columns <= kFewColumns) {
-            multiply_few(x, w, b, static_cast<T*>(out));
+            multiply_few(x, shift, w, b, static_cast<T*>(out));
         } else {
-            multiply_many(x, w, b, static_cast<T*>(out));
+            multiply_many(x, shift, w, b, static_cast<T*>(out));
         }
     });
 }
 
-void multiply_transposed(const Matrix& x, const Matrix& u, double* out) {
-    cross_product(plain(x), plain(u), out);
+void multiply_transposed(const Matrix& x, const double* shift, const Matrix& u, double* out) {
+    Factor left = plain(x);
+    left.column_shift = shift;
+    cross_product(left, plain(u), out);
 }
 
-void residual(const Matrix& x, const Matrix& y, const Matrix& w, const double* b, const double* s,
+void residual(const Matrix& x, const double* shift, const Matrix& y, const Matrix& w, const double* b, const double* s,
               const ResidualOut& out) {
     const Index p = x.columns;
     const Index m = y.columns;
@@ -232,7 +248,8 @@ void residual(const Matrix& x, const Matrix& y, const Matrix& w, const double* b
     const ScratchArray<double> total(size);
     fold_blocks(blocks_of(x.rows, step), size, total.get(), [&](Index block, double* part) {
         const Index first = block * step;
-        add_residuals(x, y, columns.data(), b, s, first, std::min(x.rows, first + step),
+        RowBlock rows(x, shift);
+        add_residuals(rows, x, y, columns.data(), b, s, first, std::min(x.rows, first + step),
                       {part, part + p * m, part + (p + 1) * m});
     });
     for (Index i = 0; i < p; ++i) {

@@ -7,19 +7,20 @@
 
 namespace qed {
 
-/// out = x w + b, rounded to the type of x; `out` is row-major, rows of x × columns of w, of the type of x. `b` may be null.
-void multiply(const Matrix& x, const Matrix& w, const double* b, void* out);
+/// out = (x - shift) w + b, rounded to `kind`; `out` is row-major, rows of x × columns of w, of that kind. `shift` (one number
+/// for each column of x) and `b` may be null.
+void multiply(const Matrix& x, const double* shift, const Matrix& w, const double* b, Kind kind, void* out);
 
-/// out = xᵀ u, row-major doubles, columns of x × columns of u.
-void multiply_transposed(const Matrix& x, const Matrix& u, double* out);
+/// out = (x - shift)ᵀ u, row-major doubles, columns of x × columns of u. `shift` may be null.
+void multiply_transposed(const Matrix& x, const double* shift, const Matrix& u, double* out);
 
-/// What least squares asks of its residuals r = y - x w - b, without storing them.
+/// What least squares asks of its residuals r = y - (x - shift) w - b, without storing them.
 struct ResidualOut {
-    double* gradient;  ///< xᵀ S r, columns of x × columns of y
+    double* gradient;  ///< (x - shift)ᵀ S r, columns of x × columns of y
     double* sums;      ///< Σ s r for each column of y
     double* squares;   ///< Σ s r²
 };
-void residual(const Matrix& x, const Matrix& y, const Matrix& w, const double* b, const double* s,
+void residual(const Matrix& x, const double* shift, const Matrix& y, const Matrix& w, const double* b, const double* s,
               const ResidualOut& out);
 
 /// With z = (x - shift) v, found in blocks of rows and never stored: squares = z² d (entries squared) and fitted = z b, both row-major.

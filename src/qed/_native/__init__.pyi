@@ -70,14 +70,16 @@ def gram(X: Matrix, s: Vector | None, shift: Vector | None, transpose: bool, fas
     ``fast`` (float32 only) multiplies in float32, sums up to 128 products there and the rest in float64.
     """
 
-def residual(X: Matrix, Y: Matrix, W: Matrix, b: Vector, s: Vector | None) -> tuple[Vector, Vector, Vector]:
-    """Gradient Xᵀ S r (p, m), sums Σ s r (m,) and squares Σ s r² (m,) of the residuals r = Y − X W − b. One pass."""
+def residual(
+    X: Matrix, Y: Matrix, W: Matrix, b: Vector, s: Vector | None, shift: Vector | None = None
+) -> tuple[Vector, Vector, Vector]:
+    """Gradient Zᵀ S r (p, m), sums Σ s r (m,) and squares Σ s r² (m,) of r = Y − Z W − b, for Z = X − shift. One pass."""
 
-def matmul(X: Matrix, W: Matrix, b: Vector | None) -> Matrix:
-    """X W + b, (n, m), summed in float64 and rounded to the type of X."""
+def matmul(X: Matrix, W: Matrix, b: Vector | None, shift: Vector | None = None, wide: bool = False) -> Matrix:
+    """(X − shift) W + b, (n, m), summed in float64 and rounded to the type of X, or with ``wide`` not at all."""
 
-def rmatmul(X: Matrix, U: Matrix) -> Vector:
-    """Xᵀ U, (p, m)."""
+def rmatmul(X: Matrix, U: Matrix, shift: Vector | None = None) -> Vector:
+    """(X − shift)ᵀ U, (p, m)."""
 
 def projected_squares(X: Matrix, shift: Vector, V: Matrix, D: Matrix, B: Matrix) -> tuple[Vector, Vector]:
     """Z² D (n, k) and Z B (n, j) for Z = (X − shift) V, (n, r), which is never stored; Z² squares each entry."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-__all__ = ["default_num_threads", "get_num_threads", "one_blas_thread", "set_num_threads"]
+__all__ = ["default_num_threads", "get_num_threads", "limited_threads", "one_blas_thread", "set_num_threads"]
 
 
 def get_num_threads() -> int:
@@ -209,3 +209,26 @@ def one_blas_thread() -> Iterator[None]:
 
 
 _native.when_loaded(_settle)
+
+
+@contextmanager
+def limited_threads(n_jobs: int | None) -> Iterator[None]:
+    """Let qed use ``n_jobs`` threads inside the block, counted as joblib counts.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        None leaves the number as it is; -1 means all processors this process may use, -2 all but one, and so on.
+    """
+    if n_jobs is None:
+        yield
+        return
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+        message = f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}. It counts threads; -1 means all."
+        raise InvalidParameter(message)
+    before = get_num_threads()
+    set_num_threads(n_jobs if n_jobs > 0 else max(1, default_num_threads() + 1 + n_jobs))
+    try:
+        yield
+    finally:
+        set_num_threads(before)

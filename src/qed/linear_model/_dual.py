@@ -19,8 +19,8 @@ import numpy as np
 from qed.core._memory import require_memory
 from qed.linear_model._factors import CONDITION_LIMIT
 from qed.linear_model._kernels import (
+    centred_product,
     cholesky,
-    matmul,
     one_blas_thread,
     products_of_rows,
     rmatmul,
@@ -104,7 +104,7 @@ class Wide:
 
     def dot(self, w: Array) -> Array:
         """Return ``X̃ w``."""
-        return self.root * matmul(self.X, w, shift=self.mean_x)
+        return self.root * centred_product(self.X, w, self.mean_x)
 
     def adjoint(self, a: Array) -> Array:
         """Return ``X̃ᵀ a``."""

@@ -10,6 +10,7 @@ from qed import _native
 from qed.core._threads import one_blas_thread
 
 __all__ = [
+    "centred_product",
     "cholesky",
     "matmul",
     "one_blas_thread",
@@ -23,10 +24,14 @@ __all__ = [
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def matmul(X: np.ndarray[Any, Any], w: Array, b: Array | None = None, shift: Array | None = None) -> Any:
-    """Return ``(X - shift) w + b`` in the type of ``X``."""
-    b = np.zeros(w.shape[1]) if b is None else np.ascontiguousarray(b)
-    return _native.matmul(X, np.ascontiguousarray(w), b, shift)
+def matmul(X: np.ndarray[Any, Any], w: Array, b: Array) -> Any:
+    """Return ``X w + b`` in the type of ``X``."""
+    return _native.matmul(X, np.ascontiguousarray(w), np.ascontiguousarray(b))
+
+
+def centred_product(X: np.ndarray[Any, Any], w: Array, shift: Array) -> Array:
+    """Return ``(X - shift) w`` in float64."""
+    return np.asarray(_native.matmul(X, np.ascontiguousarray(w), None, shift, wide=True))
 
 
 def rmatmul(X: np.ndarray[Any, Any], u: Array, shift: Array | None = None) -> Array:
