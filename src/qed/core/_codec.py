@@ -153,7 +153,7 @@ class Encoder:
         model._validate_params()  # noqa: SLF001  what cannot be loaded is not saved
         fitted = {name: item for name, item in vars(model).items() if name not in params}
         _check_attributes(type(model), fitted)
-        if fitted:
+        if model.__sklearn_is_fitted__():
             model._check_fitted_state()  # noqa: SLF001
         parts = [
             {name: self.node(item, f"{where}.{name}", depth + 1) for name, item in sorted(part.items())}
@@ -289,7 +289,7 @@ class Decoder:
         model = cls(**params)
         model._validate_params()
         vars(model).update(fitted)
-        if fitted:
+        if model.__sklearn_is_fitted__():
             model._check_fitted_state()
         return model
 

@@ -222,7 +222,7 @@ def conforms(value: object, hint: Any) -> bool:  # noqa: PLR0911  one line per f
         return isinstance(value, dict) and all(
             conforms(key, arguments[0]) and conforms(item, arguments[1]) for key, item in value.items()
         )
-    return not isinstance(hint, type) or isinstance(value, hint)
+    return hint is Any or not isinstance(hint, type) or isinstance(value, hint)
 
 
 def _fits_tuple(value: tuple[Any, ...], arguments: tuple[Any, ...]) -> bool:
@@ -232,11 +232,13 @@ def _fits_tuple(value: tuple[Any, ...], arguments: tuple[Any, ...]) -> bool:
 
 
 def _fits_dtype(value: np.ndarray[Any, Any], arguments: tuple[Any, ...]) -> bool:
-    # ndarray[shape, dtype[scalar]]: only a concrete scalar class, or a union of such, says anything.
+    # ndarray[shape, dtype[scalar]], where the scalar is a class, a generic class or a union of such.
     for scalar in typing.get_args(arguments[1]) if len(arguments) == 2 else ():
-        choices = typing.get_args(scalar) or (scalar,)
-        if all(isinstance(choice, type) for choice in choices):
-            return issubclass(value.dtype.type, choices)
+        is_union = typing.get_origin(scalar) in (typing.Union, types.UnionType)
+        choices = [
+            typing.get_origin(choice) or choice for choice in (typing.get_args(scalar) if is_union else [scalar])
+        ]
+        return any(choice is Any or issubclass(value.dtype.type, choice) for choice in choices)
     return True
 
 
