@@ -122,7 +122,7 @@ class Encoder:
     def _array(self, value: Array, where: str) -> Any:
         if value.dtype == object:
             return self._strings(value, where)
-        if not (value.dtype.kind in "biuU" or value.dtype in (np.float16, np.float32, np.float64)):
+        if not (value.dtype.kind in "biuU" or (value.dtype.kind == "f" and value.dtype.itemsize <= 8)):
             raise ModelFileError(
                 f"{where} is an array of {value.dtype}, and model files hold booleans, integers, floats of up to "
                 "64 bits and strings: convert it with astype"
@@ -132,11 +132,11 @@ class Encoder:
 
     def _strings(self, value: Array, where: str) -> Any:
         words = value.ravel().tolist()
-        stranger = next((word for word in words if type(word) is not str), None)
-        if stranger is not None:
-            raise ModelFileError(
-                f"{where} is an array of objects with {stranger!r} in it, and such arrays in model files hold str alone"
-            )
+        for word in words:
+            if type(word) is not str:
+                raise ModelFileError(
+                    f"{where} is an array of objects with {word!r} in it; such arrays in model files hold str alone"
+                )
         coded = [_whole(word, where).encode() for word in words]
         ends = np.cumsum([len(word) for word in coded], dtype=np.int64)
         parts = [self._array(part, where) for part in (ends, np.frombuffer(b"".join(coded), np.uint8))]
@@ -395,7 +395,7 @@ def _check_record(value: Any, fields: dict[str, Any], where: str) -> None:
 
 def _check_attributes(cls: type[Any], fitted: dict[str, Any]) -> None:
     for name in fitted:
-        if not name.isidentifier() or name.startswith("__") or hasattr(cls, name):
+        if not name.isidentifier() or name.startswith("__") or name in _parameters(cls) or hasattr(cls, name):
             raise ModelFileError(f"{name[:40]!r} cannot be a fitted attribute of {cls.__name__}")
 
 

@@ -72,17 +72,18 @@ def pieces(header: dict[str, Any], arrays: list[Array]) -> Iterator[bytes | memo
         )
     start = _aligned(_PREAMBLE.size + len(text))
     end = start + (table[-1][2] + little[-1].nbytes if little else 0)
-    digest = hashlib.sha256()
 
     def parts() -> Iterator[bytes | memoryview]:
         yield _PREAMBLE.pack(MAGIC, FORMAT, 0, len(text), end + _DIGEST)
         yield text
-        yield bytes(start - _PREAMBLE.size - len(text))
-        for (_, _, at), array, following in zip(table, little, [*table[1:], None], strict=True):
+        position = _PREAMBLE.size + len(text)
+        for (_, _, at), array in zip(table, little, strict=True):
+            yield bytes(start + at - position)
             yield array.reshape(-1).view(np.uint8).data
-            if following is not None:
-                yield bytes(following[2] - at - array.nbytes)
+            position = start + at + array.nbytes
+        yield bytes(end - position)  # only where there are no arrays
 
+    digest = hashlib.sha256()
     for part in parts():
         digest.update(part)
         yield part
