@@ -74,17 +74,15 @@ register_estimator(Everything)
 def example() -> Everything:
     """Return a fitted model with every kind of value in it."""
     rng = np.random.Generator(np.random.Philox(7))
-    X = rng.standard_normal((12, 3))
     nan = np.array([0x7FF8000000000123], np.uint64).view(np.float64)
-    inner = Everything(0.5, random_state=np.random.RandomState(3)).fit(X, X @ [3.0, 2.0, 1.0])
-    model = Everything(
-        2.0,
-        labels=["a", ("é", None, True)],
-        inner=inner,
-        random_state=rng,
-        extra={"big": -(1 << 200), "nan": float(nan[0])},
-    ).fit(X, X @ [1.0, 2.0, 3.0] + 4.0)
+    inner = Everything(0.5, random_state=np.random.RandomState(3))
+    vars(inner).update(coef_=np.array([3.0, 2.0, 1.0]), intercept_=0.0, n_features_in_=3)
+    extra = {"big": -(1 << 200), "nan": float(nan[0])}
+    model = Everything(2.0, labels=["a", ("é", None, True)], inner=inner, random_state=rng, extra=extra)
     state: dict[str, Any] = {
+        "coef_": np.array([1.0, 2.0, 3.0]),
+        "intercept_": 4.0,
+        "n_features_in_": 3,
         "names_": np.array(["petal", "", "größe"], object),
         "classes_": np.array([["x", "longer"], ["", "ß"]]),
         "mask_": np.array([True, False]),

@@ -215,8 +215,7 @@ def _aligned(position: int) -> int:
 
 
 def _canonical(value: object) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
-    return text.encode()
+    return _WRITER.encode(value).encode()
 
 
 def _short_int(text: str) -> int:
@@ -229,9 +228,13 @@ def _no_float(text: str) -> NoReturn:
     raise ModelFileError(f"its header holds {text[:40]!r}, and only integers are written as bare numbers")
 
 
+_WRITER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+_READER = json.JSONDecoder(parse_int=_short_int, parse_float=_no_float, parse_constant=_no_float)
+
+
 def _parsed(text: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(text.decode(), parse_int=_short_int, parse_float=_no_float, parse_constant=_no_float)
+        value = _READER.decode(text.decode())
         is_canonical = _canonical(value) == text
     except (ValueError, RecursionError) as error:
         if isinstance(error, ModelFileError):
