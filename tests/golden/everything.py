@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from qed.core._errors import InvalidParameter, NotFitted
+from qed.core._errors import InvalidData, InvalidParameter, NotFitted
 from qed.core._records import expect, expect_array, record, register_estimator
 
 __all__ = ["Everything", "Summary", "example"]
@@ -65,6 +65,8 @@ class Everything:
         """Predict, for the right number of columns."""
         if not self.__sklearn_is_fitted__():
             raise NotFitted("Everything is not fitted; call fit first.")
+        if X.shape[1] != self.n_features_in_:
+            raise InvalidData(f"X has {X.shape[1]} columns, and Everything was fitted with {self.n_features_in_}.")
         return X @ self.coef_ + self.intercept_
 
 
