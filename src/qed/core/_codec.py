@@ -19,6 +19,7 @@ estimator                                   ``{"estimator": [class, {parameter: 
 
 Nothing else can be stored, and in particular no code: functions and classes are refused when saving, and no node makes
 one when loading. Arrays come back in native byte order and C order; everything else comes back as it was, to the bit.
+An object that is held in two places comes back as two; what a ``cached_property`` keeps is worked out again.
 """
 
 from __future__ import annotations
@@ -39,7 +40,16 @@ import numpy as np
 from qed.core._bit_generators import pack, unpack
 from qed.core._container import checked_shape
 from qed.core._errors import ModelFileError
-from qed.core._records import conforms, field_hints, find_estimator, find_record, is_record, public_name
+from qed.core._records import (
+    conforms,
+    expect,
+    expect_array,
+    field_hints,
+    find_estimator,
+    find_record,
+    is_record,
+    public_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +61,8 @@ PACKAGES = ("linear_model",)
 
 DEEPEST = 64
 
+# scikit-learn's callbacks belong to a running session, not to the model.
+_CALLBACKS = "_skl_callbacks"
 _SPARSE = ("csr_array", "csc_array", "csr_matrix", "csc_matrix")
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_][\w<>]*|\.<locals>)+", re.ASCII)
 
@@ -151,7 +163,8 @@ class Encoder:
     def _estimator(self, model: Any, where: str, depth: int) -> Any:
         params = model.get_params(deep=False)
         model._validate_params()  # noqa: SLF001  what cannot be loaded is not saved
-        fitted = {name: item for name, item in vars(model).items() if name not in params}
+        own = {name: item for name, item in vars(model).items() if name not in params and name != _CALLBACKS}
+        fitted = {name: item for name, item in own.items() if not _is_cache(type(model), name)}
         _check_attributes(type(model), fitted)
         if model.__sklearn_is_fitted__():
             model._check_fitted_state()  # noqa: SLF001
@@ -393,10 +406,25 @@ def _check_record(value: Any, fields: dict[str, Any], where: str) -> None:
         check()
 
 
+def _is_cache(cls: type[Any], name: str) -> bool:
+    return isinstance(inspect.getattr_static(cls, name, None), functools.cached_property)
+
+
 def _check_attributes(cls: type[Any], fitted: dict[str, Any]) -> None:
     for name in fitted:
-        if not name.isidentifier() or name.startswith("__") or name in _parameters(cls) or hasattr(cls, name):
+        is_taken = name in _parameters(cls) or hasattr(cls, name) or name == _CALLBACKS
+        if not name.isidentifier() or name.startswith("__") or is_taken:
             raise ModelFileError(f"{name[:40]!r} cannot be a fitted attribute of {cls.__name__}")
+    # What any estimator may carry besides what it learnt: the columns it saw and the choices of its user. A name
+    # given to set_output would be imported, so it must be one of those that set_output accepts.
+    columns = fitted.get("n_features_in_", 1)
+    expect(type(columns) is int and columns > 0, "n_features_in_ should be a positive integer")
+    if "feature_names_in_" in fitted:
+        expect_array(fitted["feature_names_in_"], "feature_names_in_", kinds="O", shape=(columns,))
+    container = fitted.get("_output")
+    expect(container in (None, "default", "pandas", "polars"), f"{str(container)[:40]!r} is no container of output")
+    requests = fitted.get("_metadata_requests", {})
+    expect(conforms(requests, dict[str, dict[str, bool | str | None]]), "the requests for metadata are malformed")
 
 
 def _parameters(cls: type[Any]) -> frozenset[str]:

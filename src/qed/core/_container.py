@@ -182,15 +182,14 @@ def _dtype(text: object) -> np.dtype[Any]:
     if isinstance(text, str):
         if text in _DTYPES:
             return _DTYPES[text]
-        match = _UNICODE.fullmatch(text)
-        if match is not None and match[0] == text:
+        if _UNICODE.fullmatch(text):
             return np.dtype(text)
     raise ModelFileError(f"{str(text)[:40]!r} is not an array type that model files hold")
 
 
 def _little(array: Array) -> Array:
-    kind, width = array.dtype.kind, array.dtype.itemsize
-    dtype = np.dtype("<U1") if kind == "U" and width == 0 else array.dtype.newbyteorder("<")
+    is_widthless = array.dtype.itemsize == 0  # strings that are all empty
+    dtype = np.dtype("<U1") if is_widthless else array.dtype.newbyteorder("<")
     _dtype(dtype.str)
     return np.asarray(array, dtype=dtype, order="C")
 
