@@ -124,7 +124,7 @@ def test_every_value_comes_back_to_the_bit(value: Any) -> None:
         (np.float16(0.1), np.uint8(255), np.bool_(True), np.str_("a\0"), np.str_("")),
         {"z": {}, "a": (), "\u2028\x00": []},
     ],
-    ids=str,
+    ids=["strings", "words", "booleans", "nans", "nan", "floats", "integers", "scalars", "dict"],
 )
 def test_one_of_each_kind(value: Any) -> None:
     assert same_bits(value, trip(value))
@@ -698,6 +698,16 @@ def test_states_of_generators_that_lie(bits: str, path: tuple[str, ...], value: 
     source = np.random.RandomState(1) if legacy else np.random.Generator(getattr(np.random, bits)(1))
     header, data = opened(dumps(Everything(extra=source)))
     pairs(header["model"]["estimator"][1]["extra"]["random"], *path)[1] = value
+    refused(sealed(header, data), "state of a random generator")
+
+
+@pytest.mark.parametrize("path", [("state",), ("state", "state"), ("seed",)])
+def test_states_of_generators_have_no_more_and_no_fewer_parts(path: tuple[str, ...]) -> None:
+    header, data = opened(dumps(Everything(extra=np.random.Generator(np.random.PCG64(1)))))
+    entries = pairs(header["model"]["estimator"][1]["extra"]["random"], *path)[1]["dict"]
+    entries.append(["more", 1])
+    refused(sealed(header, data), "state of a random generator")
+    del entries[-2:]
     refused(sealed(header, data), "state of a random generator")
 
 

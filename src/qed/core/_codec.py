@@ -344,7 +344,7 @@ def _scalar(content: Any) -> np.generic:
 
 def _scalar_node(value: np.generic, where: str) -> Any:
     if isinstance(value, np.str_):
-        return {"scalar": ["str", _whole(str(value), where)]}
+        return {"scalar": ["str", _whole(str.__str__(value), where)]}  # NumPy's own __str__ drops zeros at the end
     if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
         raise ModelFileError(f"{where} is a NumPy scalar of type {value.dtype}, which model files cannot hold")
     dtype = value.dtype.newbyteorder("<")
