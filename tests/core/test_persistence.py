@@ -630,6 +630,16 @@ def test_checks_that_fail_in_unforeseen_ways_are_the_files_fault() -> None:
     refused(sealed(header, data), "makes no sense .*TypeError")
 
 
+def test_records_are_found_in_their_homes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "far_home.py").write_text(
+        "from qed.core._records import record\n@record('test-far')\nclass Far:\n    x: int\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    refused(extra({"record": ["test-far", {"x": 1}]}), "'test-far', which this qed does not know")
+    monkeypatch.setattr("qed.core._codec.RECORD_HOMES", ("not_born_yet", "far_home"))
+    assert loads(extra({"record": ["test-far", {"x": 1}]})).extra.x == 1
+
+
 def sparse(**changes: Any) -> bytes:
     matrix = scipy.sparse.csr_array((np.ones(2), np.array([2, 0], np.int32), np.arange(3, dtype=np.int32)), (2, 3))
     header, _ = opened(dumps(Everything(extra=matrix)))
@@ -701,10 +711,11 @@ def test_states_of_generators_that_lie(bits: str, path: tuple[str, ...], value: 
     refused(sealed(header, data), "state of a random generator")
 
 
-@pytest.mark.parametrize("path", [("state",), ("state", "state"), ("seed",)])
+@pytest.mark.parametrize("path", [(), ("state",), ("state", "state"), ("seed",)])
 def test_states_of_generators_have_no_more_and_no_fewer_parts(path: tuple[str, ...]) -> None:
     header, data = opened(dumps(Everything(extra=np.random.Generator(np.random.PCG64(1)))))
-    entries = pairs(header["model"]["estimator"][1]["extra"]["random"], *path)[1]["dict"]
+    node = header["model"]["estimator"][1]["extra"]["random"]
+    entries = (pairs(node, *path)[1] if path else node)["dict"]
     entries.append(["more", 1])
     refused(sealed(header, data), "state of a random generator")
     del entries[-2:]

@@ -25,7 +25,7 @@ An object that is held in two places comes back as two; what a ``cached_property
 from __future__ import annotations
 
 import functools
-import importlib
+import importlib.util
 import inspect
 import itertools
 import math
@@ -49,15 +49,18 @@ from qed.core._records import (
     find_record,
     is_record,
     public_name,
+    registered_records,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["PACKAGES", "Decoder", "Encoder"]
+__all__ = ["PACKAGES", "RECORD_HOMES", "Decoder", "Encoder"]
 
 # Packages of qed that a file may cause to be imported. A family enters with its first estimator.
 PACKAGES = ("linear_model",)
+# Modules whose records may be met before anything else has loaded them.
+RECORD_HOMES = ("qed.core._certificates", "qed.data")
 
 DEEPEST = 64
 
@@ -278,7 +281,7 @@ class Decoder:
 
     def _record(self, content: Any, depth: int) -> Any:
         name, fields = _expect_length(content, 2, "a record")
-        cls = find_record(_expect(name, str, "the name of a record"))
+        cls = _find_record(_expect(name, str, "the name of a record"))
         values = {key: self.value(node, depth + 1) for key, node in _expect(fields, dict, f"record {name!r}").items()}
         unknown = values.keys() - field_hints(cls).keys()
         if unknown:
@@ -431,6 +434,14 @@ def _parameters(cls: type[Any]) -> frozenset[str]:
     if cls not in _signatures:
         _signatures[cls] = frozenset(inspect.signature(cls).parameters)
     return _signatures[cls]
+
+
+def _find_record(name: str) -> type[Any]:
+    if name not in registered_records():
+        for home in RECORD_HOMES:
+            if importlib.util.find_spec(home) is not None:
+                importlib.import_module(home)
+    return find_record(name)
 
 
 def _find_class(name: str, writer: str) -> type[Any]:
