@@ -722,6 +722,20 @@ def test_states_of_generators_have_no_more_and_no_fewer_parts(path: tuple[str, .
     refused(sealed(header, data), "state of a random generator")
 
 
+@pytest.mark.parametrize(
+    "key",
+    [np.ones(623, np.uint32), np.ones((624, 1), np.uint32), np.ones(624, np.int32), np.ones(624), [1] * 624],
+    ids=str,
+)
+def test_tables_of_twisters_have_their_shape_and_type(key: Any) -> None:
+    header, data = opened(dumps(Everything(extra=[key, np.random.RandomState(1)])))
+    first, second = header["model"]["estimator"][1]["extra"]
+    place = pairs(second["random"], "state", "state", "key")
+    header["model"]["estimator"][1]["extra"] = [place[1], second]
+    place[1] = first
+    refused(sealed(header, data), "state of a random generator")
+
+
 def test_a_twister_of_zeros_is_refused() -> None:
     header, data = opened(dumps(Everything(extra=np.random.RandomState(1))))
     refused(sealed(header, bytes(len(data))), "state of a random generator")
