@@ -322,7 +322,7 @@ def _int(content: Any) -> int:
 
 def _float(content: Any) -> float:
     text = _expect(content, str, "a float")
-    is_nan = text.startswith("nan:") and len(text) == 20
+    is_nan = text.startswith("nan:")
     value = struct.unpack(">d", bytes.fromhex(text[4:]))[0] if is_nan else float.fromhex(text)
     if _float_text(value) != text:
         raise ModelFileError(f"{text[:40]!r} is not how a float is written")
@@ -385,7 +385,7 @@ def _article(kind: type[Any]) -> str:
 
 def _is_loaded(kind: type[Any], module: str, names: tuple[str, ...]) -> bool:
     loaded = sys.modules.get(module)
-    return loaded is not None and any(kind is getattr(loaded, name, None) for name in names)
+    return any(kind is getattr(loaded, name, None) for name in names)
 
 
 def _check_sparse(shape: tuple[int, ...], data: Array, indices: Array, indptr: Array, *, is_row_major: bool) -> None:
