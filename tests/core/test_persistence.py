@@ -8,6 +8,7 @@ import os
 import struct
 import subprocess
 import sys
+import types
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -32,13 +33,13 @@ if TYPE_CHECKING:
 
 
 def beside(name: str) -> Any:
-    path = Path(__file__).parents[1] / "golden" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(name, module)
-    spec.loader.exec_module(sys.modules[name])
+    if name not in sys.modules:
+        path = Path(__file__).parents[1] / "golden" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
     return sys.modules[name]
 
 
@@ -198,6 +199,12 @@ def test_sparse_matrices_come_back(kind: str, index: type) -> None:
     back = trip(matrix)
     assert type(back) is type(matrix)
     assert all(same_bits(getattr(back, part), getattr(matrix, part)) for part in ("data", "indices", "indptr"))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (0, 3), (2, 0)])
+def test_sparse_matrices_may_be_empty(shape: tuple[int, int]) -> None:
+    assert trip(scipy.sparse.csr_array(shape)).shape == shape
+    assert trip(scipy.sparse.csc_array(shape)).shape == shape
 
 
 @pytest.mark.parametrize("bits", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
@@ -532,6 +539,7 @@ def extra(node: Any, *arrays: Any) -> bytes:
 
 
 FLOAT, INT = np.ones(2), np.arange(3)
+WRAPPING = np.array([2**63 - 2, -(2**63) + 9, 2])  # the differences of neighbours are all positive, after overflow
 BAD_SCALAR = "not a NumPy scalar"
 
 
@@ -581,6 +589,7 @@ BAD_SCALAR = "not a NumPy scalar"
         ({"strings": [[3], {"array": 0}, {"array": 1}]}, (INT * 1.0, np.zeros(2, np.uint8)), "does not fit its"),
         ({"strings": [[3], {"array": 0}, {"array": 1}]}, (INT, np.zeros(2, np.int8)), "does not fit its"),
         ({"strings": [[3], {"array": 0}, {"array": 1}]}, (INT, np.full(2, 255, np.uint8)), "UnicodeDecodeError"),
+        ({"strings": [[3], {"array": 0}, {"array": 1}]}, (WRAPPING, np.zeros(2, np.uint8)), "does not fit its"),
         ({"strings": [[1 << 70], {"array": 0}, {"array": 1}]}, (INT, np.zeros(2, np.uint8)), "20 digits|larger than"),
         ({"strings": [[1], 1, 2]}, (), "parts that are not arrays"),
         ({"strings": [[1], {"array": 0}, {"array": 1}]}, (np.ones((1, 1)), FLOAT), "parts that are not arrays"),
@@ -669,6 +678,7 @@ def sparse(**changes: Any) -> bytes:
         ({"indptr": np.array([1, 1, 2], np.int32)}, "row ends"),
         ({"indptr": np.array([0, 1, 3], np.int32)}, "row ends"),
         ({"indptr": np.array([0, 5, 2], np.int32)}, "row ends"),
+        ({"shape": [3, 3], "indptr": np.array([0, 2**31 - 2, -(2**31) + 9, 2], np.int32)}, "row ends"),
     ],
 )
 def test_sparse_matrices_that_lie(changes: dict[str, Any], message: str) -> None:
@@ -769,6 +779,27 @@ def test_estimators_that_lie(part: int, change: dict[str, Any], message: str) ->
     header, data = opened(dumps(Everything().fit(np.eye(3), np.ones(3))))
     header["model"]["estimator"][part].update(change)
     refused(sealed(header, data), message)
+
+
+def test_estimators_are_found_in_packages_of_qed_that_load_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    package = types.ModuleType("qed.newborn")
+
+    def define(name: str) -> Any:
+        if name not in ("Lazy", "hidden"):
+            raise AttributeError(name)
+        return type(name, (Line,), {"__module__": "qed.newborn._lazy"})
+
+    vars(package).update(__all__=["Lazy", "function"], __getattr__=define, function=print)
+    monkeypatch.setitem(sys.modules, "qed.newborn", package)
+    file = framed(b'{"arrays":[],"model":{"estimator":["qed.newborn.Lazy",{},{}]},"qed":"9.9"}', b"")
+    refused(file, r"no estimator called qed.newborn.Lazy \(the file was written by qed 9.9")
+    monkeypatch.setattr("qed.core._codec.PACKAGES", ("newborn",))
+    assert type(loads(file)).__name__ == "Lazy"
+    for name in ("function", "hidden", "Absent"):
+        refused(
+            framed(b'{"arrays":[],"model":{"estimator":["qed.newborn.%s",{},{}]},"qed":"9.9"}' % name.encode(), b""),
+            f"no estimator called qed.newborn.{name} is known .*written by qed 9.9",
+        )
 
 
 def test_loading_imports_only_packages_of_qed(tmp_path: Path) -> None:

@@ -258,8 +258,8 @@ class Decoder:
         shape_node, *nodes = _expect_length(content, 3, "an array of strings")
         shape, (ends, coded) = checked_shape(shape_node), self._parts(nodes, depth)
         is_sound = ends.dtype == np.int64 and coded.dtype == np.uint8 and len(ends) == math.prod(shape)
-        bounds = np.concatenate([[0], ends]) if is_sound else np.array([-1])
-        if bounds[0] < 0 or (np.diff(bounds) < 0).any() or bounds[-1] != len(coded):
+        bounds = np.concatenate([[0], ends]) if is_sound else None
+        if bounds is None or _falls(bounds) or bounds[-1] != len(coded):
             raise ModelFileError("an array of strings does not fit its shape or its bytes")
         raw, edges = coded.tobytes(), bounds.tolist()
         result = np.empty(len(ends), object)
@@ -388,13 +388,18 @@ def _is_loaded(kind: type[Any], module: str, names: tuple[str, ...]) -> bool:
     return any(kind is getattr(loaded, name, None) for name in names)
 
 
+def _falls(numbers: Array) -> bool:
+    # Compared, not subtracted: the difference of two large integers can wrap round to a harmless one.
+    return bool((numbers[1:] < numbers[:-1]).any())
+
+
 def _check_sparse(shape: tuple[int, ...], data: Array, indices: Array, indptr: Array, *, is_row_major: bool) -> None:
     if len(shape) != 2 or data.dtype.kind not in "biuf" or len(data) != len(indices):
         raise ModelFileError("a sparse matrix has parts that do not fit together")
     major, minor = shape if is_row_major else shape[::-1]
     if indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64) or len(indptr) != major + 1:
         raise ModelFileError("a sparse matrix has indices of a wrong type or number")
-    if indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
+    if indptr[0] != 0 or indptr[-1] != len(indices) or _falls(indptr):
         raise ModelFileError("a sparse matrix has row ends that do not rise from zero to the number of elements")
     if len(indices) and (indices.min() < 0 or indices.max() >= minor):
         raise ModelFileError("a sparse matrix has indices outside its shape")
