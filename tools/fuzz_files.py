@@ -41,6 +41,7 @@ import numpy as np
 from qed.core._container import ALIGNMENT, MAGIC, pieces, read
 from qed.core._errors import ModelFileError, QedError
 from qed.core._persistence import dumps, loads
+from qed.core._records import field_hints, is_record
 from qed.core._version import __version__
 
 if TYPE_CHECKING:
@@ -278,13 +279,22 @@ def whole_arrays(rng: random.Random, seed: Seed, _: Seed) -> bytes:
         return seed.data
 
 
+def _odd_elements(dtype: np.dtype[Any]) -> tuple[Any, ...]:
+    if dtype.kind in "iu":
+        least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+        return (0, 1, 2, 127, most, most - 1, most // 2, least, least // 2, min(least + 9, most))
+    if dtype.kind == "f":
+        return (np.nan, np.inf, -np.inf, 1e308, -1.0, 0.0, 1e-320, 2.0**53)
+    return (0, 1)
+
+
 def _other_array(rng: random.Random, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     way = rng.random()
-    if way < 0.3 and array.size:
+    if way < 0.35 and array.size:
         changed = array.copy()
-        odd = (np.nan, np.inf, -np.inf, 1e308, -1.0, 0.0, 1e-320, 2.0**53) if array.dtype.kind == "f" else (0, 1, 127)
-        with np.errstate(all="ignore"):
-            changed.flat[rng.randrange(array.size)] = rng.choice(odd)
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            with np.errstate(all="ignore"):
+                changed.flat[rng.randrange(array.size)] = rng.choice(_odd_elements(array.dtype))
         return changed
     if way < 0.5 and array.dtype.kind != "U":
         with np.errstate(all="ignore"):
@@ -337,6 +347,7 @@ def judge(data: bytes, X: Any) -> str:
         if isinstance(error.__cause__, MemoryError | SystemError | RecursionError):
             raise error.__cause__ from error
         return "refused"
+    touch(vars(model))
     try:
         result = model.predict(X)
     except QedError:
@@ -344,6 +355,25 @@ def judge(data: bytes, X: Any) -> str:
     if not isinstance(result, np.ndarray):
         raise TypeError(f"predict gave {type(result).__name__}")
     return "predicts"
+
+
+def touch(value: Any) -> None:
+    """Use every part of a loaded value, as a program would: what was accepted must not crash later."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            touch(item)
+    elif isinstance(value, np.ndarray):
+        value.tolist()
+    elif is_record(value):
+        touch([getattr(value, name) for name in field_hints(type(value))])
+    elif hasattr(value, "indptr"):
+        value.tocoo()
+    elif hasattr(value, "standard_normal"):
+        value.standard_normal()
+    elif hasattr(value, "get_params"):
+        touch(vars(value))
 
 
 def work(numbers: range, seed: int, seeds: Sequence[Seed], report: Callable[[int, str, str], None]) -> None:

@@ -118,6 +118,23 @@ def test_a_child_that_hears_no_alarm_is_ended(tmp_path: Path, monkeypatch: pytes
     assert fuzz.run(options(tmp_path / "found", 200), seeds)["finding"] == 2
 
 
+def test_every_part_of_a_loaded_model_is_touched() -> None:
+    everything = fuzz.load_everything()
+    stream = np.random.default_rng(1)
+    before = stream.bit_generator.state
+    fuzz.touch({"a": [(everything.Everything(random_state=stream),)]})
+    assert stream.bit_generator.state != before
+
+    class Sparse:
+        indptr = ()
+
+        def tocoo(self) -> None:
+            raise KeyError("touched")
+
+    with pytest.raises(KeyError, match="touched"):
+        fuzz.touch(everything.Summary(1, 0.0, np.ones(1), None, Sparse()))
+
+
 def test_a_swallowed_memory_error_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     def loads(data: bytes) -> Any:
         raise ModelFileError("no") from MemoryError("1 TB")
