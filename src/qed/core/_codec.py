@@ -112,8 +112,9 @@ class Encoder:
         if find_estimator(public_name(kind)) is kind:
             return self._estimator(value, where, depth)
         if _is_loaded(kind, "scipy.sparse", _SPARSE):
-            parts = [self._array(part, where) for part in (value.data, value.indices, value.indptr)]
-            return {kind.__name__: [[int(n) for n in value.shape], *parts]}
+            shape, parts = [int(n) for n in value.shape], (value.data, value.indices, value.indptr)
+            _check_sparse(tuple(shape), *parts, is_row_major=kind.__name__.startswith("csr"))
+            return {kind.__name__: [shape, *(self._array(part, where) for part in parts)]}
         if _is_loaded(kind, "numpy.random", ("Generator", "RandomState")):
             return {"random": self.node(pack(value), where, depth + 1)}
         raise ModelFileError(
@@ -394,7 +395,8 @@ def _falls(numbers: Array) -> bool:
 
 
 def _check_sparse(shape: tuple[int, ...], data: Array, indices: Array, indptr: Array, *, is_row_major: bool) -> None:
-    if len(shape) != 2 or data.dtype.kind not in "biuf" or len(data) != len(indices):
+    is_held = data.dtype.kind in "biuf" and data.dtype not in (np.float16, np.longdouble)  # as SciPy and files hold
+    if len(shape) != 2 or not is_held or len(data) != len(indices):
         raise ModelFileError("a sparse matrix has parts that do not fit together")
     major, minor = shape if is_row_major else shape[::-1]
     if indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64) or len(indptr) != major + 1:
