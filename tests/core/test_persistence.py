@@ -842,7 +842,12 @@ def test_places_where_no_file_can_be(tmp_path: Path) -> None:
         save(Everything(), tmp_path)
     with pytest.raises(ModelFileError, match=r"none' does not exist. Create it first"):
         save(Everything(), tmp_path / "none" / "model.qed")
-    for path in ("", "a\0b", b"bytes", 3, None):
+
+    class InBytes(os.PathLike[bytes]):
+        def __fspath__(self) -> bytes:
+            return b"model.qed"
+
+    for path in ("", "a\0b", b"bytes", 3, None, InBytes()):
         with pytest.raises(ModelFileError, match="names a file"):
             save(Everything(), path)  # type: ignore[arg-type]
         with pytest.raises(ModelFileError, match="names a file"):
