@@ -19,12 +19,13 @@ estimator                                   ``{"estimator": [class, {parameter: 
 
 Nothing else can be stored, and in particular no code: functions and classes are refused when saving, and no node makes
 one when loading. Arrays come back in native byte order and C order; everything else comes back as it was, to the bit.
+An object that is held in two places comes back as two; what a ``cached_property`` keeps is worked out again.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
+import importlib.util
 import inspect
 import itertools
 import math
@@ -39,18 +40,32 @@ import numpy as np
 from qed.core._bit_generators import pack, unpack
 from qed.core._container import checked_shape
 from qed.core._errors import ModelFileError
-from qed.core._records import conforms, field_hints, find_estimator, find_record, is_record, public_name
+from qed.core._records import (
+    conforms,
+    expect,
+    expect_array,
+    field_hints,
+    find_estimator,
+    find_record,
+    is_record,
+    public_name,
+    registered_records,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["PACKAGES", "Decoder", "Encoder"]
+__all__ = ["PACKAGES", "RECORD_HOMES", "Decoder", "Encoder"]
 
 # Packages of qed that a file may cause to be imported. A family enters with its first estimator.
 PACKAGES = ("linear_model",)
+# Modules whose records may be met before anything else has loaded them.
+RECORD_HOMES = ("qed.core._certificates", "qed.data")
 
 DEEPEST = 64
 
+# scikit-learn's callbacks belong to a running session, not to the model.
+_CALLBACKS = "_skl_callbacks"
 _SPARSE = ("csr_array", "csc_array", "csr_matrix", "csc_matrix")
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_][\w<>]*|\.<locals>)+", re.ASCII)
 
@@ -97,8 +112,9 @@ class Encoder:
         if find_estimator(public_name(kind)) is kind:
             return self._estimator(value, where, depth)
         if _is_loaded(kind, "scipy.sparse", _SPARSE):
-            parts = [self._array(part, where) for part in (value.data, value.indices, value.indptr)]
-            return {kind.__name__: [[int(n) for n in value.shape], *parts]}
+            shape, parts = [int(n) for n in value.shape], (value.data, value.indices, value.indptr)
+            _check_sparse(tuple(shape), *parts, is_row_major=kind.__name__.startswith("csr"))
+            return {kind.__name__: [shape, *(self._array(part, where) for part in parts)]}
         if _is_loaded(kind, "numpy.random", ("Generator", "RandomState")):
             return {"random": self.node(pack(value), where, depth + 1)}
         raise ModelFileError(
@@ -122,7 +138,7 @@ class Encoder:
     def _array(self, value: Array, where: str) -> Any:
         if value.dtype == object:
             return self._strings(value, where)
-        if not (value.dtype.kind in "biuU" or value.dtype in (np.float16, np.float32, np.float64)):
+        if not (value.dtype.kind in "biuU" or (value.dtype.kind == "f" and value.dtype.itemsize <= 8)):
             raise ModelFileError(
                 f"{where} is an array of {value.dtype}, and model files hold booleans, integers, floats of up to "
                 "64 bits and strings: convert it with astype"
@@ -132,11 +148,11 @@ class Encoder:
 
     def _strings(self, value: Array, where: str) -> Any:
         words = value.ravel().tolist()
-        stranger = next((word for word in words if type(word) is not str), None)
-        if stranger is not None:
-            raise ModelFileError(
-                f"{where} is an array of objects with {stranger!r} in it, and such arrays in model files hold str alone"
-            )
+        for word in words:
+            if type(word) is not str:
+                raise ModelFileError(
+                    f"{where} is an array of objects with {word!r} in it; such arrays in model files hold str alone"
+                )
         coded = [_whole(word, where).encode() for word in words]
         ends = np.cumsum([len(word) for word in coded], dtype=np.int64)
         parts = [self._array(part, where) for part in (ends, np.frombuffer(b"".join(coded), np.uint8))]
@@ -151,9 +167,10 @@ class Encoder:
     def _estimator(self, model: Any, where: str, depth: int) -> Any:
         params = model.get_params(deep=False)
         model._validate_params()  # noqa: SLF001  what cannot be loaded is not saved
-        fitted = {name: item for name, item in vars(model).items() if name not in params}
+        own = {name: item for name, item in vars(model).items() if name not in params and name != _CALLBACKS}
+        fitted = {name: item for name, item in own.items() if not _is_cache(type(model), name)}
         _check_attributes(type(model), fitted)
-        if fitted:
+        if model.__sklearn_is_fitted__():
             model._check_fitted_state()  # noqa: SLF001
         parts = [
             {name: self.node(item, f"{where}.{name}", depth + 1) for name, item in sorted(part.items())}
@@ -242,8 +259,8 @@ class Decoder:
         shape_node, *nodes = _expect_length(content, 3, "an array of strings")
         shape, (ends, coded) = checked_shape(shape_node), self._parts(nodes, depth)
         is_sound = ends.dtype == np.int64 and coded.dtype == np.uint8 and len(ends) == math.prod(shape)
-        bounds = np.concatenate([[0], ends]) if is_sound else np.array([-1])
-        if bounds[0] < 0 or (np.diff(bounds) < 0).any() or bounds[-1] != len(coded):
+        bounds = np.concatenate([[0], ends]) if is_sound else None
+        if bounds is None or _falls(bounds) or bounds[-1] != len(coded):
             raise ModelFileError("an array of strings does not fit its shape or its bytes")
         raw, edges = coded.tobytes(), bounds.tolist()
         result = np.empty(len(ends), object)
@@ -265,7 +282,7 @@ class Decoder:
 
     def _record(self, content: Any, depth: int) -> Any:
         name, fields = _expect_length(content, 2, "a record")
-        cls = find_record(_expect(name, str, "the name of a record"))
+        cls = _find_record(_expect(name, str, "the name of a record"))
         values = {key: self.value(node, depth + 1) for key, node in _expect(fields, dict, f"record {name!r}").items()}
         unknown = values.keys() - field_hints(cls).keys()
         if unknown:
@@ -289,7 +306,7 @@ class Decoder:
         model = cls(**params)
         model._validate_params()
         vars(model).update(fitted)
-        if fitted:
+        if model.__sklearn_is_fitted__():
             model._check_fitted_state()
         return model
 
@@ -306,7 +323,7 @@ def _int(content: Any) -> int:
 
 def _float(content: Any) -> float:
     text = _expect(content, str, "a float")
-    is_nan = text.startswith("nan:") and len(text) == 20
+    is_nan = text.startswith("nan:")
     value = struct.unpack(">d", bytes.fromhex(text[4:]))[0] if is_nan else float.fromhex(text)
     if _float_text(value) != text:
         raise ModelFileError(f"{text[:40]!r} is not how a float is written")
@@ -331,7 +348,7 @@ def _scalar(content: Any) -> np.generic:
 
 def _scalar_node(value: np.generic, where: str) -> Any:
     if isinstance(value, np.str_):
-        return {"scalar": ["str", _whole(str(value), where)]}
+        return {"scalar": ["str", _whole(str.__str__(value), where)]}  # NumPy's own __str__ drops zeros at the end
     if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
         raise ModelFileError(f"{where} is a NumPy scalar of type {value.dtype}, which model files cannot hold")
     dtype = value.dtype.newbyteorder("<")
@@ -369,16 +386,22 @@ def _article(kind: type[Any]) -> str:
 
 def _is_loaded(kind: type[Any], module: str, names: tuple[str, ...]) -> bool:
     loaded = sys.modules.get(module)
-    return loaded is not None and any(kind is getattr(loaded, name, None) for name in names)
+    return any(kind is getattr(loaded, name, None) for name in names)
+
+
+def _falls(numbers: Array) -> bool:
+    # Compared, not subtracted: the difference of two large integers can wrap round to a harmless one.
+    return bool((numbers[1:] < numbers[:-1]).any())
 
 
 def _check_sparse(shape: tuple[int, ...], data: Array, indices: Array, indptr: Array, *, is_row_major: bool) -> None:
-    if len(shape) != 2 or data.dtype.kind not in "biuf" or len(data) != len(indices):
+    is_held = data.dtype.kind in "biuf" and data.dtype not in (np.float16, np.longdouble)  # as SciPy and files hold
+    if len(shape) != 2 or not is_held or len(data) != len(indices):
         raise ModelFileError("a sparse matrix has parts that do not fit together")
     major, minor = shape if is_row_major else shape[::-1]
     if indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64) or len(indptr) != major + 1:
         raise ModelFileError("a sparse matrix has indices of a wrong type or number")
-    if indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
+    if indptr[0] != 0 or indptr[-1] != len(indices) or _falls(indptr):
         raise ModelFileError("a sparse matrix has row ends that do not rise from zero to the number of elements")
     if len(indices) and (indices.min() < 0 or indices.max() >= minor):
         raise ModelFileError("a sparse matrix has indices outside its shape")
@@ -393,16 +416,39 @@ def _check_record(value: Any, fields: dict[str, Any], where: str) -> None:
         check()
 
 
+def _is_cache(cls: type[Any], name: str) -> bool:
+    return isinstance(inspect.getattr_static(cls, name, None), functools.cached_property)
+
+
 def _check_attributes(cls: type[Any], fitted: dict[str, Any]) -> None:
     for name in fitted:
-        if not name.isidentifier() or name.startswith("__") or hasattr(cls, name):
+        is_taken = name in _parameters(cls) or hasattr(cls, name) or name == _CALLBACKS
+        if not name.isidentifier() or name.startswith("__") or is_taken:
             raise ModelFileError(f"{name[:40]!r} cannot be a fitted attribute of {cls.__name__}")
+    # What any estimator may carry besides what it learnt: the columns it saw and the choices of its user. A name
+    # given to set_output would be imported, so it must be one of those that set_output accepts.
+    columns = fitted.get("n_features_in_", 1)
+    expect(type(columns) is int and columns > 0, "n_features_in_ should be a positive integer")
+    if "feature_names_in_" in fitted:
+        expect_array(fitted["feature_names_in_"], "feature_names_in_", kinds="O", shape=(columns,))
+    container = fitted.get("_output")
+    expect(container in (None, "default", "pandas", "polars"), f"{str(container)[:40]!r} is no container of output")
+    requests = fitted.get("_metadata_requests", {})
+    expect(conforms(requests, dict[str, dict[str, bool | str | None]]), "the requests for metadata are malformed")
 
 
 def _parameters(cls: type[Any]) -> frozenset[str]:
     if cls not in _signatures:
         _signatures[cls] = frozenset(inspect.signature(cls).parameters)
     return _signatures[cls]
+
+
+def _find_record(name: str) -> type[Any]:
+    if name not in registered_records():
+        for home in RECORD_HOMES:
+            if importlib.util.find_spec(home) is not None:
+                importlib.import_module(home)
+    return find_record(name)
 
 
 def _find_class(name: str, writer: str) -> type[Any]:

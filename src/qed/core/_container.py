@@ -72,17 +72,18 @@ def pieces(header: dict[str, Any], arrays: list[Array]) -> Iterator[bytes | memo
         )
     start = _aligned(_PREAMBLE.size + len(text))
     end = start + (table[-1][2] + little[-1].nbytes if little else 0)
-    digest = hashlib.sha256()
 
     def parts() -> Iterator[bytes | memoryview]:
         yield _PREAMBLE.pack(MAGIC, FORMAT, 0, len(text), end + _DIGEST)
         yield text
-        yield bytes(start - _PREAMBLE.size - len(text))
-        for (_, _, at), array, following in zip(table, little, [*table[1:], None], strict=True):
+        position = _PREAMBLE.size + len(text)
+        for (_, _, at), array in zip(table, little, strict=True):
+            yield bytes(start + at - position)
             yield array.reshape(-1).view(np.uint8).data
-            if following is not None:
-                yield bytes(following[2] - at - array.nbytes)
+            position = start + at + array.nbytes
+        yield bytes(end - position)  # only where there are no arrays
 
+    digest = hashlib.sha256()
     for part in parts():
         digest.update(part)
         yield part
@@ -181,15 +182,14 @@ def _dtype(text: object) -> np.dtype[Any]:
     if isinstance(text, str):
         if text in _DTYPES:
             return _DTYPES[text]
-        match = _UNICODE.fullmatch(text)
-        if match is not None and match[0] == text:
+        if _UNICODE.fullmatch(text):
             return np.dtype(text)
     raise ModelFileError(f"{str(text)[:40]!r} is not an array type that model files hold")
 
 
 def _little(array: Array) -> Array:
-    kind, width = array.dtype.kind, array.dtype.itemsize
-    dtype = np.dtype("<U1") if kind == "U" and width == 0 else array.dtype.newbyteorder("<")
+    is_widthless = array.dtype.itemsize == 0  # strings that are all empty
+    dtype = np.dtype("<U1") if is_widthless else array.dtype.newbyteorder("<")
     _dtype(dtype.str)
     return np.asarray(array, dtype=dtype, order="C")
 
@@ -214,8 +214,7 @@ def _aligned(position: int) -> int:
 
 
 def _canonical(value: object) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
-    return text.encode()
+    return _WRITER.encode(value).encode()
 
 
 def _short_int(text: str) -> int:
@@ -228,9 +227,13 @@ def _no_float(text: str) -> NoReturn:
     raise ModelFileError(f"its header holds {text[:40]!r}, and only integers are written as bare numbers")
 
 
+_WRITER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+_READER = json.JSONDecoder(parse_int=_short_int, parse_float=_no_float, parse_constant=_no_float)
+
+
 def _parsed(text: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(text.decode(), parse_int=_short_int, parse_float=_no_float, parse_constant=_no_float)
+        value = _READER.decode(text.decode())
         is_canonical = _canonical(value) == text
     except (ValueError, RecursionError) as error:
         if isinstance(error, ModelFileError):

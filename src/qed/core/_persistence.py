@@ -60,11 +60,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             with contextlib.suppress(OSError):  # it may never have existed; the first error is the one to report
                 temporary.unlink()
             raise
-        _sync_folder(target.parent)
     except OSError as error:
         raise ModelFileError(
-            f"{target} could not be written: {error.strerror or error}. What stood there before is untouched."
+            f"{str(target)!r} could not be written: {error.strerror or error}. What stood there before is untouched."
         ) from error
+    with contextlib.suppress(OSError):  # the file is complete and in place; some systems cannot sync a folder
+        _sync_folder(target.parent)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -85,7 +86,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         When the file cannot be read or is not exactly a model file.
     """
-    name = os.fspath(path)
+    name = _name(path)
     try:
         with _opened(name) as stream:
             return _model(stream, os.fstat(stream.fileno()).st_size, f"{name!r}")
@@ -153,9 +154,7 @@ def _advised(problem: str) -> str:
 
 def _target(path: str | os.PathLike[str]) -> Path:
     """Resolve links, so that a link stays one, and refuse places where no file can be put."""
-    given = os.fspath(path)
-    if not isinstance(given, str) or not given or "\0" in given:
-        raise ModelFileError(f"A path is a string or path-like object that names a file, got {given!r}.")
+    given = _name(path)
     target = Path(os.path.realpath(given))
     if target.is_dir():
         raise ModelFileError(f"{given!r} is a folder. Add a file name, such as {str(target / 'model.qed')!r}.")
@@ -163,7 +162,17 @@ def _target(path: str | os.PathLike[str]) -> Path:
         raise ModelFileError(f"The folder {str(target.parent)!r} does not exist. Create it first.")
     if target.exists() and not target.is_file():
         raise ModelFileError(f"{given!r} is a device or a pipe, and a model file needs a place on a disk.")
+    if target.exists() and not os.access(target, os.W_OK):  # replacing it would not ask
+        raise ModelFileError(f"{given!r} is write-protected. Choose another name, or allow writing to it.")
     return target
+
+
+def _name(path: object) -> str:
+    if isinstance(path, str | os.PathLike):
+        name = os.fspath(path)
+        if isinstance(name, str) and name and "\0" not in name:
+            return name
+    raise ModelFileError(f"A path is a string or path-like object that names a file, got {path!r}.")
 
 
 def _write(temporary: Path, parts: Iterator[bytes | memoryview], target: Path) -> None:
@@ -188,8 +197,6 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _opened(name: str) -> BinaryIO:
-    if not isinstance(name, str) or "\0" in name:
-        raise ModelFileError(f"A path is a string or path-like object that names a file, got {name!r}.")
     file = Path(name)
     if file.is_dir():
         raise ModelFileError(f"{name!r} is a folder, and a model is one file.")

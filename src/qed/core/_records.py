@@ -23,6 +23,7 @@ Estimators stand in the second table, under the path a user types (``qed.linear_
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 import sys
 import types
@@ -199,19 +200,19 @@ def field_hints(cls: type[Any]) -> dict[str, Any]:
 
 def conforms(value: object, hint: Any) -> bool:  # noqa: PLR0911  one line per form of annotation
     """Say whether `value` fits an annotation, as far as annotations can tell; unknown forms of annotation fit all."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint is float:
+        return isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    origin, arguments = _taken_apart(hint)
     if origin is typing.Annotated:
         return conforms(value, arguments[0])
     if origin in (typing.Union, types.UnionType):
         return any(conforms(value, argument) for argument in arguments)
     if origin is typing.Literal:
         return any(value == argument and type(value) is type(argument) for argument in arguments)
-    if hint is None or hint is types.NoneType:
+    if hint is None:
         return value is None
-    if hint is float:
-        return isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, int | np.integer) and not isinstance(value, bool)
     if origin is np.ndarray:
         return isinstance(value, np.ndarray) and _fits_dtype(value, arguments)
     if origin is tuple:
@@ -222,7 +223,12 @@ def conforms(value: object, hint: Any) -> bool:  # noqa: PLR0911  one line per f
         return isinstance(value, dict) and all(
             conforms(key, arguments[0]) and conforms(item, arguments[1]) for key, item in value.items()
         )
-    return not isinstance(hint, type) or isinstance(value, hint)
+    return hint is Any or not isinstance(hint, type) or isinstance(value, hint)
+
+
+@functools.lru_cache(maxsize=1024)
+def _taken_apart(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    return typing.get_origin(hint), typing.get_args(hint)
 
 
 def _fits_tuple(value: tuple[Any, ...], arguments: tuple[Any, ...]) -> bool:
@@ -232,11 +238,13 @@ def _fits_tuple(value: tuple[Any, ...], arguments: tuple[Any, ...]) -> bool:
 
 
 def _fits_dtype(value: np.ndarray[Any, Any], arguments: tuple[Any, ...]) -> bool:
-    # ndarray[shape, dtype[scalar]]: only a concrete scalar class, or a union of such, says anything.
+    # ndarray[shape, dtype[scalar]], where the scalar is a class, a generic class or a union of such.
     for scalar in typing.get_args(arguments[1]) if len(arguments) == 2 else ():
-        choices = typing.get_args(scalar) or (scalar,)
-        if all(isinstance(choice, type) for choice in choices):
-            return issubclass(value.dtype.type, choices)
+        is_union = typing.get_origin(scalar) in (typing.Union, types.UnionType)
+        choices = [
+            typing.get_origin(choice) or choice for choice in (typing.get_args(scalar) if is_union else [scalar])
+        ]
+        return any(choice is Any or issubclass(value.dtype.type, choice) for choice in choices)
     return True
 
 

@@ -1,0 +1,67 @@
+"""Files of every earlier version load for ever, and their models predict what they predicted then."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from qed.core._container import FORMAT
+from qed.core._persistence import dumps, load, loads
+from qed.core._records import public_name
+
+HERE = Path(__file__).parent
+FILES = sorted(HERE.glob("*.qed"))
+
+
+def beside(name: str) -> Any:
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+beside("everything")
+create = beside("create")
+
+
+def test_every_format_has_a_golden_file() -> None:
+    formats = {int.from_bytes(path.read_bytes()[8:12], "little") for path in FILES}
+    assert formats == set(range(1, FORMAT + 1))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_golden_files_load_and_predict_as_they_did(path: Path) -> None:
+    answer = json.loads(path.with_suffix(".json").read_text())
+    model = load(path)
+    assert public_name(type(model)) == answer["class"]
+    # Rounding differs between processors and instruction levels; anything beyond is a change of the model.
+    np.testing.assert_allclose(model.predict(np.array(answer["X"])), answer["predictions"], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_golden_files_can_be_saved_again(path: Path) -> None:
+    answer = json.loads(path.with_suffix(".json").read_text())
+    again = loads(dumps(load(path)))
+    np.testing.assert_allclose(again.predict(np.array(answer["X"])), answer["predictions"], rtol=1e-12, atol=1e-14)
+
+
+def test_the_golden_file_of_every_kind_of_value_holds_what_it_held() -> None:
+    old = load(HERE / "0.1.0-Everything.qed")
+    assert dumps(old) == dumps(beside("everything").example())
+
+
+def test_a_golden_file_is_never_written_over(tmp_path: Path) -> None:
+    path = create.create("golden.Everything", tmp_path)
+    first = path.read_bytes()
+    with pytest.raises(SystemExit, match="never written again"):
+        create.create("golden.Everything", tmp_path)
+    assert path.read_bytes() == first
