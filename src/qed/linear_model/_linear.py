@@ -29,14 +29,12 @@ def predict_linear(model: Any, X: Any) -> Array:
 def require_linear_state(model: Any) -> None:
     """Refuse coefficients that do not fit the columns, or that are not finite numbers."""
     state = model.__dict__
-    if "coef_" not in state:
-        return
-    coef, intercept = state["coef_"], np.asarray(state.get("intercept_"))
+    coef, intercept = state.get("coef_"), np.asarray(state.get("intercept_"))
     columns = state.get("n_features_in_")
     good_shape = (
         isinstance(coef, np.ndarray) and coef.ndim in (1, 2) and isinstance(columns, int) and coef.shape[-1] == columns
     )
-    if not good_shape or coef.dtype not in (np.float32, np.float64):
+    if not good_shape or coef.dtype != np.float64:
         msg = f"coef_ of {type(model).__name__} does not fit {columns!r} columns"
         raise ModelFileError(msg)
     if intercept.dtype.kind != "f" or intercept.shape not in ((), coef.shape[:-1]):
