@@ -9,11 +9,23 @@ import toys
 from battery import checks_for
 
 import qed
+from qed.linear_model import LinearRegression, Ridge, RidgeCV
 
 
 def _instances() -> list[Any]:
     others = [toys.MeanRegressor(alpha=2.0, solver="sum"), toys.RandomColumns(n_components=1, random_state=3)]
-    return [kind() for kind in toys.ALL] + others + [kind() for _, kind in qed.all_estimators()]
+    return [kind() for kind in toys.ALL] + others + [kind() for _, kind in qed.all_estimators()] + _unusual()
+
+
+def _unusual() -> list[Any]:
+    """Models of qed with parameters other than the defaults."""
+    return [
+        LinearRegression(fit_intercept=False, n_jobs=2),
+        Ridge(0.0),
+        Ridge(1e3, fit_intercept=False, solver="svd"),
+        RidgeCV([0.5, 5.0], cv=3),
+        RidgeCV(2.0, scoring="r2", fit_intercept=False),
+    ]
 
 
 def _cases() -> list[Any]:

@@ -12,6 +12,8 @@ import sklearn
 import toys
 from battery import checks_for
 
+import qed
+
 HERE = Path(__file__).parent
 
 
@@ -30,7 +32,7 @@ def test_battery_with_array_api_dispatch() -> None:
     assert "skipped" not in done.stdout.splitlines()[-1], "nothing is skipped once array API dispatch is on"
 
 
-@pytest.mark.parametrize("kind", toys.ALL)
+@pytest.mark.parametrize("kind", [*toys.ALL, *(kind for _, kind in qed.all_estimators())])
 def test_battery_with_routing_on(kind: type) -> None:
     with sklearn.config_context(enable_metadata_routing=True):
         for _, check in checks_for(kind()):

@@ -203,7 +203,7 @@ def _iterate(
             start=start,
             progress=progress,
         )
-    _store(model, fit, settings, _fingerprint(X, y, weight), flat=flat, outcome=fit.outcome, n_iter=steps)
+    _store(model, fit, settings, _fingerprint(X, y, weight), flat=flat, outcome=fit.outcome, n_iter=max(steps, 1))
     if fit.outcome == "interrupted":
         raise KeyboardInterrupt
 
@@ -227,7 +227,7 @@ def _store(
     *,
     flat: bool,
     outcome: str = "solved",
-    n_iter: int | None = None,
+    n_iter: int = 1,
 ) -> None:
     proof = fit.proof
     model.coef_ = np.ascontiguousarray(fit.w[:, 0] if flat else fit.w.T)

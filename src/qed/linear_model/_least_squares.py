@@ -21,7 +21,7 @@ class LeastSquares(Regressor, sparse=True, multi_output=True):
     intercept_: Any = fitted("Intercept, a number or one for each target.")
     rank_: int = fitted("Numerical rank of the columns.")
     solver_used_: str = fitted("How the coefficients were found.")
-    n_iter_: int | None = fitted("Steps of the iterative solver, None for a direct one.")
+    n_iter_: int = fitted("Steps of the iterative solver, 1 for a direct one.")
     squared_residuals_: Any = fitted("Weighted sum of squared residuals, for each target.")
     moments_: Moments = fitted("Means and products of all columns; absent after a fit that did not form them.")
     certificate_: LeastSquaresCertificate = fitted("What is proved about the coefficients.")
@@ -43,7 +43,7 @@ class LeastSquares(Regressor, sparse=True, multi_output=True):
         self
             The fitted model.
         """
-        learn(self, X, y, sample_weight, self._settings())
+        learn(self, X, y, sample_weight, self._checked_settings())
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -63,7 +63,7 @@ class LeastSquares(Regressor, sparse=True, multi_output=True):
         self
             The model of all rows so far.
         """
-        merge(self, X, y, sample_weight, self._settings())
+        merge(self, X, y, sample_weight, self._checked_settings())
         return self
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -90,7 +90,7 @@ class LeastSquares(Regressor, sparse=True, multi_output=True):
         Forgetting
             When the rows cannot have been learnt, or rounding would be visible in what remains.
         """
-        forget(self, X, y, sample_weight, self._settings())
+        forget(self, X, y, sample_weight, self._checked_settings())
         return self
 
     def predict(self, X: Any) -> Array:
@@ -107,6 +107,10 @@ class LeastSquares(Regressor, sparse=True, multi_output=True):
             Float32 for float32 rows, float64 otherwise.
         """
         return predict_linear(self, X)
+
+    def _checked_settings(self) -> Settings:
+        self._validate_params()
+        return self._settings()
 
     def _settings(self) -> Settings:
         """Translate the parameters to what a fit needs to know."""

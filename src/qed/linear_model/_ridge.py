@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from qed.core import (
     KW_ONLY,
     Array,
     NonNegative,
     NonNegativeInt,
     NonNegativeVector,
-    OneOf,
     PositiveInt,
     Seed,
     param,
@@ -61,7 +62,7 @@ class Ridge(LeastSquares):
     copy_X: bool = param(True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint")
     max_iter: PositiveInt | None = param(None, "Most steps of the iterative solver, which only wide sparse designs need.")
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
-    solver: OneOf["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"] = param(
+    solver: Literal["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"] = param(
         "auto", "Solver that scikit-learn would use; the optimum is the same, and solver_used_ says what was done.", kind="hint"
     )
     positive: bool = param(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, NonNegativeInt, OneOf, Positive, Regressor, Vector, fitted, param
+from qed.core import KW_ONLY, Array, NonNegativeInt, Positive, Regressor, Vector, fitted, param
 from qed.core._certificates import LeastSquaresCertificate
 from qed.data import ArraySource, Moments
 from qed.linear_model._choose import Choice, by_folds, by_leaving_one_out
@@ -63,7 +63,7 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
         "scikit-learn. None means the squared error for leave-one-out and R² for folds.",
     )
     cv: Any = param(None, "Folds: None for leave-one-out, a number, a splitter, or pairs of (train, test) indices.")
-    gcv_mode: OneOf["auto", "svd", "eigen"] | None = param(
+    gcv_mode: Literal["auto", "svd", "eigen"] | None = param(
         None, "Decomposition that scikit-learn would use; the predictions are the same.", kind="hint"
     )
     store_cv_results: bool = param(False, "Whether to keep what leave-one-out found for every row, target and strength.")
@@ -77,7 +77,7 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
     intercept_: Any = fitted("Intercept, a number or one for each target.")
     rank_: int = fitted("Numerical rank of the columns.")
     solver_used_: str = fitted("How the coefficients were found.")
-    n_iter_: int | None = fitted("Steps of the iterative solver, None for a direct one.")
+    n_iter_: int = fitted("Steps of the iterative solver, 1 for a direct one.")
     squared_residuals_: Any = fitted("Weighted sum of squared residuals, for each target.")
     moments_: Moments = fitted("Means and products of all columns; absent after a fit that did not form them.")
     certificate_: LeastSquaresCertificate = fitted("What is proved about the coefficients.")
