@@ -1,8 +1,9 @@
-"""Is everything public documented, and everything documented public?
+"""Checks that everything public is documented, and everything documented public.
 
 Four rules:
 
-1. every name in the `__all__` of `qed` and of a public package stands in docs/reference/<package>.md, and the other way round;
+1. every name in the `__all__` of `qed` and of a public package stands in docs/reference/<package>.md, and the other
+way round;
 2. every name in an `__all__` exists;
 3. every public estimator's docstring has the sections Objective, Certificate and Cost;
 4. every public estimator is treated on a page of docs/guide.
@@ -52,12 +53,21 @@ def reference_faults(package: ModuleType) -> list[str]:
         return [f"{name} has no __all__. Add one, or give the package a leading underscore."]
     page = REFERENCE / f"{name.removeprefix('qed.')}.md"
     public = set(package.__all__)
-    faults = [f"{name}.__all__ names {missing!r}, which does not exist." for missing in sorted(public) if not _has(package, missing)]
+    faults = [
+        f"{name}.__all__ names {missing!r}, which does not exist."
+        for missing in sorted(public)
+        if not _has(package, missing)
+    ]
     if not page.exists():
         return [*faults, f"{name} is public and has no page. Write {page.relative_to(ROOT)}."]
     listed = documented(page)
-    faults += [f"{name}.{missing} is public and not on {page.relative_to(ROOT)}." for missing in sorted(public - listed)]
-    faults += [f"{page.relative_to(ROOT)} lists {extra!r}, which is not in {name}.__all__." for extra in sorted(listed - public)]
+    faults += [
+        f"{name}.{missing} is public and not on {page.relative_to(ROOT)}." for missing in sorted(public - listed)
+    ]
+    faults += [
+        f"{page.relative_to(ROOT)} lists {extra!r}, which is not in {name}.__all__."
+        for extra in sorted(listed - public)
+    ]
     return faults
 
 
@@ -90,11 +100,16 @@ def main() -> int:
     packages = public_packages()
     faults = [fault for package in packages for fault in reference_faults(package)] + estimator_faults()
     known = {f"{package.__name__.removeprefix('qed.')}.md" for package in packages} | {"index.md"}
-    faults += [f"docs/reference/{page.name} documents no package." for page in sorted(REFERENCE.glob("*.md")) if page.name not in known]
+    faults += [
+        f"docs/reference/{page.name} documents no package."
+        for page in sorted(REFERENCE.glob("*.md"))
+        if page.name not in known
+    ]
     for fault in faults:
         print(fault)
+    names = sum(len(package.__all__) for package in packages)
     if not faults:
-        print(f"{sum(len(package.__all__) for package in packages)} public names in {len(packages)} packages, all documented.")
+        print(f"{names} public names in {len(packages)} packages, all documented.")
     return 1 if faults else 0
 
 

@@ -1,13 +1,13 @@
 """`make fuzz`: look for counter-examples for a stated time, and write down how hard we looked.
 
-The laws run under Hypothesis without a fixed seed, each for an equal share of the time; then `fuzz_files.py` mutates model files. A row with
-the date and the counts is appended to fuzz/RECORD.md.
+The laws run under Hypothesis without a fixed seed, each for an equal share of the time; then `fuzz_files.py` mutates
+model files. A row with the date and the counts is appended to fuzz/RECORD.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
+import datetime as dt
 import json
 import os
 import platform
@@ -33,7 +33,12 @@ def fuzz_laws(seconds: float) -> tuple[int, int, bool]:
     with tempfile.TemporaryDirectory() as folder:
         counts = Path(folder) / "counts.json"
         path = os.pathsep.join(filter(None, ["tools", os.environ.get("PYTHONPATH")]))
-        environment = {**os.environ, "QED_HYPOTHESIS": "fuzz", "QED_FUZZ_SECONDS": str(seconds), "QED_FUZZ_COUNTS": str(counts)}
+        environment = {
+            **os.environ,
+            "QED_HYPOTHESIS": "fuzz",
+            "QED_FUZZ_SECONDS": str(seconds),
+            "QED_FUZZ_COUNTS": str(counts),
+        }
         command = [sys.executable, "-m", "pytest", "-q", "-p", "fuzz_laws", "tests/laws"]
         status = subprocess.call(command, env={**environment, "PYTHONPATH": path}, cwd=ROOT)
         tried: dict[str, int] = json.loads(counts.read_text(encoding="utf-8")) if counts.exists() else {}
@@ -59,15 +64,21 @@ def main() -> int:
     examples, tests, laws_hold = fuzz_laws(seconds)
     mutations, files_hold = fuzz_files(seconds)
     findings = "none" if laws_hold and files_hold else "see the issue of that day"
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=ROOT).stdout.strip()
-    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M")
-    row = f"| {now} | {commit or '-'} | {platform.python_version()} | {examples:,} | {tests} | {mutations:,} | {findings} |\n"
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=ROOT
+    ).stdout.strip()
+    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M")
+    cells = (now, commit or "-", platform.python_version(), f"{examples:,}", tests, f"{mutations:,}", findings)
+    row = "| " + " | ".join(map(str, cells)) + " |\n"
     RECORD.parent.mkdir(exist_ok=True)
     if not RECORD.exists():
         RECORD.write_text(HEAD, encoding="utf-8")
     with RECORD.open("a", encoding="utf-8") as record:
         record.write(row)
-    print(f"{examples:,} examples of {tests} laws, {mutations:,} mutated files; findings: {findings}. Written to fuzz/RECORD.md.")
+    print(
+        f"{examples:,} examples of {tests} laws, {mutations:,} mutated files; findings: {findings}. "
+        "Written to fuzz/RECORD.md."
+    )
     return 0 if laws_hold and files_hold else 1
 
 

@@ -1,6 +1,7 @@
 """A pytest plugin that gives each Hypothesis test an equal share of QED_FUZZ_SECONDS and counts the examples it ran.
 
-A test whose share is over is skipped from inside, which Hypothesis passes on at once; the counts go to the file QED_FUZZ_COUNTS as JSON.
+A test whose share is over is skipped from inside, which Hypothesis passes on at once; the counts go to the file
+QED_FUZZ_COUNTS as JSON.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What does `import qed` load, and how long does it take?
+"""Checks what `import qed` loads, and prints how long it takes.
 
-The list of modules is checked, because it does not depend on the machine: NumPy and qed's own core, and none of the heavy libraries. The time
-(best of several fresh processes) is printed beside its promise of 0.15 s and checked with a wide margin only.
+The list of modules is checked, because it does not depend on the machine: NumPy and qed's own core, and none of the
+heavy libraries. The time (best of several fresh processes) is printed beside its promise of 0.15 s and checked with a
+wide margin only.
 """
 
 from __future__ import annotations
@@ -10,7 +11,20 @@ import json
 import subprocess
 import sys
 
-HEAVY = ("scipy", "sklearn", "pandas", "narwhals", "torch", "dask", "pyarrow", "polars", "duckdb", "matplotlib", "joblib", "threadpoolctl")
+HEAVY = (
+    "scipy",
+    "sklearn",
+    "pandas",
+    "narwhals",
+    "torch",
+    "dask",
+    "pyarrow",
+    "polars",
+    "duckdb",
+    "matplotlib",
+    "joblib",
+    "threadpoolctl",
+)
 PROMISE = 0.15
 MARGIN = 10  # a machine this much slower than promised is busy, or something is badly wrong
 PROBE = """

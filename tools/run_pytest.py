@@ -13,7 +13,7 @@ def main(arguments: list[str]) -> int:
     workers = min(cores, 4)
     threads = str(max(1, cores // workers))
     # workers x threads = cores: BLAS and qed's own pool must not multiply each other
-    share = {name: threads for name in ("QED_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    share = dict.fromkeys(("QED_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), threads)
     path = os.pathsep.join(filter(None, ["tools", os.environ.get("PYTHONPATH")]))
     spread = ["-n", str(workers), "--dist", "worksteal"] if workers > 1 else []
     command = [sys.executable, "-m", "pytest", "-q", "-p", "seconds", *spread, *arguments]

@@ -28,7 +28,13 @@ def build() -> bool:
     """Build instrumented modules beside a copy of the Python sources."""
     shutil.rmtree(BUILD / "src", ignore_errors=True)
     shutil.copytree(ROOT / "src" / "qed", PACKAGE, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
-    options = ("-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DQED_SANITIZE=ON", f"-DPython_EXECUTABLE={sys.executable}")
+    options = (
+        "-G",
+        "Ninja",
+        "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+        "-DQED_SANITIZE=ON",
+        f"-DPython_EXECUTABLE={sys.executable}",
+    )
     return not (
         run("cmake", "-S", "native", "-B", BUILD, *options, "--log-level=WARNING")
         or run("cmake", "--build", BUILD)
@@ -42,7 +48,10 @@ def runtime() -> str:
     asked = subprocess.run([compiler, "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
     path = asked.stdout.strip()
     if not Path(path).is_absolute():
-        raise SystemExit(f"{compiler} has no libasan.so. Install the sanitizer runtime (Debian/Ubuntu: it comes with g++), or set CXX=g++.")
+        raise SystemExit(
+            f"{compiler} has no libasan.so. "
+            "Install the sanitizer runtime (Debian/Ubuntu: it comes with g++), or set CXX=g++."
+        )
     return path
 
 
@@ -54,7 +63,16 @@ def main() -> int:
     parts = [part for part in PARTS if (ROOT / part).exists()]
     # Python itself never frees everything, so leaks are looked for in the native tests alone
     python = run(
-        *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not sklearn and not fork and not spawn"),
+        *(
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-k",
+            "not sklearn and not fork and not spawn",
+        ),
         *parts,
         PYTHONPATH=str(BUILD / "src"),
         LD_PRELOAD=runtime(),
@@ -62,7 +80,8 @@ def main() -> int:
         UBSAN_OPTIONS=UBSAN,
         PYTHONMALLOC="malloc",
     )
-    print(f"native tests: {'failed' if native else 'clean'}; Python tests ({', '.join(parts)}): {'failed' if python else 'clean'}")
+    for what, status in (("native tests", native), (f"Python tests ({', '.join(parts)})", python)):
+        print(f"{what}: {'failed' if status else 'clean'}")
     return 1 if native or python else 0
 
 

@@ -35,7 +35,9 @@ def functions(path: Path) -> list[Function]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             length = (node.end_lineno or node.lineno) - node.lineno + 1 - _docstring_lines(node)
-            found.append(Function(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", length, node.returns is not None))
+            found.append(
+                Function(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", length, node.returns is not None)
+            )
     return found
 
 
@@ -55,7 +57,8 @@ def describe(tree: str, pattern: str) -> None:
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in paths}
     ordered = sorted(lengths.values())
     p90 = ordered[min(len(ordered) - 1, round(0.9 * len(ordered)))]
-    line = f"{tree:<16}{len(paths):4d} files {sum(ordered):7d} lines   {statistics.median(ordered):4.0f} / {p90:4d} / {ordered[-1]:4d}"
+    line = f"{tree:<16}{len(paths):4d} files {sum(ordered):7d} lines"
+    line += f"   {statistics.median(ordered):4.0f} / {p90:4d} / {ordered[-1]:4d}"
     found = [function for path in paths if path.suffix == ".py" for function in functions(path)]
     if found:
         longest = max(function.lines for function in found)

@@ -1,4 +1,7 @@
-"""Runs `make test` in stages and says what each cost, against its budget. Standard library only: it starts before anything is installed."""
+"""Runs `make test` in stages and says what each cost, against its budget.
+
+Standard library only: it starts before anything is installed.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,11 @@ def run(stage: Stage) -> tuple[float, list[str]]:
     """Run one stage; return its seconds and the targets that failed."""
     print(f"\n── {stage.name} " + "─" * (70 - len(stage.name)), flush=True)
     begin = time.monotonic()
-    failed = [target for target in stage.targets if subprocess.call([os.environ.get("MAKE", "make"), "--no-print-directory", target])]
+    failed = [
+        target
+        for target in stage.targets
+        if subprocess.call([os.environ.get("MAKE", "make"), "--no-print-directory", target])
+    ]
     return time.monotonic() - begin, failed
 
 

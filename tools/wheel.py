@@ -20,7 +20,18 @@ NATIVE = "qed/_native/"
 def build() -> Path:
     """Build into an empty dist/ with the tools of this environment."""
     shutil.rmtree(DIST, ignore_errors=True)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(DIST), str(ROOT)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        str(DIST),
+        str(ROOT),
+    ]
     subprocess.run(command, check=True)
     (wheel,) = DIST.glob("*.whl")
     return wheel
@@ -28,9 +39,21 @@ def build() -> Path:
 
 def faults(names: list[str], size: int) -> list[str]:
     """Say what is wrong with a wheel that holds these files."""
-    found = [f"a test file is inside: {name}" for name in names if "tests/" in name or name.rsplit("/", 1)[-1].startswith("test_")]
-    found += [f"a stray compiled file: {name}" for name in names if name.endswith((".so", ".pyd", ".o", ".a")) and not name.startswith(NATIVE)]
-    found += [f"something outside the package: {name}" for name in names if not name.startswith("qed/") and ".dist-info/" not in name]
+    found = [
+        f"a test file is inside: {name}"
+        for name in names
+        if "tests/" in name or name.rsplit("/", 1)[-1].startswith("test_")
+    ]
+    found += [
+        f"a stray compiled file: {name}"
+        for name in names
+        if name.endswith((".so", ".pyd", ".o", ".a")) and not name.startswith(NATIVE)
+    ]
+    found += [
+        f"something outside the package: {name}"
+        for name in names
+        if not name.startswith("qed/") and ".dist-info/" not in name
+    ]
     found += [f"a leftover: {name}" for name in names if name.endswith((".pyc", ".cpp", ".hpp", ".cmake", ".orig"))]
     if size > LIMIT:
         found.append(f"{size:,} bytes, over the limit of {LIMIT:,}")
@@ -67,7 +90,9 @@ def smoke(wheel: Path) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         venv.create(Path(folder) / "venv", with_pip=True)
         python = Path(folder) / "venv" / "bin" / "python"
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)], check=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)], check=True
+        )
         script = shutil.copy(ROOT / "tools" / "smoke.py", folder)
         return subprocess.call([python, "-I", script], cwd=folder) == 0
 

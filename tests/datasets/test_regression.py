@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from qed.core._errors import InvalidParameter
+
 from qed.datasets import make_regression
 
 

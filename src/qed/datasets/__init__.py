@@ -1,7 +1,8 @@
 """Small bundled tables and seeded generators: data to try things on, always the same for the same seed.
 
-Rule of the package: nothing is fetched. A loader reads a table that is part of the wheel and says where it came from; a generator draws from
-the stream its `random_state` names. Both need NumPy alone; pandas is imported only when a frame is asked for.
+Rule of the package: nothing is fetched. A loader reads a table that is part of the wheel and says where it came from;
+a generator draws from the stream its `random_state` names. Both need NumPy alone; pandas is imported only when a
+frame is asked for.
 
 Map
 ---

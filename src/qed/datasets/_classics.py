@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 from qed.core._random import generator
+
 from qed.datasets._dataset import Dataset
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ House prices (drawn, not measured)
     rooms          number of rooms, about one for each 25 square metres
     age_years      age of the house in years
     distance_km    distance to the centre in kilometres
-    price_k        the target: price in thousands, 60 + 2.4 * area + 6 * rooms - 0.7 * age - 4.5 * distance plus normal noise
+    price_k        the target: price in thousands,
+                   60 + 2.4 * area + 6 * rooms - 0.7 * age - 4.5 * distance plus normal noise
 """
 
 

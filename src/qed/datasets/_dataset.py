@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class Dataset:
     """A table ready to learn from, with its story.
 
-    Fields are read as attributes or, as scikit-learn's Bunch allows, as keys: ``d.data`` and ``d["data"]`` are the same object.
+    Fields are read as attributes or, as scikit-learn's Bunch allows, as keys: ``d.data`` and ``d["data"]`` are the
+    same object.
 
     Parameters
     ----------
@@ -66,7 +67,9 @@ def framed(dataset: Dataset) -> Dataset:
     try:
         import pandas as pd  # noqa: PLC0415  (optional: loaded only by those who ask for a frame)
     except ImportError as missing:
-        raise ImportError("as_frame=True needs pandas. Install it with `pip install pandas`, or leave as_frame=False.") from missing
+        raise ImportError(
+            "as_frame=True needs pandas. Install it with `pip install pandas`, or leave as_frame=False."
+        ) from missing
     data = pd.DataFrame(dataset.data, columns=list(dataset.feature_names))
     target = pd.Series(dataset.target, name=dataset.target_name)
     frame = data.assign(**{dataset.target_name: target})

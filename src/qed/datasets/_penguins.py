@@ -31,8 +31,9 @@ Body mass of penguins at Palmer Station, Antarctica
     species_Gentoo      1 for a Gentoo penguin
     body_mass_g         the target: body mass, grams
 
-Collected by Kristen Gorman and the Palmer Station LTER programme. Gorman KB, Williams TD, Fraser WR (2014), Ecological sexual
-dimorphism and environmental variability within a community of Antarctic penguins (genus Pygoscelis), PLoS ONE 9(3): e90081.
+Collected by Kristen Gorman and the Palmer Station LTER programme.
+Gorman KB, Williams TD, Fraser WR (2014), Ecological sexual dimorphism and environmental variability within a
+community of Antarctic penguins (genus Pygoscelis), PLoS ONE 9(3): e90081.
 Gathered as palmerpenguins by Horst, Hill and Gorman (2020). Terms: CC0 1.0, public domain.
 """
 
@@ -40,7 +41,9 @@ Gathered as palmerpenguins by Horst, Hill and Gorman (2020). Terms: CC0 1.0, pub
 @overload
 def load_penguins(*, return_X_y: Literal[False] = False, as_frame: bool = False) -> Dataset: ...
 @overload
-def load_penguins(*, return_X_y: Literal[True], as_frame: Literal[False] = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def load_penguins(
+    *, return_X_y: Literal[True], as_frame: Literal[False] = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 @overload
 def load_penguins(*, return_X_y: Literal[True], as_frame: bool) -> tuple[Any, Any]: ...
 def load_penguins(*, return_X_y: bool = False, as_frame: bool = False) -> Dataset | tuple[Any, Any]:

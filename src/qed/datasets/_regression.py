@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 from qed.core._errors import InvalidParameter
 from qed.core._random import generator
 
@@ -37,14 +36,15 @@ def make_regression(
     n_samples, n_features : int, default=100
         Shape of X.
     n_informative : int, default=10
-        Columns whose coefficient is not zero; values above `n_features` mean all of them. Coefficients are uniform on [0, 100).
+        Columns whose coefficient is not zero; values above `n_features` mean all of them. Coefficients are uniform on
+        [0, 100).
     n_targets : int, default=1
         Number of outputs; y is 1-D when it is 1.
     bias : float, default=0.0
         The intercept.
     effective_rank : int or None, default=None
-        None: entries of X are independent standard normal. An integer: about this many singular vectors explain most of X, and singular
-        values fall off in a bell, with a tail.
+        None: entries of X are independent standard normal. An integer: about this many singular vectors explain most
+        of X, and singular values fall off in a bell, with a tail.
     tail_strength : float in [0, 1], default=0.5
         Weight of the tail when `effective_rank` is given.
     noise : float, default=0.0
@@ -73,7 +73,9 @@ def make_regression(
     """
     _check_sizes(n_samples=n_samples, n_features=n_features, n_targets=n_targets)
     if condition is not None and effective_rank is not None:
-        raise InvalidParameter("make_regression takes condition or effective_rank, not both: each fixes the singular values of X.")
+        raise InvalidParameter(
+            "make_regression takes condition or effective_rank, not both: each fixes the singular values of X."
+        )
     rng = generator(random_state)
     X = _design(rng, (n_samples, n_features), effective_rank, tail_strength, condition)
     useful = min(n_informative, n_features)
@@ -103,7 +105,10 @@ def _design(
     k = min(n, p)
     if condition is not None:
         if not condition >= 1:
-            raise InvalidParameter(f"make_regression: condition must be a real number >= 1, got {condition!r}. It is a ratio of singular values.")
+            raise InvalidParameter(
+                f"make_regression: condition must be a real number >= 1, got {condition!r}. "
+                "It is a ratio of singular values."
+            )
         # entries of X keep a size near one, whatever the shape
         values = np.sqrt(n) * np.geomspace(1.0, 1.0 / condition, k)
     else:
