@@ -49,6 +49,11 @@ build/native/stamp: $(STAMPS)/run $(NATIVE)
 	@$(TOOLED) cmake --install build/native --prefix src/qed/_native > build/native/installed.txt
 	@touch $@
 
+build/native/tests.stamp: build/native/stamp
+	@$(TOOLED) cmake -S native -B build/native -DQED_TESTS=ON --log-level=WARNING > build/native/configured.txt
+	@$(TOOLED) cmake --build build/native
+	@touch $@
+
 # ---------------------------------------------------------------- what people come for
 .PHONY: demo test
 demo: compiler build/native/stamp ## fit real data, see the certificate, watch a tampered model refused
@@ -58,13 +63,15 @@ test: ## everything: set-up, build, checks, native tests, Python tests
 	@found=$$(tools/find_python.sh "$(PYTHON)") && "$$found" tools/stages.py
 
 # ---------------------------------------------------------------- parts of test
-.PHONY: check native ctest pytest laws
+.PHONY: check native nativetests ctest pytest laws
 check: build/native/stamp $(STAMPS)/test ## lint, types, import rules, documented API, import time
 	@$(PY) tools/check.py
 
 native: build/native/stamp ## build the C++ modules in place
 
-ctest: build/native/stamp
+nativetests: build/native/tests.stamp
+
+ctest: build/native/tests.stamp
 	@$(TOOLED) ctest --test-dir build/native --output-on-failure --no-tests=error
 
 pytest: build/native/stamp $(STAMPS)/test

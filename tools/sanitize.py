@@ -33,6 +33,7 @@ def build() -> bool:
         "Ninja",
         "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
         "-DQED_SANITIZE=ON",
+        "-DQED_TESTS=ON",
         f"-DPython_EXECUTABLE={sys.executable}",
     )
     return not (

@@ -24,7 +24,7 @@ class Stage:
 
 STAGES = (
     Stage("install", 3, ("compiler", "environment"), is_needed=True),
-    Stage("build", 4, ("native",), is_needed=True),
+    Stage("build", 4, ("native", "nativetests"), is_needed=True),
     Stage("checks", 5, ("check",), is_needed=False),
     Stage("tests", 6, ("ctest", "pytest"), is_needed=False),
 )

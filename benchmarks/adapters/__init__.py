@@ -21,7 +21,7 @@ def adapter(name: str) -> ModuleType:
 
 
 def interpreter(name: str) -> str | None:
-    """The Python that can import this rival: the one QED_BENCH_<NAME> names, or this one; None when it is not installed."""
+    """The Python that can import this rival: the one QED_BENCH_<NAME> names, or this one; else None."""
     named = os.environ.get(f"QED_BENCH_{name.upper()}")
     python = shutil.which(named) if named else sys.executable
     if python is None:

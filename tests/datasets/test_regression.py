@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from qed.core._errors import InvalidParameter
+from qed.core import InvalidParameter
 
 from qed.datasets import make_regression
 

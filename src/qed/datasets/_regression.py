@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from qed.core._errors import InvalidParameter
-from qed.core._random import generator
+from qed.core import InvalidParameter, generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
