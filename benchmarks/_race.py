@@ -51,9 +51,7 @@ class Lane:
         return answer
 
     def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
+        self.process.__exit__(None, None, None)  # closes both pipes, then waits
 
 
 def race(problem: Problem, pythons: dict[str, str], *, colds: int, warms: int, scale: float) -> dict[str, Measure]:

@@ -67,7 +67,7 @@ def test_packages_of_tests(path, package):
 def test_names_on_a_reference_page_are_found(tmp_path):
     page = tmp_path / "x.md"
     page.write_text(
-        "# title\n```{eval-rst}\n.. currentmodule:: qed.x\n.. autosummary::\n   :toctree: generated/\n\n   One\n   two\n```",
+        "```{eval-rst}\n.. currentmodule:: qed.x\n.. autosummary::\n   :toctree: generated/\n\n   One\n   two\n```",
         encoding="utf-8",
     )
     assert api_check.documented(page) == {"One", "two"}

@@ -133,7 +133,8 @@ def _prediction_figure(fit: _Fit, groups: Sequence[str] | None) -> Figure:
 def _coefficient_figure(fit: _Fit) -> Figure:
     # in units of each column's spread the coefficients can be compared; a 0/1 column counts a whole step
     spread = np.array([1.0 if _is_binary(column) else float(np.std(column)) for column in fit.X.T])
-    ends = (spread * fit.table.estimate, spread * fit.table.lower, spread * fit.table.upper)
+    # the table ends with the intercept, which has no column
+    ends = [spread * end[: len(spread)] for end in (fit.table.estimate, fit.table.lower, fit.table.upper)]
     note = f"Whiskers are {fit.level:.0%} confidence intervals."
     svg = coefficient_intervals(fit.names, *ends, label=f"change in {fit.target}", note=note)
     caption = (
@@ -163,7 +164,8 @@ def _facts(fit: _Fit) -> tuple[tuple[str, str], ...]:
 def _table(fit: _Fit) -> Table:
     head = ("column", "coefficient", "standard error", f"{fit.level:.0%} from", "to")
     columns = (fit.table.estimate, fit.table.standard_error, fit.table.lower, fit.table.upper)
-    rows = [(name, *(_cell(float(column[row])) for column in columns)) for row, name in enumerate(fit.names)]
+    names = (*fit.names, *fit.table.names[len(fit.names) :])
+    rows = [(name, *(_cell(float(column[row])) for column in columns)) for row, name in enumerate(names)]
     return Table(head, tuple(rows))
 
 

@@ -110,12 +110,12 @@ def show_coefficients(model: Any, X: Vector) -> None:
     heading("what each column adds, in grams, with 95 % intervals")
     table = model.coefficient_table(level=0.95)
     say(f"  {'column':<16}{'coefficient':>12}{'std. error':>12}{'95 % from':>12}{'to':>12}")
-    for row, name in enumerate(COLUMNS):
+    for row, name in enumerate((*COLUMNS, "intercept")):
         numbers = (table.estimate[row], table.standard_error[row], table.lower[row], table.upper[row])
         say(f"  {name:<16}" + "".join(f"{float(value):>12.2f}" for value in numbers))
     spread = np.array([float(np.std(column)) if column.max() > 1 else 1.0 for column in X.T])
     say("", "  for one standard deviation, or from no to yes:")
-    say(whiskers(COLUMNS, spread * table.estimate, spread * table.lower, spread * table.upper))
+    say(whiskers(COLUMNS, *(spread * end[: len(spread)] for end in (table.estimate, table.lower, table.upper))))
 
 
 def show_certificate(model: Any, X: Vector, y: Vector) -> Verdict:
