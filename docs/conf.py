@@ -26,14 +26,14 @@ autosummary_generate = True
 autosummary_imported_members = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
-exclude_patterns = ["_build", "reference/generated/*.rst.new", "gallery/README.md"]
+exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = "qed"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
 
 
-def setup(app: object) -> None:
+def setup(_app: object) -> None:
     """Load the lazy packages once, so that autosummary finds what their doors export."""
     for name in ("linear_model", "data", "datasets", "designs", "verify", "report"):
         import_module(f"qed.{name}")

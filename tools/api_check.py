@@ -7,6 +7,8 @@ way round;
 2. every name in an `__all__` exists;
 3. every public estimator's docstring has the sections Objective, Certificate and Cost;
 4. every public estimator is treated on a page of docs/guide.
+
+``python tools/api_check.py --write`` writes the pages of docs/reference anew.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ def reference_faults(package: ModuleType) -> list[str]:
     if not hasattr(package, "__all__"):
         return [f"{name} has no __all__. Add one, or give the package a leading underscore."]
     page = REFERENCE / f"{name.removeprefix('qed.')}.md"
-    public = set(package.__all__)
+    public = names_of(package)
     faults = [
         f"{name}.__all__ names {missing!r}, which does not exist."
         for missing in sorted(public)
@@ -79,6 +81,27 @@ def _has(package: ModuleType, name: str) -> bool:
     return True
 
 
+def write_pages() -> None:
+    """Write a reference page for every public package, from its `__all__` and the first sentence of its docstring."""
+    packages = public_packages()
+    for package in packages:
+        name = package.__name__
+        first = (package.__doc__ or "").strip().splitlines()[0]
+        names = "\n".join(f"   {public}" for public in sorted(names_of(package), key=str.casefold))
+        page = f"# {name}\n\n{first}\n\n```{{eval-rst}}\n.. currentmodule:: {name}\n"
+        page += ".. autosummary::\n   :toctree: generated/\n"
+        (REFERENCE / f"{name.removeprefix('qed.')}.md").write_text(f"{page}\n{names}\n```\n", encoding="utf-8")
+    order = "\n".join(package.__name__.removeprefix("qed.") for package in packages)
+    index = "# Reference\n\nEvery public name, package by package.\n\n"
+    index += f"```{{toctree}}\n:maxdepth: 1\n\n{order}\n```\n"
+    (REFERENCE / "index.md").write_text(index, encoding="utf-8")
+
+
+def names_of(package: ModuleType) -> set[str]:
+    """Public names of a package; `__version__` needs no page."""
+    return {name for name in package.__all__ if not name.startswith("_")}
+
+
 def estimator_faults() -> list[str]:
     """Faults of estimators: a missing section, or no page in the guide."""
     import qed
@@ -97,6 +120,8 @@ def estimator_faults() -> list[str]:
 
 def main() -> int:
     """Print every fault; return 1 when there is one."""
+    if sys.argv[1:] == ["--write"]:
+        write_pages()
     packages = public_packages()
     faults = [fault for package in packages for fault in reference_faults(package)] + estimator_faults()
     known = {f"{package.__name__.removeprefix('qed.')}.md" for package in packages} | {"index.md"}
@@ -107,7 +132,7 @@ def main() -> int:
     ]
     for fault in faults:
         print(fault)
-    names = sum(len(package.__all__) for package in packages)
+    names = sum(len(names_of(package)) for package in packages)
     if not faults:
         print(f"{names} public names in {len(packages)} packages, all documented.")
     return 1 if faults else 0

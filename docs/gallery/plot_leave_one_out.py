@@ -1,7 +1,7 @@
 """Choosing the strength of a ridge by exact leave-one-out.
 
-Many correlated columns and few rows: without a penalty the fit follows the noise. `RidgeCV` predicts every row from all the
-others, for every strength, from one decomposition; the error on rows that were never seen agrees.
+Many correlated columns and few rows: without a penalty the fit follows the noise. `RidgeCV` predicts every row from all
+the others, for every strength, from one decomposition; the error on rows that were never seen agrees.
 """
 
 import matplotlib.pyplot as plt
@@ -12,6 +12,7 @@ from qed.datasets import make_regression
 
 
 def main():
+    """Fit, compare, draw."""
     X, y = make_regression(2000, 60, n_informative=60, noise=60.0, condition=300.0, random_state=0)
     train, new = slice(0, 120), slice(120, None)
     strengths = np.logspace(-4, 3, 29)

@@ -1,7 +1,8 @@
-"""How small a change does verify notice?
+"""The smallest change that verify notices.
 
-One coefficient of a certified fit is changed by a factor, from one part in a thousand billion to ten per cent. The objective
-rises with the square of the change; `qed.verify` refuses the model as soon as the rise exceeds what its certificate allows.
+One coefficient of a certified fit is changed by a factor, from one part in a thousand billion to ten per cent. The
+objective rises with the square of the change; `qed.verify` refuses the model as soon as the rise exceeds what its
+certificate allows.
 """
 
 import copy
@@ -15,6 +16,7 @@ from qed.datasets import load_penguins
 
 
 def is_accepted(model, X, y):
+    """Ask the checker."""
     try:
         qed.verify(model, X, y)
     except qed.CertificateError:
@@ -23,6 +25,7 @@ def is_accepted(model, X, y):
 
 
 def main():
+    """Change, check, draw."""
     X, y = load_penguins(return_X_y=True)
     model = LinearRegression().fit(X, y)
     column = X[:, 2] - X[:, 2].mean()
