@@ -36,7 +36,8 @@ class Data:
     @classmethod
     def load(cls, folder: Path) -> Data:
         def part(name: str) -> np.ndarray:
-            return np.load(folder / f"{name}.npy")
+            loaded: np.ndarray = np.load(folder / f"{name}.npy")
+            return loaded
 
         if (folder / "X.npy").exists():
             return cls(part("X"), part("y"))
@@ -67,7 +68,7 @@ class Problem:
 
 def gaussian(rng: np.random.Generator, n: int, p: int, *, targets: int | None = None, dtype: type = np.float64) -> Data:
     """Independent columns, a third of them useful, unit noise, means away from zero."""
-    X = rng.standard_normal((n, p), dtype=np.float32).astype(dtype, copy=False)
+    X: Any = rng.standard_normal((n, p), dtype=np.float32).astype(dtype, copy=False)
     X += dtype(1.0)
     w = np.where(np.arange(p)[:, None] % 3 == 0, rng.standard_normal((p, targets or 1)), 0.0)
     y = X @ w.astype(dtype) + rng.standard_normal((n, targets or 1)).astype(dtype)

@@ -81,7 +81,7 @@ def load_penguins(*, return_X_y: bool = False, as_frame: bool = False) -> Datase
 
 def _complete_rows() -> list[dict[str, str]]:
     table = files("qed.datasets").joinpath("_tables/penguins.csv")
-    with table.open(encoding="utf-8", newline="") as lines:
+    with table.open(encoding="utf-8") as lines:
         needed = (*MEASURES, TARGET, "sex", "species")
         return [row for row in csv.DictReader(lines) if all(row[name] != "NA" for name in needed)]
 

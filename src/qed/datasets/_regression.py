@@ -98,8 +98,6 @@ def _design(
     tail_strength: float,
     condition: float | None,
 ) -> NDArray[np.float64]:
-    if effective_rank is None and condition is None:
-        return rng.standard_normal(shape)
     n, p = shape
     k = min(n, p)
     if condition is not None:
@@ -110,9 +108,11 @@ def _design(
             )
         # entries of X keep a size near one, whatever the shape
         values = np.sqrt(n) * np.geomspace(1.0, 1.0 / condition, k)
-    else:
+    elif effective_rank is not None:
         place = np.arange(k) / effective_rank
         values = (1 - tail_strength) * np.exp(-(place**2)) + tail_strength * np.exp(-0.1 * place)
+    else:
+        return rng.standard_normal(shape)
     left = np.linalg.qr(rng.standard_normal((n, k)))[0]
     right = np.linalg.qr(rng.standard_normal((p, k)))[0]
     product: NDArray[np.float64] = (left * values) @ right.T
