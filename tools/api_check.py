@@ -98,8 +98,11 @@ def write_pages() -> None:
 
 
 def names_of(package: ModuleType) -> set[str]:
-    """Public names of a package; `__version__` needs no page."""
-    return {name for name in package.__all__ if not name.startswith("_")}
+    """Public names that stand on a package's page: a name that `qed` itself exports stands on its page alone."""
+    import qed
+
+    above = set() if package is qed else set(qed.__all__)
+    return {name for name in package.__all__ if not name.startswith("_") and name not in above}
 
 
 def estimator_faults() -> list[str]:
