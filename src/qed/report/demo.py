@@ -92,7 +92,7 @@ def fit(name: str, model: Any, X: Vector, y: Vector) -> Any:
     """Fit with progress shown, and say how long it took."""
     heading(f"fitting: {name}")
     begin = time.perf_counter()
-    with qed.listen(lambda event: say(f"  {event}") if event.kind != "start" else None):
+    with qed.listen(lambda event: say(f"  {event}") if event.kind == "step" else None):
         model.fit(X, y)
     spent = 1e3 * (time.perf_counter() - begin)
     say(f"  {type(model).__name__} learnt from {len(y)} rows in {spent:.1f} ms, certificate included.")
