@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from qed.linear_model import LinearRegression
 
 import qed
 from qed.datasets import load_penguins
+from qed.linear_model import LinearRegression
 from qed.report._svg import WIDTH, Plot
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -6,10 +6,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from qed.linear_model import LinearRegression
 
 import qed
 from qed.datasets import load_penguins
+from qed.linear_model import LinearRegression
 
 
 def main() -> None:

@@ -6,9 +6,9 @@ the others, for every strength, from one decomposition; the error on rows that w
 
 import matplotlib.pyplot as plt
 import numpy as np
-from qed.linear_model import Ridge, RidgeCV
 
 from qed.datasets import make_regression
+from qed.linear_model import Ridge, RidgeCV
 
 
 def main():

@@ -9,10 +9,10 @@ import copy
 
 import matplotlib.pyplot as plt
 import numpy as np
-from qed.linear_model import LinearRegression
 
 import qed
 from qed.datasets import load_penguins
+from qed.linear_model import LinearRegression
 
 
 def is_accepted(model, X, y):

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from qed.linear_model import LinearRegression
 
 from qed.datasets import make_geyser, make_house_prices
+from qed.linear_model import LinearRegression
 
 LAWS = {make_geyser: (33.5, [10.7]), make_house_prices: (60.0, [2.4, 6.0, -0.7, -4.5])}
 

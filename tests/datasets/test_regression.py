@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from qed.core import InvalidParameter
 
+from qed.core import InvalidParameter
 from qed.datasets import make_regression
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from qed.core import generator
 
+from qed.core import generator
 from qed.datasets._dataset import Dataset
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from qed.linear_model import LinearRegression, RidgeCV
 
 import qed
 from qed.datasets import load_penguins
+from qed.linear_model import LinearRegression, RidgeCV
 from qed.report._parts import Verdict
 from qed.report._regression import regression_report
 from qed.report._terminal import scatter, whiskers
