@@ -16,10 +16,10 @@ def deficient(rng: np.random.Generator, n: int, p: int) -> Data:
 
 
 def ill_conditioned(rng: np.random.Generator, n: int, p: int) -> Data:
-    """Condition number near 1e8, spread evenly over the columns' mixtures."""
-    mixed = np.linalg.qr(rng.standard_normal((p, p)))[0] * np.geomspace(1.0, 1e-8, p)
-    X = rng.standard_normal((n, p)) @ mixed @ np.linalg.qr(rng.standard_normal((p, p)))[0]
-    return Data(X, X @ rng.standard_normal(p) + 1e-3 * rng.standard_normal(n))
+    """Condition number near 1e8, and a target to which all directions contribute alike, the weak ones too."""
+    G = rng.standard_normal((n, p))
+    X = (G * np.geomspace(1.0, 1e-8, p)) @ np.linalg.qr(rng.standard_normal((p, p)))[0].T
+    return Data(X, G @ rng.standard_normal(p) + 1e-3 * rng.standard_normal(n))
 
 
 PROBLEMS = (
