@@ -151,6 +151,8 @@ def details(rows: list[Row]) -> list[str]:
 
 def render(stored: dict[str, Any]) -> str:
     rows = rows_of(stored)
+    if not rows:
+        return "# Results\n\nNot measured yet: `make bench` writes this page.\n"
     host, versions = stored["machine"], stored["versions"]
     lost = sum(_is_lost(row) for row in rows)
     lines = [

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+
+import readme  # noqa: E402
 
 from benchmarks import _judge, _memory, _record  # noqa: E402
 from benchmarks._race import race  # noqa: E402
@@ -94,6 +96,12 @@ def test_rows_survive_a_second_run(tmp_path, monkeypatch):
     again = _record.load()
     assert _record.rows_of(again)[0].measures["ours"] == measure(0.1)
     assert "1 rows, of which qed loses 0" in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+
+
+def test_the_pages_show_what_was_measured():
+    assert _record.PAGE.read_text(encoding="utf-8") == _record.render(_record.load())
+    text = readme.README.read_text(encoding="utf-8")
+    assert readme.filled(text) == text, "run: python tools/readme.py"
 
 
 def test_memory_sees_a_large_array():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import datetime as dt
 import sys
+import textwrap
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -156,7 +157,11 @@ def show_tampering(model: Any, X: Vector, y: Vector) -> Verdict:
     try:
         qed.verify(tampered, X, y)
     except qed.CertificateError as refusal:
-        say(f"  ✗ qed.verify(tampered, X, y): {refusal}")
+        say(
+            *textwrap.wrap(
+                f"✗ qed.verify(tampered, X, y): {refusal}", 100, initial_indent="  ", subsequent_indent="    "
+            )
+        )
         return Verdict(
             is_accepted=False, title="One coefficient, one per cent more: refused", words=f"{story}\n{refusal}"
         )
