@@ -1,0 +1,95 @@
+"""`python -m benchmarks [--only words] [--scale factor]`: race, print each row as it is measured, write RESULTS.md."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+
+from benchmarks import _record
+from benchmarks._race import ROOT, race
+from benchmarks.adapters import RIVALS, adapter, interpreter
+from benchmarks.problems import chosen
+
+POOLS = ("QED_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", help="comma-separated words; rows whose name contains one of them")
+    parser.add_argument(
+        "--scale",
+        type=float,
+        default=1.0,
+        help="shrink problems, to try the harness; such rows are printed, not stored",
+    )
+    parser.add_argument("--colds", type=int, default=3, help="fresh processes per rival")
+    parser.add_argument("--warms", type=int, default=7, help="interleaved warm rounds")
+    parser.add_argument("--threads", type=int, default=_record.cores(), help="threads for every library")
+    parser.add_argument("--rivals", default=",".join(RIVALS), help="who races")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Race the chosen problems."""
+    asked = arguments()
+    os.environ.update(dict.fromkeys(POOLS, str(asked.threads)))
+    found = {rival: interpreter(rival) for rival in asked.rivals.split(",")}
+    pythons = {rival: python for rival, python in found.items() if python}
+    for rival in found.keys() - pythons.keys():
+        print(
+            f"{rival} is not installed here and does not race. "
+            f"Name a Python that has it: QED_BENCH_{rival.upper()}=/path/to/python"
+        )
+    if "ours" not in pythons:
+        print("qed itself cannot be imported; run `make native` first.")
+        return 1
+    stored = _record.load()
+    stored["machine"] = _record.machine(asked.threads)
+    for rival, python in pythons.items():
+        stored["versions"] |= _versions(rival, python)
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False, cwd=ROOT
+    ).stdout.strip()
+    if asked.only == "parquet":
+        return scale_rows(asked.scale)
+    for problem in chosen(asked.only):
+        measures = race(problem, pythons, colds=asked.colds, warms=asked.warms, scale=asked.scale)
+        today = dt.datetime.now(dt.UTC).date().isoformat()
+        row = _record.Row(problem.name, problem.title, today, commit or "-", asked.scale, measures)
+        print("\n".join(_record.details([row])[2:]), flush=True)
+        if asked.scale == 1:
+            _record.save(stored, [row])  # at once: an interrupted run keeps what it measured
+    return 0
+
+
+def _versions(rival: str, python: str) -> dict[str, str]:
+    if python == sys.executable:
+        versions: dict[str, str] = adapter(rival).versions()
+        return versions
+    code = f"import json; from benchmarks.adapters import adapter; print(json.dumps(adapter({rival!r}).versions()))"
+    answer: dict[str, str] = json.loads(
+        subprocess.run([python, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    )
+    return answer
+
+
+def scale_rows(scale: float) -> int:
+    """Data larger than memory has a script of its own: `--only parquet`."""
+    if (
+        importlib.util.find_spec("benchmarks.scale") is None
+        or importlib.util.find_spec("benchmarks.scale.parquet") is None
+    ):
+        print("benchmarks/scale/parquet.py is not here.")
+        return 1
+    return subprocess.call(
+        [sys.executable, "-m", "benchmarks.scale.parquet", *(["--scale", str(scale)] if scale != 1 else [])], cwd=ROOT
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""Lets rivals take turns on one problem and takes medians."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks._judge import excesses, null_objective, objective
+from benchmarks._record import Measure
+
+if TYPE_CHECKING:
+    from benchmarks.problems import Problem
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass
+class Lane:
+    """One rival's process."""
+
+    rival: str
+    process: subprocess.Popen[str]
+
+    @classmethod
+    def open(cls, rival: str, python: str, problem: Problem, folder: Path) -> Lane:
+        command = [python, "-m", "benchmarks._worker", rival, problem.name, str(folder)]
+        lane = cls(rival, subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT))
+        lane.answer()
+        return lane
+
+    def ask(self, order: str) -> dict[str, Any]:
+        assert self.process.stdin is not None
+        self.process.stdin.write(order + "\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def answer(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"{self.rival} stopped with exit status {self.process.wait()}; its words are above.")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def close(self) -> None:
+        self.process.__exit__(None, None, None)  # closes both pipes, then waits
+
+
+def race(problem: Problem, pythons: dict[str, str], *, colds: int, warms: int, scale: float) -> dict[str, Measure]:
+    """Measure one problem for all rivals that can solve it."""
+    if problem.measure == "process":
+        return race_processes(problem, pythons, runs=max(3, colds))
+    with tempfile.TemporaryDirectory(prefix="qed-bench-") as name:
+        folder = Path(name)
+        data = problem.data(scale)
+        data.save(folder)
+        cold: dict[str, list[float]] = {}
+        extra: dict[str, list[int]] = {}
+        lanes: list[Lane] = []
+        for lifetime in range(colds):
+            for rival, python in pythons.items():
+                lane = Lane.open(rival, python, problem, folder)
+                answer = lane.ask("cold")
+                if answer["has"]:
+                    cold.setdefault(rival, []).append(answer["cold"])
+                    extra.setdefault(rival, []).append(answer["extra_bytes"])
+                if answer["has"] and lifetime == colds - 1:
+                    lanes.append(lane)
+                else:
+                    lane.close()
+        warm: dict[str, list[float]] = {lane.rival: [] for lane in lanes}
+        for _ in range(warms):
+            for lane in lanes:
+                warm[lane.rival].append(lane.ask("warm")["warm"])
+        for lane in lanes:
+            lane.close()
+        objectives = {rival: _objective(problem, data, folder / f"{rival}.npz") for rival in warm}
+    worse = excesses(objectives, null_objective(data))
+    return {
+        rival: Measure(
+            statistics.median(cold[rival]), statistics.median(warm[rival]), _median(extra[rival]), worse[rival]
+        )
+        for rival in warm
+    }
+
+
+def _objective(problem: Problem, data: Any, answer: Path) -> float:
+    with np.load(answer) as arrays:
+        return objective(problem, data, arrays["coef"], arrays["intercept"])
+
+
+def _median(values: list[int]) -> int | None:
+    return None if None in values else int(statistics.median(values))
+
+
+def race_processes(problem: Problem, pythons: dict[str, str], *, runs: int) -> dict[str, Measure]:
+    """Time whole processes, from start to exit."""
+    spent: dict[str, list[float]] = {rival: [] for rival in pythons}
+    for _ in range(runs + 1):
+        for rival, python in pythons.items():
+            begin = time.perf_counter()
+            subprocess.run(
+                [python, "-m", "benchmarks.first_fit", rival, problem.name], check=True, cwd=ROOT, capture_output=True
+            )
+            spent[rival].append(time.perf_counter() - begin)
+    # the first run of each fills the disk cache
+    return {rival: Measure(statistics.median(times[1:]), None, None, 0.0) for rival, times in spent.items()}

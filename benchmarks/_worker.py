@@ -1,0 +1,86 @@
+"""One process that answers for one library. Reads orders as JSON lines, answers as JSON lines.
+
+The first order, `cold`, imports the library and fits once; `warm` fits again. Data are loaded before the clock starts.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks import _memory
+from benchmarks._judge import as_arrays
+from benchmarks.adapters import adapter
+from benchmarks.problems import Data, chosen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LEAST = 0.02  # seconds a warm measure lasts at least; shorter calls are repeated
+
+
+class Worker:
+    def __init__(self, rival: str, name: str, folder: Path) -> None:
+        self.adapter = adapter(rival)
+        self.problem = next(problem for problem in chosen(name) if problem.name == name)
+        self.folder, self.rival = folder, rival
+        self.data = Data.load(folder)
+        self.call: Callable[[], Any] | None = None
+
+    def build(self) -> Any:
+        params = dict(self.problem.params) | (
+            {"sparse": True} if self.problem.is_sparse and self.rival != "ours" else {}
+        )
+        return self.adapter.estimator(self.problem.task, **params)
+
+    def cold(self) -> dict[str, Any]:
+        begin = time.perf_counter()
+        model = self.build()
+        loaded = time.perf_counter() - begin
+        if model is None:
+            return {"has": False}
+        can_measure = _memory.reset_peak()
+        before = _memory.resident()
+        begin = time.perf_counter()
+        model.fit(self.data.X, self.data.y)
+        first = time.perf_counter() - begin
+        self.call = lambda: self.build().fit(self.data.X, self.data.y)
+        if self.problem.measure == "predict":
+            _memory.reset_peak()
+            before = _memory.resident()
+            begin = time.perf_counter()
+            model.predict(self.data.X)
+            first = time.perf_counter() - begin
+            self.call = lambda: model.predict(self.data.X)
+        extra = _memory.peak() - before if can_measure else None
+        coef, intercept = as_arrays(model)
+        np.savez(self.folder / f"{self.rival}.npz", coef=coef, intercept=intercept)
+        return {"has": True, "cold": loaded + first, "extra_bytes": extra}
+
+    def warm(self) -> dict[str, Any]:
+        assert self.call is not None
+        begin = time.perf_counter()
+        calls = 0
+        while calls == 0 or time.perf_counter() - begin < LEAST:
+            self.call()
+            calls += 1
+        return {"warm": (time.perf_counter() - begin) / calls}
+
+
+def main() -> None:
+    rival, name, folder = sys.argv[1:]
+    answers, sys.stdout = sys.stdout, sys.stderr  # what libraries print must not mix with answers
+    worker = Worker(rival, name, Path(folder))
+    print(json.dumps({"ready": True}), file=answers, flush=True)
+    for order in sys.stdin:
+        answer = worker.cold() if order.strip() == "cold" else worker.warm()
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

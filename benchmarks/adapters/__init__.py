@@ -1,0 +1,33 @@
+"""One module per rival: `NAME`, `versions()`, and `estimator(task)`, which imports the library when called.
+
+The estimator follows scikit-learn's conventions: fit, predict, coef_, intercept_. `estimator` returns None where the
+library has no such method.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+from types import ModuleType
+
+RIVALS = ("ours", "scikit_learn", "intelex", "numpy_lstsq")
+
+
+def adapter(name: str) -> ModuleType:
+    return importlib.import_module(f"benchmarks.adapters.{name}")
+
+
+def interpreter(name: str) -> str | None:
+    """The Python that can import this rival: the one QED_BENCH_<NAME> names, or this one; else None."""
+    named = os.environ.get(f"QED_BENCH_{name.upper()}")
+    python = shutil.which(named) if named else sys.executable
+    if python is None:
+        raise SystemExit(
+            f"QED_BENCH_{name.upper()}={named} is not a program. Give the path of a Python that can import the library."
+        )
+    probe = f"from benchmarks.adapters import adapter; adapter({name!r}).versions()"
+    done = subprocess.run([python, "-c", probe], capture_output=True, check=False)
+    return python if done.returncode == 0 else None

@@ -1,0 +1,21 @@
+"""scikit-learn-intelex. Set QED_BENCH_INTELEX to a Python that has it when this one does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+NAME = "intelex"
+
+
+def versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {"scikit-learn-intelex": version("scikit-learn-intelex")}
+
+
+def estimator(task: str, *, sparse: bool = False, **params: Any) -> Any:
+    from sklearnex import linear_model
+
+    if sparse or task == "RidgeCV":
+        return None  # it hands these to scikit-learn, which races under its own name
+    return getattr(linear_model, task)(**params)

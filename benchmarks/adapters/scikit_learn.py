@@ -1,0 +1,22 @@
+"""scikit-learn, at its defaults, except for the tolerance that equal quality needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+NAME = "scikit-learn"
+
+
+def versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("scikit-learn", "scipy")}
+
+
+def estimator(task: str, *, sparse: bool = False, **params: Any) -> Any:
+    from sklearn import linear_model
+
+    if task == "LinearRegression" or (sparse and task == "Ridge"):
+        # by default it stops early on sparse data and drops weak directions of dense data: a worse objective
+        params["tol"] = 1e-12
+    return getattr(linear_model, task)(**params)

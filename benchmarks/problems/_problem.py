@@ -1,0 +1,75 @@
+"""The shape of a problem: sizes, seed, task; and how its data travel to the workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SEED = 7
+
+
+@dataclass(frozen=True)
+class Data:
+    X: Any  # ndarray or scipy CSR array
+    y: np.ndarray
+
+    def save(self, folder: Path) -> None:
+        parts = {"y": self.y}
+        if isinstance(self.X, np.ndarray):
+            parts["X"] = self.X
+        else:
+            parts |= {
+                "data": self.X.data,
+                "indices": self.X.indices,
+                "indptr": self.X.indptr,
+                "shape": np.array(self.X.shape),
+            }
+        for name, part in parts.items():
+            np.save(folder / f"{name}.npy", part)
+
+    @classmethod
+    def load(cls, folder: Path) -> Data:
+        def part(name: str) -> np.ndarray:
+            loaded: np.ndarray = np.load(folder / f"{name}.npy")
+            return loaded
+
+        if (folder / "X.npy").exists():
+            return cls(part("X"), part("y"))
+        from scipy.sparse import csr_array
+
+        return cls(csr_array((part("data"), part("indices"), part("indptr")), shape=tuple(part("shape"))), part("y"))
+
+
+@dataclass(frozen=True)
+class Problem:
+    name: str
+    title: str
+    shape: tuple[int, int]
+    make: Callable[[np.random.Generator, int, int], Data]
+    task: Literal["LinearRegression", "Ridge", "RidgeCV"]
+    params: dict[str, Any] = field(default_factory=dict)
+    measure: Literal["fit", "predict", "process"] = "fit"
+    is_sparse: bool = False
+    scales: tuple[bool, bool] = (True, False)  # which sides shrink under --scale
+
+    def data(self, scale: float = 1.0) -> Data:
+        n, p = (
+            max(8, round(side * scale)) if shrinks else side
+            for side, shrinks in zip(self.shape, self.scales, strict=True)
+        )
+        return self.make(np.random.default_rng(SEED), n, p)
+
+
+def gaussian(rng: np.random.Generator, n: int, p: int, *, targets: int | None = None, dtype: type = np.float64) -> Data:
+    """Independent columns, a third of them useful, unit noise, means away from zero."""
+    X: Any = rng.standard_normal((n, p), dtype=np.float32).astype(dtype, copy=False)
+    X += dtype(1.0)
+    w = np.where(np.arange(p)[:, None] % 3 == 0, rng.standard_normal((p, targets or 1)), 0.0)
+    y = X @ w.astype(dtype) + rng.standard_normal((n, targets or 1)).astype(dtype)
+    return Data(X, y if targets else y[:, 0])

@@ -1,0 +1,22 @@
+"""One record that tells the story of a fit, and the page that shows it.
+
+Rule of the package: a report holds words, numbers and drawings, no mathematics. Its page is one HTML file without
+scripts that opens without a network, in light and dark, on a telephone and on paper; figures come before numbers.
+
+Map
+---
+`_report`      the frozen record `Report`
+`_parts`       what it is made of: section, figure, table, verdict
+`_regression`  the report of a linear fit: predictions, coefficients, certificate
+`_figures`     the two figures of a linear fit
+`_svg`         axes, dots, bands and whiskers as SVG
+`_page`        the HTML and its style
+`_terminal`    the same two figures in characters
+`demo`         the story told by ``make demo``
+"""
+
+from qed.report._parts import Figure, Section, Table, Verdict
+from qed.report._regression import regression_report
+from qed.report._report import Report
+
+__all__ = ["Figure", "Report", "Section", "Table", "Verdict", "regression_report"]

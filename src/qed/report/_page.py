@@ -1,0 +1,131 @@
+"""The page: one HTML document with its style inside, and nothing to fetch."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from qed.report._parts import Section, Table, Verdict
+
+STYLE = """
+:root { color-scheme: light dark;
+  --paper: #fbfaf8; --card: #ffffff; --ink: #1d1c1a; --quiet: #66625c; --edge: #e4e0d9; --grid: #eeebe5;
+  --a: #2f6db3; --b: #c9641b; --c: #1f8a70; --d: #8a4fa3; --band: #2f6db31f; --rule: #9a948a;
+  --good: #1f7a4d; --good-soft: #e7f4ec; --bad: #b3312c; --bad-soft: #fbeae8; }
+@media (prefers-color-scheme: dark) { :root {
+  --paper: #15171a; --card: #1d2024; --ink: #ece9e4; --quiet: #a29d95; --edge: #32363c; --grid: #2a2e33;
+  --a: #7db2f0; --b: #f0a060; --c: #5fcfae; --d: #cf9be6; --band: #7db2f026; --rule: #7c7a76;
+  --good: #6fd3a0; --good-soft: #17291f; --bad: #ff938c; --bad-soft: #331b1a; } }
+* { box-sizing: border-box; }
+body { margin: 0; -webkit-text-size-adjust: 100%; background: var(--paper); color: var(--ink);
+  font: 17px/1.6 ui-serif, Georgia, "Times New Roman", serif; }
+main { max-width: 1120px; margin: 0 auto; padding: 48px 24px 32px; }
+h1 { font-size: clamp(28px, 5vw, 42px); line-height: 1.15; margin: 0 0 12px; letter-spacing: -0.01em; }
+h2 { font-size: 23px; line-height: 1.3; margin: 0 0 12px; }
+p { margin: 0 0 12px; max-width: 68ch; }
+.lead { font-size: 20px; color: var(--quiet); margin-bottom: 28px; }
+section { margin: 0 0 44px; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); gap: 20px;
+  margin: 0 0 20px; }
+figure { margin: 0; padding: 16px 16px 12px; background: var(--card); border: 1px solid var(--edge);
+  border-radius: 10px; }
+figcaption { color: var(--quiet); font-size: 15.5px; line-height: 1.45; margin-top: 8px; }
+svg { display: block; width: 100%; height: auto;
+  font-family: ui-sans-serif, system-ui, "Helvetica Neue", Arial, sans-serif; }
+svg text { fill: var(--ink); font-size: 14px; }
+svg .tick { fill: var(--quiet); font-size: 13.5px; }
+svg .label { fill: var(--quiet); font-size: 14.5px; }
+svg .grid { stroke: var(--grid); stroke-width: 1; }
+svg .rule { stroke: var(--rule); stroke-width: 1.3; stroke-dasharray: 5 4; }
+svg .band { fill: var(--band); }
+svg .dot { stroke: var(--card); stroke-width: 0.8; }
+svg .group0 { fill: var(--a); } svg .group1 { fill: var(--b); }
+svg .group2 { fill: var(--c); } svg .group3 { fill: var(--d); }
+svg .whisker { stroke: var(--a); stroke-width: 2.6; stroke-linecap: round; }
+svg .weak { stroke: var(--rule); }
+.verdicts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr)); gap: 20px;
+  margin: 16px 0; }
+.verdict { padding: 16px 20px; border-radius: 10px; border-left: 5px solid; overflow-wrap: anywhere; }
+.verdict.good { background: var(--good-soft); border-color: var(--good); }
+.verdict.bad { background: var(--bad-soft); border-color: var(--bad); }
+.verdict b { display: block; font-size: 18px; } .good b { color: var(--good); } .bad b { color: var(--bad); }
+.verdict p { margin: 6px 0 0; font-size: 16px; white-space: pre-line; }
+dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 14px 24px; margin: 16px 0; }
+dt { color: var(--quiet); font-size: 14.5px; } dd { margin: 0; font-size: 20px; font-variant-numeric: tabular-nums; }
+dl.long { display: block; max-width: 68ch; } dl.long div { display: flex; flex-wrap: wrap; gap: 0 16px;
+  padding: 6px 0; border-bottom: 1px solid var(--edge); } dl.long dt { flex: 0 0 150px; line-height: 1.75; }
+dl.long dd { flex: 1 1 260px; font-size: 17px; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font: 15px/1.5 ui-sans-serif, system-ui, Arial, sans-serif;
+  font-variant-numeric: tabular-nums; margin: 12px 0; }
+th, td { padding: 7px 18px 7px 0; border-bottom: 1px solid var(--edge); text-align: right; white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; } th { color: var(--quiet); font-weight: 600; }
+footer { color: var(--quiet); font-size: 14.5px; border-top: 1px solid var(--edge); padding-top: 16px; }
+footer p { max-width: none; }
+@media (max-width: 600px) { main { padding: 28px 16px; } figure { padding: 10px 8px; } body { font-size: 16px; }
+  .lead { font-size: 18px; } svg .tick, svg .label, svg text { font-size: 15.5px; } th, td { padding-right: 12px; } }
+@media print { figure, .verdict, table { break-inside: avoid; } main { padding: 0; } }
+"""
+
+
+def page(title: str, lead: str, sections: tuple[Section, ...], footer: str = "") -> str:
+    """Return the whole document."""
+    body = "\n".join(_section(section) for section in sections)
+    end = f"<footer><p>{escape(footer)}</p></footer>" if footer else ""
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<main>
+<h1>{escape(title)}</h1>
+<p class="lead">{escape(lead)}</p>
+{body}
+{end}
+</main>
+</body>
+</html>
+"""
+
+
+def _section(section: Section) -> str:
+    parts = []
+    if section.title:
+        parts.append(f"<h2>{escape(section.title)}</h2>")
+    if section.figures:
+        # the drawings were made by this package, which escapes every word in them
+        cards = "\n".join(
+            f"<figure>{figure.svg}<figcaption>{escape(figure.caption)}</figcaption></figure>"
+            for figure in section.figures
+        )
+        parts.append(f'<div class="figures">{cards}</div>')
+    parts += [f"<p>{escape(words)}</p>" for words in section.words]
+    if section.verdicts:
+        parts.append(f'<div class="verdicts">{"".join(_verdict(verdict) for verdict in section.verdicts)}</div>')
+    if section.facts:
+        # short numbers stand side by side, longer ones below each other
+        style = ' class="long"' if max(len(value) for _, value in section.facts) > 16 else ""
+        parts.append(f"<dl{style}>" + "".join(_fact(name, value) for name, value in section.facts) + "</dl>")
+    if section.table is not None:
+        parts.append(_table(section.table))
+    return "<section>\n" + "\n".join(parts) + "\n</section>"
+
+
+def _verdict(verdict: Verdict) -> str:
+    kind, mark = ("good", "✓") if verdict.is_accepted else ("bad", "✗")
+    return f'<div class="verdict {kind}"><b>{mark} {escape(verdict.title)}</b><p>{escape(verdict.words)}</p></div>'
+
+
+def _fact(name: str, value: str) -> str:
+    return f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
+
+
+def _table(table: Table) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.head)
+    rows = "\n".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table></div>'

@@ -1,0 +1,117 @@
+"""A few drawing words: a plot area with axes, and dots, bands, lines and whiskers on it.
+
+Colours are names of CSS classes; the page decides what they mean in light and in dark.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from html import escape
+
+WIDTH, HEIGHT = 520, 400
+MARKS = ("circle", "triangle", "square", "diamond")  # groups differ in shape as well as in colour
+
+
+def ticks(low: float, high: float, count: int = 5) -> list[float]:
+    """Round numbers inside an interval, about `count` of them.
+
+    >>> ticks(2.3, 9.9)
+    [4.0, 6.0, 8.0]
+    """
+    if not high > low:
+        return [low]
+    rough = (high - low) / count
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough)
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    # adding 0.0 turns minus zero into zero
+    return [round(step * place, 12) + 0.0 for place in range(first, last + 1)]
+
+
+def number(value: float) -> str:
+    """Return a tick's label: thousands apart, no needless digits, a true minus sign."""
+    text = f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:g}"
+    return text.replace(",", "\u202f").replace("-", "\u2212")
+
+
+@dataclass
+class Plot:
+    """A drawing under construction: data coordinates in, SVG out."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    left: int = 78
+    top: int = 14
+    right: int = 14
+    bottom: int = 58
+    height: int = HEIGHT
+    parts: list[str] = field(default_factory=list)
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """Place a point of the data on the drawing."""
+        across = (x - self.x[0]) / (self.x[1] - self.x[0])
+        up = (y - self.y[0]) / (self.y[1] - self.y[0])
+        return (
+            round(self.left + across * (WIDTH - self.left - self.right), 1),
+            round(self.height - self.bottom - up * (self.height - self.top - self.bottom), 1),
+        )
+
+    def line(self, start: tuple[float, float], end: tuple[float, float], style: str) -> None:
+        """Draw a straight line between two points of the data."""
+        (a, b), (c, d) = self.at(*start), self.at(*end)
+        self.parts.append(f'<line class="{style}" x1="{a}" y1="{b}" x2="{c}" y2="{d}"/>')
+
+    def polygon(self, points: list[tuple[float, float]], style: str) -> None:
+        """Fill the shape with these corners."""
+        corners = " ".join(f"{a},{b}" for a, b in (self.at(*point) for point in points))
+        self.parts.append(f'<polygon class="{style}" points="{corners}"/>')
+
+    def mark(self, x: float, y: float, group: int = 0, size: float = 4.0, hover: str = "") -> None:
+        """Draw one observation; `hover` is shown when the pointer rests on it."""
+        a, b = self.at(x, y)
+        title = f"<title>{escape(hover)}</title>" if hover else ""
+        self.parts.append(mark(a, b, group, size, title))
+
+    def text(self, x: float, y: float, words: str, *, anchor: str = "middle", style: str = "tick") -> None:
+        """Write words at a place of the drawing, not of the data."""
+        self.parts.append(f'<text class="{style}" x="{x}" y="{y}" text-anchor="{anchor}">{escape(words)}</text>')
+
+    def bottom_axis(self, label: str) -> None:
+        """Draw grid lines, ticks and a label for x."""
+        for value in ticks(*self.x):
+            self.line((value, self.y[0]), (value, self.y[1]), "grid")
+            self.text(self.at(value, self.y[0])[0], self.height - self.bottom + 20, number(value))
+        middle = (self.left + WIDTH - self.right) / 2
+        self.text(middle, self.height - 10, label, style="label")
+
+    def left_axis(self, label: str) -> None:
+        """Draw grid lines, ticks and a label for y."""
+        for value in ticks(*self.y):
+            self.line((self.x[0], value), (self.x[1], value), "grid")
+            self.text(self.left - 8, self.at(self.x[0], value)[1] + 4, number(value), anchor="end")
+        middle = (self.top + self.height - self.bottom) / 2
+        place = f'transform="translate(16 {middle}) rotate(-90)"'
+        self.parts.append(f'<text class="label" {place} text-anchor="middle">{escape(label)}</text>')
+
+    def svg(self, description: str) -> str:
+        """Return the finished element; the description is for those who cannot see it."""
+        body = "\n".join(self.parts)
+        size = f'viewBox="0 0 {WIDTH} {self.height}"'
+        return f'<svg {size} role="img" aria-label="{escape(description, quote=True)}">\n{body}\n</svg>'
+
+
+def mark(a: float, b: float, group: int, size: float, inner: str = "") -> str:
+    """One mark in drawing coordinates; its shape and colour say its group."""
+    style = f'class="dot group{group % len(MARKS)}"'
+    r = size
+    if MARKS[group % len(MARKS)] == "circle":
+        return f'<circle {style} cx="{a}" cy="{b}" r="{r}">{inner}</circle>'
+    corners = {
+        "triangle": ((0, -1.2), (1.1, 0.8), (-1.1, 0.8)),
+        "square": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+        "diamond": ((0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)),
+    }[MARKS[group % len(MARKS)]]
+    points = " ".join(f"{a + r * dx:.1f},{b + r * dy:.1f}" for dx, dy in corners)
+    return f'<polygon {style} points="{points}">{inner}</polygon>'

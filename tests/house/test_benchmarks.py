@@ -1,0 +1,127 @@
+"""The race: a judge that notices worse answers, a page that prints losses, and the harness run at a tiny size."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+
+import readme  # noqa: E402
+
+from benchmarks import _judge, _memory, _record  # noqa: E402
+from benchmarks._race import race  # noqa: E402
+from benchmarks.problems import PROBLEMS, chosen  # noqa: E402
+from benchmarks.problems._problem import Data  # noqa: E402
+
+
+def measure(seconds, excess=0.0):
+    return _record.Measure(cold=2 * seconds, warm=seconds, extra_bytes=1_000_000, excess=excess)
+
+
+def row(**measures):
+    return _record.Row("r", "a row", "2026-01-01", "abc", 1.0, measures)
+
+
+def test_names_are_unique_and_only_filters():
+    names = [problem.name for problem in PROBLEMS]
+    assert len(set(names)) == len(names)
+    assert {problem.name for problem in chosen("wide,small-ridge")} == {"wide-ridge", "small-ridge"}
+    with pytest.raises(SystemExit, match="tall-ols"):
+        chosen("no such row")
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+def test_data_are_seeded_and_travel(problem, tmp_path):
+    first, again = problem.data(0.002), problem.data(0.002)
+    np.testing.assert_array_equal(first.y, again.y)
+    first.save(tmp_path)
+    loaded = Data.load(tmp_path)
+    assert loaded.X.shape == first.X.shape
+    assert loaded.X.dtype == first.X.dtype
+    assert abs(loaded.X - first.X).max() == 0
+
+
+def test_the_judge_prefers_the_optimum_and_sees_a_small_error():
+    problem = chosen("tall-ridge")[0]
+    data = problem.data(0.001)
+    centred = data.X - data.X.mean(axis=0)
+    w = np.linalg.solve(centred.T @ centred + np.eye(50), centred.T @ (data.y - data.y.mean()))
+    b = data.y.mean() - data.X.mean(axis=0) @ w
+    best = _judge.objective(problem, data, w, b)
+    worse = {"us": best, "them": _judge.objective(problem, data, 1.01 * w, b)}
+    assert _judge.excesses(worse, _judge.null_objective(data))["them"] > _judge.TOLERANCE
+
+
+def test_the_judge_chooses_the_strength_by_true_leave_one_out():
+    rng = np.random.default_rng(0)
+    data = Data(rng.standard_normal((30, 5)), rng.standard_normal(30))
+    alphas = [0.1, 10.0, 1000.0]
+    errors = []
+    for alpha in alphas:
+        total = 0.0
+        for left in range(30):
+            kept = np.arange(30) != left
+            X, y = data.X[kept], data.y[kept]
+            mean = X.mean(axis=0)
+            w = np.linalg.solve((X - mean).T @ (X - mean) + alpha * np.eye(5), (X - mean).T @ (y - y.mean()))
+            total += (data.y[left] - y.mean() - (data.X[left] - mean) @ w) ** 2
+        errors.append(total)
+    assert _judge.best_strength(data, alphas) == alphas[int(np.argmin(errors))]
+
+
+def test_losses_are_printed_as_plainly_as_wins():
+    lost = _record.summary([row(ours=measure(0.2), scikit_learn=measure(0.1))])[-1]
+    won = _record.summary([row(ours=measure(0.1), scikit_learn=measure(0.2))])[-1]
+    assert "**0.50× slower**" in lost
+    assert "2.0×" in won
+    assert "slower" not in won
+
+
+def test_a_fast_wrong_answer_is_no_peer():
+    rival = row(ours=measure(0.2), scikit_learn=measure(0.3), intelex=measure(0.01, excess=1e-3))
+    assert _record.best_peer(rival).seconds == 0.3
+    assert "objective worse by 1e-03" in "\n".join(_record.details([rival]))
+    ours = row(ours=measure(0.1, excess=1e-3), scikit_learn=measure(0.2))
+    assert "worse answer" in _record.summary([ours])[-1]
+
+
+def test_rows_survive_a_second_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(_record, "STORE", tmp_path / "results.json")
+    monkeypatch.setattr(_record, "PAGE", tmp_path / "RESULTS.md")
+    stored = _record.load() | {"machine": _record.machine(2), "versions": {"qed": "0.1.0"}}
+    _record.save(stored, [row(ours=measure(0.1), scikit_learn=measure(0.2))])
+    again = _record.load()
+    assert _record.rows_of(again)[0].measures["ours"] == measure(0.1)
+    assert "1 rows, of which qed loses 0" in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+
+
+def test_the_pages_show_what_was_measured():
+    assert _record.PAGE.read_text(encoding="utf-8") == _record.render(_record.load())
+    text = readme.README.read_text(encoding="utf-8")
+    assert readme.filled(text) == text, "run: python tools/readme.py"
+
+
+def test_memory_sees_a_large_array():
+    if not _memory.reset_peak():
+        pytest.skip("this kernel does not let a process reset its peak")
+    before = _memory.resident()
+    block = np.ones(5_000_000)
+    assert _memory.peak() - before > 0.9 * block.nbytes
+
+
+def test_a_tiny_race():
+    measures = race(
+        chosen("tall-ols-f32")[0],
+        {"ours": sys.executable, "numpy_lstsq": sys.executable},
+        colds=1,
+        warms=2,
+        scale=0.001,
+    )
+    assert set(measures) == {"ours", "numpy_lstsq"}
+    for measured in measures.values():
+        assert measured.warm > 0
+        assert measured.cold > 0
+        assert measured.excess < _judge.TOLERANCE

@@ -1,0 +1,86 @@
+"""`make fuzz`: look for counter-examples for a stated time, and write down how hard we looked.
+
+The laws run under Hypothesis without a fixed seed, each for an equal share of the time; then `fuzz_files.py` mutates
+model files. A row with the date and the counts is appended to fuzz/RECORD.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORD = ROOT / "fuzz" / "RECORD.md"
+HEAD = """# How hard we have looked
+
+Each row is one run of `make fuzz`: laws under Hypothesis with fresh random seeds, then mutated model files.
+
+| date (UTC) | commit | Python | laws: examples | laws: tests | files mutated | findings |
+|---|---|---|---|---|---|---|
+"""
+
+
+def fuzz_laws(seconds: float) -> tuple[int, int, bool]:
+    """Run the laws; return examples tried, tests run and whether all held."""
+    with tempfile.TemporaryDirectory() as folder:
+        counts = Path(folder) / "counts.json"
+        path = os.pathsep.join(filter(None, ["tools", os.environ.get("PYTHONPATH")]))
+        environment = {
+            **os.environ,
+            "QED_HYPOTHESIS": "fuzz",
+            "QED_FUZZ_SECONDS": str(seconds),
+            "QED_FUZZ_COUNTS": str(counts),
+        }
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "fuzz_laws", "tests/laws"]
+        status = subprocess.call(command, env={**environment, "PYTHONPATH": path}, cwd=ROOT)
+        tried: dict[str, int] = json.loads(counts.read_text(encoding="utf-8")) if counts.exists() else {}
+    return sum(tried.values()), len(tried), status == 0
+
+
+def fuzz_files(seconds: float) -> tuple[int, bool]:
+    """Mutate model files; return how many and whether all were refused or loaded cleanly."""
+    command = [sys.executable, "tools/fuzz_files.py", "--seconds", str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    print(done.stdout + done.stderr, flush=True)
+    counted = re.findall(r"([\d,_]+) mutations", done.stdout)
+    if not counted:
+        raise SystemExit("tools/fuzz_files.py did not say how many mutations it tried; nothing was recorded.")
+    return int(re.sub(r"\D", "", counted[-1])), done.returncode == 0
+
+
+def main() -> int:
+    """Fuzz, record, and return 1 when something was found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=300, help="time for the laws, and again for the files")
+    seconds = parser.parse_args().seconds
+    examples, tests, laws_hold = fuzz_laws(seconds)
+    mutations, files_hold = fuzz_files(seconds)
+    findings = "none" if laws_hold and files_hold else "see the issue of that day"
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=ROOT
+    ).stdout.strip()
+    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M")
+    cells = (now, commit or "-", platform.python_version(), f"{examples:,}", tests, f"{mutations:,}", findings)
+    row = "| " + " | ".join(map(str, cells)) + " |\n"
+    RECORD.parent.mkdir(exist_ok=True)
+    if not RECORD.exists():
+        RECORD.write_text(HEAD, encoding="utf-8")
+    with RECORD.open("a", encoding="utf-8") as record:
+        record.write(row)
+    print(
+        f"{examples:,} examples of {tests} laws, {mutations:,} mutated files; findings: {findings}. "
+        "Written to fuzz/RECORD.md."
+    )
+    return 0 if laws_hold and files_hold else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Copies the short table of benchmarks/results.json into README.md, losses included.
+
+``python tools/readme.py`` writes; ``python tools/readme.py --check`` says whether README.md is up to date.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import _record  # noqa: E402
+
+README = ROOT / "README.md"
+BEGIN, END = "<!-- results:begin (written by tools/readme.py) -->", "<!-- results:end -->"
+
+
+def block() -> str:
+    """Return the text between the marks."""
+    stored = _record.load()
+    rows = _record.rows_of(stored)
+    if not rows:
+        return "Not measured yet: `make bench` fills this table."
+    host = stored["machine"]
+    foot = f"{host['cpu']}, {host['threads']} threads; fits warm, certificate included. A ratio in bold is a loss."
+    return "\n".join([*_record.summary(rows), "", foot])
+
+
+def filled(text: str) -> str:
+    """Return the README with a fresh block."""
+    before, mark, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not mark or not end:
+        raise SystemExit(f"README.md has lost its marks {BEGIN!r} and {END!r}.")
+    return f"{before}{BEGIN}\n{block()}\n{END}{after}"
+
+
+def main() -> int:
+    """Write, or check."""
+    text = README.read_text(encoding="utf-8")
+    fresh = filled(text)
+    if sys.argv[1:] == ["--check"]:
+        if fresh != text:
+            print("README.md does not show the measured results. Run: python tools/readme.py")
+        return int(fresh != text)
+    README.write_text(fresh, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

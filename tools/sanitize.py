@@ -1,0 +1,90 @@
+"""`make sanitize`: the native code under AddressSanitizer and UndefinedBehaviorSanitizer.
+
+The instrumented modules live in a copy of the package under build/sanitize, so the ordinary ones stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build" / "sanitize"
+PACKAGE = BUILD / "src" / "qed"
+# the parts that cross into native code, without scikit-learn's long battery
+PARTS = ("tests/_native", "tests/native", "tests/data", "tests/designs", "tests/linear_model")
+UBSAN = "halt_on_error=1:print_stacktrace=1"
+
+
+def run(*command: str | Path, **extra: str) -> int:
+    """Run a command with extra environment variables."""
+    return subprocess.call([str(part) for part in command], cwd=ROOT, env={**os.environ, **extra})
+
+
+def build() -> bool:
+    """Build instrumented modules beside a copy of the Python sources."""
+    shutil.rmtree(BUILD / "src", ignore_errors=True)
+    shutil.copytree(ROOT / "src" / "qed", PACKAGE, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    options = (
+        "-G",
+        "Ninja",
+        "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+        "-DQED_SANITIZE=ON",
+        "-DQED_TESTS=ON",
+        f"-DPython_EXECUTABLE={sys.executable}",
+    )
+    return not (
+        run("cmake", "-S", "native", "-B", BUILD, *options, "--log-level=WARNING")
+        or run("cmake", "--build", BUILD)
+        or run("cmake", "--install", BUILD, "--prefix", PACKAGE / "_native")
+    )
+
+
+def runtime() -> str:
+    """Path of the sanitizer's library, which must be loaded before Python itself."""
+    compiler = os.environ.get("CXX", "c++")
+    asked = subprocess.run([compiler, "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
+    path = asked.stdout.strip()
+    if not Path(path).is_absolute():
+        raise SystemExit(
+            f"{compiler} has no libasan.so. "
+            "Install the sanitizer runtime (Debian/Ubuntu: it comes with g++), or set CXX=g++."
+        )
+    return path
+
+
+def main() -> int:
+    """Build, run native tests, run a part of the Python tests."""
+    if not build():
+        return 1
+    native = run("ctest", "--test-dir", BUILD, "--output-on-failure", "--no-tests=error", UBSAN_OPTIONS=UBSAN)
+    parts = [part for part in PARTS if (ROOT / part).exists()]
+    # Python itself never frees everything, so leaks are looked for in the native tests alone
+    python = run(
+        *(
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-k",
+            "not sklearn and not fork and not spawn",
+        ),
+        *parts,
+        PYTHONPATH=str(BUILD / "src"),
+        LD_PRELOAD=runtime(),
+        ASAN_OPTIONS="detect_leaks=0:abort_on_error=1",
+        UBSAN_OPTIONS=UBSAN,
+        PYTHONMALLOC="malloc",
+    )
+    for what, status in (("native tests", native), (f"Python tests ({', '.join(parts)})", python)):
+        print(f"{what}: {'failed' if status else 'clean'}")
+    return 1 if native or python else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
