@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from qed.core import InvalidParameter
 from qed.data import ArraySource, Chunk, Moments, fold
 from qed.designs import design
 from qed.linear_model._dual import Wide
-from qed.linear_model._leave_one_out import predictions_left_out, ridge_path, wide_left_out
+from qed.linear_model._leave_one_out import predictions_left_out, ridge_path, wide_left_out, wide_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -98,20 +99,28 @@ def _wide_blocks(X: Any, y: Array, s: Array | None, choice: Choice) -> Iterable[
 
 
 def by_folds(choice: Choice, X: Any, y: Array, s: Array | None) -> Found:
-    """Judge every strength on folds: one statistic and one decomposition a fold, all strengths at once."""
+    """Judge every strength on folds: one decomposition a fold, all strengths at once."""
     folds = _folds(choice.cv, X, y)
-    statistics = _training_statistics(folds, X, y, s)
-    total = np.zeros((1, len(choice.alphas)))
-    score = choice.scoring or "r2"
-    for (_, test), moments in zip(folds, statistics, strict=True):
-        w, b = ridge_path(moments, choice.alphas, intercept=choice.intercept)
+    judged = replace(choice, scoring=choice.scoring or "r2")
+    total, everything = np.zeros((1, len(choice.alphas))), None
+    if isinstance(X, np.ndarray) and len(y) < X.shape[1]:
+        paths = (_wide_path(train, X, y, s, choice) for train, _ in folds)
+    else:
+        statistics, everything = _training_statistics(folds, X, y, s)
+        paths = (ridge_path(moments, choice.alphas, intercept=choice.intercept) for moments in statistics)
+    for (_, test), (w, b) in zip(folds, paths, strict=True):
         p, m, k = w.shape
         predicted = (design(X[test]) @ w.reshape(p, m * k)).reshape(-1, m, k) + b
-        judged = Choice(choice.alphas, choice.intercept, score, choice.cv, per_target=False, keep=False)
         total += _scored(judged, y[test], predicted, None if s is None else s[test])
     total /= len(folds)
     best = int(np.argmax(total[0]))
-    return Found(choice.alphas[[best]], total[0, [best]])
+    return Found(choice.alphas[[best]], total[0, [best]], moments=everything)
+
+
+def _wide_path(train: Array, X: Any, y: Array, s: Array | None, choice: Choice) -> tuple[Array, Array]:
+    used = train if s is None else train[s[train] > 0]
+    wide = Wide.of(X[used], y[used], None if s is None else s[used], intercept=choice.intercept)
+    return wide_path(wide, choice.alphas)
 
 
 def _folds(cv: Any, X: Any, y: Array) -> list[tuple[Array, Array]]:
@@ -119,7 +128,7 @@ def _folds(cv: Any, X: Any, y: Array) -> list[tuple[Array, Array]]:
     n = len(y)
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         if not 2 <= cv <= n:
-            msg = f"RidgeCV.cv must be between 2 and the number of rows, {n}, got {cv}. It is the number of folds."
+            msg = f"RidgeCV.cv must be between 2 and the number of rows, got {cv} for n_samples={n}. It is the number of folds."
             raise InvalidParameter(msg)
         every = np.arange(n)
         return [(np.setdiff1d(every, test), test) for test in np.array_split(every, cv)]
@@ -134,23 +143,20 @@ def _folds(cv: Any, X: Any, y: Array) -> list[tuple[Array, Array]]:
 
 def _training_statistics(
     folds: list[tuple[Array, Array]], X: Any, y: Array, s: Array | None
-) -> list[Moments]:
-    """Return the statistic of the rows each fold trains on.
+) -> tuple[list[Moments], Moments | None]:
+    """Return the statistic of the rows each fold trains on, and that of all rows if it comes along.
 
     When the tests share out the rows, every row is read once: a fold trains on the merged statistics before and after it.
     """
     counted = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(y))
     shared = np.all(counted == 1) and all(len(train) + len(test) == len(y) for train, test in folds)
     if not shared:
-        return [_statistic(train, X, y, s) for train, _ in folds]
+        return [_statistic(train, X, y, s) for train, _ in folds], None
     parts = [_statistic(test, X, y, s) for _, test in folds]
-    before = [parts[0].empty(parts[0].n_features, parts[0].n_targets)]
-    after = list(before)
-    for part in parts[:-1]:
-        before.append(before[-1].merge(part))
-    for part in reversed(parts[1:]):
-        after.append(part.merge(after[-1]))
-    return [one.merge(two) for one, two in zip(before, reversed(after), strict=True)]
+    nothing = Moments.empty(X.shape[1], y.shape[1])
+    before = list(accumulate(parts, Moments.merge, initial=nothing))
+    after = list(accumulate(reversed(parts[1:]), Moments.merge, initial=nothing))
+    return [one.merge(two) for one, two in zip(before, reversed(after), strict=False)], before[-1]
 
 
 def _statistic(rows: Array, X: Any, y: Array, s: Array | None) -> Moments:

@@ -33,11 +33,11 @@ from qed.linear_model._solve import Fit, from_moments
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from qed.core import Regressor
+    from qed.core import FitData, Regressor
 
     Array = NDArray[np.float64]
 
-__all__ = ["Settings", "learn", "relearn"]
+__all__ = ["Settings", "learn", "learn_rows", "relearn"]
 
 LARGEST_SQUARE = 10_000  # columns (or rows) beyond which a few hundred products cost less than one factorisation
 
@@ -86,25 +86,28 @@ def learn(model: Regressor, X: Any, y: Any, sample_weight: Any, settings: Settin
 def _learn_table(model: Regressor, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
     start = model.__dict__.get("coef_")
     data = model._fit_data(X, y, sample_weight, finite=False)  # noqa: SLF001
-    y2 = data.y.reshape(data.n_rows, -1)
-    shape = (data.n_rows, data.X.shape[1], y2.shape[1])
-    n_used = data.n_rows if data.weight is None else int(np.count_nonzero(data.weight))
+    learn_rows(model, data, settings, start=start if data.warm else None)
+
+
+def learn_rows(model: Regressor, data: FitData, settings: Settings, *, start: Any = None) -> None:
+    """Fit ``model`` on rows that came through its door, whether or not they were seen to be finite."""
+    y = data.y.reshape(data.n_rows, -1)
     flat = data.y.ndim == 1
+    n_used = data.n_rows if data.weight is None else int(np.count_nonzero(data.weight))
     if is_square_affordable(data.X, n_used):
-        source = ArraySource(data.X, y2, data.weight)
-        _from_source(model, source, settings, flat=flat)
+        _from_source(model, ArraySource(data.X, y, data.weight), settings, flat=flat)
         return
     data.raise_if_not_finite()
     if isinstance(data.X, np.ndarray) and n_used <= LARGEST_SQUARE:
-        rows = slice(None) if data.weight is None else data.weight > 0
-        weight = None if data.weight is None else data.weight[rows]
-        chosen = data.X if data.weight is None or n_used == data.n_rows else data.X[rows]
-        wide = Wide.of(chosen, y2[rows].astype(np.float64), weight, intercept=settings.intercept)
-        fit = from_rows(wide, settings.penalty(*shape[1:]))
-        _store(model, fit, settings, _fingerprint(chosen, y2[rows], weight), flat=flat)
+        X, weight = data.X, data.weight
+        if n_used < data.n_rows:
+            used = weight > 0
+            X, y, weight = X[used], y[used], weight[used]
+        wide = Wide.of(X, y.astype(np.float64), weight, intercept=settings.intercept)
+        fit = from_rows(wide, settings.penalty(X.shape[1], y.shape[1]))
+        _store(model, fit, settings, _fingerprint(X, y, weight), flat=flat)
         return
-    warm = start if data.warm else None
-    _iterate(model, data.X, y2, data.weight, settings, start=warm, flat=flat)
+    _iterate(model, data.X, y, data.weight, settings, start=start, flat=flat)
 
 
 def is_square_affordable(X: Any, n_used: int) -> bool:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["predictions_left_out", "ridge_path", "wide_left_out"]
+__all__ = ["predictions_left_out", "ridge_path", "wide_left_out", "wide_path"]
 
 ROWS = 1 << 16  # rows whose leverages are in memory at a time
 
@@ -74,6 +74,18 @@ def wide_left_out(wide: Wide, K: Array, y: Array, alphas: Array) -> Array:
     share = np.minimum(weight, 1.0) / weight
     kept = 1 - share * (1 - kept)
     return np.asarray(y[:, :, None] - residual / (wide.root * kept)[:, None, :])
+
+
+def wide_path(wide: Wide, alphas: Array) -> tuple[Array, Array]:
+    """Return coefficients (p, m, strengths) and intercepts (m, strengths) for fewer rows than columns."""
+    with one_blas_thread():
+        values, vectors = np.linalg.eigh(wide.products())
+    floor = np.maximum(values, len(values) * UNIT * values[-1])
+    inside = (vectors.T @ wide.y)[:, :, None] / (floor[:, None] + alphas)[:, None, :]
+    n, m, k = inside.shape
+    a = wide.balanced(vectors @ inside.reshape(n, m * k))
+    w = wide.adjoint(a).reshape(-1, m, k)
+    return w, wide.mean_y[:, None] - np.einsum("p,pma->ma", wide.mean_x, w)
 
 
 def _spectrum(quadratic: Quadratic, alphas: Array, X: NDArray[Any], y: Array, s: Array | None) -> tuple[Array, Array]:

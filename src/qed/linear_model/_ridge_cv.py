@@ -10,7 +10,7 @@ from qed.core import KW_ONLY, Array, NonNegativeInt, Positive, Regressor, Vector
 from qed.core._certificates import LeastSquaresCertificate
 from qed.data import ArraySource, Moments
 from qed.linear_model._choose import Choice, by_folds, by_leaving_one_out
-from qed.linear_model._learn import Settings, learn, relearn
+from qed.linear_model._learn import Settings, learn_rows, relearn
 from qed.linear_model._linear import predict_linear, require_linear_state
 
 __all__ = ["RidgeCV"]
@@ -129,7 +129,7 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
             source = ArraySource(data.X, y2, data.weight)
             relearn(self, found.moments, settings, flat=flat, source=source)
         else:
-            learn(self, data.X, data.y, data.weight, settings)
+            learn_rows(self, data, settings)
         return self
 
     def predict(self, X: Any) -> Array:
