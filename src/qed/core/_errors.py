@@ -107,7 +107,7 @@ class ModelFileError(QedError, ValueError):
     """A model file is damaged, foreign, or says something that cannot be true."""
 
 
-class MemoryLimit(QedError, MemoryError):
+class MemoryLimit(MemoryError, QedError):  # in this order: MemoryError makes its own instances
     """The work would need more memory than the limit; nothing has been allocated."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import InvalidParameter
+from qed.core import InvalidParameter, Regressor
 from qed.data import ArraySource, Chunk, Moments, fold
 from qed.designs import design
 from qed.linear_model._dual import Wide
@@ -132,9 +132,9 @@ def _folds(cv: Any, X: Any, y: Array) -> list[tuple[Array, Array]]:
             raise InvalidParameter(msg)
         every = np.arange(n)
         return [(np.setdiff1d(every, test), test) for test in np.array_split(every, cv)]
-    split = getattr(cv, "split", None)
-    pairs = cv if split is None else split(X, y[:, 0] if y.shape[1] == 1 else y)
+    split = None if isinstance(cv, str) else getattr(cv, "split", None)
     try:
+        pairs = cv if split is None else split(X, y[:, 0] if y.shape[1] == 1 else y)
         return [(np.asarray(train), np.asarray(test)) for train, test in pairs]
     except (TypeError, ValueError) as error:
         msg = f"RidgeCV.cv must be None, a number of folds, a splitter or pairs of (train, test) indices, got {cv!r}."
@@ -165,15 +165,10 @@ def _statistic(rows: Array, X: Any, y: Array, s: Array | None) -> Moments:
     return Moments.of(Chunk(X[chosen], y[chosen], None if s is None else s[chosen]))
 
 
-class _Answers:
+class _Answers(Regressor, requires_fit=False):
     """A regressor whose predictions are what it is given: how a score of (model, X, y) sees predictions already made."""
 
-    _estimator_type = "regressor"
-
     def predict(self, X: Any) -> Any:
-        return X
-
-    def decision_function(self, X: Any) -> Any:
         return X
 
 

@@ -113,7 +113,7 @@ def learn_rows(model: Regressor, data: FitData, settings: Settings, *, start: An
 def is_square_affordable(X: Any, n_used: int) -> bool:
     """Say whether the products of the columns are the way to go."""
     p = X.shape[1]
-    if p > LARGEST_SQUARE or 6 * 8 * p * p > available_memory():
+    if p > LARGEST_SQUARE or (p > 2048 and 6 * 8 * p * p > available_memory()):
         return False
     if isinstance(X, np.ndarray):
         return n_used >= p or p <= 64

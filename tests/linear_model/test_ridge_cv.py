@@ -1,0 +1,105 @@
+"""Leave-one-out that is exact, folds that share their work."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import RidgeCV as Theirs
+from sklearn.metrics import make_scorer, mean_absolute_error
+from sklearn.model_selection import KFold, ShuffleSplit
+
+import qed
+from qed.linear_model import Ridge, RidgeCV
+
+ALPHAS = np.geomspace(1e-2, 1e3, 6)
+rng = np.random.default_rng(12)
+
+
+def table(n, p, m=2):
+    X = rng.normal(size=(n, p)) + 1
+    return X, X[:, : min(p, 5)] @ rng.normal(size=(min(p, 5), m)) + rng.normal(size=(n, m))
+
+
+@pytest.mark.parametrize("shape", [(40, 4), (12, 30)])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_leave_one_out_is_what_refitting_gives(shape, intercept):
+    X, Y = table(*shape)
+    model = RidgeCV(ALPHAS, fit_intercept=intercept, store_cv_results=True).fit(X, Y)
+    for i in (0, shape[0] // 2, shape[0] - 1):
+        rest = np.arange(shape[0]) != i
+        for k, alpha in enumerate(ALPHAS):
+            refit = Ridge(alpha, fit_intercept=intercept).fit(X[rest], Y[rest])
+            np.testing.assert_allclose(model.cv_results_[i, :, k], (Y[i] - refit.predict(X[[i]])[0]) ** 2, rtol=1e-7)
+    assert qed.verify(model, X, Y).holds
+
+
+@pytest.mark.parametrize("shape", [(40, 4), (12, 30)])
+def test_weight_two_is_the_row_twice(shape):
+    X, Y = table(*shape)
+    s = rng.integers(1, 4, shape[0])
+    weighted = RidgeCV(ALPHAS).fit(X, Y, s)
+    repeated = RidgeCV(ALPHAS).fit(np.repeat(X, s, axis=0), np.repeat(Y, s, axis=0))
+    assert weighted.alpha_ == repeated.alpha_
+    assert weighted.best_score_ == pytest.approx(repeated.best_score_, rel=1e-9)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-8)
+    zero = RidgeCV(ALPHAS).fit(np.vstack([X, X + 5]), np.vstack([Y, Y]), np.append(s, np.zeros(shape[0])))
+    assert zero.best_score_ == pytest.approx(weighted.best_score_, rel=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(60, 5), (25, 80)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"scoring": "r2"},
+        {"scoring": "neg_mean_absolute_error"},
+        {"scoring": make_scorer(mean_absolute_error, greater_is_better=False)},
+        {"alpha_per_target": True},
+        {"cv": 4},
+        {"cv": KFold(4, shuffle=True, random_state=0)},
+        {"cv": ShuffleSplit(3, random_state=0), "scoring": "neg_mean_squared_error"},
+        {"fit_intercept": False},
+    ],
+    ids=str,
+)
+def test_chooses_what_scikit_learn_chooses(shape, options):
+    X, Y = table(*shape)
+    ours, theirs = RidgeCV(ALPHAS, **options).fit(X, Y), Theirs(ALPHAS, **options).fit(X, Y)
+    np.testing.assert_allclose(ours.alpha_, theirs.alpha_)
+    np.testing.assert_allclose(ours.best_score_, theirs.best_score_, rtol=1e-9)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-7, atol=1e-10)
+
+
+def test_columns_of_very_different_size_do_not_drown_the_strength():
+    X, Y = table(50, 3, 1)
+    X = X * [1e8, 1.0, 1e-4]
+    model = RidgeCV([1e-3, 1.0], store_cv_results=True).fit(X, Y[:, 0])
+    i, rest = 7, np.arange(50) != 7
+    for k, alpha in enumerate((1e-3, 1.0)):
+        refit = Ridge(alpha).fit(X[rest], Y[rest, 0])
+        assert model.cv_results_[i, k] == pytest.approx((Y[i, 0] - refit.predict(X[[i]])[0]) ** 2, rel=1e-5)
+
+
+def test_real_table():
+    data = load_diabetes()
+    ours, theirs = RidgeCV(ALPHAS).fit(data.data, data.target), Theirs(ALPHAS).fit(data.data, data.target)
+    assert ours.alpha_ == theirs.alpha_
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-8)
+    assert qed.verify(ours, data.data, data.target).holds
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"alphas": [0.0, 1.0]}, "numbers > 0"),
+        ({"alphas": []}, "one or more"),
+        ({"cv": 3, "store_cv_results": True}, "incompatible"),
+        ({"cv": 3, "alpha_per_target": True}, "incompatible"),
+        ({"cv": "three"}, "number of folds"),
+        ({"cv": 99}, "between 2 and the number of rows"),
+        ({"scoring": "accuracy"}, "neg_mean_absolute_error"),
+    ],
+)
+def test_what_cannot_be_chosen_is_said(options, words):
+    X, Y = table(20, 3, 1)
+    with pytest.raises(qed.InvalidParameter, match=words):
+        RidgeCV(**options).fit(X, Y)
