@@ -126,7 +126,7 @@ def from_products(
 class _Patience:
     """Notices that rounding has taken over: no halving of the gap in so many steps."""
 
-    steps: int = 200
+    steps: int = 1000
     best: float = np.inf
     since: int = 0
 

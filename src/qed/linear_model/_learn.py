@@ -117,8 +117,9 @@ def is_square_affordable(X: Any, n_used: int) -> bool:
         return False
     if isinstance(X, np.ndarray):
         return n_used >= p or p <= 64
-    squares = X.nnz**2 / max(X.shape[0], 1) + p**3 / 180  # scattered updates against a blocked factorisation
-    return p <= 512 or squares <= 800.0 * X.nnz
+    # nanoseconds: scattered updates and a blocked factorisation, against a thousand steps of two products
+    direct = X.nnz**2 / max(X.shape[0], 1) + p**3 / 180
+    return p <= 2048 or direct <= 4000.0 * X.nnz + 1e8
 
 
 def _learn_source(model: Regressor, source: Source, y: Any, sample_weight: Any, settings: Settings) -> None:
