@@ -47,15 +47,16 @@ void copy_rows(const S* __restrict from, Index row_stride, Index depth, Index co
 
 /// Any strides: four columns at a time, so that a line of the target is touched in one go.
 template <class T, class S, class Change>
-void gather(const S* __restrict from, Index row_stride, Index column_stride, Index depth, Index columns, T* __restrict to, Index stride,
-            Change change) noexcept {
+void gather(const S* __restrict from, Index row_stride, Index column_stride, Index depth, Index columns,
+            T* __restrict to, Index stride, Change change) noexcept {
     Index c = 0;
     for (; c + 4 <= columns; c += 4) {
         const S* source = from + c * column_stride;
         T* target = to + c;
         for (Index k = 0; k < depth; ++k) {
             for (Index i = 0; i < 4; ++i) {
-                target[k * stride + i] = change.template operator()<T>(source[k * row_stride + i * column_stride], k, c + i);
+                target[k * stride + i] =
+                    change.template operator()<T>(source[k * row_stride + i * column_stride], k, c + i);
             }
         }
     }
@@ -97,7 +98,9 @@ void move_changed(const S* from, const Matrix& part, Index depth, Index columns,
     }
 }
 
-const double* moved(const double* pointer, Index by) noexcept { return pointer == nullptr ? nullptr : pointer + by; }
+const double* moved(const double* pointer, Index by) noexcept {
+    return pointer == nullptr ? nullptr : pointer + by;
+}
 
 }  // namespace
 

@@ -199,7 +199,8 @@ void add_residuals(const Matrix& x, const Matrix& y, const double* w, const doub
         for (Index j = 0; j < y.columns; ++j) {
             load_rows(y, row, count, j, 1, target, 1);
             dots(rows, count, w + j * x.columns, x.columns, fitted);
-            take_residuals(target, s == nullptr ? nullptr : s + row, count, b[j], fitted, part.sums[j], part.squares[j]);
+            take_residuals(target, s == nullptr ? nullptr : s + row, count, b[j], fitted, part.sums[j],
+                           part.squares[j]);
             add_gradient(rows, count, fitted, x.columns, part.gradient + j * x.columns);
         }
     }

@@ -191,7 +191,8 @@ void narrow_moments(const Csr<T, I>& x, const Matrix& y, const double* s, double
     const Index q = x.columns + y.columns;
     const Index size = q * (q + 1);
     // A part costs its own size to clear and merge: it should hold several times as many entries.
-    const Index count = std::clamp<Index>(x.entries() / std::max<Index>(1, size / 2), 1, std::max<Index>(1, x.blocks(kEntriesAtOnce)));
+    const Index count =
+        std::clamp<Index>(x.entries() / std::max<Index>(1, size / 2), 1, std::max<Index>(1, x.blocks(kEntriesAtOnce)));
     const ScratchArray<double> total(size);
     fold_blocks(x.rows == 0 ? 0 : count, size, total.get(), [&](Index block, double* part) {
         RowEntries z;

@@ -1,13 +1,15 @@
 /// Products of a tall matrix with a few columns, one pass over its rows each.
 ///
-/// Layout: `w` and every small factor is any strided matrix; results are row-major. Determinism: see product.hpp and fold.hpp.
+/// Layout: `w` and every small factor is any strided matrix; results are row-major. Determinism: see product.hpp and
+/// fold.hpp.
 #pragma once
 
 #include "qed/matrix.hpp"
 
 namespace qed {
 
-/// out = x w + b, rounded to the type of x; `out` is row-major, rows of x × columns of w, of the type of x. `b` may be null.
+/// out = x w + b, rounded to the type of x; `out` is row-major, rows of x × columns of w, of the type of x. `b` may be
+/// null.
 void multiply(const Matrix& x, const Matrix& w, const double* b, void* out);
 
 /// out = xᵀ u, row-major doubles, columns of x × columns of u.
@@ -22,7 +24,8 @@ struct ResidualOut {
 void residual(const Matrix& x, const Matrix& y, const Matrix& w, const double* b, const double* s,
               const ResidualOut& out);
 
-/// With z = (x - shift) v, found in blocks of rows and never stored: squares = z² d (entries squared) and fitted = z b, both row-major.
+/// With z = (x - shift) v, found in blocks of rows and never stored: squares = z² d (entries squared) and fitted = z b,
+/// both row-major.
 struct ProjectOut {
     double* squares;
     double* fitted;
