@@ -138,7 +138,12 @@ void load_rows(const Matrix& from, Index row, Index count, Index column, Index w
     with_type(from.kind, [&](auto type) {
         using S = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
         const Change<false, false, false> nothing{};
-        if (from.column_stride == 1) {
+        if (width == 1) {
+            const S* source = from.at<S>(row, column);
+            for (Index i = 0; i < count; ++i) {
+                to[i * stride] = static_cast<double>(source[i * from.row_stride]);
+            }
+        } else if (from.column_stride == 1) {
             copy_rows<0>(from.at<S>(row, column), from.row_stride, count, width, to, stride, nothing);
         } else {
             gather(from.at<S>(row, column), from.row_stride, from.column_stride, count, width, to, stride, nothing);

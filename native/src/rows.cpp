@@ -20,12 +20,23 @@ std::vector<double> columns_of(const Matrix& w) {
     return out;
 }
 
-/// Rows of x as contiguous doubles: the array itself where it is so already, a small copy otherwise.
+/// Kernels that read rows work on float or double; a float32 matrix whose rows are not contiguous is read as doubles.
+template <class Work>
+void with_row_type(const Matrix& x, Work&& work) {
+    if (x.kind == Kind::float32 && x.column_stride == 1) {
+        work(static_cast<const float*>(nullptr));
+    } else {
+        work(static_cast<const double*>(nullptr));
+    }
+}
+
+/// Rows of x, contiguous: the array itself where it is so already, a small copy as doubles otherwise.
+template <class S>
 class RowBlock {
   public:
     explicit RowBlock(const Matrix& x)
         : x_(x),
-          direct_(x.kind == Kind::float64 && (x.column_stride == 1 || x.columns <= 1)),
+          direct_(std::is_same_v<S, float> || (x.kind == Kind::float64 && (x.column_stride == 1 || x.columns <= 1))),
           size_(std::clamp<Index>(3072 / std::max<Index>(x.columns, 1) / 4 * 4, 4, 64)),
           copy_(direct_ ? 0 : size_ * x.columns) {}
 
@@ -33,30 +44,38 @@ class RowBlock {
     [[nodiscard]] Index size() const noexcept { return size_; }
     void move_to(Index row, Index count) noexcept {
         if (direct_) {
-            data_ = x_.at<double>(row, 0);
+            data_ = x_.at<S>(row, 0);
             stride_ = x_.row_stride;
-        } else {
+        } else if constexpr (std::is_same_v<S, double>) {
             load_rows(x_, row, count, 0, x_.columns, copy_.get(), x_.columns);
             data_ = copy_.get();
             stride_ = x_.columns;
         }
     }
-    [[nodiscard]] const double* row(Index i) const noexcept { return data_ + i * stride_; }
+    [[nodiscard]] const S* row(Index i) const noexcept { return data_ + i * stride_; }
 
   private:
     const Matrix& x_;
     bool direct_;
     Index size_;
     ScratchArray<double> copy_;
-    const double* data_ = nullptr;
+    const S* data_ = nullptr;
     Index stride_ = 0;
 };
 
+[[gnu::always_inline]] inline Vector<double> load_wide(const double* from) noexcept {
+    return load(from);
+}
+[[gnu::always_inline]] inline Vector<double> load_wide(const float* from) noexcept {
+    using Half [[gnu::vector_size(kVectorBytes / 2), gnu::may_alias, gnu::aligned(4)]] = float;
+    return __builtin_convertvector(*reinterpret_cast<const Half*>(from), Vector<double>);
+}
+
 /// out[i] = rows[i] · w for R rows at once.
-template <int R>
-void dot_rows(const RowBlock& rows, Index first, const double* w, Index length, double* out) noexcept {
+template <int R, class S>
+void dot_rows(const RowBlock<S>& rows, Index first, const double* w, Index length, double* out) noexcept {
     Vector<double> total[R] = {};
-    const double* from[R];
+    const S* from[R];
     for (int i = 0; i < R; ++i) {
         from[i] = rows.row(first + i);
     }
@@ -65,20 +84,21 @@ void dot_rows(const RowBlock& rows, Index first, const double* w, Index length, 
         const Vector<double> factor = load(w + c);
 #pragma GCC unroll 4
         for (int i = 0; i < R; ++i) {
-            total[i] += load(from[i] + c) * factor;
+            total[i] += load_wide(from[i] + c) * factor;
         }
     }
     for (int i = 0; i < R; ++i) {
         double rest = 0.0;
         for (Index j = c; j < length; ++j) {
-            rest += from[i][j] * w[j];
+            rest += static_cast<double>(from[i][j]) * w[j];
         }
         out[i] = sum_lanes(total[i]) + rest;
     }
 }
 
 /// out[i] = row i · w for `count` rows.
-void dots(const RowBlock& rows, Index count, const double* w, Index length, double* out) noexcept {
+template <class S>
+void dots(const RowBlock<S>& rows, Index count, const double* w, Index length, double* out) noexcept {
     Index i = 0;
     for (; i + 4 <= count; i += 4) {
         dot_rows<4>(rows, i, w, length, out + i);
@@ -89,9 +109,9 @@ void dots(const RowBlock& rows, Index count, const double* w, Index length, doub
 }
 
 /// g += sum over i of r[i] * row i.
-template <int R>
-void add_rows_times(const RowBlock& rows, Index first, const double* r, Index length, double* g) noexcept {
-    const double* from[R];
+template <int R, class S>
+void add_rows_times(const RowBlock<S>& rows, Index first, const double* r, Index length, double* g) noexcept {
+    const S* from[R];
     for (int i = 0; i < R; ++i) {
         from[i] = rows.row(first + i);
     }
@@ -100,18 +120,19 @@ void add_rows_times(const RowBlock& rows, Index first, const double* r, Index le
         Vector<double> total = load(g + c);
 #pragma GCC unroll 4
         for (int i = 0; i < R; ++i) {
-            total += load(from[i] + c) * r[i];
+            total += load_wide(from[i] + c) * r[i];
         }
         store(g + c, total);
     }
     for (; c < length; ++c) {
         for (int i = 0; i < R; ++i) {
-            g[c] += from[i][c] * r[i];
+            g[c] += static_cast<double>(from[i][c]) * r[i];
         }
     }
 }
 
-void add_gradient(const RowBlock& rows, Index count, const double* r, Index length, double* g) noexcept {
+template <class S>
+void add_gradient(const RowBlock<S>& rows, Index count, const double* r, Index length, double* g) noexcept {
     Index i = 0;
     for (; i + 4 <= count; i += 4) {
         add_rows_times<4>(rows, i, r + i, length, g);
@@ -121,14 +142,14 @@ void add_gradient(const RowBlock& rows, Index count, const double* r, Index leng
     }
 }
 
-template <class T>
+template <class S, class T>
 void multiply_few(const Matrix& x, const Matrix& w, const double* b, T* out) {
     const std::vector<double> columns = columns_of(w);
     const Index m = w.columns;
-    const Index step = std::max<Index>(64, (Index{1} << 16) / std::max<Index>(x.columns, 1));
+    const Index step = std::max<Index>(64, (Index{1} << 17) / std::max<Index>(x.columns, 1));
     parallel_for(blocks_of(x.rows, step), [&](Index block) {
         const Index last = std::min(x.rows, (block + 1) * step);
-        RowBlock rows(x);
+        RowBlock<S> rows(x);
         double result[64];
         for (Index row = block * step; row < last; row += rows.size()) {
             const Index count = std::min(rows.size(), last - row);
@@ -142,6 +163,40 @@ void multiply_few(const Matrix& x, const Matrix& w, const double* b, T* out) {
             }
         }
     });
+}
+
+/// part (column after column) += xᵀ u over rows [first, last).
+template <class S>
+void add_transposed(const Matrix& x, const Matrix& u, Index first, Index last, double* part) {
+    RowBlock<S> rows(x);
+    double factor[64];
+    for (Index row = first; row < last; row += rows.size()) {
+        const Index count = std::min(rows.size(), last - row);
+        rows.move_to(row, count);
+        for (Index j = 0; j < u.columns; ++j) {
+            load_rows(u, row, count, j, 1, factor, 1);
+            add_gradient(rows, count, factor, x.columns, part + j * x.columns);
+        }
+    }
+}
+
+void multiply_transposed_few(const Matrix& x, const Matrix& u, double* out) {
+    const Index p = x.columns;
+    const Index m = u.columns;
+    const Index step = fold_rows(x.rows, kDepth);
+    const ScratchArray<double> total(p * m);
+    fold_blocks(blocks_of(x.rows, step), p * m, total.get(), [&](Index block, double* part) {
+        const Index first = block * step;
+        with_row_type(x, [&](auto type) {
+            using S = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+            add_transposed<S>(x, u, first, std::min(x.rows, first + step), part);
+        });
+    });
+    for (Index i = 0; i < p; ++i) {
+        for (Index j = 0; j < m; ++j) {
+            out[i * m + j] = total[j * p + i];
+        }
+    }
 }
 
 template <class T>
@@ -188,9 +243,10 @@ void take_residuals(const double* y, const double* s, Index count, double offset
     square += squares;
 }
 
+template <class S>
 void add_residuals(const Matrix& x, const Matrix& y, const double* w, const double* b, const double* s, Index first,
                    Index last, const ResidualPart& part) {
-    RowBlock rows(x);
+    RowBlock<S> rows(x);
     double target[64];
     double fitted[64];
     for (Index row = first; row < last; row += rows.size()) {
@@ -212,7 +268,10 @@ void multiply(const Matrix& x, const Matrix& w, const double* b, void* out) {
     with_type(x.kind, [&](auto type) {
         using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
         if (w.columns <= kFewColumns) {
-            multiply_few(x, w, b, static_cast<T*>(out));
+            with_row_type(x, [&](auto row_type) {
+                using S = std::remove_cv_t<std::remove_pointer_t<decltype(row_type)>>;
+                multiply_few<S>(x, w, b, static_cast<T*>(out));
+            });
         } else {
             multiply_many(x, w, b, static_cast<T*>(out));
         }
@@ -220,7 +279,11 @@ void multiply(const Matrix& x, const Matrix& w, const double* b, void* out) {
 }
 
 void multiply_transposed(const Matrix& x, const Matrix& u, double* out) {
-    cross_product(plain(x), plain(u), out);
+    if (u.columns <= kFewColumns) {
+        multiply_transposed_few(x, u, out);
+    } else {
+        cross_product(plain(x), plain(u), out);
+    }
 }
 
 void residual(const Matrix& x, const Matrix& y, const Matrix& w, const double* b, const double* s,
@@ -233,8 +296,11 @@ void residual(const Matrix& x, const Matrix& y, const Matrix& w, const double* b
     const ScratchArray<double> total(size);
     fold_blocks(blocks_of(x.rows, step), size, total.get(), [&](Index block, double* part) {
         const Index first = block * step;
-        add_residuals(x, y, columns.data(), b, s, first, std::min(x.rows, first + step),
-                      {part, part + p * m, part + (p + 1) * m});
+        with_row_type(x, [&](auto type) {
+            using S = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+            add_residuals<S>(x, y, columns.data(), b, s, first, std::min(x.rows, first + step),
+                             {part, part + p * m, part + (p + 1) * m});
+        });
     });
     for (Index i = 0; i < p; ++i) {
         for (Index j = 0; j < m; ++j) {
