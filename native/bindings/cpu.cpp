@@ -6,9 +6,10 @@ namespace {
 
 PyObject* levels(PyObject*, PyObject*) {
 #if defined(__x86_64__)
-    const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("ssse3");
-    const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-                    __builtin_cpu_supports("bmi2");
+    const bool v2 =
+        __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("ssse3");
+    const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
     const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                     __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                     __builtin_cpu_supports("avx512vl");
@@ -31,9 +32,11 @@ PyMethodDef methods[] = {
     {"levels", levels, METH_NOARGS, "Instruction-set levels of this processor, from narrow to wide."},
     {nullptr, nullptr, 0, nullptr},
 };
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_cpu", "What this processor can do.", 0, methods, nullptr, nullptr,
-                          nullptr, nullptr};
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_cpu", "What this processor can do.", 0, methods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 
-PyMODINIT_FUNC PyInit__cpu() { return PyModule_Create(&definition); }
+PyMODINIT_FUNC PyInit__cpu() {
+    return PyModule_Create(&definition);
+}

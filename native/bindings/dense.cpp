@@ -45,10 +45,10 @@ bool all_finite_in(const Array& X) {
 }
 
 template <class T>
-Numbers product_as(const Matrix& x, const double* shift, const Matrix& w, const double* b) {
-    Fresh<T> out({x.rows, w.columns});
+Numbers product_as(const Centred& x, const Matrix& w, const double* b) {
+    Fresh<T> out({x.matrix.rows, w.columns});
     const Kind kind = std::is_same_v<T, float> ? Kind::float32 : Kind::float64;
-    run([&] { multiply(x, shift, w, b, kind, out.get()); });
+    run([&] { multiply(x, w, b, kind, out.get()); });
     return out.template give<Numbers>();
 }
 
@@ -57,9 +57,9 @@ Numbers product_of(const Array& X, const Array& W, const MaybeArray& b, const Ma
     const Matrix w = matrix(W, "W");
     require(x.columns == w.rows, "W must have as many rows as X has columns");
     const double* offset = vector(b, "b", w.columns);
-    const double* centre = vector(shift, "shift", x.columns);
-    return x.kind == Kind::float32 && !wide ? product_as<float>(x, centre, w, offset)
-                                            : product_as<double>(x, centre, w, offset);
+    const Centred centred{x, vector(shift, "shift", x.columns)};
+    return x.kind == Kind::float32 && !wide ? product_as<float>(centred, w, offset)
+                                            : product_as<double>(centred, w, offset);
 }
 
 Doubles transposed_product_of(const Array& X, const Array& U, const MaybeArray& shift) {
@@ -67,8 +67,8 @@ Doubles transposed_product_of(const Array& X, const Array& U, const MaybeArray& 
     const Matrix u = matrix(U, "U");
     require(x.rows == u.rows, "X and U must have equally many rows");
     Fresh<double> out({x.columns, u.columns});
-    const double* centre = vector(shift, "shift", x.columns);
-    run([&] { multiply_transposed(x, centre, u, out.get()); });
+    const Centred centred{x, vector(shift, "shift", x.columns)};
+    run([&] { multiply_transposed(centred, u, out.get()); });
     return out.give();
 }
 
@@ -84,8 +84,8 @@ nb::tuple residual_of(const Array& X, const Array& Y, const Array& W, const Arra
     Fresh<double> gradient({x.columns, y.columns});
     Fresh<double> sums({y.columns});
     Fresh<double> squares({y.columns});
-    const double* centre = vector(shift, "shift", x.columns);
-    run([&] { residual(x, centre, y, w, offset, weights, {gradient.get(), sums.get(), squares.get()}); });
+    const Centred centred{x, vector(shift, "shift", x.columns)};
+    run([&] { residual(centred, y, w, offset, weights, {gradient.get(), sums.get(), squares.get()}); });
     return nb::make_tuple(gradient.give(), sums.give(), squares.give());
 }
 

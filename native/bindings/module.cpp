@@ -54,8 +54,12 @@ bool poll_signals() {
 
 // threadpoolctl looks these two up by name.
 extern "C" {
-[[gnu::visibility("default")]] int qed_get_num_threads() { return qed::thread_count(); }
-[[gnu::visibility("default")]] void qed_set_num_threads(int count) { qed::set_thread_count(count); }
+[[gnu::visibility("default")]] int qed_get_num_threads() {
+    return qed::thread_count();
+}
+[[gnu::visibility("default")]] void qed_set_num_threads(int count) {
+    qed::set_thread_count(count);
+}
 }
 
 NB_MODULE(QED_MODULE, module) {
@@ -64,10 +68,13 @@ NB_MODULE(QED_MODULE, module) {
     module.attr("product_terms") = static_cast<int>(qed::kProductTerms);
     module.attr("vector_bytes") = qed::kVectorBytes;
     module.def("get_num_threads", &qed_get_num_threads);
-    module.def("set_num_threads", [](int n) {
-        require(n >= 1, "set_num_threads: n must be at least 1, got " + std::to_string(n));
-        qed_set_num_threads(n);
-    }, nb::arg("n"));
+    module.def(
+        "set_num_threads",
+        [](int n) {
+            require(n >= 1, "set_num_threads: n must be at least 1, got " + std::to_string(n));
+            qed_set_num_threads(n);
+        },
+        nb::arg("n"));
     module.def("started_threads", &qed::started_threads);
     bind_dense(module);
     bind_factor(module);

@@ -16,7 +16,8 @@ SparseRows sparse_rows(const Array& indptr, const Array& indices, const Array& d
     };
     require(contiguous(indptr) && contiguous(indices) && contiguous(data),
             "indptr, indices and data must be contiguous vectors");
-    require(static_cast<Index>(indptr.shape(0)) == shape.first + 1, "indptr must have one entry more than there are rows");
+    require(static_cast<Index>(indptr.shape(0)) == shape.first + 1,
+            "indptr must have one entry more than there are rows");
     require(indices.shape(0) == data.shape(0), "indices and data must be equally long");
     const bool wide = indices.dtype() == nb::dtype<std::int64_t>();
     if (indptr.dtype() != indices.dtype() || (!wide && indices.dtype() != nb::dtype<std::int32_t>())) {

@@ -38,7 +38,8 @@ bool line_is_finite(const T* from, Index count, Index stride) noexcept {
 
 bool all_finite(const Matrix& given) {
     // Lines run along the axis with the smaller step; a matrix without gaps is one long line.
-    Matrix x = std::abs(given.column_stride) <= std::abs(given.row_stride) || given.rows == 1 ? given : given.transposed();
+    Matrix x =
+        std::abs(given.column_stride) <= std::abs(given.row_stride) || given.rows == 1 ? given : given.transposed();
     if (x.rows == 0 || x.columns == 0) {
         return true;
     }

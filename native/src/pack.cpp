@@ -47,15 +47,16 @@ void copy_rows(const S* __restrict from, Index row_stride, Index depth, Index co
 
 /// Any strides: four columns at a time, so that a line of the target is touched in one go.
 template <class T, class S, class Change>
-void gather(const S* __restrict from, Index row_stride, Index column_stride, Index depth, Index columns, T* __restrict to, Index stride,
-            Change change) noexcept {
+void gather(const S* __restrict from, Index row_stride, Index column_stride, Index depth, Index columns,
+            T* __restrict to, Index stride, Change change) noexcept {
     Index c = 0;
     for (; c + 4 <= columns; c += 4) {
         const S* source = from + c * column_stride;
         T* target = to + c;
         for (Index k = 0; k < depth; ++k) {
             for (Index i = 0; i < 4; ++i) {
-                target[k * stride + i] = change.template operator()<T>(source[k * row_stride + i * column_stride], k, c + i);
+                target[k * stride + i] =
+                    change.template operator()<T>(source[k * row_stride + i * column_stride], k, c + i);
             }
         }
     }
@@ -97,7 +98,9 @@ void move_changed(const S* from, const Matrix& part, Index depth, Index columns,
     }
 }
 
-const double* moved(const double* pointer, Index by) noexcept { return pointer == nullptr ? nullptr : pointer + by; }
+const double* moved(const double* pointer, Index by) noexcept {
+    return pointer == nullptr ? nullptr : pointer + by;
+}
 
 }  // namespace
 
@@ -135,7 +138,12 @@ void load_rows(const Matrix& from, Index row, Index count, Index column, Index w
     with_type(from.kind, [&](auto type) {
         using S = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
         const Change<false, false, false> nothing{};
-        if (from.column_stride == 1) {
+        if (width == 1) {
+            const S* source = from.at<S>(row, column);
+            for (Index i = 0; i < count; ++i) {
+                to[i * stride] = static_cast<double>(source[i * from.row_stride]);
+            }
+        } else if (from.column_stride == 1) {
             copy_rows<0>(from.at<S>(row, column), from.row_stride, count, width, to, stride, nothing);
         } else {
             gather(from.at<S>(row, column), from.row_stride, from.column_stride, count, width, to, stride, nothing);

@@ -154,10 +154,18 @@ void run_as_caller(Job& job) {
 
 }  // namespace
 
-void set_poll_hook(PollHook hook) noexcept { poll_hook = hook; }
-void wind_poll_clock() noexcept { last_poll = Clock::now(); }
-void set_thread_count(int count) noexcept { allowed_threads = std::max(1, count); }
-int thread_count() noexcept { return allowed_threads; }
+void set_poll_hook(PollHook hook) noexcept {
+    poll_hook = hook;
+}
+void wind_poll_clock() noexcept {
+    last_poll = Clock::now();
+}
+void set_thread_count(int count) noexcept {
+    allowed_threads = std::max(1, count);
+}
+int thread_count() noexcept {
+    return allowed_threads;
+}
 int started_threads() noexcept {
     Pool* found = current_pool;
     if (found == nullptr) {
@@ -175,7 +183,8 @@ void detail::run_blocks(Index count, BlockCall call, void* work) {
         return;
     }
     const Index helpers = std::min<Index>(thread_count(), count) - 1;
-    Job job{.count = count, .call = call, .work = work, .helpers_wanted = static_cast<int>(std::max<Index>(helpers, 0))};
+    Job job{
+        .count = count, .call = call, .work = work, .helpers_wanted = static_cast<int>(std::max<Index>(helpers, 0))};
     if (helpers >= 1) {
         Pool& shared = pool();
         shared.enter(job);

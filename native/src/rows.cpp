@@ -20,35 +20,48 @@ std::vector<double> columns_of(const Matrix& w) {
     return out;
 }
 
-/// Rows of x - shift as contiguous doubles: the array itself where it is so already, a small copy otherwise.
+/// Kernels that read rows work on float or double; a float32 matrix that must be copied anyway is read as doubles.
+template <class Work>
+void with_row_type(const Centred& x, Work&& work) {
+    if (x.shift == nullptr && x.matrix.kind == Kind::float32 && x.matrix.column_stride == 1) {
+        work(static_cast<const float*>(nullptr));
+    } else {
+        work(static_cast<const double*>(nullptr));
+    }
+}
+
+/// Rows of x, contiguous: the array itself where it is so already, a small copy as doubles otherwise.
+template <class S>
 class RowBlock {
   public:
-    RowBlock(const Matrix& x, const double* shift)
-        : x_(x),
-          shift_(shift),
-          direct_(shift == nullptr && x.kind == Kind::float64 && (x.column_stride == 1 || x.columns <= 1)),
-          size_(std::clamp<Index>(3072 / std::max<Index>(x.columns, 1) / 4 * 4, 4, 64)),
-          copy_(direct_ ? 0 : size_ * x.columns) {}
+    explicit RowBlock(const Centred& x)
+        : x_(x.matrix),
+          shift_(x.shift),
+          direct_(std::is_same_v<S, float> || (shift_ == nullptr && x_.kind == Kind::float64 &&
+                                               (x_.column_stride == 1 || x_.columns <= 1))),
+          size_(std::clamp<Index>(3072 / std::max<Index>(x_.columns, 1) / 4 * 4, 4, 64)),
+          copy_(direct_ ? 0 : size_ * x_.columns) {}
 
     /// Rows in a block; as many as fit into first-level cache.
     [[nodiscard]] Index size() const noexcept { return size_; }
     void move_to(Index row, Index count) noexcept {
         if (direct_) {
-            data_ = x_.at<double>(row, 0);
+            data_ = x_.at<S>(row, 0);
             stride_ = x_.row_stride;
-        } else {
+        } else if constexpr (std::is_same_v<S, double>) {
             load_rows(x_, row, count, 0, x_.columns, copy_.get(), x_.columns);
             data_ = copy_.get();
             stride_ = x_.columns;
-            if (shift_ != nullptr) {
-                subtract_shift(count);
-            }
+            subtract_shift(count);
         }
     }
-    [[nodiscard]] const double* row(Index i) const noexcept { return data_ + i * stride_; }
+    [[nodiscard]] const S* row(Index i) const noexcept { return data_ + i * stride_; }
 
   private:
     void subtract_shift(Index count) noexcept {
+        if (shift_ == nullptr) {
+            return;
+        }
         for (Index i = 0; i < count; ++i) {
             double* to = copy_.get() + i * stride_;
             for (Index j = 0; j < x_.columns; ++j) {
@@ -62,15 +75,23 @@ class RowBlock {
     bool direct_;
     Index size_;
     ScratchArray<double> copy_;
-    const double* data_ = nullptr;
+    const S* data_ = nullptr;
     Index stride_ = 0;
 };
 
+[[gnu::always_inline]] inline Vector<double> load_wide(const double* from) noexcept {
+    return load(from);
+}
+[[gnu::always_inline]] inline Vector<double> load_wide(const float* from) noexcept {
+    using Half [[gnu::vector_size(kVectorBytes / 2), gnu::may_alias, gnu::aligned(4)]] = float;
+    return __builtin_convertvector(*reinterpret_cast<const Half*>(from), Vector<double>);
+}
+
 /// out[i] = rows[i] · w for R rows at once.
-template <int R>
-void dot_rows(const RowBlock& rows, Index first, const double* w, Index length, double* out) noexcept {
+template <int R, class S>
+void dot_rows(const RowBlock<S>& rows, Index first, const double* w, Index length, double* out) noexcept {
     Vector<double> total[R] = {};
-    const double* from[R];
+    const S* from[R];
     for (int i = 0; i < R; ++i) {
         from[i] = rows.row(first + i);
     }
@@ -79,20 +100,21 @@ void dot_rows(const RowBlock& rows, Index first, const double* w, Index length, 
         const Vector<double> factor = load(w + c);
 #pragma GCC unroll 4
         for (int i = 0; i < R; ++i) {
-            total[i] += load(from[i] + c) * factor;
+            total[i] += load_wide(from[i] + c) * factor;
         }
     }
     for (int i = 0; i < R; ++i) {
         double rest = 0.0;
         for (Index j = c; j < length; ++j) {
-            rest += from[i][j] * w[j];
+            rest += static_cast<double>(from[i][j]) * w[j];
         }
         out[i] = sum_lanes(total[i]) + rest;
     }
 }
 
 /// out[i] = row i · w for `count` rows.
-void dots(const RowBlock& rows, Index count, const double* w, Index length, double* out) noexcept {
+template <class S>
+void dots(const RowBlock<S>& rows, Index count, const double* w, Index length, double* out) noexcept {
     Index i = 0;
     for (; i + 4 <= count; i += 4) {
         dot_rows<4>(rows, i, w, length, out + i);
@@ -103,9 +125,9 @@ void dots(const RowBlock& rows, Index count, const double* w, Index length, doub
 }
 
 /// g += sum over i of r[i] * row i.
-template <int R>
-void add_rows_times(const RowBlock& rows, Index first, const double* r, Index length, double* g) noexcept {
-    const double* from[R];
+template <int R, class S>
+void add_rows_times(const RowBlock<S>& rows, Index first, const double* r, Index length, double* g) noexcept {
+    const S* from[R];
     for (int i = 0; i < R; ++i) {
         from[i] = rows.row(first + i);
     }
@@ -114,18 +136,19 @@ void add_rows_times(const RowBlock& rows, Index first, const double* r, Index le
         Vector<double> total = load(g + c);
 #pragma GCC unroll 4
         for (int i = 0; i < R; ++i) {
-            total += load(from[i] + c) * r[i];
+            total += load_wide(from[i] + c) * r[i];
         }
         store(g + c, total);
     }
     for (; c < length; ++c) {
         for (int i = 0; i < R; ++i) {
-            g[c] += from[i][c] * r[i];
+            g[c] += static_cast<double>(from[i][c]) * r[i];
         }
     }
 }
 
-void add_gradient(const RowBlock& rows, Index count, const double* r, Index length, double* g) noexcept {
+template <class S>
+void add_gradient(const RowBlock<S>& rows, Index count, const double* r, Index length, double* g) noexcept {
     Index i = 0;
     for (; i + 4 <= count; i += 4) {
         add_rows_times<4>(rows, i, r + i, length, g);
@@ -135,20 +158,20 @@ void add_gradient(const RowBlock& rows, Index count, const double* r, Index leng
     }
 }
 
-template <class T>
-void multiply_few(const Matrix& x, const double* shift, const Matrix& w, const double* b, T* out) {
+template <class S, class T>
+void multiply_few(const Centred& x, const Matrix& w, const double* b, T* out) {
     const std::vector<double> columns = columns_of(w);
     const Index m = w.columns;
-    const Index step = std::max<Index>(64, (Index{1} << 16) / std::max<Index>(x.columns, 1));
-    parallel_for(blocks_of(x.rows, step), [&](Index block) {
-        const Index last = std::min(x.rows, (block + 1) * step);
-        RowBlock rows(x, shift);
+    const Index step = std::max<Index>(64, (Index{1} << 17) / std::max<Index>(x.matrix.columns, 1));
+    parallel_for(blocks_of(x.matrix.rows, step), [&](Index block) {
+        const Index last = std::min(x.matrix.rows, (block + 1) * step);
+        RowBlock<S> rows(x);
         double result[64];
         for (Index row = block * step; row < last; row += rows.size()) {
             const Index count = std::min(rows.size(), last - row);
             rows.move_to(row, count);
             for (Index j = 0; j < m; ++j) {
-                dots(rows, count, columns.data() + j * x.columns, x.columns, result);
+                dots(rows, count, columns.data() + j * x.matrix.columns, x.matrix.columns, result);
                 const double offset = b == nullptr ? 0.0 : b[j];
                 for (Index i = 0; i < count; ++i) {
                     out[(row + i) * m + j] = static_cast<T>(result[i] + offset);
@@ -158,17 +181,51 @@ void multiply_few(const Matrix& x, const double* shift, const Matrix& w, const d
     });
 }
 
+/// part (column after column) += xᵀ u over rows [first, last).
+template <class S>
+void add_transposed(const Centred& x, const Matrix& u, Index first, Index last, double* part) {
+    RowBlock<S> rows(x);
+    double factor[64];
+    for (Index row = first; row < last; row += rows.size()) {
+        const Index count = std::min(rows.size(), last - row);
+        rows.move_to(row, count);
+        for (Index j = 0; j < u.columns; ++j) {
+            load_rows(u, row, count, j, 1, factor, 1);
+            add_gradient(rows, count, factor, x.matrix.columns, part + j * x.matrix.columns);
+        }
+    }
+}
+
+void multiply_transposed_few(const Centred& x, const Matrix& u, double* out) {
+    const Index p = x.matrix.columns;
+    const Index m = u.columns;
+    const Index step = fold_rows(x.matrix.rows, kDepth);
+    const ScratchArray<double> total(p * m);
+    fold_blocks(blocks_of(x.matrix.rows, step), p * m, total.get(), [&](Index block, double* part) {
+        const Index first = block * step;
+        with_row_type(x, [&](auto type) {
+            using S = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+            add_transposed<S>(x, u, first, std::min(x.matrix.rows, first + step), part);
+        });
+    });
+    for (Index i = 0; i < p; ++i) {
+        for (Index j = 0; j < m; ++j) {
+            out[i * m + j] = total[j * p + i];
+        }
+    }
+}
+
 template <class T>
-void multiply_many(const Matrix& x, const double* shift, const Matrix& w, const double* b, T* out) {
+void multiply_many(const Centred& x, const Matrix& w, const double* b, T* out) {
     const Index m = w.columns;
     const Index stride = padded<double>(m);
-    Factor x_transposed = plain(x.transposed());
-    x_transposed.row_shift = shift;
+    Factor x_transposed = plain(x.matrix.transposed());
+    x_transposed.row_shift = x.shift;
     PackedRows<double> right(plain(w), w.rows);
     right.fill(0);
-    parallel_for(blocks_of(x.rows, kTile<double>), [&](Index tile) {
+    parallel_for(blocks_of(x.matrix.rows, kTile<double>), [&](Index tile) {
         const Index row = tile * kTile<double>;
-        const Index count = std::min(kTile<double>, x.rows - row);
+        const Index count = std::min(kTile<double>, x.matrix.rows - row);
         const ScratchArray<double> result(padded<double>(count) * stride);
         std::fill_n(result.get(), padded<double>(count) * stride, 0.0);
         multiply_rows(x_transposed, tile, count, right, result.get(), stride);
@@ -203,8 +260,10 @@ void take_residuals(const double* y, const double* s, Index count, double offset
     square += squares;
 }
 
-void add_residuals(RowBlock& rows, const Matrix& x, const Matrix& y, const double* w, const double* b, const double* s,
-                   Index first, Index last, const ResidualPart& part) {
+template <class S>
+void add_residuals(const Centred& x, const Matrix& y, const double* w, const double* b, const double* s, Index first,
+                   Index last, const ResidualPart& part) {
+    RowBlock<S> rows(x);
     double target[64];
     double fitted[64];
     for (Index row = first; row < last; row += rows.size()) {
@@ -212,45 +271,55 @@ void add_residuals(RowBlock& rows, const Matrix& x, const Matrix& y, const doubl
         rows.move_to(row, count);
         for (Index j = 0; j < y.columns; ++j) {
             load_rows(y, row, count, j, 1, target, 1);
-            dots(rows, count, w + j * x.columns, x.columns, fitted);
-            take_residuals(target, s == nullptr ? nullptr : s + row, count, b[j], fitted, part.sums[j], part.squares[j]);
-            add_gradient(rows, count, fitted, x.columns, part.gradient + j * x.columns);
+            dots(rows, count, w + j * x.matrix.columns, x.matrix.columns, fitted);
+            take_residuals(target, s == nullptr ? nullptr : s + row, count, b[j], fitted, part.sums[j],
+                           part.squares[j]);
+            add_gradient(rows, count, fitted, x.matrix.columns, part.gradient + j * x.matrix.columns);
         }
     }
 }
 
 }  // namespace
 
-void multiply(const Matrix& x, const double* shift, const Matrix& w, const double* b, Kind kind, void* out) {
+void multiply(const Centred& x, const Matrix& w, const double* b, Kind kind, void* out) {
     with_type(kind, [&](auto type) {
         using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
         if (w.columns <= kFewColumns) {
-            multiply_few(x, shift, w, b, static_cast<T*>(out));
+            with_row_type(x, [&](auto row_type) {
+                using S = std::remove_cv_t<std::remove_pointer_t<decltype(row_type)>>;
+                multiply_few<S>(x, w, b, static_cast<T*>(out));
+            });
         } else {
-            multiply_many(x, shift, w, b, static_cast<T*>(out));
+            multiply_many(x, w, b, static_cast<T*>(out));
         }
     });
 }
 
-void multiply_transposed(const Matrix& x, const double* shift, const Matrix& u, double* out) {
-    Factor left = plain(x);
-    left.column_shift = shift;
-    cross_product(left, plain(u), out);
+void multiply_transposed(const Centred& x, const Matrix& u, double* out) {
+    if (u.columns <= kFewColumns) {
+        multiply_transposed_few(x, u, out);
+    } else {
+        Factor left = plain(x.matrix);
+        left.column_shift = x.shift;
+        cross_product(left, plain(u), out);
+    }
 }
 
-void residual(const Matrix& x, const double* shift, const Matrix& y, const Matrix& w, const double* b, const double* s,
+void residual(const Centred& x, const Matrix& y, const Matrix& w, const double* b, const double* s,
               const ResidualOut& out) {
-    const Index p = x.columns;
+    const Index p = x.matrix.columns;
     const Index m = y.columns;
     const Index size = (p + 2) * m;
-    const Index step = fold_rows(x.rows, kDepth);
+    const Index step = fold_rows(x.matrix.rows, kDepth);
     const std::vector<double> columns = columns_of(w);
     const ScratchArray<double> total(size);
-    fold_blocks(blocks_of(x.rows, step), size, total.get(), [&](Index block, double* part) {
+    fold_blocks(blocks_of(x.matrix.rows, step), size, total.get(), [&](Index block, double* part) {
         const Index first = block * step;
-        RowBlock rows(x, shift);
-        add_residuals(rows, x, y, columns.data(), b, s, first, std::min(x.rows, first + step),
-                      {part, part + p * m, part + (p + 1) * m});
+        with_row_type(x, [&](auto type) {
+            using S = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+            add_residuals<S>(x, y, columns.data(), b, s, first, std::min(x.matrix.rows, first + step),
+                             {part, part + p * m, part + (p + 1) * m});
+        });
     });
     for (Index i = 0; i < p; ++i) {
         for (Index j = 0; j < m; ++j) {

@@ -36,8 +36,8 @@ Scratch::~Scratch() {
         return;
     }
     // The smallest block of the store makes room: large ones are the dear ones.
-    Kept& slot = *std::min_element(store.begin(), store.end(),
-                                   [](const Kept& a, const Kept& b) { return a.size < b.size; });
+    Kept& slot =
+        *std::min_element(store.begin(), store.end(), [](const Kept& a, const Kept& b) { return a.size < b.size; });
     if (slot.size < size_) {
         slot.block = std::move(block_);
         slot.size = size_;

@@ -115,13 +115,16 @@ void scatter_rows(const Csr<T, I>& x, Index first, Index last, const Matrix& u, 
         load_rows(u, row, count, 0, m, loaded.get(), m);
         for (Index i = row; i < row + count; ++i) {
             const double* factor = loaded.get() + (i - row) * m;
-            for (Index e = x.starts[i]; e < Index{x.starts[i + 1]}; ++e) {
-                const auto value = static_cast<double>(x.values[e]);
-                if (m == 1) {
-                    out[x.indices[e]] += value * factor[0];
-                } else {
-                    add_scaled(factor, value, out + x.indices[e] * m, m);
+            const Index end = x.starts[i + 1];
+            if (m == 1) {
+                const double scale = *factor;
+                for (Index e = x.starts[i]; e < end; ++e) {
+                    out[x.indices[e]] += static_cast<double>(x.values[e]) * scale;
                 }
+                continue;
+            }
+            for (Index e = x.starts[i]; e < end; ++e) {
+                add_scaled(factor, static_cast<double>(x.values[e]), out + x.indices[e] * m, m);
             }
         }
     }
@@ -191,7 +194,8 @@ void narrow_moments(const Csr<T, I>& x, const Matrix& y, const double* s, double
     const Index q = x.columns + y.columns;
     const Index size = q * (q + 1);
     // A part costs its own size to clear and merge: it should hold several times as many entries.
-    const Index count = std::clamp<Index>(x.entries() / std::max<Index>(1, size / 2), 1, std::max<Index>(1, x.blocks(kEntriesAtOnce)));
+    const Index count =
+        std::clamp<Index>(x.entries() / std::max<Index>(1, size / 2), 1, std::max<Index>(1, x.blocks(kEntriesAtOnce)));
     const ScratchArray<double> total(size);
     fold_blocks(x.rows == 0 ? 0 : count, size, total.get(), [&](Index block, double* part) {
         RowEntries z;

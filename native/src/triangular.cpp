@@ -98,6 +98,61 @@ void solve_in_place(const Matrix& l, const Rows& x) {
     }
 }
 
+/// A single right-hand side costs one look at l, so it is solved along the contiguous axis of l, without packing.
+bool is_plain(const Matrix& l) noexcept {
+    return l.kind == Kind::float64 && (l.row_stride == 1 || l.column_stride == 1);
+}
+
+void subtract_scaled(const double* __restrict from, double factor, double* __restrict to, Index count) noexcept {
+    for (Index i = 0; i < count; ++i) {
+        to[i] -= factor * from[i];
+    }
+}
+
+double dot(const double* a, const double* b, Index count) noexcept {
+    Vector<double> total[4] = {};
+    Index i = 0;
+    for (; i + 4 * kLanes<double> <= count; i += 4 * kLanes<double>) {
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j) {
+            total[j] += load(a + i + j * kLanes<double>) * load(b + i + j * kLanes<double>);
+        }
+    }
+    double sum = sum_lanes((total[0] + total[1]) + (total[2] + total[3]));
+    for (; i < count; ++i) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+/// x = l⁻¹ x for one column, by columns of l or by its rows, whichever is contiguous.
+void solve_one(const Matrix& l, double* x) {
+    const Index n = l.rows;
+    for (Index k = 0; k < n; ++k) {
+        const double pivot = *l.at<double>(k, k);
+        if (l.row_stride == 1) {
+            x[k] /= pivot;
+            subtract_scaled(l.at<double>(k + 1, k), x[k], x + k + 1, n - k - 1);
+        } else {
+            x[k] = (x[k] - dot(l.at<double>(k, 0), x, k)) / pivot;
+        }
+    }
+}
+
+/// x = l⁻ᵀ x for one column.
+void solve_one_transposed(const Matrix& l, double* x) {
+    const Index n = l.rows;
+    for (Index k = n - 1; k >= 0; --k) {
+        const double pivot = *l.at<double>(k, k);
+        if (l.row_stride == 1) {
+            x[k] = (x[k] - dot(l.at<double>(k + 1, k), x + k + 1, n - k - 1)) / pivot;
+        } else {
+            x[k] /= pivot;
+            subtract_scaled(l.at<double>(k, 0), x[k], x, k);
+        }
+    }
+}
+
 }  // namespace
 
 void solve_strip(const SolvedStrips& triangle, double* strip, Index width) noexcept {
@@ -160,12 +215,18 @@ template void clear_block<false>(const Panel<double>&, const Panel<double>&, con
 
 void solve_lower(const Matrix& l, const Matrix& b, double* x) {
     load_rows(b, 0, b.rows, 0, b.columns, x, b.columns);
-    solve_in_place(l, {x, b.rows, b.columns, b.columns});
+    if (b.columns == 1 && is_plain(l)) {
+        parallel_for(1, [&](Index) { solve_one(l, x); });
+    } else {
+        solve_in_place(l, {x, b.rows, b.columns, b.columns});
+    }
 }
 
 void solve_lower_transposed(const Matrix& l, const Matrix& b, double* x) {
     load_rows(b, 0, b.rows, 0, b.columns, x, b.columns);
-    if (b.rows > 0) {
+    if (b.columns == 1 && is_plain(l)) {
+        parallel_for(1, [&](Index) { solve_one_transposed(l, x); });
+    } else if (b.rows > 0) {
         solve_in_place(reversed_across(l), {x + (b.rows - 1) * b.columns, b.rows, b.columns, -b.columns});
     }
 }

@@ -1,7 +1,8 @@
-/// The step that Cholesky factorisation and triangular solves share: solve a block of rows, then clear it from the rows below.
+/// The step that Cholesky factorisation and triangular solves share: solve a block of rows, then clear it from the rows
+/// below.
 ///
-/// Layout: `rows` is row-major with a stride of either sign. The block of rows is packed into strips, solved there, written back,
-/// and the strips go on to serve as a factor of the update.
+/// Layout: `rows` is row-major with a stride of either sign. The block of rows is packed into strips, solved there,
+/// written back, and the strips go on to serve as a factor of the update.
 #pragma once
 
 #include "qed/packed_rows.hpp"

@@ -1,7 +1,8 @@
 /// Sums over blocks of rows, merged in order.
 ///
-/// Determinism: parts are merged in the order of their blocks, whoever made them. Rounding: the merge is compensated, so the
-/// number of blocks does not matter. Memory: at most 32 MiB of parts at a time (one part at least), beside total and its low half.
+/// Determinism: parts are merged in the order of their blocks, whoever made them. Rounding: the merge is compensated,
+/// so the number of blocks does not matter. Memory: at most 32 MiB of parts at a time (one part at least), beside total
+/// and its low half.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +64,8 @@ void fold_blocks(Index count, Index size, double* total, Work&& work) {
         parallel_for(blocks_of(size, kMergedAtOnce), [&](Index chunk) {
             const Index at = chunk * kMergedAtOnce;
             for (Index block = 0; block < now; ++block) {
-                merge_row(parts.get() + block * size + at, total + at, low.data() + at, std::min(kMergedAtOnce, size - at));
+                merge_row(parts.get() + block * size + at, total + at, low.data() + at,
+                          std::min(kMergedAtOnce, size - at));
             }
         });
     }

@@ -1,7 +1,7 @@
 /// What a kernel sees of an array that somebody else owns.
 ///
-/// Layout: element (i, j) of a Matrix lies at data + i * row_stride + j * column_stride, counted in elements; strides may
-/// be of either sign and any size, so C order, Fortran order, slices and reversed views are all the same thing.
+/// Layout: element (i, j) of a Matrix lies at data + i * row_stride + j * column_stride, counted in elements; strides
+/// may be of either sign and any size, so C order, Fortran order, slices and reversed views are all the same thing.
 /// Ownership: none; a view lives no longer than the array. Kernels never write through a Matrix.
 #pragma once
 
@@ -22,9 +22,7 @@ struct Matrix {
     Index column_stride = 0;
 
     /// The same numbers with the two axes exchanged.
-    [[nodiscard]] Matrix transposed() const noexcept {
-        return {data, kind, columns, rows, column_stride, row_stride};
-    }
+    [[nodiscard]] Matrix transposed() const noexcept { return {data, kind, columns, rows, column_stride, row_stride}; }
     template <class T>
     [[nodiscard]] const T* at(Index i, Index j) const noexcept {
         return static_cast<const T*>(data) + i * row_stride + j * column_stride;
@@ -46,7 +44,11 @@ inline Matrix row_major(const double* data, Index rows, Index columns, Index str
     return {data, Kind::float64, rows, columns, stride, 1};
 }
 
-inline Index blocks_of(Index count, Index size) noexcept { return (count + size - 1) / size; }
-inline Index round_up(Index count, Index size) noexcept { return blocks_of(count, size) * size; }
+inline Index blocks_of(Index count, Index size) noexcept {
+    return (count + size - 1) / size;
+}
+inline Index round_up(Index count, Index size) noexcept {
+    return blocks_of(count, size) * size;
+}
 
 }  // namespace qed

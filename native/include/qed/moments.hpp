@@ -12,12 +12,14 @@ struct MomentsOut {
     double* scatter;  ///< Σ s z zᵀ, both triangles
 };
 
-/// Adds up all rows of x and y (which have equally many). `s` holds a weight for each row, or is null for ones; `shift` holds q numbers.
-/// Nothing is copied as a whole; see product.hpp for order and rounding. NaN and infinities spread as arithmetic has it.
+/// Adds up all rows of x and y (which have equally many). `s` holds a weight for each row, or is null for ones; `shift`
+/// holds q numbers. Nothing is copied as a whole; see product.hpp for order and rounding. NaN and infinities spread as
+/// arithmetic has it.
 void moments(const Matrix& x, const Matrix& y, const double* s, const double* shift, const MomentsOut& out);
 
-/// out = (x - shift)ᵀ S (x - shift), row-major, columns × columns; or, transposed, (x - shift) S (x - shift)ᵀ, rows × rows.
-/// `s` has one weight for each term of the sum: a row of x, or, transposed, a column of x. `shift` belongs to columns of x always.
+/// out = (x - shift)ᵀ S (x - shift), row-major, columns × columns; or, transposed, (x - shift) S (x - shift)ᵀ, rows ×
+/// rows. `s` has one weight for each term of the sum: a row of x, or, transposed, a column of x. `shift` belongs to
+/// columns of x always.
 struct GramOptions {
     const double* s = nullptr;
     const double* shift = nullptr;

@@ -57,7 +57,8 @@ void pack_strips(const Factor& from, Index row, Index depth, Index first, Index 
 }
 
 /// Writes rows [row, row + count), columns [column, column + width) as doubles to to[i * stride + j].
-void load_rows(const Matrix& from, Index row, Index count, Index column, Index width, double* to, Index stride) noexcept;
+void load_rows(const Matrix& from, Index row, Index count, Index column, Index width, double* to,
+               Index stride) noexcept;
 
 extern template void pack_strip<double>(const Factor&, Index, Index, Index, double*) noexcept;
 extern template void pack_strip<float>(const Factor&, Index, Index, Index, float*) noexcept;

@@ -59,8 +59,8 @@ class PackedRows {
     Index count_ = 0;
 };
 
-/// out += rows [tile * kTile, ...) of x times the packed matrix; `x_transposed` is x with its axes exchanged. `out` is row-major with
-/// padded rows and columns; `rows` counts the rows of the tile.
+/// out += rows [tile * kTile, ...) of x times the packed matrix; `x_transposed` is x with its axes exchanged. `out` is
+/// row-major with padded rows and columns; `rows` counts the rows of the tile.
 inline void multiply_rows(const Factor& x_transposed, Index tile, Index rows, const PackedRows<double>& right,
                           double* out, Index stride) {
     const Index first = tile * kTileStrips<double>;

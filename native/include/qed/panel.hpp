@@ -32,8 +32,8 @@ template <class T, int R, int V, bool Subtract>
     tile.template add_to<Subtract>(c, c_stride);
 }
 
-/// c += aᵀ b for all columns of one strip a against `vectors` vectors of b. On a diagonal strip, vectors that lie wholly left of
-/// the diagonal are passed over.
+/// c += aᵀ b for all columns of one strip a against `vectors` vectors of b. On a diagonal strip, vectors that lie
+/// wholly left of the diagonal are passed over.
 template <class T, bool Diagonal, bool Subtract>
 void multiply_strips(Index depth, const T* a, Index a_width, const T* b, Index b_width, double* c,
                      Index c_stride) noexcept {

@@ -1,9 +1,9 @@
 /// Sums of outer products: the one driver behind moments, Gram matrices and transposed products.
 ///
-/// Determinism: the cut into superblocks and tiles depends on shapes alone, panels of kDepth rows are summed in registers,
-/// panels of a superblock in order, superblocks in order.
-/// Rounding: narrow results, and wide ones with `sums`, merge superblocks by TwoSum, so that an entry is off by at most
-/// kProductTerms units of 2^-53 times the sum of absolute products, however many rows there are.
+/// Determinism: the cut into superblocks and tiles depends on shapes alone, panels of kDepth rows are summed in
+/// registers, panels of a superblock in order, superblocks in order. Rounding: narrow results, and wide ones with
+/// `sums`, merge superblocks by TwoSum, so that an entry is off by at most kProductTerms units of 2^-53 times the sum
+/// of absolute products, however many rows there are.
 #pragma once
 
 #include "qed/pack.hpp"
@@ -16,8 +16,8 @@ inline constexpr Index kProductTerms = kDepth + 64 + 8;
 /// A result no wider than this is summed by superblocks of rows; a wider one is split into tiles.
 inline constexpr Index kNarrow = 384;
 
-/// c = aᵀ a, all of it. `c` holds columns × columns doubles, row-major. If `sums` is not null it receives, for each column, the
-/// sum of row_scale times the packed entry (row_scale = √s makes this Σ s z).
+/// c = aᵀ a, all of it. `c` holds columns × columns doubles, row-major. If `sums` is not null it receives, for each
+/// column, the sum of row_scale times the packed entry (row_scale = √s makes this Σ s z).
 void self_product(const Factor& a, double* c, double* sums);
 
 /// The same with float strips (at most kDepth products are summed in float, then joined in double).

@@ -1,29 +1,36 @@
 /// Products of a tall matrix with a few columns, one pass over its rows each.
 ///
-/// Layout: `w` and every small factor is any strided matrix; results are row-major. Determinism: see product.hpp and fold.hpp.
+/// Layout: `w` and every small factor is any strided matrix; results are row-major. Determinism: see product.hpp and
+/// fold.hpp.
 #pragma once
 
 #include "qed/matrix.hpp"
 
 namespace qed {
 
-/// out = (x - shift) w + b, rounded to `kind`; `out` is row-major, rows of x × columns of w, of that kind. `shift` (one number
-/// for each column of x) and `b` may be null.
-void multiply(const Matrix& x, const double* shift, const Matrix& w, const double* b, Kind kind, void* out);
+/// A matrix whose columns are shifted as it is read; `shift`, one number for each column, may be null.
+struct Centred {
+    Matrix matrix;
+    const double* shift = nullptr;
+};
 
-/// out = (x - shift)ᵀ u, row-major doubles, columns of x × columns of u. `shift` may be null.
-void multiply_transposed(const Matrix& x, const double* shift, const Matrix& u, double* out);
+/// out = x w + b, rounded to `kind`; `out` is row-major, rows of x × columns of w, of that kind. `b` may be null.
+void multiply(const Centred& x, const Matrix& w, const double* b, Kind kind, void* out);
 
-/// What least squares asks of its residuals r = y - (x - shift) w - b, without storing them.
+/// out = xᵀ u, row-major doubles, columns of x × columns of u.
+void multiply_transposed(const Centred& x, const Matrix& u, double* out);
+
+/// What least squares asks of its residuals r = y - x w - b, without storing them.
 struct ResidualOut {
-    double* gradient;  ///< (x - shift)ᵀ S r, columns of x × columns of y
+    double* gradient;  ///< xᵀ S r, columns of x × columns of y
     double* sums;      ///< Σ s r for each column of y
     double* squares;   ///< Σ s r²
 };
-void residual(const Matrix& x, const double* shift, const Matrix& y, const Matrix& w, const double* b, const double* s,
+void residual(const Centred& x, const Matrix& y, const Matrix& w, const double* b, const double* s,
               const ResidualOut& out);
 
-/// With z = (x - shift) v, found in blocks of rows and never stored: squares = z² d (entries squared) and fitted = z b, both row-major.
+/// With z = (x - shift) v, found in blocks of rows and never stored: squares = z² d (entries squared) and fitted = z b,
+/// both row-major.
 struct ProjectOut {
     double* squares;
     double* fitted;

@@ -1,8 +1,9 @@
 /// Vectors of the instruction set this file is compiled for, and the micro-kernel that everything rests on.
 ///
-/// Layout: a *strip* holds `width` columns of a matrix for `depth` consecutive rows, row after row, so that entry (k, c)
-/// lies at k * width + c. Strips are aligned to a cache line and padded with zeros to a multiple of kGranule columns.
-/// The same strip serves as the left factor (kRows columns at a time, broadcast) and as the right one (as vectors).
+/// Layout: a *strip* holds `width` columns of a matrix for `depth` consecutive rows, row after row, so that entry (k,
+/// c) lies at k * width + c. Strips are aligned to a cache line and padded with zeros to a multiple of kGranule
+/// columns. The same strip serves as the left factor (kRows columns at a time, broadcast) and as the right one (as
+/// vectors).
 #pragma once
 
 #include <type_traits>
@@ -37,7 +38,8 @@ template <class T>
 inline constexpr int kStrip = kVectors * kLanes<T>;
 static_assert(kStrip<double> % kGranule<double> == 0 && kStrip<float> % kGranule<float> == 0);
 
-/// Rows a panel sums before its result joins an accumulator: two strips of doubles fit into 32 KiB of first-level cache.
+/// Rows a panel sums before its result joins an accumulator: two strips of doubles fit into 32 KiB of first-level
+/// cache.
 inline constexpr Index kDepth = 128;
 
 template <class T>

@@ -1,8 +1,9 @@
 /// Compressed sparse rows.
 ///
-/// Layout: row i holds entries [starts[i], starts[i + 1]) of `columns` and `values`; columns need not be sorted and may repeat (then
-/// they add up). Indices are 32 or 64 bits wide, both arrays alike. Compressed columns are the rows of the transposed matrix.
-/// Determinism: blocks are cut by the number of entries; see fold.hpp. Indices are trusted: the caller has checked them.
+/// Layout: row i holds entries [starts[i], starts[i + 1]) of `columns` and `values`; columns need not be sorted and may
+/// repeat (then they add up). Indices are 32 or 64 bits wide, both arrays alike. Compressed columns are the rows of the
+/// transposed matrix. Determinism: blocks are cut by the number of entries; see fold.hpp. Indices are trusted: the
+/// caller has checked them.
 #pragma once
 
 #include "qed/matrix.hpp"

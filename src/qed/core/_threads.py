@@ -146,8 +146,8 @@ class _BlasLimit:
     """One BLAS thread for as long as anybody is inside; the old numbers return when the last one leaves.
 
     Most libraries keep one number for the process, so two overlapping limits would restore each other's numbers: here
-    the first to enter sets it and the last to leave restores it. A library on OpenMP keeps a number for each thread, and
-    then every thread sets and restores its own.
+    the first to enter sets it and the last to leave restores it. A library on OpenMP keeps a number for each thread,
+    and then every thread sets and restores its own.
     """
 
     def __init__(self) -> None:
