@@ -162,7 +162,7 @@ def test_interrupt_comes_soon():
             process.send_signal(signal.SIGINT)
             sent = time.perf_counter()
             assert process.stdout.readline() == "stopped\n"
-            assert time.perf_counter() - sent < 1.0  # 0.1 s on a quiet machine
+            assert time.perf_counter() - sent < 1.0  # the promise is 0.2 s; a busy machine gets slack
             assert process.stdout.readline() == "3.0\n"
             assert process.wait(timeout=10) == 0
 
