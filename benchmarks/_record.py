@@ -186,9 +186,7 @@ def render(stored: dict[str, Any]) -> str:
             "",
             f"Measured {scale['stamp']}.",
             "",
-            "```text",
             scale["text"].rstrip(),
-            "```",
             "",
         ]
     return "\n".join(lines)
