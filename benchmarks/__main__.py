@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-import importlib.util
 import json
 import os
 import subprocess
 import sys
+from typing import Any
 
 from benchmarks import _record
 from benchmarks._race import ROOT, race
@@ -55,11 +55,11 @@ def main() -> int:
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False, cwd=ROOT
     ).stdout.strip()
+    today = dt.datetime.now(dt.UTC).date().isoformat()
     if asked.only == "parquet":
-        return scale_rows(asked.scale)
+        return scale_rows(stored, asked.scale, f"{today}, {commit or '-'}")
     for problem in chosen(asked.only):
         measures = race(problem, pythons, colds=asked.colds, warms=asked.warms, scale=asked.scale)
-        today = dt.datetime.now(dt.UTC).date().isoformat()
         row = _record.Row(problem.name, problem.title, today, commit or "-", asked.scale, measures)
         print("\n".join(_record.details([row])[2:]), flush=True)
         if asked.scale == 1:
@@ -78,17 +78,22 @@ def _versions(rival: str, python: str) -> dict[str, str]:
     return answer
 
 
-def scale_rows(scale: float) -> int:
-    """Data larger than memory has a script of its own: `--only parquet`."""
-    if (
-        importlib.util.find_spec("benchmarks.scale") is None
-        or importlib.util.find_spec("benchmarks.scale.parquet") is None
-    ):
+def scale_rows(stored: dict[str, Any], scale: float, stamp: str) -> int:
+    """Data larger than memory has a script of its own, `--only parquet`; what it prints goes on the page as it is."""
+    if not (ROOT / "benchmarks" / "scale" / "parquet.py").exists():
         print("benchmarks/scale/parquet.py is not here.")
         return 1
-    return subprocess.call(
-        [sys.executable, "-m", "benchmarks.scale.parquet", *(["--scale", str(scale)] if scale != 1 else [])], cwd=ROOT
-    )
+    command = [sys.executable, "-m", "benchmarks.scale.parquet", "--scale", str(scale)]
+    lines = []
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line)
+    if process.returncode == 0 and scale == 1:
+        stored["larger_than_memory"] = {"stamp": stamp, "text": "".join(lines)}
+        _record.save(stored, [])
+    return process.returncode
 
 
 if __name__ == "__main__":

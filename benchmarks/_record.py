@@ -180,6 +180,15 @@ def render(stored: dict[str, Any]) -> str:
         *details(rows),
         "",
     ]
+    if scale := stored.get("larger_than_memory"):
+        lines += [
+            "## Larger than memory",
+            "",
+            f"Measured {scale['stamp']}.",
+            "",
+            scale["text"].rstrip(),
+            "",
+        ]
     return "\n".join(lines)
 
 

@@ -98,6 +98,14 @@ def test_rows_survive_a_second_run(tmp_path, monkeypatch):
     assert "1 rows, of which qed loses 0" in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
 
 
+def test_what_the_scale_script_printed_is_shown():
+    stored = {"machine": {}, "versions": {}, "rows": {}}
+    rows = {"r": _record.asdict(row(ours=measure(0.1)))}
+    page = _record.render(stored | {"rows": rows, "larger_than_memory": {"stamp": "today", "text": "20 GB in 9 s\n"}})
+    assert "## Larger than memory" in page
+    assert "20 GB in 9 s" in page
+
+
 def test_the_pages_show_what_was_measured():
     assert _record.PAGE.read_text(encoding="utf-8") == _record.render(_record.load())
     text = readme.README.read_text(encoding="utf-8")
