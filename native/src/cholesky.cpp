@@ -4,6 +4,7 @@
 
 #include "qed/block_solve.hpp"
 #include "qed/triangular.hpp"
+#include "qed/parallel.hpp"
 
 namespace qed {
 namespace {
@@ -53,6 +54,7 @@ Index factor_corner(double* u, Index size, Index stride) noexcept {
 
 Index cholesky(const Matrix& a, double* u) {
     const Index n = a.rows;
+    const Effort effort(static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / 6);
     // The matrix is symmetric: read it along the axis that is contiguous.
     copy_upper(std::abs(a.column_stride) <= std::abs(a.row_stride) ? a : a.transposed(), u);
     const Rows whole{u, n, n, n};

@@ -48,6 +48,7 @@ bool all_finite(const Matrix& given) {
         x.row_stride = x.columns;
         x.rows = 1;
     }
+    const Effort effort(static_cast<double>(x.rows) * static_cast<double>(x.columns));
     const Index piece = std::min(x.columns, kEntriesAtOnce);
     const Index pieces = blocks_of(x.columns, piece);
     const Index lines = std::max<Index>(1, kEntriesAtOnce / piece);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <limits>
 #include <list>
 #include <mutex>
 #include <system_error>
@@ -19,6 +20,7 @@ constexpr auto kPollInterval = std::chrono::milliseconds(50);
 std::atomic<int> allowed_threads{1};
 std::atomic<PollHook> poll_hook{nullptr};
 thread_local bool inside_block = false;
+thread_local int worthwhile_threads = std::numeric_limits<int>::max();
 thread_local Clock::time_point last_poll = Clock::now();
 
 /// One call of parallel_for; it lives on the stack of its caller.
@@ -160,6 +162,14 @@ void set_poll_hook(PollHook hook) noexcept {
 void wind_poll_clock() noexcept {
     last_poll = Clock::now();
 }
+Effort::Effort(double operations) noexcept : before_(worthwhile_threads) {
+    constexpr double kOperationsPerThread = 5e5;
+    constexpr double kMost = 1 << 20;
+    worthwhile_threads = static_cast<int>(std::clamp(operations / kOperationsPerThread, 1.0, kMost));
+}
+Effort::~Effort() {
+    worthwhile_threads = before_;
+}
 void set_thread_count(int count) noexcept {
     allowed_threads = std::max(1, count);
 }
@@ -182,7 +192,7 @@ void detail::run_blocks(Index count, BlockCall call, void* work) {
         }
         return;
     }
-    const Index helpers = std::min<Index>(thread_count(), count) - 1;
+    const Index helpers = std::min<Index>(std::min(thread_count(), worthwhile_threads), count) - 1;
     Job job{
         .count = count, .call = call, .work = work, .helpers_wanted = static_cast<int>(std::max<Index>(helpers, 0))};
     if (helpers >= 1) {

@@ -5,6 +5,7 @@
 
 #include "qed/fold.hpp"
 #include "qed/packed_rows.hpp"
+#include "qed/parallel.hpp"
 
 namespace qed {
 namespace {
@@ -184,6 +185,11 @@ void wide_moments(const Factor& a, double* c, double* sums) {
     });
 }
 
+/// Multiply-adds in a product; packing costs as much as a few columns.
+double operations(const Factor& a, const Factor& b) noexcept {
+    return static_cast<double>(a.depth()) * static_cast<double>(a.columns()) * static_cast<double>(b.columns() + 8);
+}
+
 }  // namespace
 
 void mirror_upper(double* c, Index n) {
@@ -203,6 +209,7 @@ void mirror_upper(double* c, Index n) {
 }
 
 void self_product(const Factor& a, double* c, double* sums) {
+    const Effort effort(0.5 * operations(a, a));
     const Index q = a.columns();
     if (q <= kNarrow) {
         narrow_self<double>(a, c, sums);
@@ -218,6 +225,7 @@ void self_product(const Factor& a, double* c, double* sums) {
 }
 
 void self_product_fast(const Factor& a, double* c) {
+    const Effort effort(0.5 * operations(a, a));
     const Index q = a.columns();
     if (q <= kNarrow) {
         narrow_self<float>(a, c, nullptr);
@@ -229,6 +237,7 @@ void self_product_fast(const Factor& a, double* c) {
 }
 
 void cross_product(const Factor& a, const Factor& b, double* c) {
+    const Effort effort(operations(a, b));
     const Index m = a.columns();
     const Index n = b.columns();
     if (n <= kNarrow && m * n <= kNarrow * kNarrow) {

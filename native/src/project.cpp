@@ -2,6 +2,7 @@
 
 #include "qed/packed_rows.hpp"
 #include "qed/rows.hpp"
+#include "qed/parallel.hpp"
 
 namespace qed {
 namespace {
@@ -21,6 +22,8 @@ void multiply_block(const Matrix& z, const PackedRows<double>& right, Index colu
 
 void project(const Matrix& x, const double* shift, const Matrix& v, const Matrix& d, const Matrix& b,
              const ProjectOut& out) {
+    const Effort effort(static_cast<double>(x.rows) * static_cast<double>(v.columns) *
+                        static_cast<double>(x.columns + d.columns + b.columns));
     PackedRows<double> basis(plain(v), v.rows);
     PackedRows<double> squares(plain(d), d.rows);
     PackedRows<double> fitted(plain(b), b.rows);

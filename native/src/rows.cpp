@@ -6,6 +6,7 @@
 #include "qed/fold.hpp"
 #include "qed/packed_rows.hpp"
 #include "qed/product.hpp"
+#include "qed/parallel.hpp"
 
 namespace qed {
 namespace {
@@ -279,9 +280,16 @@ void add_residuals(const Centred& x, const Matrix& y, const double* w, const dou
     }
 }
 
+/// Multiply-adds of a product; reading a row costs as much as a few columns.
+double operations(const Centred& x, const Matrix& w) noexcept {
+    return static_cast<double>(x.matrix.rows) * static_cast<double>(x.matrix.columns) *
+           static_cast<double>(w.columns + 2);
+}
+
 }  // namespace
 
 void multiply(const Centred& x, const Matrix& w, const double* b, Kind kind, void* out) {
+    const Effort effort(operations(x, w));
     with_type(kind, [&](auto type) {
         using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
         if (w.columns <= kFewColumns) {
@@ -296,6 +304,7 @@ void multiply(const Centred& x, const Matrix& w, const double* b, Kind kind, voi
 }
 
 void multiply_transposed(const Centred& x, const Matrix& u, double* out) {
+    const Effort effort(operations(x, u));
     if (u.columns <= kFewColumns) {
         multiply_transposed_few(x, u, out);
     } else {
@@ -307,6 +316,7 @@ void multiply_transposed(const Centred& x, const Matrix& u, double* out) {
 
 void residual(const Centred& x, const Matrix& y, const Matrix& w, const double* b, const double* s,
               const ResidualOut& out) {
+    const Effort effort(2 * operations(x, w));
     const Index p = x.matrix.columns;
     const Index m = y.columns;
     const Index size = (p + 2) * m;

@@ -6,6 +6,7 @@
 #include "qed/fold.hpp"
 #include "qed/pack.hpp"
 #include "qed/product.hpp"
+#include "qed/parallel.hpp"
 
 namespace qed {
 namespace {
@@ -233,6 +234,7 @@ void sparse_multiply(const SparseRows& x, const Matrix& w, const double* b, void
     const std::vector<double> factor = row_major_copy(w);
     const Index m = w.columns;
     with_csr(x, [&]<class T, class I>(const Csr<T, I>& csr) {
+        const Effort effort(2.0 * static_cast<double>(csr.entries()) * static_cast<double>(m));
         const Index count = csr.blocks(kEntriesAtOnce);
         parallel_for(count, [&](Index block) {
             const Index first = csr.first_row(block, count);
@@ -250,6 +252,7 @@ void sparse_multiply_transposed(const SparseRows& x, const Matrix& u, double* ou
     const Index size = x.columns * u.columns;
     with_csr(x, [&]<class T, class I>(const Csr<T, I>& csr) {
         const Index work = csr.entries() * u.columns;
+        const Effort effort(2.0 * static_cast<double>(work));
         const Index most = std::max<Index>(1, csr.blocks(kEntriesAtOnce));
         const Index count = std::clamp<Index>(work / std::max<Index>(1, 4 * size), 1, std::min<Index>(most, 64));
         fold_blocks(csr.rows == 0 ? 0 : count, size, out, [&](Index block, double* part) {
@@ -271,6 +274,8 @@ void sparse_moments(const SparseRows& x, const Matrix& y, const double* s, const
     }
     *out.weight = weight;
     with_csr(x, [&](const auto& csr) {
+        const double entries = static_cast<double>(csr.entries());
+        const Effort effort(entries * (entries / static_cast<double>(std::max<Index>(x.rows, 1)) + 8));
         if (q <= kNarrow) {
             narrow_moments(csr, y, s, out.sums, out.scatter);
         } else {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "qed/block_solve.hpp"
+#include "qed/parallel.hpp"
 
 namespace qed {
 namespace {
@@ -213,7 +214,17 @@ void clear_block(const Panel<double>& a, const Panel<double>& b, const Rows& row
 template void clear_block<true>(const Panel<double>&, const Panel<double>&, const Rows&);
 template void clear_block<false>(const Panel<double>&, const Panel<double>&, const Rows&);
 
+namespace {
+
+/// Multiply-adds of solving for `b`.
+double operations(const Matrix& b) noexcept {
+    return 0.5 * static_cast<double>(b.rows) * static_cast<double>(b.rows) * static_cast<double>(b.columns);
+}
+
+}  // namespace
+
 void solve_lower(const Matrix& l, const Matrix& b, double* x) {
+    const Effort effort(operations(b));
     load_rows(b, 0, b.rows, 0, b.columns, x, b.columns);
     if (b.columns == 1 && is_plain(l)) {
         parallel_for(1, [&](Index) { solve_one(l, x); });
@@ -223,6 +234,7 @@ void solve_lower(const Matrix& l, const Matrix& b, double* x) {
 }
 
 void solve_lower_transposed(const Matrix& l, const Matrix& b, double* x) {
+    const Effort effort(operations(b));
     load_rows(b, 0, b.rows, 0, b.columns, x, b.columns);
     if (b.columns == 1 && is_plain(l)) {
         parallel_for(1, [&](Index) { solve_one_transposed(l, x); });

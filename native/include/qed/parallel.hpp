@@ -32,6 +32,19 @@ void wind_poll_clock() noexcept;
 void set_thread_count(int count) noexcept;
 int thread_count() noexcept;
 
+/// While it lives, calls from this thread use no more threads than so many multiply-adds keep busy: waking a thread costs
+/// as much as a few hundred thousand of them.
+class Effort {
+  public:
+    explicit Effort(double operations) noexcept;
+    ~Effort();
+    Effort(const Effort&) = delete;
+    Effort& operator=(const Effort&) = delete;
+
+  private:
+    int before_;
+};
+
 /// How many threads the pool of this process has started so far.
 int started_threads() noexcept;
 
