@@ -26,9 +26,23 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["CONDITION_LIMIT", "Factor", "Flat", "Spectrum", "factorise", "spectrum_of"]
+__all__ = ["CONDITION_LIMIT", "Factor", "Flat", "Gap", "Spectrum", "factorise", "spectrum_of"]
 
 CONDITION_LIMIT = 1e6  # of the design: beyond it the squares in S have eaten half the digits
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A bound on the distance from the optimum, for each target."""
+
+    bound: Array  # rounding included
+    measured: Array  # what the bound would be if nothing had been rounded
+    radius: float  # of the steps it speaks of
+
+
+def lengths(columns: Array) -> Array:
+    """Return the Euclidean length of each column."""
+    return np.sqrt(np.einsum("pm,pm->m", columns, columns))
 
 
 @dataclass(frozen=True)
@@ -50,13 +64,16 @@ class Flat:
         spread = np.maximum(columns.spread, 0) + columns.rounding * columns.length**2
         return cls(unit, float(np.sqrt(np.sum(spread * unit**2))))
 
-    def widen(self, bound: Array, radius: float, g: Array, slack: Array, reach: Array) -> tuple[Array, float]:
-        """Add to ``bound`` what steps along flat columns could gain, within ``reach``."""
+    def widen(self, gap: Gap, g: Array, slack: Array, reach: Array) -> Gap:
+        """Add what steps along flat columns could gain, within ``reach``."""
+        if not self.unit.any():
+            return gap
         stray = self.unit @ (np.abs(g) + slack)
         if not np.any(stray) and self.noise == 0:
-            return bound, radius
+            return gap
         # ‖X(a + b)‖² >= ½‖Xa‖² - ‖Xb‖², hence the factor two on what the other columns may gain
-        return 2 * bound + 2 * stray * reach + (self.noise * reach) ** 2, min(radius, float(np.max(reach, initial=0.0)))
+        bound = 2 * gap.bound + 2 * stray * reach + (self.noise * reach) ** 2
+        return Gap(bound, gap.measured, min(gap.radius, float(np.max(reach, initial=0.0))))
 
 
 @dataclass(frozen=True)
@@ -69,11 +86,12 @@ class Factor:
     flat: Flat
     relative_error: float  # of M, seen from its smallest eigenvalue
     largest: float  # bound on the largest eigenvalue of M
+    inverse_norm: float  # Frobenius, of L⁻¹: its square bounds the inverse of the smallest eigenvalue of M
 
     @property
     def condition(self) -> float:
         """Estimated condition number of the design: within a factor √p, from above."""
-        return float(np.sqrt(self.largest * np.sum(self.inverse**2)))
+        return float(np.sqrt(self.largest)) * self.inverse_norm
 
     @property
     def rank(self) -> int:
@@ -84,11 +102,12 @@ class Factor:
         """Return ``(S + alpha I)⁻¹ g``, zero for columns without spread."""
         return self.d[:, None] * solve_lower_t(self.L, solve_lower(self.L, self.d[:, None] * g))
 
-    def gap(self, g: Array, slack: Array, reach: Array) -> tuple[Array, float]:
-        """Bound ``P(w)`` minus its minimum, given the gradient up to ``slack``; returns the bound and its radius."""
-        size = np.linalg.norm(self.inverse @ (self.d[:, None] * g), axis=0)
-        doubt = np.linalg.norm(self.inverse) * np.linalg.norm(self.d[:, None] * slack, axis=0)
-        return self.flat.widen((size + doubt) ** 2 / (1 - self.relative_error), np.inf, g, slack, reach)
+    def gap(self, g: Array, slack: Array, reach: Array) -> Gap:
+        """Bound ``P(w)`` minus its minimum, given the gradient up to ``slack``."""
+        size = lengths(self.inverse @ (self.d[:, None] * g))
+        doubt = self.inverse_norm * lengths(self.d[:, None] * slack)
+        bound = (size + doubt) ** 2 / (1 - self.relative_error)
+        return self.flat.widen(Gap(bound, size**2, np.inf), g, slack, reach)
 
 
 def factorise(quadratic: Quadratic, alpha: float) -> Factor | None:
@@ -102,12 +121,13 @@ def factorise(quadratic: Quadratic, alpha: float) -> Factor | None:
     if bad >= 0:
         return None
     inverse = solve_lower(L, np.eye(p))
-    smallest = 1 / np.sum(inverse**2) if p else 1.0  # the trace of M⁻¹ bounds its largest eigenvalue
+    inverse_norm = float(np.sqrt(np.vdot(inverse, inverse)))
+    smallest = 1 / inverse_norm**2  # the trace of M⁻¹ bounds its largest eigenvalue
     error = columns.rounding * np.sum((columns.length * d) ** 2) + 4 * p * (p + 2) * UNIT
     largest = float(np.max(np.sum(np.abs(M), axis=0), initial=1.0))
     if largest > CONDITION_LIMIT**2 * smallest or error > 0.25 * smallest:
         return None
-    return Factor(L, inverse, d, Flat.of(columns, d), float(error / smallest), largest)
+    return Factor(L, inverse, d, Flat.of(columns, d), float(error / smallest), largest, inverse_norm)
 
 
 @dataclass(frozen=True)
@@ -154,19 +174,19 @@ class Spectrum:
             short[live] = q @ np.linalg.solve(r.T, self.vectors[live].T @ (w[live] / self.d[live, None]))
         return short
 
-    def gap(self, g: Array, slack: Array, reach: Array) -> tuple[Array, float]:
+    def gap(self, g: Array, slack: Array, reach: Array) -> Gap:
         """Bound ``P(w)`` minus its minimum over steps of scaled length up to ``reach``."""
         scaled = self.d[:, None] * g
         seen = self.vectors.T @ scaled
-        free = np.linalg.norm(scaled - self.vectors @ seen, axis=0)
-        doubt = np.linalg.norm(self.d[:, None] * slack, axis=0)
-        size = np.linalg.norm(seen / np.sqrt(self.floor)[:, None], axis=0)
-        if self.rank:
-            size = size + doubt / np.sqrt(self.floor.min())
+        free = lengths(scaled - self.vectors @ seen)
+        doubt = lengths(self.d[:, None] * slack)
+        size = lengths(seen / np.sqrt(self.floor)[:, None])
         bound, radius = size**2, np.inf
+        if self.rank:
+            bound = (size + doubt / np.sqrt(self.floor.min())) ** 2
         if self.slack > 0:
             bound, radius = bound + 2 * (free + doubt) * reach + self.slack * reach**2, float(np.max(reach, initial=0.0))
-        return self.flat.widen(bound, radius, g, slack, reach)
+        return self.flat.widen(Gap(bound, size**2, radius), g, slack, reach)
 
 
 def spectrum_of(quadratic: Quadratic, alpha: float) -> Spectrum:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Settings", "learn", "learn_rows", "relearn"]
+__all__ = ["Settings", "is_source", "learn", "learn_rows", "relearn"]
 
 LARGEST_SQUARE = 10_000  # columns (or rows) beyond which a few hundred products cost less than one factorisation
 
@@ -77,10 +77,15 @@ class Settings:
 def learn(model: Regressor, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
     """Fit ``model`` on arrays, frames, sparse containers or a source of chunks, and store what was learnt."""
     with limited_threads(settings.threads):
-        if isinstance(X, Source):
+        if is_source(X):
             _learn_source(model, X, y, sample_weight, settings)
         else:
             _learn_table(model, X, y, sample_weight, settings)
+
+
+def is_source(X: Any) -> bool:
+    """Tell a source of chunks from a table; asking an array about a protocol would cost more than a small fit."""
+    return not isinstance(X, np.ndarray) and isinstance(X, Source)
 
 
 def _learn_table(model: Regressor, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:

@@ -43,7 +43,7 @@ class LeastSquares(Regressor, sparse=True, multi_output=True):
         self
             The fitted model.
         """
-        learn(self, X, y, sample_weight, self._checked_settings())
+        learn(self, X, y, sample_weight, self._settings())
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -63,7 +63,7 @@ class LeastSquares(Regressor, sparse=True, multi_output=True):
         self
             The model of all rows so far.
         """
-        merge(self, X, y, sample_weight, self._checked_settings())
+        merge(self, X, y, sample_weight, self._settings())
         return self
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -90,7 +90,7 @@ class LeastSquares(Regressor, sparse=True, multi_output=True):
         Forgetting
             When the rows cannot have been learnt, or rounding would be visible in what remains.
         """
-        forget(self, X, y, sample_weight, self._checked_settings())
+        forget(self, X, y, sample_weight, self._settings())
         return self
 
     def predict(self, X: Any) -> Array:
@@ -107,10 +107,6 @@ class LeastSquares(Regressor, sparse=True, multi_output=True):
             Float32 for float32 rows, float64 otherwise.
         """
         return predict_linear(self, X)
-
-    def _checked_settings(self) -> Settings:
-        self._validate_params()
-        return self._settings()
 
     def _settings(self) -> Settings:
         """Translate the parameters to what a fit needs to know."""

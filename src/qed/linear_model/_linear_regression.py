@@ -92,6 +92,6 @@ class LinearRegression(LeastSquares):
             tol=self.tol,
             max_iter=self.max_iter,
             strict=self.strict,
-            verbose=int(self.verbose),
+            verbose=self.verbose,
             threads=self.n_jobs,
         )

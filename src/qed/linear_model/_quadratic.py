@@ -41,6 +41,8 @@ class Penalty:
 
     def groups(self) -> list[tuple[float, NDArray[np.intp]]]:
         """Return the targets that share one strength, and with it one factorisation."""
+        if len(self.alpha) == 1:
+            return [(float(self.alpha[0]), np.zeros(1, dtype=np.intp))]
         return [(float(alpha), np.flatnonzero(self.alpha == alpha)) for alpha in np.unique(self.alpha)]
 
 
@@ -138,4 +140,5 @@ class Quadratic:
 
     def null_objective(self, penalty: Penalty) -> float:
         """Return the objective of the null model: coefficients at their prior, best intercept."""
-        return float(np.sum(self.residual_squares(penalty.prior)[0]))
+        squares = self.residual_squares(penalty.prior)[0] if np.any(penalty.prior) else self.yy
+        return float(squares.sum())

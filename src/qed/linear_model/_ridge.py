@@ -85,5 +85,5 @@ class Ridge(LeastSquares):
             tol=self.tol,
             max_iter=self.max_iter,
             strict=self.strict,
-            verbose=int(self.verbose),
+            verbose=self.verbose,
         )

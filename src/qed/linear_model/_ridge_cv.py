@@ -122,7 +122,7 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
             tol=1e-4,
             max_iter=None,
             strict=False,
-            verbose=int(self.verbose),
+            verbose=self.verbose,
             alpha=self.alpha_,
         )
         if found.moments is not None:

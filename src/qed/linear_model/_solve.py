@@ -92,7 +92,7 @@ Judges = list[tuple["NDArray[np.intp]", Factor | Spectrum]]
 
 def _solve(quadratic: Quadratic, penalty: Penalty, rows: _Rows | None, n: int) -> tuple[Array, Judges, str]:
     w = penalty.prior.copy()
-    downhill, _ = quadratic.gradient(penalty.prior, penalty)
+    downhill = quadratic.gradient(penalty.prior, penalty)[0] if penalty.prior.any() else quadratic.c
     judges: Judges = []
     used: list[str] = []
     for alpha, targets in penalty.groups():
@@ -147,16 +147,14 @@ def _certified(
         slack = fresh.slack(quadratic.columns.length) + 4 * UNIT * penalty.alpha * np.abs(w - penalty.prior)
         squares = fresh.squares
     offset, offset_doubt = quadratic.offset_cost(w, b)
-    gap, exact, radius = np.zeros(len(b)), np.zeros(len(b)), np.inf
+    gap, measured, radius = np.zeros(len(b)), np.zeros(len(b)), np.inf
     reach = 10 * quadratic.span(w)
     for targets, judge in judges:
-        bound, within = judge.gap(g[:, targets], slack[:, targets], reach[targets])
-        gap[targets] = bound
-        exact[targets] = judge.gap(g[:, targets], 0 * slack[:, targets], 0 * reach[targets])[0]
-        radius = min(radius, within)
+        found = judge.gap(g[:, targets], slack[:, targets], reach[targets])
+        gap[targets], measured[targets], radius = found.bound, found.measured, min(radius, found.radius)
     proof = Proof(
         gap=float(np.sum(gap + offset + offset_doubt)),
-        rounding=float(np.sum(np.maximum(gap - exact, 0.0) + offset_doubt)),
+        rounding=float(np.sum(gap - measured + offset_doubt)),
         objective=float(np.sum(squares + offset + penalty.value(w))),
         null_objective=quadratic.null_objective(penalty),
         backward_error=_backward_error(quadratic, penalty, w, np.abs(g) + slack, squares),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import Forgetting, InvalidData
-from qed.data import ArraySource, Moments, Source, fold
-from qed.linear_model._learn import relearn
+from qed.data import ArraySource, Moments, fold
+from qed.linear_model._learn import is_source, relearn
 
 if TYPE_CHECKING:
     from qed.core import Regressor
@@ -50,7 +50,7 @@ def _statistic(model: Regressor) -> Any:
 def _moments(model: Regressor, X: Any, y: Any, sample_weight: Any, *, is_first: bool) -> tuple[Moments, bool]:
     """Return the statistic of the rows, and whether there is a single, flat target."""
     known = model.__dict__.get("coef_")
-    if isinstance(X, Source):
+    if is_source(X):
         schema = X.schema
         if not is_first and schema.n_features != model.n_features_in_:
             msg = f"The source has {schema.n_features} features, and {type(model).__name__} has {model.n_features_in_}."
