@@ -72,6 +72,15 @@ Doubles transposed_product_of(const Array& X, const Array& U, const MaybeArray& 
     return out.give();
 }
 
+Doubles column_squares_of(const Array& X, const MaybeArray& s, const MaybeArray& shift) {
+    const Matrix x = matrix(X, "X");
+    const double* weights = vector(s, "s", x.rows);
+    const Centred centred{x, vector(shift, "shift", x.columns)};
+    Fresh<double> out({x.columns});
+    run([&] { column_squares(centred, weights, out.get()); });
+    return out.give();
+}
+
 nb::tuple residual_of(const Array& X, const Array& Y, const Array& W, const Array& b, const MaybeArray& s,
                       const MaybeArray& shift) {
     const Matrix x = matrix(X, "X");
@@ -112,6 +121,7 @@ void bind_dense(nb::module_& module) {
     module.def("matmul", &product_of, arg("X"), arg("W"), arg("b").none(), arg("shift").none() = nb::none(),
                arg("wide") = false);
     module.def("rmatmul", &transposed_product_of, arg("X"), arg("U"), arg("shift").none() = nb::none());
+    module.def("column_squares", &column_squares_of, arg("X"), arg("s").none(), arg("shift").none());
     module.def("residual", &residual_of, arg("X"), arg("Y"), arg("W"), arg("b"), arg("s").none(),
                arg("shift").none() = nb::none());
     module.def("projected_squares", &projection_of, arg("X"), arg("shift"), arg("V"), arg("D"), arg("B"));

@@ -238,6 +238,24 @@ void multiply_many(const Centred& x, const Matrix& w, const double* b, T* out) {
     });
 }
 
+/// part[j] += Σ s x² over rows [first, last).
+template <class S>
+void add_squares(const Centred& x, const double* s, Index first, Index last, double* part) {
+    RowBlock<S> rows(x);
+    for (Index row = first; row < last; row += rows.size()) {
+        const Index count = std::min(rows.size(), last - row);
+        rows.move_to(row, count);
+        for (Index i = 0; i < count; ++i) {
+            const S* from = rows.row(i);
+            const double weight = s == nullptr ? 1.0 : s[row + i];
+            for (Index j = 0; j < x.matrix.columns; ++j) {
+                const double entry = static_cast<double>(from[j]);
+                part[j] += weight * entry * entry;
+            }
+        }
+    }
+}
+
 /// The part of a fold over rows that belongs to residuals: gradient (column after column), then sums, then squares.
 struct ResidualPart {
     double* gradient;
@@ -312,6 +330,18 @@ void multiply_transposed(const Centred& x, const Matrix& u, double* out) {
         left.column_shift = x.shift;
         cross_product(left, plain(u), out);
     }
+}
+
+void column_squares(const Centred& x, const double* s, double* out) {
+    const Effort effort(3.0 * static_cast<double>(x.matrix.rows) * static_cast<double>(x.matrix.columns));
+    const Index step = fold_rows(x.matrix.rows, kDepth);
+    fold_blocks(blocks_of(x.matrix.rows, step), x.matrix.columns, out, [&](Index block, double* part) {
+        const Index first = block * step;
+        with_row_type(x, [&](auto type) {
+            using S = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+            add_squares<S>(x, s, first, std::min(x.matrix.rows, first + step), part);
+        });
+    });
 }
 
 void residual(const Centred& x, const Matrix& y, const Matrix& w, const double* b, const double* s,

@@ -20,6 +20,9 @@ void multiply(const Centred& x, const Matrix& w, const double* b, Kind kind, voi
 /// out = xᵀ u, row-major doubles, columns of x × columns of u.
 void multiply_transposed(const Centred& x, const Matrix& u, double* out);
 
+/// out[j] = Σ s (x - shift)² over column j. `s` may be null.
+void column_squares(const Centred& x, const double* s, double* out);
+
 /// What least squares asks of its residuals r = y - x w - b, without storing them.
 struct ResidualOut {
     double* gradient;  ///< xᵀ S r, columns of x × columns of y

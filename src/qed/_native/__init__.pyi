@@ -70,6 +70,9 @@ def gram(X: Matrix, s: Vector | None, shift: Vector | None, transpose: bool, fas
     ``fast`` (float32 only) multiplies in float32, sums up to 128 products there and the rest in float64.
     """
 
+def column_squares(X: Matrix, s: Vector | None, shift: Vector | None) -> Vector:
+    """Σ s (x − shift)² of each column, (p,)."""
+
 def residual(
     X: Matrix, Y: Matrix, W: Matrix, b: Vector, s: Vector | None, shift: Vector | None = None
 ) -> tuple[Vector, Vector, Vector]:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from qed.core._errors import InvalidData
 from qed.designs import _kernels
 from qed.designs._design import Adjoint, Matrix, Vector, given_centre, operand, row_weights
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-SUM_ROWS = 1 << 10  # squares added in a row; longer sums would round more
-BLOCK = 1 << 19  # entries of X centred at a time: 4 MiB, large enough for all threads, small enough for the cache
 
 
 class Dense:
@@ -27,7 +21,7 @@ class Dense:
 
     Notes
     -----
-    Memory beyond X and the result: nothing, or 4 MiB where a centre is subtracted or float32 is squared.
+    Memory beyond X and the result: nothing that grows with X; a centre is subtracted row by row on the way.
     """
 
     def __init__(self, X: np.ndarray[Any, Any]) -> None:
@@ -58,25 +52,15 @@ class Dense:
 
     def product(self, w: Any, centre: Vector | None = None) -> Matrix:
         """Return (X - 1 centre') w."""
-        n, p = self.shape
-        given, centre = operand(w, p, "columns"), given_centre(centre, p)
-        if centre is None:
-            return given.shaped(_kernels.product(self._X, given.columns))
-        result = np.empty((n, given.columns.shape[1]))
-        for rows, block in self._centred(centre):
-            result[rows] = _kernels.product(block, given.columns)
-        return given.shaped(result)
+        p = self.shape[1]
+        given = operand(w, p, "columns")
+        return given.shaped(_kernels.product(self._X, given.columns, given_centre(centre, p)))
 
     def adjoint_product(self, u: Any, centre: Vector | None = None) -> Matrix:
         """Return (X - 1 centre')' u."""
         n, p = self.shape
-        given, centre = operand(u, n, "rows"), given_centre(centre, p)
-        if centre is None:
-            return given.shaped(_kernels.adjoint_product(self._X, given.columns))
-        result = np.zeros((p, given.columns.shape[1]))
-        for rows, block in self._centred(centre):
-            result += _kernels.adjoint_product(block, given.columns[rows])
-        return given.shaped(result)
+        given = operand(u, n, "rows")
+        return given.shaped(_kernels.adjoint_product(self._X, given.columns, given_centre(centre, p)))
 
     def gram(self, c: Vector | None = None, centre: Vector | None = None) -> Matrix:
         """Return the weighted Gram matrix of the columns, (p, p)."""
@@ -90,17 +74,4 @@ class Dense:
     def column_norms(self, c: Vector | None = None, centre: Vector | None = None) -> Vector:
         """Return the lengths of the (weighted, centred) columns."""
         n, p = self.shape
-        c, centre = row_weights(c, n), given_centre(centre, p)
-        squares = np.zeros(p)
-        for rows, block in self._centred(np.zeros(p) if centre is None else centre, SUM_ROWS):
-            # einsum without BLAS: the same bits whatever the number of threads.
-            squares += np.einsum("ij,ij->j", block, block if c is None else block * c[rows, np.newaxis])
-        return np.sqrt(squares)
-
-    def _centred(self, centre: Vector, most_rows: int = BLOCK) -> Iterator[tuple[slice, Matrix]]:
-        """Subtract the centre a few rows at a time, in float64: nothing cancels, and nothing large is copied."""
-        n, p = self.shape
-        size = max(1, min(most_rows, BLOCK // max(1, p)))
-        for start in range(0, n, size):
-            rows = slice(start, min(start + size, n))
-            yield rows, np.subtract(self._X[rows], centre, dtype=np.float64)
+        return np.sqrt(_kernels.column_squares(self._X, row_weights(c, n), given_centre(centre, p)))

@@ -13,6 +13,7 @@ __all__ = [
     "adjoint_product",
     "canonical",
     "check_indices",
+    "column_squares",
     "csr_adjoint",
     "csr_moments",
     "csr_product",
@@ -25,17 +26,19 @@ Matrix = np.ndarray[Any, np.dtype[np.float64]]
 Shape = tuple[int, int]
 
 
-def product(X: Array, w: Matrix) -> Matrix:
-    """Return X w in float64."""
-    if X.dtype == np.float64:
-        return np.asarray(_native.matmul(X, strided(w), None))
-    # `matmul` answers in the type of X; the transposed product of the transposed view answers in float64.
-    return np.asarray(_native.rmatmul(X.T, strided(w)))
+def product(X: Array, w: Matrix, centre: Matrix | None) -> Matrix:
+    """Return (X - 1 centre') w in float64."""
+    return np.asarray(_native.matmul(X, strided(w), None, centre, wide=True))
 
 
-def adjoint_product(X: Array, u: Matrix) -> Matrix:
-    """Return X' u in float64."""
-    return np.asarray(_native.rmatmul(X, strided(u)))
+def adjoint_product(X: Array, u: Matrix, centre: Matrix | None) -> Matrix:
+    """Return (X - 1 centre')' u in float64."""
+    return np.asarray(_native.rmatmul(X, strided(u), centre))
+
+
+def column_squares(X: Array, s: Matrix | None, centre: Matrix | None) -> Matrix:
+    """Return the weighted sums of squares of the columns of X - 1 centre'."""
+    return np.asarray(_native.column_squares(X, s, centre))
 
 
 def gram(X: Array, s: Matrix | None, centre: Matrix | None, *, transpose: bool) -> Matrix:

@@ -50,12 +50,14 @@ class Wide:
     mean_y: Array  # (m,)
     y: Array  # (n, m), centred and weighted
     has_intercept: bool
+    is_weighted: bool
     length: float = 0.0  # ‖X̃‖, Frobenius: the root of the trace of K, known once that is
 
     @classmethod
     def of(cls, X: NDArray[Any], y: Array, s: Array | None, *, intercept: bool) -> Wide:
         """Centre targets, find the means of the columns; rows of weight zero must be gone."""
         n, p = X.shape
+        is_weighted = s is not None
         s = np.ones(n) if s is None else s
         mean_x, mean_y = np.zeros(p), np.zeros(y.shape[1])
         if intercept:
@@ -63,20 +65,22 @@ class Wide:
             mean_x = rmatmul(X, share[:, None])[:, 0]
             mean_y = y[0] + share @ (y - y[0])
         root = np.sqrt(s)[:, None]
-        return cls(X, root, mean_x, mean_y, root * (y - mean_y), intercept)
+        return cls(X, root, mean_x, mean_y, root * (y - mean_y), intercept, is_weighted)
 
     def products(self) -> Array:
         """Return ``K``, exactly centred and symmetric."""
         n = len(self.X)
         require_memory(3 * 8 * n * n, f"The {n} x {n} matrix of products of rows", "Use fewer rows or a sparse design.")
         K = products_of_rows(self.X, self.mean_x if self.has_intercept else None)
-        K *= self.root
-        K *= self.root.T
-        if self.has_intercept:  # what rounding left of the mean is taken out of K itself
+        if self.is_weighted:
+            K *= self.root
+            K *= self.root.T
+        if self.has_intercept:
             v = self.direction
             Kv = K @ v
-            K -= np.multiply.outer(v, Kv)
-            K -= np.multiply.outer(Kv - v * (v @ Kv), v)
+            if np.linalg.norm(Kv) * n > 1e-13 * np.trace(K):  # what rounding left of the mean is taken out of K itself
+                K -= np.multiply.outer(v, Kv)
+                K -= np.multiply.outer(Kv - v * (v @ Kv), v)
         return K
 
     @property
@@ -149,13 +153,15 @@ class _System:
 def _factorise(wide: Wide, K: Array, penalty: Penalty) -> list[_System] | None:
     """Factorise once for every strength; None when rows are dependent and nothing else holds the system."""
     n = len(K)
-    if wide.has_intercept:  # centring made one direction singular; the right-hand side has no part in it
+    if wide.has_intercept and not np.all(penalty.alpha > 0):
+        # centring made one direction singular; the right-hand side has no part in it
         v = wide.direction
         K += np.trace(K) / max(n, 1) * np.multiply.outer(v, v)
-    largest = float(np.max(np.sum(np.abs(K), axis=0), initial=0.0))
+    largest = _largest_eigenvalue(K)
+    groups = penalty.groups()
     systems = []
-    for alpha, _ in penalty.groups():
-        M = K.copy()
+    for alpha, _ in groups:
+        M = K.copy() if len(groups) > 1 else K  # K is not needed afterwards
         M.flat[:: n + 1] += alpha
         diagonal = M.diagonal()
         if not np.all(diagonal > 0):
@@ -174,6 +180,17 @@ def _factorise(wide: Wide, K: Array, penalty: Penalty) -> list[_System] | None:
                 return None
         systems.append(_System(L, d, condition))
     return systems
+
+
+def _largest_eigenvalue(K: Array) -> float:
+    """Estimate from below, by a few multiplications: it only decides whether digits must be won back."""
+    v = np.ones(len(K)) + np.arange(len(K)) % 3
+    size = 0.0
+    for _ in range(3):
+        v = K @ v
+        size = float(np.linalg.norm(v))
+        v /= max(size, 1e-300)
+    return size
 
 
 def _certified(

@@ -92,7 +92,7 @@ def _spectrum(quadratic: Quadratic, alphas: Array, X: NDArray[Any], y: Array, s:
     """Return eigenvalues and eigenvectors of ``S``; by the columns themselves where squaring would drown alpha."""
     with one_blas_thread():
         values, vectors = np.linalg.eigh(quadratic.S)
-    if len(values) * UNIT * values[-1] <= 1e-8 * alphas.min():
+    if len(values) * UNIT * values[-1] <= 1e-8 * (max(values[0], 0.0) + alphas.min()):
         return np.maximum(values, 0.0), vectors
     centre = np.concatenate([quadratic.mean_x, quadratic.mean_y])
     triangle = fold(ArraySource(X, y, s), TriangleOf(centre, np.ones(len(centre))))

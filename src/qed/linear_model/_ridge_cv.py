@@ -99,7 +99,9 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
         self
             The fitted model.
         """
-        data = self._fit_data(X, y, sample_weight)
+        data = self._fit_data(X, y, sample_weight, finite=False)
+        if not isinstance(data.X, np.ndarray) or data.n_rows < data.X.shape[1]:
+            data.raise_if_not_finite()  # elsewhere the pass for the products notices
         y2 = data.y.reshape(data.n_rows, -1).astype(np.float64)
         flat = data.y.ndim == 1
         choice = Choice(
