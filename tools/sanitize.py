@@ -52,7 +52,7 @@ def library(name: str) -> str:
     path = asked.stdout.strip()
     if not Path(path).is_absolute():
         raise SystemExit(
-            f"{compiler} has no {name}. Install the sanitizer runtime (Debian/Ubuntu: it comes with g++), or set CXX=g++."
+            f"{compiler} has no {name}. Install the sanitizer runtime (Debian/Ubuntu: part of g++), or set CXX=g++."
         )
     return path
 
