@@ -98,7 +98,9 @@ def main() -> int:
     )
     parts = [part for part in PARTS if (ROOT / part).exists()]
     words = " and ".join(f"not {word}" for word in WITHOUT)
-    python = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", words, *parts, **settings)
+    # --capture=sys lets the sanitizer's own words through
+    pytest = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--capture=sys", "-k", words)
+    python = run(*pytest, *parts, **settings)
     for what, status in (
         (f"native tests ({', '.join(known)})", native),
         (f"Python tests ({', '.join(parts)})", python),
