@@ -503,7 +503,7 @@ def run(options: argparse.Namespace, seeds: Sequence[Seed]) -> collections.Count
 
 def row(options: argparse.Namespace, outcomes: collections.Counter[str], seconds: float) -> str:
     """Return the line of the record: a row of a Markdown table."""
-    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S607
+    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
     commit = git.stdout.strip() or "unknown"
     today = dt.datetime.now(dt.UTC).date().isoformat()
     cells = (today, __version__, commit, f"{outcomes.total():,}", outcomes["finding"], options.seed, f"{seconds:.0f}")

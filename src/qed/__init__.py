@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from qed.core._threads import get_num_threads, set_num_threads
     from qed.core._versions import show_versions
     from qed.data import executor, scan
+    from qed.verify import verify as verify
 
 __all__ = [
     "STOP",

@@ -7,9 +7,9 @@ import threading
 
 import pytest
 import threadpoolctl
-from qed.core._errors import InvalidParameter
 
 from qed.core import _threads
+from qed.core._errors import InvalidParameter
 
 
 @pytest.fixture(autouse=True)

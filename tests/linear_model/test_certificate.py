@@ -27,7 +27,7 @@ def distance(q, model):
 @pytest.mark.parametrize("batch", range(10))
 def test_true_distance_never_exceeds_the_gap(batch):
     judged = 0
-    for seed in SEEDS[batch :: 10]:
+    for seed in SEEDS[batch::10]:
         q = problem(seed)
         model = fitted(q)
         certificate = model.certificate_
@@ -42,14 +42,19 @@ def test_true_distance_never_exceeds_the_gap(batch):
 @pytest.mark.parametrize("batch", range(10))
 def test_a_model_that_is_worse_than_twice_the_gap_is_rejected(batch):
     rejected = 0
-    for seed in SEEDS[batch :: 20]:
+    for seed in SEEDS[batch::20]:
         q = problem(seed)
         model = fitted(q)
         verdict = qed.verify(model, q.X, q.y, q.s)
         rng = np.random.default_rng(seed)
-        model.coef_[rng.integers(len(model.coef_))] += 1e-3 * 10.0 ** -rng.integers(0, 6) * (1 + np.abs(model.coef_).max())
-        if np.isinf(model.certificate_.radius) and distance(q, model) > 2 * model.certificate_.gap + 2 * verdict.rounding:
-            with pytest.raises(qed.CertificateError, match="false|objective"):
+        model.coef_[rng.integers(len(model.coef_))] += (
+            1e-3 * 10.0 ** -rng.integers(0, 6) * (1 + np.abs(model.coef_).max())
+        )
+        if (
+            np.isinf(model.certificate_.radius)
+            and distance(q, model) > 2 * model.certificate_.gap + 2 * verdict.rounding
+        ):
+            with pytest.raises(qed.CertificateError, match=r"false|objective"):
                 qed.verify(model, q.X, q.y, q.s)
             rejected += 1
     assert rejected > 20

@@ -28,7 +28,9 @@ def test_the_toy_line_memorises_and_generalises():
 
 @pytest.mark.covers("LIN-01")
 def test_closed_form():
-    assert LinearRegression(fit_intercept=False).fit([[1.0], [2.0]], [1.0, 2.0]).coef_ == pytest.approx([1.0], rel=1e-15)
+    assert LinearRegression(fit_intercept=False).fit([[1.0], [2.0]], [1.0, 2.0]).coef_ == pytest.approx(
+        [1.0], rel=1e-15
+    )
     model = LinearRegression(fit_intercept=False).fit(X, y)
     q, r = np.linalg.qr(X)
     np.testing.assert_allclose(model.coef_, np.linalg.solve(r, q.T @ y), rtol=1e-12)
@@ -106,7 +108,8 @@ def test_norm_of_the_weights_rises_with_the_degree():
     t = np.sort(noise.uniform(-1, 1, 14))
     target = np.sin(3 * t) + 0.3 * noise.normal(size=14)
     norms = [
-        np.linalg.norm(LinearRegression(fit_intercept=False).fit(np.vander(t, k + 1), target).coef_) for k in (1, 4, 8, 12)
+        np.linalg.norm(LinearRegression(fit_intercept=False).fit(np.vander(t, k + 1), target).coef_)
+        for k in (1, 4, 8, 12)
     ]
     assert norms == sorted(norms)
     assert norms[-1] > 100 * norms[0]
@@ -134,7 +137,9 @@ def test_risk_and_unbiasedness():
     assert error == pytest.approx(4, abs=7 * np.sqrt(8 / 4000))
     spread = np.sqrt(np.diag(np.linalg.inv(X.T @ X)) / 4000)
     assert np.all(np.abs(w.mean(axis=0) - truth) < 7 * spread)
-    other = np.linalg.inv(X.T @ np.diag(np.arange(1, 61)) @ X) @ X.T @ np.diag(np.arange(1, 61))  # also linear and unbiased
+    other = (
+        np.linalg.inv(X.T @ np.diag(np.arange(1, 61)) @ X) @ X.T @ np.diag(np.arange(1, 61))
+    )  # also linear and unbiased
     assert np.linalg.eigvalsh(other @ other.T - np.linalg.inv(X.T @ X)).min() > -1e-12
     np.testing.assert_allclose(np.cov(w.T), np.linalg.inv(X.T @ X), atol=7 * np.sqrt(2 / 4000) * 0.05)
 

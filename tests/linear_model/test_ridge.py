@@ -74,7 +74,9 @@ def test_units_matter_to_ridge_and_not_to_least_squares():
     np.testing.assert_allclose(a, b, rtol=1e-10)
     assert np.abs(Ridge(10.0).fit(X, y).predict(X) - Ridge(10.0).fit(scaled, y).predict(scaled)).max() > 1e-3
     first, second = ((Z - Z.mean(axis=0)) / Z.std(axis=0) for Z in (X, scaled))
-    np.testing.assert_allclose(Ridge(10.0).fit(first, y).predict(first), Ridge(10.0).fit(second, y).predict(second), rtol=1e-10)
+    np.testing.assert_allclose(
+        Ridge(10.0).fit(first, y).predict(first), Ridge(10.0).fit(second, y).predict(second), rtol=1e-10
+    )
 
 
 @pytest.mark.covers("LIN-21")

@@ -22,7 +22,9 @@ def close(a, b, rtol=1e-11):
     np.testing.assert_allclose(a.intercept_, b.intercept_, rtol=rtol)
 
 
-@pytest.mark.parametrize("model", [LinearRegression(), LinearRegression(fit_intercept=False), Ridge(3.0), Ridge([1.0, 2.0])])
+@pytest.mark.parametrize(
+    "model", [LinearRegression(), LinearRegression(fit_intercept=False), Ridge(3.0), Ridge([1.0, 2.0])]
+)
 def test_parts_are_the_whole(model):
     whole = qed.clone(model).fit(X, Y, s)
     parts = qed.clone(model)
@@ -84,7 +86,9 @@ def parquet(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sales")
     for k, rows in enumerate(np.array_split(np.arange(3000), 3)):
         columns = {f"x{j}": X[rows, j] for j in range(6)}
-        pq.write_table(pa.table({**columns, "price": y[rows], "weight": s[rows]}), folder / f"part{k}.parquet", row_group_size=300)
+        pq.write_table(
+            pa.table({**columns, "price": y[rows], "weight": s[rows]}), folder / f"part{k}.parquet", row_group_size=300
+        )
     return str(folder / "*.parquet")
 
 

@@ -85,7 +85,9 @@ def test_products_alone_reach_the_optimum(alpha, intercept, shape, no_squares):
     assert model.solver_used_ == "conjugate gradients"
     assert model.certificate_.reached
     assert model.n_iter_ > 1
-    theirs = (TheirRidge(alpha, fit_intercept=intercept, solver="svd") if alpha else TheirLinear(fit_intercept=intercept)).fit(X.toarray(), y)
+    theirs = (
+        TheirRidge(alpha, fit_intercept=intercept, solver="svd") if alpha else TheirLinear(fit_intercept=intercept)
+    ).fit(X.toarray(), y)
 
     def objective(w, b):
         return np.sum((y - X @ w - b) ** 2) + alpha * np.sum(w**2)

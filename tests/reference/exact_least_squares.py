@@ -34,8 +34,8 @@ def optimum(X, y, s, alpha=0.0, prior=None, *, intercept=True):
     columns = p + intercept
     A = [[Fraction(0)] * (columns + 1) for _ in range(columns)]
     yy = alpha * sum(one * one for one in prior)
-    for row, target, weight in zip(rows, y, s, strict=True):
-        weight, target = Fraction(float(weight)), Fraction(float(target))
+    numbers = zip(rows, map(Fraction, map(float, y)), map(Fraction, map(float, s)), strict=True)
+    for row, target, weight in numbers:
         full = row + [Fraction(1)] * intercept
         for i in range(columns):
             left = weight * full[i]

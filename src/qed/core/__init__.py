@@ -9,10 +9,21 @@ constructor, validation, documentation and scikit-learn's protocol follow from t
     _estimator, _roles     Estimator and the five roles     _frames                              frames, in and out
     _docstring, _display   how a model reads and prints     _sklearn                             the protocol
     _errors                the tree of errors               _random                              random streams
+    _certificates          what a fit proves                _held_out                            bounds from unseen rows
+    _records, _persistence values with names, model files   _events                              progress and interrupts
+    _threads, _memory      how much of the machine is used
 """
 
 from __future__ import annotations
 
+from qed.core import _threads as _threads  # settles the number of threads when native code is first used
+from qed.core._certificates import (
+    Certificate,
+    Fingerprint,
+    HeldOutCertificate,
+    LeastSquaresCertificate,
+    Uncertified,
+)
 from qed.core._doors import FitData
 from qed.core._errors import (
     CertificateError,
@@ -55,17 +66,21 @@ from qed.core._version import __version__
 __all__ = [
     "KW_ONLY",
     "Array",
+    "Certificate",
     "CertificateError",
     "Classifier",
     "Clusterer",
     "DataConversionWarning",
     "Estimator",
+    "Fingerprint",
     "FitData",
     "Forgetting",
     "Fraction",
+    "HeldOutCertificate",
     "InvalidData",
     "InvalidDataType",
     "InvalidParameter",
+    "LeastSquaresCertificate",
     "Matrix",
     "MemoryLimit",
     "ModelFileError",
@@ -87,6 +102,7 @@ __all__ = [
     "Seed",
     "Traits",
     "Transformer",
+    "Uncertified",
     "Vector",
     "__version__",
     "clone",

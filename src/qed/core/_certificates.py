@@ -62,7 +62,9 @@ class Certificate:
             for name, value in self.numbers().items()
         )
         title = escape(type(self).__name__)
-        return f"<div class='qed-certificate'><p><b>{title}</b>: {escape(self.statement)}</p><table>{cells}</table></div>"
+        return (
+            f"<div class='qed-certificate'><p><b>{title}</b>: {escape(self.statement)}</p><table>{cells}</table></div>"
+        )
 
 
 @record("fingerprint")
@@ -170,7 +172,15 @@ class LeastSquaresCertificate(Certificate):
 
     def check(self) -> None:
         """Refuse numbers that no fit produces."""
-        numbers = (self.gap, self.rounding, self.backward_error, self.tol, self.radius, self.condition, self.null_objective)
+        numbers = (
+            self.gap,
+            self.rounding,
+            self.backward_error,
+            self.tol,
+            self.radius,
+            self.condition,
+            self.null_objective,
+        )
         if not all(number >= 0 for number in numbers) or self.rank < 0:
             msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
             raise ModelFileError(msg)

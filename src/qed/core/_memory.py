@@ -68,7 +68,10 @@ def _machine_free() -> int:
 
 
 def _container_free() -> int:
-    for limit, used in (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")):
+    for limit, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
         try:
             root = Path("/sys/fs/cgroup")
             return int((root / limit).read_text(encoding="ascii")) - int((root / used).read_text(encoding="ascii"))

@@ -46,7 +46,6 @@ class Regressor(Estimator, role="regressor", target="number"):
         weight = _targets.weights(sample_weight, n_rows)
         return _r_squared(truth.reshape(n_rows, -1), predicted.reshape(n_rows, -1), weight)
 
-
     def certify(self, X_held: Any, y_held: Any, delta: float = 0.05, *, coverage: float = 0.9) -> HeldOutCertificate:
         """Bound the errors on new rows by rows that the fit has not seen.
 

@@ -15,9 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qed.core._errors import InvalidParameter
-
 from qed import _native
+from qed.core._errors import InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,7 +223,9 @@ def limited_threads(n_jobs: int | None) -> Iterator[None]:
         yield
         return
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
-        message = f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}. It counts threads; -1 means all."
+        message = (
+            f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}. It counts threads; -1 means all."
+        )
         raise InvalidParameter(message)
     before = get_num_threads()
     set_num_threads(n_jobs if n_jobs > 0 else max(1, default_num_threads() + 1 + n_jobs))

@@ -15,12 +15,13 @@ from qed.linear_model._dual import Wide
 from qed.linear_model._leave_one_out import predictions_left_out, ridge_path, wide_left_out, wide_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
-    Rows = slice | NDArray[Any]
+    Indices = NDArray[np.intp]
+    Rows = slice | Indices
 
 __all__ = ["Choice", "Found", "by_folds", "by_leaving_one_out"]
 
@@ -38,7 +39,12 @@ class Choice:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be chosen from."""
-        if self.alphas.ndim != 1 or not len(self.alphas) or not np.all(self.alphas > 0) or not np.isfinite(self.alphas).all():
+        if (
+            self.alphas.ndim != 1
+            or not len(self.alphas)
+            or not np.all(self.alphas > 0)
+            or not np.isfinite(self.alphas).all()
+        ):
             msg = f"RidgeCV.alphas must be one or more finite numbers > 0, got {self.alphas!r}. Use LinearRegression for none."
             raise InvalidParameter(msg)
         if self.cv is not None and (self.keep or self.per_target):
@@ -62,13 +68,11 @@ def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Fou
     n, m, k = len(y), y.shape[1], len(choice.alphas)
     if not isinstance(X, np.ndarray):
         X = X.toarray()  # leverages of all rows fill it anyway
-    moments = None
+    moments, blocks = None, _wide_blocks(X, y, s, choice)
     everything = choice.keep or choice.scoring is not None
     if n >= X.shape[1]:
         moments = fold(ArraySource(X, y, s), Moments.of)
         blocks = predictions_left_out(X, y, s, moments, choice.alphas, intercept=choice.intercept)
-    else:
-        blocks = _wide_blocks(X, y, s, choice)
     kept = np.empty((n, m, k)) if everything else None
     squares = np.zeros((m, k))
     weight = np.ones(n) if s is None else s
@@ -76,7 +80,7 @@ def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Fou
         if kept is not None:
             kept[rows] = predicted
         squares += np.einsum("n,nmk->mk", weight[rows], (y[rows][:, :, None] - predicted) ** 2)
-    if choice.scoring is None:
+    if choice.scoring is None or kept is None:
         scores = -squares / weight.sum()
         results = None if kept is None else (y[:, :, None] - kept) ** 2
     else:
@@ -88,7 +92,7 @@ def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Fou
     return Found(choice.alphas[best], scores[np.arange(len(best)), best], results if choice.keep else None, moments)
 
 
-def _wide_blocks(X: Any, y: Array, s: Array | None, choice: Choice) -> Iterable[tuple[Rows, Array]]:
+def _wide_blocks(X: Any, y: Array, s: Array | None, choice: Choice) -> Iterator[tuple[Rows, Array]]:
     used = np.arange(len(y)) if s is None else np.flatnonzero(s)
     chosen = X if len(used) == len(y) else X[used]
     wide = Wide.of(chosen, y[used], None if s is None else s[used], intercept=choice.intercept)
@@ -117,13 +121,13 @@ def by_folds(choice: Choice, X: Any, y: Array, s: Array | None) -> Found:
     return Found(choice.alphas[[best]], total[0, [best]], moments=everything)
 
 
-def _wide_path(train: Array, X: Any, y: Array, s: Array | None, choice: Choice) -> tuple[Array, Array]:
+def _wide_path(train: Indices, X: Any, y: Array, s: Array | None, choice: Choice) -> tuple[Array, Array]:
     used = train if s is None else train[s[train] > 0]
     wide = Wide.of(X[used], y[used], None if s is None else s[used], intercept=choice.intercept)
     return wide_path(wide, choice.alphas)
 
 
-def _folds(cv: Any, X: Any, y: Array) -> list[tuple[Array, Array]]:
+def _folds(cv: Any, X: Any, y: Array) -> list[tuple[Indices, Indices]]:
     """Return pairs of (train, test) indices; a number means so many contiguous folds, as in scikit-learn."""
     n = len(y)
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
@@ -142,7 +146,7 @@ def _folds(cv: Any, X: Any, y: Array) -> list[tuple[Array, Array]]:
 
 
 def _training_statistics(
-    folds: list[tuple[Array, Array]], X: Any, y: Array, s: Array | None
+    folds: list[tuple[Indices, Indices]], X: Any, y: Array, s: Array | None
 ) -> tuple[list[Moments], Moments | None]:
     """Return the statistic of the rows each fold trains on, and that of all rows if it comes along.
 
@@ -159,7 +163,7 @@ def _training_statistics(
     return [one.merge(two) for one, two in zip(before, reversed(after), strict=False)], before[-1]
 
 
-def _statistic(rows: Array, X: Any, y: Array, s: Array | None) -> Moments:
+def _statistic(rows: Indices, X: Any, y: Array, s: Array | None) -> Moments:
     contiguous = len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows) and bool(np.all(np.diff(rows) == 1))
     chosen: Rows = slice(int(rows[0]), int(rows[-1]) + 1) if contiguous else rows  # a slice is not copied
     return Moments.of(Chunk(X[chosen], y[chosen], None if s is None else s[chosen]))
@@ -173,17 +177,17 @@ class _Answers(Regressor, requires_fit=False):
 
 
 def _squared(y: Array, t: Array, s: Array) -> Array:
-    return -(s @ (y - t) ** 2) / s.sum()
+    return np.asarray(-(s @ (y - t) ** 2) / s.sum())
 
 
 def _absolute(y: Array, t: Array, s: Array) -> Array:
-    return -(s @ np.abs(y - t)) / s.sum()
+    return np.asarray(-(s @ np.abs(y - t)) / s.sum())
 
 
 def _determination(y: Array, t: Array, s: Array) -> Array:
     spread = s @ (y - (s @ y) / s.sum()) ** 2
     squares = s @ (y - t) ** 2
-    return 1 - np.divide(squares, spread, out=(squares > 0).astype(float), where=spread > 0)
+    return np.asarray(1 - np.divide(squares, spread, out=(squares > 0).astype(float), where=spread > 0))
 
 
 SCORES: dict[str, Callable[[Array, Array, Array], Array]] = {
@@ -207,7 +211,9 @@ def _scored(choice: Choice, y: Array, predicted: Array, s: Array | None) -> Arra
             targets = range(y.shape[1])
             return np.array([[ask(y[:, j], predicted[:, j, a]) for a in strengths] for j in targets])
         shown = y[:, 0] if y.shape[1] == 1 else y
-        return np.array([[ask(shown, predicted[:, 0, a] if y.shape[1] == 1 else predicted[:, :, a]) for a in strengths]])
+        return np.array(
+            [[ask(shown, predicted[:, 0, a] if y.shape[1] == 1 else predicted[:, :, a]) for a in strengths]]
+        )
     if choice.scoring not in SCORES:
         msg = f"RidgeCV.scoring must be None, a function of (model, X, y) or one of {sorted(SCORES)}, got {choice.scoring!r}."
         raise InvalidParameter(msg)

@@ -45,7 +45,7 @@ class Products:
 
     def size(self, r: Array) -> Array:
         """Return the weighted lengths of columns of numbers, one per row of the data."""
-        return np.sqrt(np.einsum("nm,nm->m", r, self.s * r))
+        return np.asarray(np.sqrt(np.einsum("nm,nm->m", r, self.s * r)))
 
     def gradient(self, r: Array, v: Array, alpha: Array) -> Array:
         """Return half the downhill gradient at residuals ``r`` and step ``v`` from the prior."""

@@ -193,9 +193,7 @@ def _largest_eigenvalue(K: Array) -> float:
     return size
 
 
-def _certified(
-    wide: Wide, penalty: Penalty, rhs: Array, a: Array, condition: float
-) -> tuple[Fit, Array]:
+def _certified(wide: Wide, penalty: Penalty, rhs: Array, a: Array, condition: float) -> tuple[Fit, Array]:
     """Certify the coefficients that ``a`` stands for, and return what is left of its equations."""
     n, p = wide.X.shape
     step = wide.adjoint(a)
@@ -258,11 +256,15 @@ def _judged(
     unseen = penalty.alpha * np.linalg.norm(step - Vt.T @ (Vt @ step), axis=0)
     cut = 8 * UNIT * max(n, p) * np.max(sigma, initial=0.0)
     reach = 10 * (np.linalg.norm(step, axis=0) + np.linalg.norm(wide.y, axis=0) / max(wide.length, 1e-300))
-    doubt = (n + p + 16) * UNIT * wide.length * (wide.length * np.linalg.norm(w, axis=0) + np.linalg.norm(wide.y, axis=0))
+    doubt = (
+        (n + p + 16) * UNIT * wide.length * (wide.length * np.linalg.norm(w, axis=0) + np.linalg.norm(wide.y, axis=0))
+    )
     exact = np.sum(along**2 / floor, axis=0)
     free = 2 * (cut * np.linalg.norm(r, axis=0) + doubt + unseen) * reach + (cut * reach) ** 2
     squares = np.einsum("nm,nm->m", r, r)
-    charged = np.minimum(2 * (exact + doubt**2 / np.min(floor, axis=0, initial=np.inf)) + free, squares + penalty.value(w))
+    charged = np.minimum(
+        2 * (exact + doubt**2 / np.min(floor, axis=0, initial=np.inf)) + free, squares + penalty.value(w)
+    )
     is_bounded = bool(np.any(charged < squares + penalty.value(w)))
     whole = np.linalg.norm(wide.y, axis=0) + wide.length * np.linalg.norm(w, axis=0)
     error = np.linalg.norm(along, axis=0) / max(wide.length, 1e-300)

@@ -42,7 +42,7 @@ class Gap:
 
 def lengths(columns: Array) -> Array:
     """Return the Euclidean length of each column."""
-    return np.sqrt(np.einsum("pm,pm->m", columns, columns))
+    return np.asarray(np.sqrt(np.einsum("pm,pm->m", columns, columns)))
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,10 @@ class Spectrum:
         if self.rank:
             bound = (size + doubt / np.sqrt(self.floor.min())) ** 2
         if self.slack > 0:
-            bound, radius = bound + 2 * (free + doubt) * reach + self.slack * reach**2, float(np.max(reach, initial=0.0))
+            bound, radius = (
+                bound + 2 * (free + doubt) * reach + self.slack * reach**2,
+                float(np.max(reach, initial=0.0)),
+            )
         return self.flat.widen(Gap(bound, size**2, radius), g, slack, reach)
 
 

@@ -33,7 +33,7 @@ from qed.linear_model._solve import Fit, from_moments
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from qed.core import FitData, Regressor
+    from qed.core import FitData
 
     Array = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class Settings:
         return Penalty(np.broadcast_to(alpha, (m,)).copy(), prior)
 
 
-def learn(model: Regressor, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
+def learn(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
     """Fit ``model`` on arrays, frames, sparse containers or a source of chunks, and store what was learnt."""
     with limited_threads(settings.threads):
         if is_source(X):
@@ -88,13 +88,13 @@ def is_source(X: Any) -> bool:
     return not isinstance(X, np.ndarray) and isinstance(X, Source)
 
 
-def _learn_table(model: Regressor, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
+def _learn_table(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
     start = model.__dict__.get("coef_")
     data = model._fit_data(X, y, sample_weight, finite=False)  # noqa: SLF001
     learn_rows(model, data, settings, start=start if data.warm else None)
 
 
-def learn_rows(model: Regressor, data: FitData, settings: Settings, *, start: Any = None) -> None:
+def learn_rows(model: Any, data: FitData, settings: Settings, *, start: Any = None) -> None:
     """Fit ``model`` on rows that came through its door, whether or not they were seen to be finite."""
     y = data.y.reshape(data.n_rows, -1)
     flat = data.y.ndim == 1
@@ -105,7 +105,7 @@ def learn_rows(model: Regressor, data: FitData, settings: Settings, *, start: An
     data.raise_if_not_finite()
     if isinstance(data.X, np.ndarray) and n_used <= LARGEST_SQUARE:
         X, weight = data.X, data.weight
-        if n_used < data.n_rows:
+        if weight is not None and n_used < data.n_rows:
             used = weight > 0
             X, y, weight = X[used], y[used], weight[used]
         wide = Wide.of(X, y.astype(np.float64), weight, intercept=settings.intercept)
@@ -121,13 +121,13 @@ def is_square_affordable(X: Any, n_used: int) -> bool:
     if p > LARGEST_SQUARE or (p > 2048 and 6 * 8 * p * p > available_memory()):
         return False
     if isinstance(X, np.ndarray):
-        return n_used >= p or p <= 64
+        return bool(n_used >= p or p <= 64)
     # nanoseconds: scattered updates and a blocked factorisation, against a thousand steps of two products
     direct = X.nnz**2 / max(X.shape[0], 1) + p**3 / 180
-    return p <= 2048 or direct <= 4000.0 * X.nnz + 1e8
+    return bool(p <= 2048 or direct <= 4000.0 * X.nnz + 1e8)
 
 
-def _learn_source(model: Regressor, source: Source, y: Any, sample_weight: Any, settings: Settings) -> None:
+def _learn_source(model: Any, source: Source, y: Any, sample_weight: Any, settings: Settings) -> None:
     name = type(model).__name__
     if y is not None or sample_weight is not None:
         msg = f"{name}.fit got a source of chunks together with y or sample_weight. Name them in it: scan(..., target='price')."
@@ -148,7 +148,7 @@ def _learn_source(model: Regressor, source: Source, y: Any, sample_weight: Any, 
     _from_source(model, source, settings, flat=schema.n_targets == 1)
 
 
-def _from_source(model: Regressor, source: Source, settings: Settings, *, flat: bool) -> None:
+def _from_source(model: Any, source: Source, settings: Settings, *, flat: bool) -> None:
     """Fold the source into moments and solve; Ctrl-C or a callback leaves the model of the rows seen so far."""
     try:
         moments = fold(source, Moments.of, name=type(model).__name__, verbose=settings.verbose)
@@ -164,7 +164,7 @@ def _from_source(model: Regressor, source: Source, settings: Settings, *, flat: 
 
 
 def relearn(
-    model: Regressor,
+    model: Any,
     moments: Moments,
     settings: Settings,
     *,
@@ -183,9 +183,7 @@ def relearn(
     _store(model, fit, settings, seen, flat=flat, outcome=outcome)
 
 
-def _iterate(
-    model: Regressor, X: Any, y: Array, weight: Array | None, settings: Settings, *, start: Any, flat: bool
-) -> None:
+def _iterate(model: Any, X: Any, y: Array, weight: Array | None, settings: Settings, *, start: Any, flat: bool) -> None:
     n, p = X.shape
     m = y.shape[1]
     y = y.astype(np.float64)
@@ -229,7 +227,7 @@ def _fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:
 
 
 def _store(
-    model: Regressor,
+    model: Any,
     fit: Fit,
     settings: Settings,
     seen: Fingerprint,

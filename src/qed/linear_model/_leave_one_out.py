@@ -36,7 +36,7 @@ ROWS = 1 << 16  # rows whose leverages are in memory at a time
 
 def predictions_left_out(
     X: NDArray[Any], y: Array, s: Array | None, moments: Moments, alphas: Array, *, intercept: bool
-) -> Iterator[tuple[slice, Array]]:
+) -> Iterator[tuple[slice | NDArray[np.intp], Array]]:
     """Yield, for blocks of rows, predictions for rows that the fit did not see, shape (rows, m, strengths)."""
     quadratic = Quadratic.of(moments, intercept=intercept)
     values, vectors = _spectrum(quadratic, alphas, X, y, s)

@@ -19,10 +19,7 @@ def predict_linear(model: Any, X: Any) -> Array:
     X = model._new_data(X)  # noqa: SLF001
     w = np.atleast_2d(model.coef_).T.astype(np.float64)
     b = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (w.shape[1],))
-    if isinstance(X, np.ndarray):
-        predicted = matmul(X, w, b)
-    else:
-        predicted = (design(X) @ w + b).astype(X.dtype, copy=False)
+    predicted = matmul(X, w, b) if isinstance(X, np.ndarray) else (design(X) @ w + b).astype(X.dtype, copy=False)
     return predicted[:, 0] if model.coef_.ndim == 1 else predicted
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from qed.core import KW_ONLY, NonNegative, NonNegativeInt, PositiveInt, param
 from qed.linear_model._inference import coefficient_table
 from qed.linear_model._learn import Settings
 from qed.linear_model._least_squares import LeastSquares
-from qed.linear_model._linear import CoefficientTable
+
+if TYPE_CHECKING:
+    from qed.linear_model._linear import CoefficientTable
 
 __all__ = ["LinearRegression"]
 
@@ -51,7 +55,9 @@ class LinearRegression(LeastSquares):
 
     _: KW_ONLY
     fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
-    copy_X: bool = param(True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint")
+    copy_X: bool = param(
+        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
+    )
     tol: NonNegative = param(1e-6, "Largest accepted gap, relative to the objective of the intercept alone.")
     n_jobs: int | None = param(None, "Number of threads; None means the current setting, -1 all cores.")
     positive: bool = param(
@@ -60,7 +66,9 @@ class LinearRegression(LeastSquares):
         kind="refused",
         instead="Use sklearn.linear_model.LinearRegression(positive=True).",
     )
-    max_iter: PositiveInt | None = param(None, "Most steps of the iterative solver, which only wide sparse designs need.")
+    max_iter: PositiveInt | None = param(
+        None, "Most steps of the iterative solver, which only wide sparse designs need."
+    )
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
     warm_start: bool = param(False, "Whether an iterative fit starts from the coefficients there are.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")

@@ -37,7 +37,7 @@ class Penalty:
 
     def value(self, w: Array) -> Array:
         """Return the penalty of each target, shape (m,)."""
-        return self.alpha * np.einsum("pm,pm->m", w - self.prior, w - self.prior)
+        return np.asarray(self.alpha * np.einsum("pm,pm->m", w - self.prior, w - self.prior))
 
     def groups(self) -> list[tuple[float, NDArray[np.intp]]]:
         """Return the targets that share one strength, and with it one factorisation."""
@@ -115,7 +115,7 @@ class Quadratic:
 
     def span(self, w: Array) -> Array:
         """Return how far, in columns of unit length, the origin and the targets are from ``w``: the yardstick of radii."""
-        return np.linalg.norm(self.columns.length[:, None] * w, axis=0) + self.target_length
+        return np.asarray(np.linalg.norm(self.columns.length[:, None] * w, axis=0) + self.target_length)
 
     def gradient(self, w: Array, penalty: Penalty) -> tuple[Array, Array]:
         """Return half the downhill gradient at ``w`` and a bound on its rounding, both of shape (p, m)."""

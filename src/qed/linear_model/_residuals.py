@@ -64,7 +64,7 @@ class ResidualsOf:
         p, m = self.w.shape
         total = Residuals(np.zeros((p, m)), np.zeros(m), np.zeros(m), 0)
         size = np.abs(self.w)
-        for Z, _ in centred_blocks(chunk, self.centre, ROWS):
+        for Z in centred_blocks(chunk, self.centre, ROWS):
             X, y = Z[:, :p], Z[:, p:]
             r = y - X @ self.w
             reach = np.abs(X) @ size + np.abs(y)

@@ -59,11 +59,17 @@ class Ridge(LeastSquares):
     alpha: NonNegative | NonNegativeVector = param(1.0, "Strength of the penalty; one number, or one for each target.")
     _: KW_ONLY
     fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
-    copy_X: bool = param(True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint")
-    max_iter: PositiveInt | None = param(None, "Most steps of the iterative solver, which only wide sparse designs need.")
+    copy_X: bool = param(
+        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
+    )
+    max_iter: PositiveInt | None = param(
+        None, "Most steps of the iterative solver, which only wide sparse designs need."
+    )
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
     solver: Literal["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"] = param(
-        "auto", "Solver that scikit-learn would use; the optimum is the same, and solver_used_ says what was done.", kind="hint"
+        "auto",
+        "Solver that scikit-learn would use; the optimum is the same, and solver_used_ says what was done.",
+        kind="hint",
     )
     positive: bool = param(
         False,
@@ -72,7 +78,9 @@ class Ridge(LeastSquares):
         instead="Use sklearn.linear_model.Ridge(positive=True).",
     )
     random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
-    prior: Array | None = param(None, "Coefficients that the penalty pulls towards, shape (p,) or (m, p); None means zero.")
+    prior: Array | None = param(
+        None, "Coefficients that the penalty pulls towards, shape (p,) or (m, p); None means zero."
+    )
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
     warm_start: bool = param(False, "Whether an iterative fit starts from the coefficients there are.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")

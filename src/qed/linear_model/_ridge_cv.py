@@ -66,13 +66,17 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
     gcv_mode: Literal["auto", "svd", "eigen"] | None = param(
         None, "Decomposition that scikit-learn would use; the predictions are the same.", kind="hint"
     )
-    store_cv_results: bool = param(False, "Whether to keep what leave-one-out found for every row, target and strength.")
+    store_cv_results: bool = param(
+        False, "Whether to keep what leave-one-out found for every row, target and strength."
+    )
     alpha_per_target: bool = param(False, "Whether each target chooses its own strength.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
     alpha_: Any = fitted("The chosen strength, or one for each target.")
     best_score_: Any = fitted("Its score.")
-    cv_results_: Array = fitted("Squared errors (or predictions, with ``scoring``), shape (n, k) or (n, m, k); if stored.")
+    cv_results_: Array = fitted(
+        "Squared errors (or predictions, with ``scoring``), shape (n, k) or (n, m, k); if stored."
+    )
     coef_: Array = fitted("Coefficients, shape (p,) or (m, p).")
     intercept_: Any = fitted("Intercept, a number or one for each target.")
     rank_: int = fitted("Numerical rank of the columns.")
@@ -114,7 +118,9 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
         )
         choose = by_leaving_one_out if self.cv is None else by_folds
         found = choose(choice, data.X, y2, data.weight)
-        self.alpha_ = found.alpha[0] if len(found.alpha) == 1 and not (self.alpha_per_target and not flat) else found.alpha
+        self.alpha_ = (
+            found.alpha[0] if len(found.alpha) == 1 and not (self.alpha_per_target and not flat) else found.alpha
+        )
         self.best_score_ = found.score[0] if np.ndim(self.alpha_) == 0 else found.score
         self.__dict__.pop("cv_results_", None)
         if found.results is not None:

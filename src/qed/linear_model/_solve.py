@@ -62,9 +62,7 @@ class Fit:
     outcome: str = "solved"
 
 
-def from_moments(
-    moments: Moments, penalty: Penalty, *, intercept: bool, source: Source | None
-) -> Fit:
+def from_moments(moments: Moments, penalty: Penalty, *, intercept: bool, source: Source | None) -> Fit:
     """Solve least squares from its statistic; with ``source`` the rows can be read again if that is worth it."""
     quadratic = Quadratic.of(moments, intercept=intercept)
     rows = _Rows(source, quadratic) if source is not None else None
@@ -173,7 +171,7 @@ def _backward_error(quadratic: Quadratic, penalty: Penalty, w: Array, g: Array, 
     """
     residual = np.sqrt(squares + penalty.value(w))
     unit = quadratic.columns.unit(0.0)  # columns are compared at unit length
-    size = np.sqrt(max(np.count_nonzero(unit), 1))
+    size = float(np.sqrt(max(int(np.count_nonzero(unit)), 1)))
     along = np.linalg.norm(unit[:, None] * g, axis=0) / np.where(residual > 0, residual * size, 1.0)
     whole = quadratic.reach(w)
     by_target = residual / np.where(whole > 0, whole, 1.0)

@@ -11,20 +11,19 @@ from qed.data import ArraySource, Moments, fold
 from qed.linear_model._learn import is_source, relearn
 
 if TYPE_CHECKING:
-    from qed.core import Regressor
     from qed.linear_model._learn import Settings
 
 __all__ = ["forget", "merge"]
 
 
-def merge(model: Regressor, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
+def merge(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
     """Add rows to what ``model`` has learnt."""
     old = _statistic(model)
     new, flat = _moments(model, X, y, sample_weight, is_first=old is None)
     relearn(model, new if old is None else old.merge(new), settings, flat=flat)
 
 
-def forget(model: Regressor, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
+def forget(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
     """Take rows out of what ``model`` has learnt."""
     model._check_is_fitted()  # noqa: SLF001
     old = _statistic(model)
@@ -36,7 +35,7 @@ def forget(model: Regressor, X: Any, y: Any, sample_weight: Any, settings: Setti
     relearn(model, left, settings, flat=flat)
 
 
-def _statistic(model: Regressor) -> Any:
+def _statistic(model: Any) -> Any:
     """Return the moments of the model, None before any fit."""
     if "coef_" in model.__dict__ and "moments_" not in model.__dict__:
         msg = (
@@ -47,7 +46,7 @@ def _statistic(model: Regressor) -> Any:
     return model.__dict__.get("moments_")
 
 
-def _moments(model: Regressor, X: Any, y: Any, sample_weight: Any, *, is_first: bool) -> tuple[Moments, bool]:
+def _moments(model: Any, X: Any, y: Any, sample_weight: Any, *, is_first: bool) -> tuple[Moments, bool]:
     """Return the statistic of the rows, and whether there is a single, flat target."""
     known = model.__dict__.get("coef_")
     if is_source(X):

@@ -17,6 +17,8 @@ from qed.linear_model._kernels import one_blas_thread
 from qed.linear_model._quadratic import UNIT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from qed.data import Chunk
@@ -35,7 +37,11 @@ class Triangle:
 
     def merge(self, other: Triangle) -> Triangle:
         """Return the factor of both sets of rows."""
-        return Triangle(np.linalg.qr(np.vstack([self.R, other.R]), mode="r"))
+        return Triangle(_upper([self.R, other.R]))
+
+
+def _upper(rows: list[Array]) -> Array:
+    return np.asarray(np.linalg.qr(np.vstack(rows), mode="r"))
 
 
 @dataclass(frozen=True)
@@ -49,29 +55,25 @@ class TriangleOf:
         """Factorise one chunk in blocks of rows that stay in cache."""
         q = len(self.centre)
         rows = max(1024, 4 * q)
-        R = np.zeros((0, q))
+        R: Array = np.zeros((0, q))
         with one_blas_thread():
-            for Z, _ in centred_blocks(chunk, self.centre, rows):
-                Z *= self.scale
-                R = np.linalg.qr(np.vstack([R, Z]), mode="r")
+            for Z in centred_blocks(chunk, self.centre, rows):
+                R = _upper([R, Z * self.scale])
         return Triangle(R)
 
 
-def centred_blocks(chunk: Chunk, centre: Array, rows: int):  # type: ignore[no-untyped-def]  # a generator of pairs
-    """Yield blocks ``sqrt(s) ([X | y] - centre)`` in float64, and the square roots of the weights."""
+def centred_blocks(chunk: Chunk, centre: Array, rows: int) -> Iterator[Array]:
+    """Yield blocks ``sqrt(s) ([X | y] - centre)`` in float64."""
     n, p = chunk.X.shape
     for first in range(0, n, rows):
         block = slice(first, min(first + rows, n))
         x = chunk.X[block]
         Z = np.empty((block.stop - first, len(centre)))
         Z[:, :p] = x if isinstance(x, np.ndarray) else x.toarray()
-        Z[:, p:] = chunk.y[block]
+        if chunk.y is not None:
+            Z[:, p:] = chunk.y[block]
         Z -= centre
-        if chunk.s is None:
-            yield Z, None
-        else:
-            root = np.sqrt(chunk.s[block])[:, None]
-            yield Z * root, root
+        yield Z if chunk.s is None else Z * np.sqrt(chunk.s[block])[:, None]
 
 
 def solve_triangle(

@@ -25,8 +25,6 @@ from qed.verify._verdict import Verdict
 
 __all__ = ["Verdict", "verify"]
 
-_CHECKERS = {LeastSquaresCertificate: _least_squares.check}
-
 
 def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -> Verdict:
     """Check that a model's certificate is true for these data.
@@ -74,11 +72,10 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
     if isinstance(certificate, Uncertified):
         msg = f"{name} claims nothing that could be verified: {certificate.reason}."
         raise CertificateError(msg)
-    checker = _CHECKERS.get(type(certificate))
-    if checker is None:
-        msg = f"{name} carries no certificate that this checker knows, but {type(certificate).__name__}. Refit it with this version."
+    if not isinstance(certificate, LeastSquaresCertificate):
+        msg = f"{name} carries no certificate that this checker knows ({type(certificate).__name__}). Fit it again."
         raise CertificateError(msg)
-    return checker(model, certificate, X, y, sample_weight)
+    return _least_squares.check(model, certificate, X, y, sample_weight)
 
 
 class _Callable(ModuleType):

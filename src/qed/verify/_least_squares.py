@@ -104,7 +104,7 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
         for strength in np.unique(alpha):
             value, slack = _distance(problem, np.flatnonzero(alpha == strength), certificate.radius)
             distance, rounding = distance + value, rounding + slack
-    _require_close(model, certificate, objective, distance, rounding)
+    _require_close(model, certificate, distance, rounding)
     _require_objective(model, certificate, objective, 1e-12 * float(np.sum(reach**2)) + rounding)
     return Verdict(certificate.statement, objective, distance, rounding, certificate.gap)
 
@@ -187,7 +187,11 @@ def _evaluate(rows: Rows, w: Array, b: Array, mean: Array, *, intercept: bool) -
         x = block.X - mean[:p]
         r = (block.y - mean[p:]) - x @ w - centred_b
         sr = block.s[:, None] * r
-        squares, offset, weight = squares + np.sum(sr * r, axis=0), offset + np.sum(sr, axis=0), weight + np.sum(block.s)
+        squares, offset, weight = (
+            squares + np.sum(sr * r, axis=0),
+            offset + np.sum(sr, axis=0),
+            weight + np.sum(block.s),
+        )
         gradient, plain = gradient + x.T @ sr, plain + block.s @ x
     if intercept:
         gradient = gradient - np.multiply.outer(plain, offset / weight)
@@ -225,10 +229,10 @@ def _by_curvature(problem: _Problem, alpha: float, targets: Array, radius: float
     p = len(g)
     spread = (problem.length**2).astype(np.float64) + alpha
     d = np.where(spread > 0, 1 / np.sqrt(np.where(spread > 0, spread, 1.0)), 0.0)
-    R = np.diag(np.sqrt(alpha) * d)
+    R: Array = np.diag(np.sqrt(alpha) * d)
     for block in problem.rows.blocks():
         x = (block.X - problem.mean[:p]).astype(np.float64) * d * np.sqrt(block.s.astype(np.float64))[:, None]
-        R = np.linalg.qr(np.vstack([R, x]), mode="r")
+        R = np.asarray(np.linalg.qr(np.vstack([R, x]), mode="r"))
     _, sigma, vectors = np.linalg.svd(R)
     vectors = vectors[: len(sigma)]
     error = 8 * DOUBLE * max(problem.seen.rows, p) * np.max(sigma, initial=0.0)
@@ -299,9 +303,7 @@ def _gathered(problem: _Problem) -> tuple[Array, Array, Array]:
     return x, y, root
 
 
-def _require_close(
-    model: Estimator, certificate: LeastSquaresCertificate, objective: float, distance: float, rounding: float
-) -> None:
+def _require_close(model: Estimator, certificate: LeastSquaresCertificate, distance: float, rounding: float) -> None:
     name = type(model).__name__
     if not distance <= 2 * certificate.gap + rounding:
         msg = (

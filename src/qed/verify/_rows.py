@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 __all__ = ["EXTENDED", "UNIT", "Block", "Rows", "read"]
 
@@ -39,7 +41,9 @@ def read(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     chunks = getattr(X, "chunks", None)
     if chunks is not None:
         schema = X.schema
-        return Rows(lambda: (block for c in chunks() for block in _cut(c.X, c.y, c.s)), schema.n_features, schema.n_targets)
+        return Rows(
+            lambda: (block for c in chunks() for block in _cut(c.X, c.y, c.s)), schema.n_features, schema.n_targets
+        )
     data = model._fit_data(X, y, sample_weight, reset=False)  # noqa: SLF001
     targets = data.y.reshape(data.n_rows, -1)
     return Rows(lambda: _cut(data.X, targets, data.weight), data.X.shape[1], targets.shape[1])
