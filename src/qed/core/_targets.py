@@ -154,7 +154,7 @@ def weights(sample_weight: Any, n_rows: int) -> Array | None:
         )
     if array.dtype.kind in "UST":
         raise InvalidData(f"sample_weight holds strings ({array.dtype}); pass one number for each row.")
-    array = np.ascontiguousarray(floats(array, what), dtype=np.float64)
+    array = np.require(floats(array, what), dtype=np.float64, requirements=["C", "A"])
     least, most = array.min(), array.max()
     if not 0 <= least <= most < math.inf:  # NaN makes both ends NaN
         _finite.require(array, what, None, "")

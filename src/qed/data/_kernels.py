@@ -55,7 +55,7 @@ def strided(a: Array) -> Array:
     """Return the array as the kernels want it: aligned, native byte order, strides in whole elements; else a copy."""
     if a.flags.aligned and a.dtype.isnative and all(stride % a.itemsize == 0 for stride in a.strides):
         return a
-    return np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("="))
+    return np.array(a, dtype=a.dtype.newbyteorder("="), order="C")  # a copy: misaligned data stay misaligned otherwise
 
 
 def canonical(X: Any) -> Any:

@@ -106,14 +106,14 @@ def row_weights(c: Any, n_rows: int) -> Vector | None:
         raise InvalidData(f"A design with {n_rows} rows needs weights of shape ({n_rows},), got {c.shape}.")
     if n_rows and not c.min() >= 0:
         raise InvalidData(f"Weights of a Gram matrix must be >= 0, got {float(c.min())!r}.")
-    return np.ascontiguousarray(c)
+    return np.require(c, requirements=["C", "A"])
 
 
 def given_centre(centre: Any, n_columns: int) -> Vector | None:
     """Check a row to subtract; a row of zeros is the same as none."""
     if centre is None:
         return None
-    centre = np.ascontiguousarray(centre, dtype=np.float64)
+    centre = np.require(centre, dtype=np.float64, requirements=["C", "A"])
     if centre.shape != (n_columns,):
         raise InvalidData(
             f"A design with {n_columns} columns needs a centre of shape ({n_columns},), got {centre.shape}."

@@ -76,6 +76,8 @@ class Settings:
 
 def learn(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
     """Fit ``model`` on arrays, frames, sparse containers or a source of chunks, and store what was learnt."""
+    if settings.threads is not None:
+        model._validate_params()  # noqa: SLF001  (the door does so too, and too late for this one)
     with limited_threads(settings.threads):
         if is_source(X):
             _learn_source(model, X, y, sample_weight, settings)
