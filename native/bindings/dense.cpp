@@ -1,8 +1,10 @@
+#include <string>
 #include <type_traits>
 
 #include "arrays.hpp"
 #include "qed/finite.hpp"
 #include "qed/moments.hpp"
+#include "qed/pair.hpp"
 #include "qed/rows.hpp"
 
 namespace qed::bindings {
@@ -81,6 +83,27 @@ Doubles column_squares_of(const Array& X, const MaybeArray& s, const MaybeArray&
     return out.give();
 }
 
+/// A square matrix of doubles, contiguous by rows.
+const double* square(const Array& array, const char* name, Index q) {
+    const Matrix view = matrix(array, name);
+    require(view.kind == Kind::float64 && view.rows == q && view.columns == q && view.column_stride == 1 &&
+                view.row_stride == q,
+            std::string(name) + " must be a float64 matrix of " + std::to_string(q) + " rows and columns, in C order");
+    return static_cast<const double*>(view.data);
+}
+
+nb::tuple add_outer_of(const Array& a, const MaybeArray& a_low, const MaybeArray& b, const MaybeArray& b_low,
+                       const Array& step, const Array& step_low, double factor, double factor_low) {
+    const Index q = static_cast<Index>(step.shape(0));
+    const PairsView left{square(a, "a", q), a_low ? square(*a_low, "a_low", q) : nullptr};
+    const PairsView right{b ? square(*b, "b", q) : nullptr, b_low ? square(*b_low, "b_low", q) : nullptr};
+    const PairsView steps{vector(step, "step", q), vector(step_low, "step_low", q)};
+    Fresh<double> high({q, q});
+    Fresh<double> low({q, q});
+    run([&] { add_outer(left, right, q, steps, {factor, factor_low}, high.get(), low.get()); });
+    return nb::make_tuple(high.give(), low.give());
+}
+
 nb::tuple residual_of(const Array& X, const Array& Y, const Array& W, const Array& b, const MaybeArray& s,
                       const MaybeArray& shift) {
     const Matrix x = matrix(X, "X");
@@ -122,6 +145,8 @@ void bind_dense(nb::module_& module) {
                arg("wide") = false);
     module.def("rmatmul", &transposed_product_of, arg("X"), arg("U"), arg("shift").none() = nb::none());
     module.def("column_squares", &column_squares_of, arg("X"), arg("s").none(), arg("shift").none());
+    module.def("add_outer", &add_outer_of, arg("a"), arg("a_low").none(), arg("b").none(), arg("b_low").none(),
+               arg("step"), arg("step_low"), arg("factor"), arg("factor_low"));
     module.def("residual", &residual_of, arg("X"), arg("Y"), arg("W"), arg("b"), arg("s").none(),
                arg("shift").none() = nb::none());
     module.def("projected_squares", &projection_of, arg("X"), arg("shift"), arg("V"), arg("D"), arg("B"));

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from qed.data._between import joined, parted, with_outer
+from qed.data._between import joined, parted
 from qed.data._double_double import Pair, add, divide, exact_product, exact_sum, multiply, negative
+from qed.data._kernels import add_outer
 
 numbers = st.floats(-1e30, 1e30).filter(lambda x: x == 0 or abs(x) > 1e-30)
 pairs = st.tuples(numbers, st.floats(-1, 1)).map(lambda t: exact_sum(t[0], t[0] * t[1] * 2.0**-54))
@@ -45,14 +46,17 @@ def test_parting_undoes_joining(weights, means):
     assert back.mean.high[0] == pytest.approx(means[0], rel=1e-12, abs=1e-9)
 
 
-def test_an_outer_product_added_by_blocks_is_symmetric(monkeypatch):
+def test_an_outer_product_is_added_symmetrically_and_to_thirty_digits():
     random = np.random.default_rng(0)
     step = Pair(random.normal(size=7), random.normal(size=7) * 1e-17)
     start = Pair(np.eye(7), np.zeros((7, 7)))
-    whole = with_outer(start, step, Pair(0.3, 0.0))
-    monkeypatch.setattr("qed.data._between.BLOCK", 14)
-    cut = with_outer(start, step, Pair(0.3, 0.0))
-    for part, other in zip(whole, cut, strict=True):
+    total = add_outer(start, None, step, Pair(0.3, 1e-18))
+    for part in total:
         assert np.array_equal(part, part.T)
-        assert np.array_equal(part, other)
-    assert np.array_equal(with_outer(start, step, Pair(0.0, 0.0), negative(start)).high, np.zeros((7, 7)))
+    factor = Fraction(0.3) + Fraction(1e-18)
+    for i, j in np.ndindex(7, 7):
+        exact = Fraction(float(i == j)) + factor * (Fraction(step.high[i]) + Fraction(step.low[i])) * (
+            Fraction(step.high[j]) + Fraction(step.low[j])
+        )
+        assert abs(Fraction(total.high[i, j]) + Fraction(total.low[i, j]) - exact) < Fraction(1e-30)
+    assert np.array_equal(add_outer(start, negative(start), step, Pair(0.0, 0.0)).high, np.zeros((7, 7)))

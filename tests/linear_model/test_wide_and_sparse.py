@@ -82,7 +82,7 @@ def test_products_alone_reach_the_optimum(alpha, intercept, shape, no_squares):
     X = sp.random_array(shape, density=0.05, random_state=np.random.default_rng(0), format="csr")
     y = X @ rng.normal(size=shape[1]) + 0.1 * rng.normal(size=shape[0])
     model = Ridge(alpha, fit_intercept=intercept, tol=1e-9, max_iter=5000).fit(X, y)
-    assert model.solver_used_ == "conjugate gradients"
+    assert model.solver_used_.endswith("conjugate gradients")
     assert model.certificate_.reached
     assert model.n_iter_ > 1
     theirs = (

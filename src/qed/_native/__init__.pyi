@@ -70,6 +70,18 @@ def gram(X: Matrix, s: Vector | None, shift: Vector | None, transpose: bool, fas
     ``fast`` (float32 only) multiplies in float32, sums up to 128 products there and the rest in float64.
     """
 
+def add_outer(
+    a: Vector,
+    a_low: Vector | None,
+    b: Vector | None,
+    b_low: Vector | None,
+    step: Vector,
+    step_low: Vector,
+    factor: float,
+    factor_low: float,
+) -> tuple[Vector, Vector]:
+    """Sum a + b + factor · step stepᵀ in double-double, (q, q), as high and low parts; None stands for zeros."""
+
 def column_squares(X: Matrix, s: Vector | None, shift: Vector | None) -> Vector:
     """Σ s (x − shift)² of each column, (p,)."""
 

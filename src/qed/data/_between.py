@@ -13,8 +13,6 @@ import numpy as np
 
 from qed.data._double_double import Pair, add, divide, multiply, negative
 
-BLOCK = 1 << 16  # entries of a matrix treated at a time: the temporaries of pair arithmetic stay in cache
-
 
 class Step(NamedTuple):
     """Weight and mean after joining or parting, and the outer product ``factor * step step'`` the scatter gains."""
@@ -39,26 +37,6 @@ def parted(weight_a: Pair, mean_a: Pair, weight_b: Pair, mean_b: Pair) -> Step:
     step = add(mean_b, negative(mean_a))
     push = negative(divide(weight_b, weight))
     return Step(weight, add(mean_a, multiply(push, step)), step, multiply(weight_a, push))
-
-
-def with_outer(scatter: Pair, step: Pair, factor: Pair, other: Pair | None = None) -> Pair:
-    """Return ``scatter + other + factor * step step'``, exactly symmetric when the matrices are."""
-    q = len(step.high)
-    total = Pair(np.empty((q, q)), np.empty((q, q)))
-    size = max(1, BLOCK // max(1, q))
-    for start in range(0, q, size):
-        rows = slice(start, start + size)
-        part = _rows(scatter, rows)
-        if other is not None:
-            part = add(part, _rows(other, rows))
-        column = Pair(step.high[rows, np.newaxis], step.low[rows, np.newaxis])
-        part = add(part, multiply(factor, multiply(column, step)))
-        total.high[rows], total.low[rows] = part
-    return total
-
-
-def _rows(a: Pair, rows: slice) -> Pair:
-    return Pair(a.high[rows], a.low[rows])
 
 
 def widened(a: Any) -> Pair:

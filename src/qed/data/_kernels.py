@@ -8,6 +8,7 @@ import numpy as np
 
 from qed import _native
 from qed.core._errors import InvalidData
+from qed.data._double_double import Pair
 
 if TYPE_CHECKING:
     from qed.data._chunk import Chunk
@@ -56,6 +57,28 @@ def strided(a: Array) -> Array:
     if a.flags.aligned and a.dtype.isnative and all(stride % a.itemsize == 0 for stride in a.strides):
         return a
     return np.array(a, dtype=a.dtype.newbyteorder("="), order="C")  # a copy: misaligned data stay misaligned otherwise
+
+
+def add_outer(scatter: Pair, other: Pair | None, step: Pair, factor: Pair) -> Pair:
+    """Return ``scatter + other + factor * step step'`` in double-double, in one pass."""
+    more, more_low = (None, None) if other is None else (square(other.high), square(other.low))
+    step_high, step_low = (np.ascontiguousarray(part, dtype=np.float64) for part in step)
+    high, low = _native.add_outer(
+        square(scatter.high),
+        square(scatter.low),
+        more,
+        more_low,
+        step_high,
+        step_low,
+        float(factor.high),
+        float(factor.low),
+    )
+    return Pair(high, low)
+
+
+def square(a: Array) -> Array:
+    """Return a matrix of float64 in C order."""
+    return np.require(a, dtype=np.float64, requirements=["C", "A"])
 
 
 def canonical(X: Any) -> Any:

@@ -34,7 +34,7 @@ import numpy as np
 from qed.core._errors import Forgetting, InvalidData
 from qed.core._records import expect, expect_array, record
 from qed.data import _kernels
-from qed.data._between import joined, parted, widened, with_outer
+from qed.data._between import joined, parted, widened
 from qed.data._double_double import Pair, add, divide, negative
 from qed.data._finite import raise_not_finite
 from qed.data._kernels import UNIT
@@ -117,7 +117,7 @@ class Moments:
         weight = Pair(total, 0.0)
         average = divide(widened(sums), weight)
         mean = add(widened(shift), average)
-        scatter = _clipped(with_outer(widened(products), average, negative(weight)))
+        scatter = _clipped(_kernels.add_outer(widened(products), None, average, negative(weight)))
 
         gamma, eta = _kernels.rounding(chunk)
         return cls(
@@ -181,7 +181,7 @@ class Moments:
 
         What a model without intercept needs. Such moments merge and subtract among themselves.
         """
-        products = with_outer(self.scatter_pair, self.mean_pair, self.weight_pair)
+        products = _kernels.add_outer(self.scatter_pair, None, self.mean_pair, self.weight_pair)
         e = self.mean_rounding
         return replace(
             self,
@@ -203,7 +203,7 @@ class Moments:
             return other
         a, b = (self, other) if self.weight >= other.weight else (other, self)
         joint = joined(a.weight_pair, a.mean_pair, b.weight_pair, b.mean_pair)
-        scatter = with_outer(a.scatter_pair, joint.step, joint.factor, b.scatter_pair)
+        scatter = _kernels.add_outer(a.scatter_pair, b.scatter_pair, joint.step, joint.factor)
         spread = joint.factor.high * joint.step.high**2
         return type(self)(
             rows=a.rows + b.rows,
@@ -237,7 +237,7 @@ class Moments:
         if rows == 0:
             return self.empty(self.n_features, self.n_targets)
         rest = parted(self.weight_pair, self.mean_pair, other.weight_pair, other.mean_pair)
-        scatter = with_outer(self.scatter_pair, rest.step, rest.factor, negative(other.scatter_pair))
+        scatter = _kernels.add_outer(self.scatter_pair, negative(other.scatter_pair), rest.step, rest.factor)
         peak = np.maximum(self.peak, other.peak - rest.factor.high * rest.step.high**2) * (1 + 8 * UNIT)
         errors = _errors_after(self, other)
         left = type(self)(

@@ -106,7 +106,8 @@ def row_weights(c: Any, n_rows: int) -> Vector | None:
         raise InvalidData(f"A design with {n_rows} rows needs weights of shape ({n_rows},), got {c.shape}.")
     if n_rows and not c.min() >= 0:
         raise InvalidData(f"Weights of a Gram matrix must be >= 0, got {float(c.min())!r}.")
-    return np.require(c, requirements=["C", "A"])
+    aligned: Vector = np.require(c, requirements=["C", "A"])
+    return aligned
 
 
 def given_centre(centre: Any, n_columns: int) -> Vector | None:

@@ -61,6 +61,7 @@ class Found:
     score: Array
     results: Array | None = None  # (n, m, k)
     moments: Moments | None = None
+    rows: tuple[Wide, Array] | None = None  # of fewer rows than columns: the rows and their products
 
 
 def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Found:
@@ -68,11 +69,16 @@ def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Fou
     n, m, k = len(y), y.shape[1], len(choice.alphas)
     if not isinstance(X, np.ndarray):
         X = X.toarray()  # leverages of all rows fill it anyway
-    moments, blocks = None, _wide_blocks(X, y, s, choice)
+    moments, known = None, None
     everything = choice.keep or choice.scoring is not None
-    if n >= X.shape[1]:
+    blocks: Iterator[tuple[Rows, Array]]
+    if n > X.shape[1]:
         moments = fold(ArraySource(X, y, s), Moments.of)
         blocks = predictions_left_out(X, y, s, moments, choice.alphas, intercept=choice.intercept)
+    else:
+        wide, used = _used_rows(X, y, s, choice)
+        known = wide, wide.products()
+        blocks = _wide_blocks(*known, used, y, choice)
     kept = np.empty((n, m, k)) if everything else None
     squares = np.zeros((m, k))
     weight = np.ones(n) if s is None else s
@@ -89,14 +95,17 @@ def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Fou
     if not choice.per_target:
         scores = scores.mean(axis=0, keepdims=True)
     best = np.argmax(scores, axis=1)
-    return Found(choice.alphas[best], scores[np.arange(len(best)), best], results if choice.keep else None, moments)
+    return Found(choice.alphas[best], scores[np.arange(len(best)), best], results if choice.keep else None, moments, known)
 
 
-def _wide_blocks(X: Any, y: Array, s: Array | None, choice: Choice) -> Iterator[tuple[Rows, Array]]:
+def _used_rows(X: Any, y: Array, s: Array | None, choice: Choice) -> tuple[Wide, Indices]:
     used = np.arange(len(y)) if s is None else np.flatnonzero(s)
     chosen = X if len(used) == len(y) else X[used]
-    wide = Wide.of(chosen, y[used], None if s is None else s[used], intercept=choice.intercept)
-    yield used, wide_left_out(wide, wide.products(), y[used], choice.alphas)
+    return Wide.of(chosen, y[used], None if s is None else s[used], intercept=choice.intercept), used
+
+
+def _wide_blocks(wide: Wide, K: Array, used: Indices, y: Array, choice: Choice) -> Iterator[tuple[Rows, Array]]:
+    yield used, wide_left_out(wide, K, y[used], choice.alphas)
     unused = np.setdiff1d(np.arange(len(y)), used)
     if len(unused):  # rows that do not count are predicted by nobody: their own value keeps every score as it is
         yield unused, np.repeat(y[unused][:, :, None], len(choice.alphas), axis=2)
@@ -107,7 +116,7 @@ def by_folds(choice: Choice, X: Any, y: Array, s: Array | None) -> Found:
     folds = _folds(choice.cv, X, y)
     judged = replace(choice, scoring=choice.scoring or "r2")
     total, everything = np.zeros((1, len(choice.alphas))), None
-    if isinstance(X, np.ndarray) and len(y) < X.shape[1]:
+    if isinstance(X, np.ndarray) and len(y) <= X.shape[1]:
         paths = (_wide_path(train, X, y, s, choice) for train, _ in folds)
     else:
         statistics, everything = _training_statistics(folds, X, y, s)

@@ -5,16 +5,19 @@ its transpose. Columns are scaled to equal length when a penalty makes the answe
 alone, because then the iterates stay in the row space and their limit is the shortest solution.
 
 The gap needs no second solver. With a penalty, ``P(w) - min P <= ‖g‖² / alpha``, since the curvature is at least ``alpha``;
-without one, ``2 Σ_j |g_j| |step_j|`` for steps up to a radius, since ``P`` is convex.
+without one, ``2 Σ_j |g_j| |step_j|`` for steps up to a radius, since ``P`` is convex. With a penalty and fewer rows than
+columns the iteration runs on the dual, ``(K + alpha I) a = ỹ``, where what is left of the equations is itself the gap.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.designs import Standardised, design
+from qed.linear_model._dual import certified
 from qed.linear_model._quadratic import UNIT
 from qed.linear_model._solve import Fit, Proof
 
@@ -23,11 +26,12 @@ if TYPE_CHECKING:
 
     from qed.core._events import Progress
     from qed.designs import Design
+    from qed.linear_model._dual import Wide
     from qed.linear_model._quadratic import Penalty
 
     Array = NDArray[np.float64]
 
-__all__ = ["Products", "from_products"]
+__all__ = ["Products", "from_products", "from_wide_products"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,19 @@ class Products:
     length: Array  # (p,), weighted lengths of the columns
     absolute: Design  # of the absolute values, not centred: what bounds rounding
     has_intercept: bool
+
+    @classmethod
+    def of(cls, X: Any, y: Array, weight: Array | None, *, intercept: bool) -> Products:
+        """Centre the columns, if there is an intercept, without touching them."""
+        n, p = X.shape
+        s = np.ones(n) if weight is None else weight
+        plain = design(X)
+        mean_x, mean_y = np.zeros(p), np.zeros(y.shape[1])
+        if intercept:
+            mean_x, mean_y = plain.T @ s / s.sum(), y[0] + s @ (y - y[0]) / s.sum()
+        centred = Standardised(plain, mean_x) if intercept else plain
+        length = centred.column_norms(weight)
+        return cls(centred, mean_x, mean_y, y - mean_y, s[:, None], length, design(abs(X)), intercept)
 
     def size(self, r: Array) -> Array:
         """Return the weighted lengths of columns of numbers, one per row of the data."""
@@ -122,6 +139,39 @@ def from_products(
     return replace(fit, outcome=outcome), steps
 
 
+def from_wide_products(
+    wide: Wide, penalty: Penalty, *, tol: float, max_iter: int, progress: Progress
+) -> tuple[Fit, int]:
+    """Iterate on the dual until what is left of its equations is the gap asked for; all strengths must be positive."""
+    rhs = wide.balanced(wide.y - (wide.dot(penalty.prior) if np.any(penalty.prior) else 0.0))
+    null = np.einsum("nm,nm->m", rhs, rhs)
+    aim = min(tol, max(tol**2, 1e-12)) * null
+    a, left = np.zeros_like(rhs), rhs.copy()
+    d, gamma = left, null
+    outcome, steps = "max_iter", 0
+    try:
+        while steps < max_iter:
+            if np.all(gamma <= aim):  # gamma is the squared length of what is left: the gap
+                outcome = "solved"
+                break
+            q = wide.balanced(wide.dot(wide.adjoint(d))) + penalty.alpha * d
+            length = gamma / np.maximum(np.einsum("nm,nm->m", d, q), np.finfo(float).tiny)
+            a, left = a + length * d, left - length * q
+            before, gamma = gamma, np.einsum("nm,nm->m", left, left)
+            d = left + gamma / np.maximum(before, np.finfo(float).tiny) * d
+            steps += 1
+            if progress.step(float(np.sum(gamma) / max(np.sum(null), 1e-300))) is not None:
+                outcome = "stopped"
+                break
+    except KeyboardInterrupt:
+        outcome = "interrupted"
+    size = np.linalg.norm(wide.design.column_norms(wide.root[:, 0] ** 2, wide.mean_x))
+    known = replace(wide, length=1.001 * float(size))
+    condition = float(np.sqrt(known.length**2 / np.min(penalty.alpha) + 1))
+    fit, _ = certified(known, penalty, rhs, wide.balanced(a), condition)
+    return replace(fit, outcome=outcome, solver="dual conjugate gradients"), steps
+
+
 @dataclass
 class _Patience:
     """Notices that rounding has taken over: no halving of the gap in so many steps."""
@@ -155,6 +205,8 @@ def _advance(problem: Products, penalty: Penalty, state: _State, scale: Array) -
 
 def _gap(problem: Products, penalty: Penalty, w: Array, g: Array) -> tuple[Array, Array]:
     """Bound ``P(w)`` minus its minimum for each target; also return the radius, zero standing for none needed."""
+    if np.all(penalty.alpha > 0):
+        return np.einsum("pm,pm->m", g, g) / penalty.alpha, np.zeros(len(penalty.alpha))
     length = np.where(problem.length > 0, problem.length, 1.0)[:, None]
     norm = np.linalg.norm(g, axis=0)
     reach = 10 * (np.linalg.norm(problem.length[:, None] * w, axis=0) + problem.size(problem.y))

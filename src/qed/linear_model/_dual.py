@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core._memory import require_memory
+from qed.designs import design
 from qed.linear_model._factors import CONDITION_LIMIT
 from qed.linear_model._kernels import (
-    centred_product,
     cholesky,
     one_blas_thread,
     products_of_rows,
-    rmatmul,
     solve_lower,
     solve_lower_t,
 )
@@ -33,18 +32,20 @@ from qed.linear_model._solve import DIGITS, Fit, Proof
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from qed.designs import Design
     from qed.linear_model._quadratic import Penalty
 
     Array = NDArray[np.float64]
 
-__all__ = ["Wide", "from_rows"]
+__all__ = ["Wide", "certified", "from_rows"]
 
 
 @dataclass(frozen=True)
 class Wide:
-    """A dense design with few rows, seen centred and weighted; nothing of its size is copied."""
+    """A design with few rows, seen centred and weighted; nothing of its size is copied."""
 
-    X: NDArray[Any]  # (n, p)
+    X: Any  # (n, p), an array or a sparse container
+    design: Design  # over X
     root: Array  # (n, 1), square roots of the weights
     mean_x: Array  # (p,), zero without intercept
     mean_y: Array  # (m,)
@@ -54,22 +55,23 @@ class Wide:
     length: float = 0.0  # ‖X̃‖, Frobenius: the root of the trace of K, known once that is
 
     @classmethod
-    def of(cls, X: NDArray[Any], y: Array, s: Array | None, *, intercept: bool) -> Wide:
+    def of(cls, X: Any, y: Array, s: Array | None, *, intercept: bool) -> Wide:
         """Centre targets, find the means of the columns; rows of weight zero must be gone."""
         n, p = X.shape
+        table = design(X)
         is_weighted = s is not None
         s = np.ones(n) if s is None else s
         mean_x, mean_y = np.zeros(p), np.zeros(y.shape[1])
         if intercept:
             share = s / s.sum()
-            mean_x = rmatmul(X, share[:, None])[:, 0]
+            mean_x = table.T @ share
             mean_y = y[0] + share @ (y - y[0])
         root = np.sqrt(s)[:, None]
-        return cls(X, root, mean_x, mean_y, root * (y - mean_y), intercept, is_weighted)
+        return cls(X, table, root, mean_x, mean_y, root * (y - mean_y), intercept, is_weighted)
 
     def products(self) -> Array:
         """Return ``K``, exactly centred and symmetric."""
-        n = len(self.X)
+        n = self.X.shape[0]
         require_memory(3 * 8 * n * n, f"The {n} x {n} matrix of products of rows", "Use fewer rows or a sparse design.")
         K = products_of_rows(self.X, self.mean_x if self.has_intercept else None)
         if self.is_weighted:
@@ -108,16 +110,19 @@ class Wide:
 
     def dot(self, w: Array) -> Array:
         """Return ``X̃ w``."""
-        return self.root * centred_product(self.X, w, self.mean_x)
+        return self.root * self.design.product(w, self.mean_x)
 
     def adjoint(self, a: Array) -> Array:
         """Return ``X̃ᵀ a``."""
-        return rmatmul(self.X, self.root * a, shift=self.mean_x)
+        return self.design.adjoint_product(self.root * a, self.mean_x)
 
 
-def from_rows(wide: Wide, penalty: Penalty) -> Fit:
-    """Solve by the products of rows; where those are too singular, by the singular values of the design itself."""
-    K = wide.products()
+def from_rows(wide: Wide, penalty: Penalty, products: Array | None = None) -> Fit:
+    """Solve by the products of rows; where those are too singular, by the singular values of the design itself.
+
+    ``products``, if they are known already, are overwritten.
+    """
+    K = wide.products() if products is None else products
     wide = replace(wide, length=1.001 * float(np.sqrt(np.trace(K))))
     rhs = wide.balanced(wide.y - (wide.dot(penalty.prior) if np.any(penalty.prior) else 0.0))
     systems = _factorise(wide, K, penalty)
@@ -129,7 +134,7 @@ def from_rows(wide: Wide, penalty: Penalty) -> Fit:
         for (_, targets), system in zip(penalty.groups(), systems, strict=True):
             a[:, targets] += system.solve(left[:, targets])
         a = wide.balanced(a)
-        fit, left = _certified(wide, penalty, rhs, a, condition)
+        fit, left = certified(wide, penalty, rhs, a, condition)
         is_close = fit.proof.gap - fit.proof.rounding <= 1e-13 * fit.proof.null_objective
         if is_close and (rounds > 1 or condition**2 * UNIT <= DIGITS):
             return fit
@@ -193,7 +198,7 @@ def _largest_eigenvalue(K: Array) -> float:
     return size
 
 
-def _certified(wide: Wide, penalty: Penalty, rhs: Array, a: Array, condition: float) -> tuple[Fit, Array]:
+def certified(wide: Wide, penalty: Penalty, rhs: Array, a: Array, condition: float) -> tuple[Fit, Array]:
     """Certify the coefficients that ``a`` stands for, and return what is left of its equations."""
     n, p = wide.X.shape
     step = wide.adjoint(a)

@@ -10,13 +10,11 @@ from qed import _native
 from qed.core._threads import one_blas_thread
 
 __all__ = [
-    "centred_product",
     "cholesky",
     "matmul",
     "one_blas_thread",
     "products_of_rows",
     "projected_squares",
-    "rmatmul",
     "solve_lower",
     "solve_lower_t",
 ]
@@ -27,16 +25,6 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 def matmul(X: np.ndarray[Any, Any], w: Array, b: Array) -> Any:
     """Return ``X w + b`` in the type of ``X``."""
     return _native.matmul(X, np.ascontiguousarray(w), np.ascontiguousarray(b))
-
-
-def centred_product(X: np.ndarray[Any, Any], w: Array, shift: Array) -> Array:
-    """Return ``(X - shift) w`` in float64."""
-    return np.asarray(_native.matmul(X, np.ascontiguousarray(w), None, shift, wide=True))
-
-
-def rmatmul(X: np.ndarray[Any, Any], u: Array, shift: Array | None = None) -> Array:
-    """Return ``(X - shift)ᵀ u`` in float64."""
-    return np.asarray(_native.rmatmul(X, np.ascontiguousarray(u), shift))
 
 
 def products_of_rows(X: np.ndarray[Any, Any], shift: Array | None) -> Array:

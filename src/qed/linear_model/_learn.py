@@ -2,13 +2,14 @@
 
 The way is chosen by predicted cost, from shapes alone:
 
-=======================  ==============================================  =================================
-what came                way                                             passes over the rows
-=======================  ==============================================  =================================
-rows >= columns          products of columns, ``_solve``                 one; two or three if ill-conditioned
-dense, rows < columns    products of rows, ``_dual``                     three
-sparse or too many       conjugate gradients, ``_conjugate_gradients``   two a step
-=======================  ==============================================  =================================
+========================  ==============================================  =====================================
+what came                 way                                             passes over the rows
+========================  ==============================================  =====================================
+dense, rows > columns     products of columns, ``_solve``                 one; two or three if ill-conditioned
+dense, rows <= columns    products of rows, ``_dual``                     three
+sparse, or very many      conjugate gradients, ``_conjugate_gradients``   two a step; if the steps would cost more
+                                                                          than products of columns, those instead
+========================  ==============================================  =====================================
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from qed.core._events import Progress
 from qed.core._memory import available_memory, require_memory
 from qed.core._threads import limited_threads
 from qed.data import ArraySource, Interrupted, Moments, Source, Stopped, fold
-from qed.designs import Standardised, design
-from qed.linear_model._conjugate_gradients import Products, from_products
+from qed.designs import design
+from qed.linear_model._conjugate_gradients import Products, from_products, from_wide_products
 from qed.linear_model._dual import Wide, from_rows
 from qed.linear_model._quadratic import Penalty
 from qed.linear_model._solve import Fit, from_moments
@@ -37,8 +38,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Settings", "is_source", "learn", "learn_rows", "relearn"]
+__all__ = ["Settings", "is_source", "learn", "learn_rows", "learn_wide", "relearn"]
 
+SMALL_SQUARE = 128  # columns whose products cost next to nothing
 LARGEST_SQUARE = 10_000  # columns (or rows) beyond which a few hundred products cost less than one factorisation
 
 
@@ -100,21 +102,43 @@ def learn_rows(model: Any, data: FitData, settings: Settings, *, start: Any = No
     """Fit ``model`` on rows that came through its door, whether or not they were seen to be finite."""
     y = data.y.reshape(data.n_rows, -1)
     flat = data.y.ndim == 1
+    is_dense = isinstance(data.X, np.ndarray)
     n_used = data.n_rows if data.weight is None else int(np.count_nonzero(data.weight))
-    if is_square_affordable(data.X, n_used):
+    square = is_square_affordable(data.X, n_used)
+    if square and (is_dense or data.X.shape[1] <= SMALL_SQUARE):
         _from_source(model, ArraySource(data.X, y, data.weight), settings, flat=flat)
         return
     data.raise_if_not_finite()
-    if isinstance(data.X, np.ndarray) and n_used <= LARGEST_SQUARE:
-        X, weight = data.X, data.weight
-        if weight is not None and n_used < data.n_rows:
-            used = weight > 0
-            X, y, weight = X[used], y[used], weight[used]
-        wide = Wide.of(X, y.astype(np.float64), weight, intercept=settings.intercept)
-        fit = from_rows(wide, settings.penalty(X.shape[1], y.shape[1]))
-        _store(model, fit, settings, _fingerprint(X, y, weight), flat=flat)
+    X, weight = data.X, data.weight
+    if weight is not None and n_used < data.n_rows:
+        used = np.flatnonzero(weight)
+        X, y, weight = X[used], y[used], weight[used]
+    y = y.astype(np.float64)
+    if is_dense and n_used <= LARGEST_SQUARE:
+        learn_wide(model, Wide.of(X, y, weight, intercept=settings.intercept), None, settings, flat=flat)
         return
-    _iterate(model, data.X, y, data.weight, settings, start=start, flat=flat)
+    # Products alone take a few steps where columns are far from dependent; where they are not, factorising is cheaper.
+    budget = _direct_cost(X) / _step_cost(X) if square and settings.max_iter is None else np.inf
+    if not _iterate(model, X, y, weight, settings, start=start, flat=flat, budget=budget):
+        _from_source(model, ArraySource(X, y, weight), settings, flat=flat)
+
+
+def learn_wide(model: Any, wide: Wide, products: Array | None, settings: Settings, *, flat: bool) -> None:
+    """Fit ``model`` on fewer rows than columns, all of positive weight, by the products of rows."""
+    fit = from_rows(wide, settings.penalty(wide.X.shape[1], wide.y.shape[1]), products)
+    weight = wide.root[:, 0] ** 2 if wide.is_weighted else None
+    _store(model, fit, settings, _fingerprint(wide.X, wide.y / wide.root + wide.mean_y, weight), flat=flat)
+
+
+def _direct_cost(X: Any) -> float:
+    """Predict the nanoseconds for the products of sparse columns: scattered updates, then a blocked factorisation."""
+    n, p = X.shape
+    return float(float(X.nnz) ** 2 / max(n, 1) + p**3 / 60 + 20.0 * p * p)
+
+
+def _step_cost(X: Any) -> float:
+    """Predict the nanoseconds for one step of conjugate gradients: two products and some vectors."""
+    return float(4.0 * X.nnz + 10.0 * sum(X.shape) + 1e5)
 
 
 def is_square_affordable(X: Any, n_used: int) -> bool:
@@ -123,10 +147,8 @@ def is_square_affordable(X: Any, n_used: int) -> bool:
     if p > LARGEST_SQUARE or (p > 2048 and 6 * 8 * p * p > available_memory()):
         return False
     if isinstance(X, np.ndarray):
-        return bool(n_used >= p or p <= 64)
-    # nanoseconds: scattered updates and a blocked factorisation, against a thousand steps of two products
-    direct = X.nnz**2 / max(X.shape[0], 1) + p**3 / 180
-    return bool(p <= 2048 or direct <= 4000.0 * X.nnz + 1e8)
+        return bool(n_used > p or p <= 64)  # with an intercept, p rows determine p - 1 columns
+    return bool(p <= LARGEST_SQUARE // 2)
 
 
 def _learn_source(model: Any, source: Source, y: Any, sample_weight: Any, settings: Settings) -> None:
@@ -185,36 +207,39 @@ def relearn(
     _store(model, fit, settings, seen, flat=flat, outcome=outcome)
 
 
-def _iterate(model: Any, X: Any, y: Array, weight: Array | None, settings: Settings, *, start: Any, flat: bool) -> None:
+def _iterate(
+    model: Any,
+    X: Any,
+    y: Array,
+    weight: Array | None,
+    settings: Settings,
+    *,
+    start: Any,
+    flat: bool,
+    budget: float,
+) -> bool:
+    """Solve by products alone; False, and nothing stored, when the tolerance is not met within ``budget`` steps."""
     n, p = X.shape
-    m = y.shape[1]
-    y = y.astype(np.float64)
-    s = np.ones(n) if weight is None else weight
-    plain = design(X)
-    total = s.sum()
-    mean_x, mean_y = np.zeros(p), np.zeros(m)
-    if settings.intercept:
-        mean_x = (plain.T @ s) / total
-        mean_y = y[0] + s @ (y - y[0]) / total
-    centred = Standardised(plain, mean_x, np.ones(p)) if settings.intercept else plain
-    length = centred.column_norms(s)
-    problem = Products(centred, mean_x, mean_y, y - mean_y, s[:, None], length, design(abs(X)), settings.intercept)
+    penalty = settings.penalty(p, y.shape[1])
     limit = settings.max_iter or max(1000, 10 * min(n, p))
-    if start is not None:
-        start = np.atleast_2d(start).T.astype(np.float64)
-        start = start if start.shape == (p, m) else None
-    with Progress(type(model).__name__, limit, verbose=settings.verbose) as progress:
-        fit, steps = from_products(
-            problem,
-            settings.penalty(p, m),
-            tol=settings.tol,
-            max_iter=limit,
-            start=start,
-            progress=progress,
-        )
-    _store(model, fit, settings, _fingerprint(X, y, weight), flat=flat, outcome=fit.outcome, n_iter=max(steps, 1))
+    steps = int(min(limit, budget))
+    with Progress(type(model).__name__, steps, verbose=settings.verbose) as progress:
+        options: dict[str, Any] = {"tol": settings.tol, "max_iter": steps, "progress": progress}
+        if n < p and start is None and np.all(penalty.alpha > 0):
+            wide = Wide.of(X, y, weight, intercept=settings.intercept)
+            fit, taken = from_wide_products(wide, penalty, **options)
+        else:
+            problem = Products.of(X, y, weight, intercept=settings.intercept)
+            if start is not None:
+                start = np.atleast_2d(start).T
+                start = start.astype(np.float64) if start.shape == penalty.prior.shape else None
+            fit, taken = from_products(problem, penalty, start=start, **options)
+    if fit.outcome == "max_iter" and steps < limit:
+        return False
+    _store(model, fit, settings, _fingerprint(X, y, weight), flat=flat, outcome=fit.outcome, n_iter=max(taken, 1))
     if fit.outcome == "interrupted":
         raise KeyboardInterrupt
+    return True
 
 
 def _fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:

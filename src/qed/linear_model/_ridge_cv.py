@@ -10,7 +10,7 @@ from qed.core import KW_ONLY, Array, NonNegativeInt, Positive, Regressor, Vector
 from qed.core._certificates import LeastSquaresCertificate
 from qed.data import ArraySource, Moments
 from qed.linear_model._choose import Choice, by_folds, by_leaving_one_out
-from qed.linear_model._learn import Settings, learn_rows, relearn
+from qed.linear_model._learn import Settings, learn_rows, learn_wide, relearn
 from qed.linear_model._linear import predict_linear, require_linear_state
 
 __all__ = ["RidgeCV"]
@@ -104,7 +104,7 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
             The fitted model.
         """
         data = self._fit_data(X, y, sample_weight, finite=False)
-        if not isinstance(data.X, np.ndarray) or data.n_rows < data.X.shape[1]:
+        if not isinstance(data.X, np.ndarray) or data.n_rows <= data.X.shape[1]:
             data.raise_if_not_finite()  # elsewhere the pass for the products notices
         y2 = data.y.reshape(data.n_rows, -1).astype(np.float64)
         flat = data.y.ndim == 1
@@ -136,6 +136,8 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
         if found.moments is not None:
             source = ArraySource(data.X, y2, data.weight)
             relearn(self, found.moments, settings, flat=flat, source=source)
+        elif found.rows is not None:
+            learn_wide(self, *found.rows, settings, flat=flat)
         else:
             learn_rows(self, data, settings)
         return self

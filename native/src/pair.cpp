@@ -1,0 +1,76 @@
+#include "qed/pair.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "qed/parallel.hpp"
+
+namespace qed {
+namespace {
+
+Pair exact_sum(double a, double b) noexcept {
+    const double sum = a + b;
+    const double part = sum - a;
+    return {sum, (a - (sum - part)) + (b - part)};
+}
+
+/// a b = high + low exactly. Where the processor has no fused multiply-add, by splitting each factor in halves.
+Pair exact_product(double a, double b) noexcept {
+    const double product = a * b;
+#if defined(__FMA__) || !defined(__x86_64__)
+    return {product, std::fma(a, b, -product)};
+#else
+    constexpr double kSplit = 134217729.0;  // 2^27 + 1
+    const double a_wide = kSplit * a;
+    const double b_wide = kSplit * b;
+    const double a_high = a_wide - (a_wide - a);
+    const double b_high = b_wide - (b_wide - b);
+    const double a_low = a - a_high;
+    const double b_low = b - b_high;
+    return {product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low};
+#endif
+}
+
+Pair normalised(double high, double low) noexcept {
+    const double sum = high + low;
+    return {sum, low - (sum - high)};
+}
+
+Pair operator+(Pair a, Pair b) noexcept {
+    const Pair high = exact_sum(a.high, b.high);
+    const Pair low = exact_sum(a.low, b.low);
+    const Pair first = normalised(high.high, high.low + low.high);
+    return normalised(first.high, first.low + low.low);
+}
+
+Pair operator*(Pair a, Pair b) noexcept {
+    const Pair product = exact_product(a.high, b.high);
+    return normalised(product.high, product.low + (a.high * b.low + a.low * b.high));
+}
+
+Pair at(PairsView view, Index i) noexcept {
+    return {view.high[i], view.low == nullptr ? 0.0 : view.low[i]};
+}
+
+}  // namespace
+
+void add_outer(PairsView a, PairsView b, Index q, PairsView step, Pair factor, double* high, double* low) {
+    const Effort effort(30.0 * static_cast<double>(q) * static_cast<double>(q));
+    const Index rows = std::max<Index>(1, 4096 / std::max<Index>(q, 1));
+    parallel_for(blocks_of(q, rows), [&](Index block) {
+        for (Index i = block * rows; i < std::min(q, (block + 1) * rows); ++i) {
+            for (Index j = 0; j < q; ++j) {
+                const Index place = i * q + j;
+                Pair total = at(a, place);
+                if (b.high != nullptr) {
+                    total = total + at(b, place);
+                }
+                total = total + factor * (at(step, i) * at(step, j));
+                high[place] = total.high;
+                low[place] = total.low;
+            }
+        }
+    });
+}
+
+}  // namespace qed
