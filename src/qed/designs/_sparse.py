@@ -88,16 +88,37 @@ class Sparse:
         """Return the lengths of the (weighted, centred) columns."""
         n, p = self.shape
         c, centre = row_weights(c, n), given_centre(centre, p)
-        rows, columns = self._coordinates()
-        data = self._X.data.astype(np.float64)
+        squares = self._plain_squares(c)
+        if centre is None:
+            return np.sqrt(squares)
+        # A column that is mostly zeros is hardly moved by centring it: little cancels, and one formula does for all.
         weights = np.ones(n) if c is None else c
-        row = np.zeros(p) if centre is None else centre
-        stored = np.bincount(columns, weights[rows] * (data - row[columns]) ** 2, minlength=p)
-        absent = weights.sum() - np.bincount(columns, weights[rows], minlength=p)
-        squares: Vector = stored + np.maximum(absent, 0.0) * row**2
-        return np.sqrt(squares)
+        moved = 2 * centre * self.adjoint_product(weights) - weights.sum() * centre**2
+        if np.all(moved <= 0.5 * squares):
+            return np.asarray(np.sqrt(squares - moved))
+        rows, columns = self._coordinates(c is not None)
+        entries = self._X.data.astype(np.float64)
+        entries -= centre[columns]
+        entries *= entries
+        count: Vector | None = None if c is None else c[rows]
+        stored = np.bincount(columns, entries if count is None else count * entries, minlength=p)
+        absent = (n if c is None else c.sum()) - np.bincount(columns, count, minlength=p)
+        return np.asarray(np.sqrt(stored + np.maximum(absent, 0.0) * centre**2))
 
-    def _coordinates(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Return row and column of each stored entry."""
+    def _plain_squares(self, c: Vector | None) -> Vector:
+        """Return the weighted sums of squares of the columns, not centred."""
+        n, p = self.shape
+        values = self._X.data.astype(np.float64) ** 2
+        squared = type(self._X)((values, self._X.indices, self._X.indptr), shape=(n, p))
+        weights = np.ones((n, 1)) if c is None else c[:, np.newaxis]
+        if self._X.format == "csr":
+            return np.asarray(_kernels.csr_adjoint(squared, (n, p), weights)[:, 0])
+        return np.asarray(_kernels.csr_product(squared, (p, n), weights)[:, 0])
+
+    def _coordinates(self, with_rows: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Return row and column of each stored entry; the rows of a table by rows only if they are wanted."""
+        by_rows = self._X.format == "csr"
+        if by_rows and not with_rows:
+            return self._X.indices, self._X.indices
         outer = np.repeat(np.arange(len(self._X.indptr) - 1), np.diff(self._X.indptr))
-        return (outer, self._X.indices) if self._X.format == "csr" else (self._X.indices, outer)
+        return (outer, self._X.indices) if by_rows else (self._X.indices, outer)

@@ -95,7 +95,9 @@ def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Fou
     if not choice.per_target:
         scores = scores.mean(axis=0, keepdims=True)
     best = np.argmax(scores, axis=1)
-    return Found(choice.alphas[best], scores[np.arange(len(best)), best], results if choice.keep else None, moments, known)
+    return Found(
+        choice.alphas[best], scores[np.arange(len(best)), best], results if choice.keep else None, moments, known
+    )
 
 
 def _used_rows(X: Any, y: Array, s: Array | None, choice: Choice) -> tuple[Wide, Indices]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.core._certificates import Fingerprint
 from qed.designs import Standardised, design
 from qed.linear_model._dual import certified
 from qed.linear_model._quadratic import UNIT
@@ -59,6 +60,12 @@ class Products:
         centred = Standardised(plain, mean_x) if intercept else plain
         length = centred.column_norms(weight)
         return cls(centred, mean_x, mean_y, y - mean_y, s[:, None], length, design(abs(X)), intercept)
+
+    def fingerprint(self) -> Fingerprint:
+        """Recognise the data, whose means and lengths are known; only with an intercept are the lengths centred."""
+        rows = int(np.count_nonzero(self.s))
+        spread = np.concatenate([self.length**2, self.size(self.y) ** 2])
+        return Fingerprint(rows, float(self.s.sum()), np.concatenate([self.mean_x, self.mean_y]), spread)
 
     def size(self, r: Array) -> Array:
         """Return the weighted lengths of columns of numbers, one per row of the data."""
@@ -115,7 +122,8 @@ def from_products(
     v = np.zeros_like(penalty.prior) if start is None else start - penalty.prior
     r = rhs - problem.design @ v if start is not None else rhs.copy()
     g = problem.gradient(r, v, penalty.alpha)
-    first = np.linalg.norm(problem.gradient(rhs, np.zeros_like(v), penalty.alpha), axis=0)
+    at_null = g if start is None else problem.gradient(rhs, np.zeros_like(v), penalty.alpha)
+    first = np.linalg.norm(at_null, axis=0)
     state = _State(v, r, g, scale * g, np.einsum("pm,pm->m", g, scale * g))
     outcome, steps = "max_iter", 0
     # With a penalty the gap falls with the square of the gradient: a few more steps bring it far below what was asked.

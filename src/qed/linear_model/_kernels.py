@@ -8,6 +8,7 @@ import numpy as np
 
 from qed import _native
 from qed.core._threads import one_blas_thread
+from qed.data._kernels import strided
 
 __all__ = [
     "cholesky",
@@ -15,6 +16,7 @@ __all__ = [
     "one_blas_thread",
     "products_of_rows",
     "projected_squares",
+    "residual_sums",
     "solve_lower",
     "solve_lower_t",
 ]
@@ -30,6 +32,16 @@ def matmul(X: np.ndarray[Any, Any], w: Array, b: Array) -> Any:
 def products_of_rows(X: np.ndarray[Any, Any], shift: Array | None) -> Array:
     """Return ``(X - shift)(X - shift)ᵀ``; float32 rows are multiplied in float32 and summed in float64."""
     return np.asarray(_native.gram(X, None, shift, transpose=True, fast=X.dtype == np.float32))
+
+
+def residual_sums(
+    X: np.ndarray[Any, Any], y: np.ndarray[Any, Any], w: Array, b: Array, s: Array | None, shift: Array
+) -> tuple[Array, Array, int]:
+    """Return gradient and squares of ``r = y - (X - shift) w - b``, and the longest chain of additions behind them."""
+    s = None if s is None else np.ascontiguousarray(s)
+    w, b, shift = np.ascontiguousarray(w), np.ascontiguousarray(b), np.ascontiguousarray(shift)
+    gradient, _, squares = _native.residual(strided(X), strided(y), w, b, s, shift)
+    return gradient, squares, int(_native.product_terms) + 64
 
 
 def cholesky(A: Array) -> tuple[Array, int]:

@@ -118,7 +118,7 @@ def learn_rows(model: Any, data: FitData, settings: Settings, *, start: Any = No
         learn_wide(model, Wide.of(X, y, weight, intercept=settings.intercept), None, settings, flat=flat)
         return
     # Products alone take a few steps where columns are far from dependent; where they are not, factorising is cheaper.
-    budget = _direct_cost(X) / _step_cost(X) if square and settings.max_iter is None else np.inf
+    budget = max(50.0, _direct_cost(X) / _step_cost(X)) if square and settings.max_iter is None else np.inf
     if not _iterate(model, X, y, weight, settings, start=start, flat=flat, budget=budget):
         _from_source(model, ArraySource(X, y, weight), settings, flat=flat)
 
@@ -133,7 +133,7 @@ def learn_wide(model: Any, wide: Wide, products: Array | None, settings: Setting
 def _direct_cost(X: Any) -> float:
     """Predict the nanoseconds for the products of sparse columns: scattered updates, then a blocked factorisation."""
     n, p = X.shape
-    return float(float(X.nnz) ** 2 / max(n, 1) + p**3 / 60 + 20.0 * p * p)
+    return float(40.0 * float(X.nnz) ** 2 / max(n, 1) + p**3 / 30 + 100.0 * p * p)
 
 
 def _step_cost(X: Any) -> float:
@@ -228,15 +228,18 @@ def _iterate(
         if n < p and start is None and np.all(penalty.alpha > 0):
             wide = Wide.of(X, y, weight, intercept=settings.intercept)
             fit, taken = from_wide_products(wide, penalty, **options)
+            seen = None
         else:
             problem = Products.of(X, y, weight, intercept=settings.intercept)
+            seen = problem.fingerprint() if settings.intercept else None
             if start is not None:
                 start = np.atleast_2d(start).T
                 start = start.astype(np.float64) if start.shape == penalty.prior.shape else None
             fit, taken = from_products(problem, penalty, start=start, **options)
     if fit.outcome == "max_iter" and steps < limit:
         return False
-    _store(model, fit, settings, _fingerprint(X, y, weight), flat=flat, outcome=fit.outcome, n_iter=max(taken, 1))
+    seen = _fingerprint(X, y, weight) if seen is None else seen
+    _store(model, fit, settings, seen, flat=flat, outcome=fit.outcome, n_iter=max(taken, 1))
     if fit.outcome == "interrupted":
         raise KeyboardInterrupt
     return True

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qed.designs import design
+from qed.linear_model._kernels import residual_sums
 from qed.linear_model._quadratic import UNIT
-from qed.linear_model._triangle import centred_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qed.data import Chunk
+    from qed.linear_model._quadratic import Quadratic
 
     Array = NDArray[np.float64]
 
@@ -25,31 +27,26 @@ __all__ = ["Residuals", "ResidualsOf"]
 
 @dataclass(frozen=True)
 class Residuals:
-    """Sums over rows at coefficients ``w``: ``Xᵀr`` with the columns centred, ``Σ r²``, and the sizes that bound rounding."""
+    """Sums over rows at coefficients ``w``: ``X̃ᵀ S r`` and ``Σ s r²``, columns and targets centred."""
 
     gradient: Array  # (p, m)
     squares: Array  # (m,)
-    reach: Array  # (m,), Σ (|x|·|w| + |y|)², what the residuals were subtracted from
-    blocks: int
+    terms: int  # the longest chain of additions behind an entry
 
     def merge(self, other: Residuals) -> Residuals:
         """Return the sums over both sets of rows."""
-        return Residuals(
-            self.gradient + other.gradient,
-            self.squares + other.squares,
-            self.reach + other.reach,
-            self.blocks + other.blocks,
-        )
+        terms = max(self.terms, other.terms) + 1
+        return Residuals(self.gradient + other.gradient, self.squares + other.squares, terms)
 
-    def slack(self, length: Array) -> Array:
-        """Bound the rounding of ``gradient`` by the lengths of the columns, shape (p, m)."""
-        p = len(length)
-        each = (p + 4) * UNIT * np.sqrt(self.reach)  # rounding of the residuals themselves
-        summed = (ROWS + self.blocks) * UNIT * np.sqrt(self.squares)
-        return np.multiply.outer(length, each + summed)
+    def slack(self, quadratic: Quadratic, w: Array) -> Array:
+        """Bound the rounding of ``gradient``, shape (p, m).
 
-
-ROWS = 2048
+        A residual is off by what it was subtracted from, ``|x|·|w| + |y|``, whose length over all rows is at most
+        ``reach``; summing the gradient then rounds what it adds up.
+        """
+        each = (len(w) + 8) * UNIT * quadratic.reach(w)
+        summed = (self.terms + 8) * UNIT * np.sqrt(self.squares)
+        return np.asarray(np.multiply.outer(quadratic.columns.length, each + summed))
 
 
 @dataclass(frozen=True)
@@ -60,14 +57,15 @@ class ResidualsOf:
     centre: Array  # (p + m,)
 
     def __call__(self, chunk: Chunk) -> Residuals:
-        """Go through one chunk in blocks of rows."""
-        p, m = self.w.shape
-        total = Residuals(np.zeros((p, m)), np.zeros(m), np.zeros(m), 0)
-        size = np.abs(self.w)
-        for Z in centred_blocks(chunk, self.centre, ROWS):
-            X, y = Z[:, :p], Z[:, p:]
-            r = y - X @ self.w
-            reach = np.abs(X) @ size + np.abs(y)
-            squares = np.einsum("nm,nm->m", r, r)
-            total = total.merge(Residuals(X.T @ r, squares, np.einsum("nm,nm->m", reach, reach), 1))
-        return total
+        """Go through one chunk."""
+        p = len(self.w)
+        mean_x, mean_y = self.centre[:p], self.centre[p:]
+        y = np.zeros((chunk.n_rows, 0)) if chunk.y is None else chunk.y
+        if isinstance(chunk.X, np.ndarray):
+            gradient, squares, terms = residual_sums(chunk.X, y, self.w, mean_y, chunk.s, mean_x)
+            return Residuals(gradient, squares, terms)
+        columns = design(chunk.X)
+        r = (y - mean_y) - columns.product(self.w, mean_x)
+        weighted = r if chunk.s is None else chunk.s[:, None] * r
+        gradient = columns.adjoint_product(weighted, mean_x)
+        return Residuals(gradient, np.einsum("nm,nm->m", r, weighted), chunk.n_rows)

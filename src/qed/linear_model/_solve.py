@@ -142,7 +142,7 @@ def _certified(
     if rows is not None and is_coarse:
         fresh = rows.residuals(w)
         g = fresh.gradient - penalty.alpha * (w - penalty.prior)
-        slack = fresh.slack(quadratic.columns.length) + 4 * UNIT * penalty.alpha * np.abs(w - penalty.prior)
+        slack = fresh.slack(quadratic, w) + 4 * UNIT * penalty.alpha * np.abs(w - penalty.prior)
         squares = fresh.squares
     offset, offset_doubt = quadratic.offset_cost(w, b)
     gap, measured, radius = np.zeros(len(b)), np.zeros(len(b)), np.inf
