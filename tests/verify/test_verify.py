@@ -1,0 +1,114 @@
+"""The checker: it accepts what is true, whatever the order of the rows, and refuses everything else with the reason."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import qed
+from qed.core import Uncertified
+from qed.data import ArraySource
+from qed.linear_model import LinearRegression, Ridge, RidgeCV
+
+rng = np.random.default_rng(77)
+X = rng.normal(size=(200, 4)) + 3
+y = X @ [1.0, 2.0, 0.0, -1.0] + rng.normal(size=200)
+s = rng.integers(1, 4, 200).astype(float)
+
+
+@pytest.fixture(
+    params=[LinearRegression(), Ridge(2.0), Ridge(0.5, prior=[1.0, 2.0, 0.0, 0.0]), RidgeCV([0.1, 10.0])], ids=repr
+)
+def model(request):
+    return qed.clone(request.param).fit(X, y, s)
+
+
+def test_it_accepts_rows_in_any_order_and_container(model):
+    order = rng.permutation(200)
+    assert qed.verify(model, X[order], y[order], s[order]).holds
+    assert qed.verify(model, X.tolist(), y.tolist(), s).holds
+    assert qed.verify(model, sp.csc_array(X), y, s).holds
+    assert qed.verify(model, ArraySource(X, y[:, None], s, chunk_rows=17)).holds
+    verdict = qed.verify.verify(model, np.asfortranarray(X), y, s)
+    assert verdict.distance <= 2 * model.certificate_.gap + verdict.rounding
+    assert "Verified" in str(verdict)
+
+
+def test_it_refuses_changed_coefficients(model):
+    for j in range(4):
+        changed = qed.clone(model).fit(X, y, s)
+        changed.coef_[j] += 1e-6
+        with pytest.raises(qed.CertificateError, match="is false"):
+            qed.verify(changed, X, y, s)
+
+
+def test_it_refuses_a_changed_intercept(model):
+    model.intercept_ += 1e-6
+    with pytest.raises(qed.CertificateError, match="is false"):
+        qed.verify(model, X, y, s)
+
+
+def test_it_refuses_other_parameters():
+    model = Ridge(2.0).fit(X, y)
+    model.alpha = 2.001
+    with pytest.raises(qed.CertificateError):
+        qed.verify(model, X, y)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        (X + 1e-6, y, s),
+        (X, y + 1e-6, s),
+        (X, np.where(np.arange(200) == 5, y + 1e-4, y), s),
+        (X, y, None),
+        (X[:-1], y[:-1], s[:-1]),
+        (X * [1, 1, 1, 1.0001], y, s),
+    ],
+    ids=["shifted columns", "shifted target", "one target", "no weights", "a row missing", "a column scaled"],
+)
+def test_it_recognises_other_data(model, other):
+    with pytest.raises(qed.CertificateError, match="not the data of the certificate"):
+        qed.verify(model, *other)
+
+
+def test_it_refuses_a_certificate_that_claims_too_much():
+    model = LinearRegression().fit(X, y)
+    model.coef_ = model.coef_ + 0.01
+    model.certificate_ = replace(model.certificate_, gap=0.0, rounding=0.0)
+    with pytest.raises(qed.CertificateError, match="is false"):
+        qed.verify(model, X, y)
+
+
+def test_it_refuses_a_certificate_that_states_another_objective():
+    model = LinearRegression().fit(X, y)
+    model.certificate_ = replace(model.certificate_, objective=0.99 * model.certificate_.objective)
+    with pytest.raises(qed.CertificateError, match="states an objective"):
+        qed.verify(model, X, y)
+
+
+def test_it_refuses_coefficients_that_are_not_numbers():
+    model = LinearRegression().fit(X, y)
+    model.coef_[0] = np.nan
+    with pytest.raises(qed.CertificateError, match="finite"):
+        qed.verify(model, X, y)
+
+
+def test_nothing_claimed_is_nothing_verified():
+    model = LinearRegression().fit(X, y)
+    model.certificate_ = Uncertified("for a test")
+    with pytest.raises(qed.CertificateError, match="claims nothing"):
+        qed.verify(model, X, y)
+    assert "nothing is claimed" in str(model.certificate_)
+    with pytest.raises(qed.NotFitted):
+        qed.verify(LinearRegression(), X, y)
+
+
+def test_columns_of_a_frame_must_be_those_of_the_fit():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = LinearRegression().fit(frame, y)
+    assert qed.verify(model, frame, y).holds
+    with pytest.raises(qed.InvalidData, match="feature names"):
+        qed.verify(model, frame[["b", "a", "c", "d"]], y)
