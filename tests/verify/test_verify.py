@@ -44,6 +44,16 @@ def test_it_refuses_changed_coefficients(model):
             qed.verify(changed, X, y, s)
 
 
+def test_large_tables_are_judged_alike(model, monkeypatch):
+    monkeypatch.setattr("qed.verify._rows.LARGE", 0)
+    monkeypatch.setattr("qed.verify._rows.BLOCK", 32)
+    verdict = qed.verify(model, X, y, s)
+    assert verdict.rounding < 1e-18 * model.certificate_.null_objective
+    model.coef_[1] += 1e-6
+    with pytest.raises(qed.CertificateError, match="is false"):
+        qed.verify(model, X, y, s)
+
+
 def test_it_refuses_a_changed_intercept(model):
     model.intercept_ += 1e-6
     with pytest.raises(qed.CertificateError, match="is false"):

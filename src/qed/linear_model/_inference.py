@@ -27,8 +27,8 @@ def coefficient_table(model: Any, level: float, *, intercept: bool) -> Coefficie
     moments = model.__dict__.get("moments_")
     if moments is None:
         msg = (
-            "No standard errors: this fit had fewer rows than columns, or was solved by products alone, so the coefficients"
-            " are not all determined by the data. Use more rows or fewer columns."
+            "No standard errors: this fit had fewer rows than columns, or did without the products of columns that they"
+            " need. Use more rows than columns; for sparse columns learn by partial_fit, which keeps the products."
         )
         raise InvalidData(msg)
     quadratic = Quadratic.of(moments, intercept=intercept)

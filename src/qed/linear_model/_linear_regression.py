@@ -30,9 +30,9 @@ class LinearRegression(LeastSquares):
     Cost
     ----
     One pass over the rows, O(n p^2) operations and O(p^2) memory beyond X, which is never copied; a second and third pass
-    when the condition number is above 1e3 and 1e6. With fewer rows than columns O(n^2 p) and O(n^2). Sparse designs too
-    wide for p^2 take two products a step of conjugate gradients, and O(n + p) memory. The p^2 numbers stay with the model,
-    for ``partial_fit``, ``forget`` and ``coefficient_table``.
+    when the condition number is above 1e3 and 1e6. With no more rows than columns O(n^2 p) and O(n^2). Sparse designs of
+    more than 128 columns take two products a step of conjugate gradients, and O(n + p) memory, as long as that is cheaper.
+    The p^2 numbers stay with the model, for ``partial_fit``, ``forget`` and ``coefficient_table``.
 
     See Also
     --------

@@ -36,8 +36,8 @@ class Ridge(LeastSquares):
     Cost
     ----
     One pass over the rows, O(n p^2) operations and O(p^2) memory beyond X, which is never copied; one Cholesky
-    factorisation for each distinct strength. With fewer rows than columns O(n^2 p) and O(n^2). Sparse designs too wide for
-    p^2 take two products a step of conjugate gradients, and O(n + p) memory.
+    factorisation for each distinct strength. With no more rows than columns O(n^2 p) and O(n^2). Sparse designs of more
+    than 128 columns take two products a step of conjugate gradients, and O(n + p) memory, as long as that is cheaper.
 
     See Also
     --------

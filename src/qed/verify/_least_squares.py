@@ -2,7 +2,7 @@
 
 The objective ``P(w, b) = Σ s (y - xw - b)² + alpha ‖w - prior‖²`` is quadratic, so its distance from the minimum is known from
 the gradient and the curvature: ``g · A⁺ g`` with ``A = X̃ᵀSX̃ + alpha I``. Gradient and objective are summed in extended precision;
-the curvature is decomposed by eigenvectors, and every doubt about its eigenvalues is carried into the rounding. Directions
+the curvature is decomposed by singular vectors, and every doubt about its eigenvalues is carried into the rounding. Directions
 without curvature are charged for steps up to the radius that the certificate states.
 
 With more columns than rows the dual is used instead: any balanced ``u`` proves ``min P >= 2u·ỹ - ‖u‖² - ‖X̃ᵀu‖² / alpha``.
@@ -74,13 +74,14 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
     _require_shapes(model, rows, w)
     seen = _look(rows)
     _require_same_data(certificate, seen, rows.p)
-    mean = seen.mean if intercept else np.zeros_like(seen.mean)
+    # any centre near the means will do, so it is one that both precisions hold exactly
+    mean = seen.mean.astype(np.float64) if intercept else np.zeros(rows.p + rows.m)
     point = _evaluate(rows, w, b, mean, intercept=intercept)
     step = w - prior
     length = np.sqrt(seen.spread if intercept else seen.spread + seen.weight * seen.mean**2)
     reach = length[: rows.p] @ np.abs(w) + length[rows.p :]
     # the best intercept takes out the mean residual; what is left is a problem in w alone
-    off, off_slack = _offset(seen, point, w, b) if intercept else (0.0, 0.0)
+    off, off_slack = _offset(rows, seen, point, w, b, reach) if intercept else (0.0, 0.0)
     problem = _Problem(
         rows=rows,
         seen=seen,
@@ -92,8 +93,7 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
         prior=prior,
         objective=point.squares - off + alpha * np.sum(step**2, axis=0),
         g=point.gradient - alpha * step,
-        doubt=(seen.rows + rows.p + 16) * UNIT * np.multiply.outer(length[: rows.p], reach)
-        + 8 * UNIT * alpha * np.abs(step),
+        doubt=rows.rounding(seen.rows) * np.multiply.outer(length[: rows.p], reach) + 8 * UNIT * alpha * np.abs(step),
     )
     objective = float(np.sum(problem.objective + off))
     distance, rounding = float(np.sum(off)), float(np.sum(off_slack))
@@ -109,11 +109,11 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
     return Verdict(certificate.statement, objective, distance, rounding, certificate.gap)
 
 
-def _offset(seen: _Seen, point: _Point, w: Array, b: Array) -> tuple[Array, Array]:
+def _offset(rows: Rows, seen: _Seen, point: _Point, w: Array, b: Array, reach: Array) -> tuple[Array, Array]:
     """Return what an intercept other than the best one costs, and a bound on the rounding of that."""
     p = len(w)
     size = np.abs(seen.mean[p:]) + np.abs(seen.mean[:p]) @ np.abs(w) + np.abs(b)
-    doubt = 8 * UNIT * (p + 2) * size
+    doubt = 8 * UNIT * (p + 2) * size + rows.rounding(seen.rows) * reach / np.sqrt(seen.weight)
     return seen.weight * point.offset**2, seen.weight * (2 * np.abs(point.offset) + doubt) * doubt
 
 
@@ -142,7 +142,7 @@ def _look(rows: Rows) -> _Seen:
     count, weight = 0, EXTENDED(0)
     sums = squares = np.zeros(rows.p + rows.m, EXTENDED)
     for block in rows.blocks():
-        z = np.hstack([block.X.astype(EXTENDED), block.y])
+        z = np.hstack([block.X, block.y])
         first = z[0] if first is None else first
         z = z - first
         count, weight = count + len(z), weight + np.sum(block.s)
@@ -183,9 +183,10 @@ def _evaluate(rows: Rows, w: Array, b: Array, mean: Array, *, intercept: bool) -
     squares, offset, weight = np.zeros(rows.m, EXTENDED), np.zeros(rows.m, EXTENDED), EXTENDED(0)
     gradient, plain = np.zeros((p, rows.m), EXTENDED), np.zeros(p, EXTENDED)
     centred_b = b - mean[p:] + mean[:p] @ w
+    slopes, level = w.astype(rows.kind), centred_b.astype(rows.kind)
     for block in rows.blocks():
         x = block.X - mean[:p]
-        r = (block.y - mean[p:]) - x @ w - centred_b
+        r = (block.y - mean[p:]) - x @ slopes - level
         sr = block.s[:, None] * r
         squares, offset, weight = (
             squares + np.sum(sr * r, axis=0),
