@@ -1,0 +1,31 @@
+"""Every estimator certifies what the generated table says, and the table is the one the estimators give."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qed
+
+ROOT = Path(__file__).resolve().parents[2]
+spec = importlib.util.spec_from_file_location("certificate_table", ROOT / "tools" / "certificate_table.py")
+certificate_table = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(certificate_table)
+
+
+def test_the_page_is_up_to_date():
+    assert certificate_table.PAGE.read_text(encoding="utf-8") == certificate_table.page()
+
+
+@pytest.mark.parametrize("name", [name for name, _ in qed.all_estimators()])
+def test_a_fit_carries_the_certificate_of_its_row(name):
+    cls = dict(qed.all_estimators())[name]
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    y = X[:, 0] + rng.normal(size=30)
+    model = cls().fit(X, y if cls._declared_traits.target == "number" else y > 0)
+    kind, words = certificate_table.rows()[name]
+    assert type(model.certificate_).__name__ == kind
+    assert model.certificate_.reached
+    assert words
