@@ -1,11 +1,4 @@
-import sys
-from pathlib import Path
-
-for folder in (Path(__file__).parent, Path(__file__).parents[1] / "reference"):
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
-
-import pytest  # noqa: E402
+import pytest
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from exact_least_squares import objective, optimum
-from problems import KINDS, problem
+from tests.reference.exact_least_squares import objective, optimum
+from tests.reference.problems import KINDS, problem
 
 import qed
 from qed.linear_model import LinearRegression, Ridge
