@@ -116,6 +116,18 @@ def test_nothing_claimed_is_nothing_verified():
         qed.verify(LinearRegression(), X, y)
 
 
+def test_a_claim_within_a_radius_is_judged_within_it():
+    """Found by fuzzing: the checker, seeing the rows, knew of a better point far outside the radius of the claim."""
+    noise = np.random.default_rng(3)
+    twins = np.repeat(noise.normal(size=(20, 1)), 2, axis=1)
+    for closeness in 10.0 ** -np.arange(4.0, 15.0):
+        columns = twins.copy()
+        columns[:, 1] *= 1 + closeness * noise.normal(size=20)
+        target = noise.normal(size=20)
+        streamed = LinearRegression().partial_fit(columns, target)
+        assert qed.verify(streamed, columns, target).holds
+
+
 def test_columns_of_a_frame_must_be_those_of_the_fit():
     frame = pd.DataFrame(X, columns=list("abcd"))
     model = LinearRegression().fit(frame, y)

@@ -242,8 +242,11 @@ def _by_curvature(problem: _Problem, alpha: float, targets: Array, radius: float
     along = vectors @ scaled
     e = np.linalg.norm(d[:, None] * doubt, axis=0) + 8 * p * DOUBLE * np.linalg.norm(scaled, axis=0)
     value = np.sum((along[keep] / sigma[keep, None]) ** 2, axis=0)
-    worst = np.sum(((np.abs(along[keep]) + e) / (sigma[keep, None] - error)) ** 2, axis=0)
-    slack = worst - value
+    slack = np.sum(((np.abs(along[keep]) + e) / (sigma[keep, None] - error)) ** 2, axis=0) - value
+    if np.isfinite(radius):  # a step beyond the radius is outside the claim: go along it as far as the claim goes
+        steps = np.linalg.norm(along[keep] / sigma[keep, None] ** 2, axis=0)
+        share = np.minimum(1.0, radius / np.maximum(steps, np.finfo(float).tiny))
+        value = value * share * (2 - share)
     if np.count_nonzero(keep) < np.count_nonzero(d):  # some directions are free: charged up to the radius
         steps = radius if np.isfinite(radius) else 10 * np.max(problem.reach[targets]).astype(np.float64)
         free = np.linalg.norm(scaled - vectors[keep].T @ along[keep], axis=0)
