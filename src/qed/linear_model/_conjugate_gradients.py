@@ -45,6 +45,7 @@ class Products:
     y: Array  # (n, m), centred, not weighted
     s: Array  # (n, 1)
     length: Array  # (p,), weighted lengths of the columns
+    whole: Array  # (p,), the same before centring: sparse products centre after they are summed, and round accordingly
     absolute: Design  # of the absolute values, not centred: what bounds rounding
     has_intercept: bool
 
@@ -59,7 +60,8 @@ class Products:
             mean_x, mean_y = plain.T @ s / s.sum(), y[0] + s @ (y - y[0]) / s.sum()
         centred = Standardised(plain, mean_x) if intercept else plain
         length = centred.column_norms(weight)
-        return cls(centred, mean_x, mean_y, y - mean_y, s[:, None], length, design(abs(X)), intercept)
+        whole = np.maximum(length, plain.column_norms(weight)) if intercept else length
+        return cls(centred, mean_x, mean_y, y - mean_y, s[:, None], length, whole, design(abs(X)), intercept)
 
     def fingerprint(self) -> Fingerprint:
         """Recognise the data, whose means and lengths are known; only with an intercept are the lengths centred."""
@@ -173,7 +175,8 @@ def from_wide_products(
                 break
     except KeyboardInterrupt:
         outcome = "interrupted"
-    size = np.linalg.norm(wide.design.column_norms(wide.root[:, 0] ** 2, wide.mean_x))
+    # not centred: sparse products centre after they are summed, and round accordingly
+    size = np.linalg.norm(wide.design.column_norms(wide.root[:, 0] ** 2))
     known = replace(wide, length=1.001 * float(size))
     condition = float(np.sqrt(known.length**2 / np.min(penalty.alpha) + 1))
     fit, _ = certified(known, penalty, rhs, wide.balanced(a), condition)
@@ -236,7 +239,7 @@ def _certified(problem: Products, penalty: Penalty, w: Array, null: float, condi
     squares = np.einsum("nm,nm->m", r, problem.s * r)
     # what the residuals were subtracted from: |X||w| + |mean||w| + |y|, row by row
     whole = problem.size(problem.absolute @ np.abs(w) + np.abs(problem.mean_x) @ np.abs(w) + np.abs(problem.y))
-    slack = (n + p + 16) * UNIT * np.multiply.outer(problem.length, whole)
+    slack = (n + p + 16) * UNIT * np.multiply.outer(problem.whole, whole)
     slack += 4 * UNIT * penalty.alpha * np.abs(w - penalty.prior)
     exact, _ = _gap(problem, penalty, w, g)
     gap, reach = _gap(problem, penalty, w, np.abs(g) + slack)
@@ -247,7 +250,7 @@ def _certified(problem: Products, penalty: Penalty, w: Array, null: float, condi
     size = np.sqrt(np.sum(problem.length**2))
     residual = np.sqrt(squares + penalty.value(w))
     error = np.minimum(
-        np.linalg.norm(np.abs(g) + slack, axis=0) / np.where(residual > 0, residual * size, 1.0),
+        np.linalg.norm(np.abs(g) + slack, axis=0) / np.where(residual * size > 0, residual * size, 1.0),
         residual / np.where(whole > 0, whole, 1.0),
     )
     proof = Proof(

@@ -1,0 +1,53 @@
+"""Data on which rounding decides: offsets, heavy rows, constant columns, targets of very different size."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from exact_least_squares import objective, optimum
+
+from qed.linear_model import Ridge
+
+
+def distance(model, X, Y, s=None, alpha=0.0, *, intercept=True):
+    """Objective minus optimum, exact, summed over targets."""
+    Y = np.asarray(Y).reshape(len(X), -1)
+    m = Y.shape[1]
+    s = np.ones(len(X)) if s is None else s
+    w, b, alpha = np.atleast_2d(model.coef_), np.broadcast_to(model.intercept_, m), np.broadcast_to(alpha, m)
+    return float(
+        sum(
+            objective(X, Y[:, t], s, w[t], b[t], alpha[t]) - optimum(X, Y[:, t], s, alpha[t], intercept=intercept)
+            for t in range(m)
+        )
+    )
+
+
+@pytest.fixture
+def only_products(monkeypatch):
+    """Solve small sparse designs by products alone."""
+    monkeypatch.setattr("qed.linear_model._learn.LARGEST_SQUARE", 1)
+    monkeypatch.setattr("qed.linear_model._learn.SMALL_SQUARE", 0)
+
+
+def test_gap_counts_what_sparse_centring_rounds(only_products):
+    """Heavy rows that are equal hardly count once centred; products that centre last have added them up in full."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(0, 3, size=(8, 2)).astype(float)
+        X[3] = X[0]
+        y, s = rng.normal(size=8), rng.choice([1e-3, 0.5, 1.0, 2.0], size=8)
+        s[[0, 3]] = 1e12
+        model = Ridge(1e4, tol=1e-8).fit(sp.csr_array(X), y, s)
+        assert model.solver_used_ == "conjugate gradients"
+        assert distance(model, X, y, s, 1e4) <= model.certificate_.gap
+
+
+def test_gap_counts_what_sparse_centring_rounds_in_wide_tables(only_products):
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=12)
+        X = np.vstack([x, x * (1 + 1e-15 * rng.normal(size=12))])
+        y = rng.normal(size=2)
+        model = Ridge(1e-12).fit(sp.csr_array(X), y)
+        assert model.solver_used_ == "dual conjugate gradients"
+        assert distance(model, X, y, alpha=1e-12) <= model.certificate_.gap
