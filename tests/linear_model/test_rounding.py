@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from exact_least_squares import objective, optimum
 
+import qed
 from qed.linear_model import Ridge
 
 
@@ -27,6 +28,39 @@ def only_products(monkeypatch):
     """Solve small sparse designs by products alone."""
     monkeypatch.setattr("qed.linear_model._learn.LARGEST_SQUARE", 1)
     monkeypatch.setattr("qed.linear_model._learn.SMALL_SQUARE", 0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [100, 1000])
+def test_constant_columns_are_recognised_in_wide_tables(n, weighted):
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, n + 100))
+    X[:, 3], X[:, 4] = 0.1, 1e5 / 3
+    y, s = rng.normal(size=n) + 1e8, rng.random(n) if weighted else None
+    assert qed.verify(Ridge().fit(X, y, s), X, y, s).holds
+
+
+@pytest.mark.parametrize("n", [1000, 20000])
+def test_constant_columns_are_recognised_in_sparse_tables(n, only_products):
+    rng = np.random.default_rng(n)
+    X = sp.random_array((n, 30), density=0.01, random_state=rng, format="csr")
+    X = sp.hstack([X, sp.csr_array(np.full((n, 1), 0.1)), sp.csr_array(np.full((n, 1), 1e5 / 3))]).tocsr()
+    y = rng.normal(size=n) + 1e8
+    assert qed.verify(Ridge().fit(X, y), X, y).holds
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_one_row_may_outweigh_all_others(sparse, only_products):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(0, 3, size=(8, 3)).astype(float)
+        y = X @ rng.normal(size=3) + rng.choice([0, 1e8])
+        s = np.ones(8)
+        s[rng.integers(8)] = 1e12
+        table = sp.csr_array(X) if sparse else X
+        model = Ridge(1e-3).fit(table, y, s)
+        assert qed.verify(model, table, y, s).holds
+        assert distance(model, X, y, s, 1e-3) <= model.certificate_.gap
 
 
 def test_gap_counts_what_sparse_centring_rounds(only_products):

@@ -251,7 +251,9 @@ def _fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:
     s = np.ones(n) if weight is None else weight
     total = float(s.sum())
     plain = design(X)
-    mean_x, mean_y = plain.T @ s / total, s @ y / total
+    first = X[0].astype(np.float64) if isinstance(X, np.ndarray) else np.zeros(X.shape[1])
+    # relative to the first row, so that constant columns are recognised to the last bit
+    mean_x, mean_y = first + plain.adjoint_product(s, first) / total, y[0] + s @ (y - y[0]) / total
     spread = np.concatenate([plain.column_norms(s, mean_x) ** 2, s @ (y - mean_y) ** 2])
     return Fingerprint(int(np.count_nonzero(s)), total, np.concatenate([mean_x, mean_y]), spread)
 
