@@ -85,3 +85,14 @@ def test_gap_counts_what_sparse_centring_rounds_in_wide_tables(only_products):
         model = Ridge(1e-12).fit(sp.csr_array(X), y)
         assert model.solver_used_ == "dual conjugate gradients"
         assert distance(model, X, y, alpha=1e-12) <= model.certificate_.gap
+
+
+def test_a_target_that_met_its_rounding_does_not_diverge_while_others_go_on(only_products):
+    rng = np.random.default_rng(0)
+    X = 1e8 + 1e-7 * rng.integers(0, 4, size=(3, 2))
+    Y = X @ rng.normal(size=(2, 3)) + 1e-6 * rng.normal(size=(3, 3))
+    alpha = np.array([1e4, 1e-8, 1e4])
+    model = Ridge(alpha, tol=1e-8).fit(sp.csr_array(X), Y)
+    assert np.isfinite(model.coef_).all()
+    assert qed.verify(model, sp.csr_array(X), Y).holds
+    assert distance(model, X, Y, alpha=alpha) <= model.certificate_.gap

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Products", "from_products", "from_wide_products"]
 
+RISE = 1e-8  # relative rise of an objective that only rounding can explain
+
 
 @dataclass(frozen=True)
 class Products:
@@ -87,6 +89,7 @@ class _State:
     g: Array
     d: Array
     gamma: Array
+    value: Array  # (m,), lowest objective so far
     lengths: list[float] = field(default_factory=list)  # of the steps for the first target
     turns: list[float] = field(default_factory=list)
 
@@ -126,7 +129,7 @@ def from_products(
     g = problem.gradient(r, v, penalty.alpha)
     at_null = g if start is None else problem.gradient(rhs, np.zeros_like(v), penalty.alpha)
     first = np.linalg.norm(at_null, axis=0)
-    state = _State(v, r, g, scale * g, np.einsum("pm,pm->m", g, scale * g))
+    state = _State(v, r, g, scale * g, np.einsum("pm,pm->m", g, scale * g), _value(problem, penalty, v, r))
     outcome, steps = "max_iter", 0
     # With a penalty the gap falls with the square of the gradient: a few more steps bring it far below what was asked.
     aim = np.where(penalty.alpha > 0, min(tol, max(tol**2, 1e-12)), tol) * null
@@ -135,7 +138,8 @@ def from_products(
         while steps < max_iter:
             gap = _gap(problem, penalty, state.v + penalty.prior, state.g)[0]
             small = np.linalg.norm(state.g, axis=0) <= max(tol, 4 * UNIT) * first
-            if np.all((gap <= aim) & small) or not np.any(state.gamma > 0) or patience.is_over(float(np.sum(gap))):
+            is_over = ((gap <= aim) & small) | ~(state.gamma > 0)
+            if np.all(is_over) or patience.is_over(float(np.sum(gap))):
                 outcome = "solved"  # or as close as rounding allows, which the certificate then says
                 break
             _advance(problem, penalty, state, scale)
@@ -200,18 +204,32 @@ class _Patience:
 
 
 def _advance(problem: Products, penalty: Penalty, state: _State, scale: Array) -> None:
-    """Take one step; the state changes only at its end, so that an interrupt leaves it whole."""
+    """Take one step; the state changes only at its end, so that an interrupt leaves it whole.
+
+    In exact arithmetic every step lowers the objective. A target whose objective rises has met its rounding: it stays where
+    it is and takes no further step, whatever the other targets still have to do.
+    """
     q = problem.design @ state.d
     curvature = np.einsum("nm,nm->m", q, problem.s * q) + penalty.alpha * np.einsum("pm,pm->m", state.d, state.d)
     length = np.divide(state.gamma, curvature, out=np.zeros_like(curvature), where=curvature > 0)
     v, r = state.v + length * state.d, state.r - length * q
+    value = _value(problem, penalty, v, r)
+    is_lost = ~(value <= (1 + RISE) * state.value)
+    if np.any(is_lost):
+        v, r = np.where(is_lost, state.v, v), np.where(is_lost, state.r, r)
     g = problem.gradient(r, v, penalty.alpha)
     z = scale * g
-    gamma = np.einsum("pm,pm->m", g, z)
+    gamma = np.where(is_lost, 0.0, np.einsum("pm,pm->m", g, z))
     turn = np.divide(gamma, state.gamma, out=np.zeros_like(gamma), where=state.gamma > 0)
     state.v, state.r, state.g, state.d, state.gamma = v, r, g, z + turn * state.d, gamma
+    state.value = np.where(is_lost, state.value, np.minimum(value, state.value))
     state.lengths.append(float(length[0]))
     state.turns.append(float(turn[0]))
+
+
+def _value(problem: Products, penalty: Penalty, v: Array, r: Array) -> Array:
+    """Return the objective of each target at step ``v`` from the prior, where the residuals are ``r``."""
+    return np.asarray(np.einsum("nm,nm->m", r, problem.s * r) + penalty.alpha * np.einsum("pm,pm->m", v, v))
 
 
 def _gap(problem: Products, penalty: Penalty, w: Array, g: Array) -> tuple[Array, Array]:
