@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from exact_least_squares import objective, optimum
 
 import qed
-from qed.linear_model import Ridge
+from qed.linear_model import LinearRegression, Ridge
 
 
 def distance(model, X, Y, s=None, alpha=0.0, *, intercept=True):
@@ -85,6 +85,19 @@ def test_gap_counts_what_sparse_centring_rounds_in_wide_tables(only_products):
         model = Ridge(1e-12).fit(sp.csr_array(X), y)
         assert model.solver_used_ == "dual conjugate gradients"
         assert distance(model, X, y, alpha=1e-12) <= model.certificate_.gap
+
+
+def test_interpolation_counts_the_rounding_of_its_residuals(monkeypatch):
+    monkeypatch.setattr("qed.linear_model._learn.is_square_affordable", lambda _X, _n: False)
+    solvers = set()
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(4, 9)) + 10.0 ** rng.integers(0, 9, size=9)
+        y = X @ rng.normal(size=9)
+        model = LinearRegression(fit_intercept=False).fit(X, y)
+        solvers.add(model.solver_used_)
+        assert distance(model, X, y, intercept=False) <= model.certificate_.gap
+    assert "dual svd" in solvers
 
 
 def test_a_target_that_met_its_rounding_does_not_diverge_while_others_go_on(only_products):

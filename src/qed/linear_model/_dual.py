@@ -267,11 +267,11 @@ def _judged(
     exact = np.sum(along**2 / floor, axis=0)
     free = 2 * (cut * np.linalg.norm(r, axis=0) + doubt + unseen) * reach + (cut * reach) ** 2
     squares = np.einsum("nm,nm->m", r, r)
-    charged = np.minimum(
-        2 * (exact + doubt**2 / np.min(floor, axis=0, initial=np.inf)) + free, squares + penalty.value(w)
-    )
-    is_bounded = bool(np.any(charged < squares + penalty.value(w)))
     whole = np.linalg.norm(wide.y, axis=0) + wide.length * np.linalg.norm(w, axis=0)
+    # no objective is below zero: the objective itself, with what rounding may hide of it, is a bound too
+    trivial = (np.sqrt(squares) + (p + 8) * UNIT * whole) ** 2 + (1 + 8 * UNIT) * penalty.value(w)
+    charged = np.minimum(2 * (exact + doubt**2 / np.min(floor, axis=0, initial=np.inf)) + free, trivial)
+    is_bounded = bool(np.any(charged < trivial))
     error = np.linalg.norm(along, axis=0) / max(wide.length, 1e-300)
     proof = Proof(
         gap=float(np.sum(charged + off + off_doubt)),
