@@ -109,3 +109,13 @@ def test_a_target_that_met_its_rounding_does_not_diverge_while_others_go_on(only
     assert np.isfinite(model.coef_).all()
     assert qed.verify(model, sp.csr_array(X), Y).holds
     assert distance(model, X, Y, alpha=alpha) <= model.certificate_.gap
+
+
+def test_the_radius_of_a_large_target_is_not_lent_to_a_small_one(only_products):
+    x = np.array([1.0, 1.0, 1.0, 1.0])
+    weak = np.array([1.0, -1.0, 1.0, -1.0])
+    X = np.column_stack([x + 1e-3 * weak, x - 1e-3 * weak])
+    Y = np.column_stack([1e4 * x, weak + 1e-3 * x])
+    model = LinearRegression(fit_intercept=False, max_iter=1).fit(sp.csr_array(X), Y)
+    assert model.certificate_.radius > 1e4  # the best coefficients, about a thousand, are within it
+    assert distance(model, X, Y, intercept=False) <= model.certificate_.gap

@@ -232,13 +232,17 @@ def _value(problem: Products, penalty: Penalty, v: Array, r: Array) -> Array:
     return np.asarray(np.einsum("nm,nm->m", r, problem.s * r) + penalty.alpha * np.einsum("pm,pm->m", v, v))
 
 
-def _gap(problem: Products, penalty: Penalty, w: Array, g: Array) -> tuple[Array, Array]:
-    """Bound ``P(w)`` minus its minimum for each target; also return the radius, zero standing for none needed."""
+def _gap(problem: Products, penalty: Penalty, w: Array, g: Array, *, joint: bool = False) -> tuple[Array, Array]:
+    """Bound ``P(w)`` minus its minimum for each target; also return the radius, zero standing for none needed.
+
+    Each target has a radius of its own while the iteration runs; a certificate states one for all, the ``joint`` one.
+    """
     if np.all(penalty.alpha > 0):
         return np.einsum("pm,pm->m", g, g) / penalty.alpha, np.zeros(len(penalty.alpha))
     length = np.where(problem.length > 0, problem.length, 1.0)[:, None]
     norm = np.linalg.norm(g, axis=0)
     reach = 10 * (np.linalg.norm(problem.length[:, None] * w, axis=0) + problem.size(problem.y))
+    reach = np.full_like(reach, np.max(reach, initial=0.0)) if joint else reach
     convex = 2 * np.linalg.norm(np.where(problem.length[:, None] > 0, g, 0.0) / length, axis=0) * reach
     strong = np.divide(norm**2, penalty.alpha, out=np.full_like(norm, np.inf), where=penalty.alpha > 0)
     is_strong = penalty.alpha > 0
@@ -259,8 +263,8 @@ def _certified(problem: Products, penalty: Penalty, w: Array, null: float, condi
     whole = problem.size(problem.absolute @ np.abs(w) + np.abs(problem.mean_x) @ np.abs(w) + np.abs(problem.y))
     slack = (n + p + 16) * UNIT * np.multiply.outer(problem.whole, whole)
     slack += 4 * UNIT * penalty.alpha * np.abs(w - penalty.prior)
-    exact, _ = _gap(problem, penalty, w, g)
-    gap, reach = _gap(problem, penalty, w, np.abs(g) + slack)
+    exact, _ = _gap(problem, penalty, w, g, joint=True)
+    gap, reach = _gap(problem, penalty, w, np.abs(g) + slack, joint=True)
     off = np.zeros_like(squares)
     if problem.has_intercept:
         off = np.abs(problem.mean_y - problem.mean_x @ w + mean_r - b)

@@ -146,7 +146,8 @@ def _certified(
         squares = fresh.squares
     offset, offset_doubt = quadratic.offset_cost(w, b)
     gap, measured, radius = np.zeros(len(b)), np.zeros(len(b)), np.inf
-    reach = 10 * quadratic.span(w)
+    # one radius for all targets, whatever their units
+    reach = np.full(len(b), 10 * np.max(quadratic.span(w), initial=0.0))
     for targets, judge in judges:
         found = judge.gap(g[:, targets], slack[:, targets], reach[targets])
         gap[targets], measured[targets], radius = found.bound, found.measured, min(radius, found.radius)
