@@ -87,6 +87,23 @@ def test_gap_counts_what_sparse_centring_rounds_in_wide_tables(only_products):
         assert distance(model, X, y, alpha=1e-12) <= model.certificate_.gap
 
 
+@pytest.mark.parametrize("noise", [1e-9, 1e-10, 1e-11])
+@pytest.mark.parametrize("alpha", [0.0, 1e-20])
+def test_a_mean_that_is_rounded_is_not_taken_for_spread(noise, alpha):
+    """Twins up to ``noise``, one of them with an offset whose last bit is far larger than that."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        x = 1e8 + rng.normal(size=50)
+        X = np.column_stack([x, x - 1e8 + noise * rng.normal(size=50)])
+        for y in (rng.normal(size=50), (X[:, 1] - X[:, 0] + 1e8) / noise):
+            model = Ridge(alpha).fit(X, y)
+            assert qed.verify(model, X, y).holds
+            assert model.certificate_.objective <= model.certificate_.null_objective
+            assert (
+                np.isfinite(model.certificate_.radius) or distance(model, X, y, alpha=alpha) <= model.certificate_.gap
+            )
+
+
 def test_interpolation_counts_the_rounding_of_its_residuals(monkeypatch):
     monkeypatch.setattr("qed.linear_model._learn.is_square_affordable", lambda _X, _n: False)
     solvers = set()

@@ -241,8 +241,12 @@ def _by_curvature(problem: _Problem, alpha: float, targets: Array, radius: float
     scaled = d[:, None] * g
     along = vectors @ scaled
     e = np.linalg.norm(d[:, None] * doubt, axis=0) + 8 * p * DOUBLE * np.linalg.norm(scaled, axis=0)
-    value = np.sum((along[keep] / sigma[keep, None]) ** 2, axis=0)
-    worst = np.sum(((np.abs(along[keep]) + e) / (sigma[keep, None] - error)) ** 2, axis=0)
+    # no step is longer than the radius, if the certificate states one: 2|g|·step is all that a direction can gain
+    longest = min(radius, float(np.sqrt(np.finfo(float).max)))
+    gain = np.abs(along[keep])
+    value = np.sum(np.minimum((gain / sigma[keep, None]) ** 2, 2 * gain * longest), axis=0)
+    gain = gain + e
+    worst = np.sum(np.minimum((gain / (sigma[keep, None] - error)) ** 2, 2 * gain * longest), axis=0)
     slack = worst - value
     if np.count_nonzero(keep) < np.count_nonzero(d):  # some directions are free: charged up to the radius
         steps = radius if np.isfinite(radius) else 10 * np.max(problem.reach[targets]).astype(np.float64)
