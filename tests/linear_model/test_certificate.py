@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from tests.reference.exact_least_squares import objective, optimum
 from tests.reference.problems import KINDS, problem
 
@@ -87,3 +89,11 @@ def test_text_and_html_say_the_statement():
     assert certificate.statement in certificate._repr_html_()
     assert "backward error" in str(certificate)
     assert certificate.backward_error < 1e-10
+
+
+def test_what_is_not_a_model_of_qed_is_refused_in_words():
+    steps = make_pipeline(StandardScaler(), Ridge()).fit([[0.0], [1.0], [3.0]], [0.0, 1.0, 2.0])
+    with pytest.raises(qed.CertificateError, match=r"got Pipeline.*pipeline\[-1\]"):
+        qed.verify(steps, [[0.0], [1.0], [3.0]], [0.0, 1.0, 2.0])
+    seen = steps[:-1].transform([[0.0], [1.0], [3.0]])
+    assert qed.verify(steps[-1], seen, [0.0, 1.0, 2.0]).holds

@@ -145,3 +145,24 @@ def test_ctrl_c_keeps_the_rows_so_far():
         model.fit(source)
     assert model.certificate_.outcome == "interrupted"
     assert model.certificate_.fingerprint.rows in (np.count_nonzero(s[:1000]), np.count_nonzero(s[:500]))
+
+
+def test_partial_fit_honours_what_fit_honours(capsys):
+    LinearRegression(verbose=1).partial_fit(X, y)
+    assert "LinearRegression" in capsys.readouterr().err
+    with pytest.raises(qed.InvalidParameter, match="n_jobs"):
+        LinearRegression(n_jobs=0).partial_fit(X, y)
+    with pytest.raises(qed.InvalidParameter, match="alpha"):
+        Ridge(-1.0).partial_fit(ArraySource(X, Y, None))
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "forget"])
+def test_nothing_beside_a_source_is_ignored(method):
+    model = Ridge().fit(X, Y)
+    source = ArraySource(X[:10], Y[:10], None)
+    with pytest.raises(qed.InvalidData, match="together with y"):
+        getattr(model, method)(source, Y[:10])
+    with pytest.raises(qed.InvalidData, match="together with y"):
+        getattr(model, method)(source, sample_weight=s[:10])
+    with pytest.raises(qed.InvalidData, match="names none"):
+        getattr(model, method)(ArraySource(X[:10], None, None))

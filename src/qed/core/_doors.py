@@ -84,7 +84,7 @@ def fit_data(model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = T
     traits = model._traits()
     owner = type(model).__name__
     if traits.target and y is None:
-        raise InvalidData(f"This {owner} estimator requires y to be passed, but the target y is None. Call fit(X, y).")
+        raise InvalidData(f"This {owner} estimator requires y to be passed, but the target y is None. Pass y after X.")
     X, names = _tables.read(X, "X", traits, owner)
     n_rows, n_columns = X.shape
     _require_size(X.shape, traits.min_samples, owner)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Products", "from_products", "from_wide_products"]
 
+RISE = 1e-8  # relative rise of an objective that only rounding can explain
+
 
 @dataclass(frozen=True)
 class Products:
@@ -45,6 +47,7 @@ class Products:
     y: Array  # (n, m), centred, not weighted
     s: Array  # (n, 1)
     length: Array  # (p,), weighted lengths of the columns
+    whole: Array  # (p,), the same before centring: sparse products centre after they are summed, and round accordingly
     absolute: Design  # of the absolute values, not centred: what bounds rounding
     has_intercept: bool
 
@@ -59,7 +62,8 @@ class Products:
             mean_x, mean_y = plain.T @ s / s.sum(), y[0] + s @ (y - y[0]) / s.sum()
         centred = Standardised(plain, mean_x) if intercept else plain
         length = centred.column_norms(weight)
-        return cls(centred, mean_x, mean_y, y - mean_y, s[:, None], length, design(abs(X)), intercept)
+        whole = np.maximum(length, plain.column_norms(weight)) if intercept else length
+        return cls(centred, mean_x, mean_y, y - mean_y, s[:, None], length, whole, design(abs(X)), intercept)
 
     def fingerprint(self) -> Fingerprint:
         """Recognise the data, whose means and lengths are known; only with an intercept are the lengths centred."""
@@ -85,6 +89,7 @@ class _State:
     g: Array
     d: Array
     gamma: Array
+    value: Array  # (m,), lowest objective so far
     lengths: list[float] = field(default_factory=list)  # of the steps for the first target
     turns: list[float] = field(default_factory=list)
 
@@ -124,7 +129,7 @@ def from_products(
     g = problem.gradient(r, v, penalty.alpha)
     at_null = g if start is None else problem.gradient(rhs, np.zeros_like(v), penalty.alpha)
     first = np.linalg.norm(at_null, axis=0)
-    state = _State(v, r, g, scale * g, np.einsum("pm,pm->m", g, scale * g))
+    state = _State(v, r, g, scale * g, np.einsum("pm,pm->m", g, scale * g), _value(problem, penalty, v, r))
     outcome, steps = "max_iter", 0
     # With a penalty the gap falls with the square of the gradient: a few more steps bring it far below what was asked.
     aim = np.where(penalty.alpha > 0, min(tol, max(tol**2, 1e-12)), tol) * null
@@ -133,7 +138,8 @@ def from_products(
         while steps < max_iter:
             gap = _gap(problem, penalty, state.v + penalty.prior, state.g)[0]
             small = np.linalg.norm(state.g, axis=0) <= max(tol, 4 * UNIT) * first
-            if np.all((gap <= aim) & small) or not np.any(state.gamma > 0) or patience.is_over(float(np.sum(gap))):
+            is_over = ((gap <= aim) & small) | ~(state.gamma > 0)
+            if np.all(is_over) or patience.is_over(float(np.sum(gap))):
                 outcome = "solved"  # or as close as rounding allows, which the certificate then says
                 break
             _advance(problem, penalty, state, scale)
@@ -173,7 +179,8 @@ def from_wide_products(
                 break
     except KeyboardInterrupt:
         outcome = "interrupted"
-    size = np.linalg.norm(wide.design.column_norms(wide.root[:, 0] ** 2, wide.mean_x))
+    # not centred: sparse products centre after they are summed, and round accordingly
+    size = np.linalg.norm(wide.design.column_norms(wide.root[:, 0] ** 2))
     known = replace(wide, length=1.001 * float(size))
     condition = float(np.sqrt(known.length**2 / np.min(penalty.alpha) + 1))
     fit, _ = certified(known, penalty, rhs, wide.balanced(a), condition)
@@ -197,27 +204,45 @@ class _Patience:
 
 
 def _advance(problem: Products, penalty: Penalty, state: _State, scale: Array) -> None:
-    """Take one step; the state changes only at its end, so that an interrupt leaves it whole."""
+    """Take one step; the state changes only at its end, so that an interrupt leaves it whole.
+
+    In exact arithmetic every step lowers the objective. A target whose objective rises has met its rounding: it stays where
+    it is and takes no further step, whatever the other targets still have to do.
+    """
     q = problem.design @ state.d
     curvature = np.einsum("nm,nm->m", q, problem.s * q) + penalty.alpha * np.einsum("pm,pm->m", state.d, state.d)
     length = np.divide(state.gamma, curvature, out=np.zeros_like(curvature), where=curvature > 0)
     v, r = state.v + length * state.d, state.r - length * q
+    value = _value(problem, penalty, v, r)
+    is_lost = ~(value <= (1 + RISE) * state.value)
+    if np.any(is_lost):
+        v, r = np.where(is_lost, state.v, v), np.where(is_lost, state.r, r)
     g = problem.gradient(r, v, penalty.alpha)
     z = scale * g
-    gamma = np.einsum("pm,pm->m", g, z)
+    gamma = np.where(is_lost, 0.0, np.einsum("pm,pm->m", g, z))
     turn = np.divide(gamma, state.gamma, out=np.zeros_like(gamma), where=state.gamma > 0)
     state.v, state.r, state.g, state.d, state.gamma = v, r, g, z + turn * state.d, gamma
+    state.value = np.where(is_lost, state.value, np.minimum(value, state.value))
     state.lengths.append(float(length[0]))
     state.turns.append(float(turn[0]))
 
 
-def _gap(problem: Products, penalty: Penalty, w: Array, g: Array) -> tuple[Array, Array]:
-    """Bound ``P(w)`` minus its minimum for each target; also return the radius, zero standing for none needed."""
+def _value(problem: Products, penalty: Penalty, v: Array, r: Array) -> Array:
+    """Return the objective of each target at step ``v`` from the prior, where the residuals are ``r``."""
+    return np.asarray(np.einsum("nm,nm->m", r, problem.s * r) + penalty.alpha * np.einsum("pm,pm->m", v, v))
+
+
+def _gap(problem: Products, penalty: Penalty, w: Array, g: Array, *, joint: bool = False) -> tuple[Array, Array]:
+    """Bound ``P(w)`` minus its minimum for each target; also return the radius, zero standing for none needed.
+
+    Each target has a radius of its own while the iteration runs; a certificate states one for all, the ``joint`` one.
+    """
     if np.all(penalty.alpha > 0):
         return np.einsum("pm,pm->m", g, g) / penalty.alpha, np.zeros(len(penalty.alpha))
     length = np.where(problem.length > 0, problem.length, 1.0)[:, None]
     norm = np.linalg.norm(g, axis=0)
     reach = 10 * (np.linalg.norm(problem.length[:, None] * w, axis=0) + problem.size(problem.y))
+    reach = np.full_like(reach, np.max(reach, initial=0.0)) if joint else reach
     convex = 2 * np.linalg.norm(np.where(problem.length[:, None] > 0, g, 0.0) / length, axis=0) * reach
     strong = np.divide(norm**2, penalty.alpha, out=np.full_like(norm, np.inf), where=penalty.alpha > 0)
     is_strong = penalty.alpha > 0
@@ -236,10 +261,10 @@ def _certified(problem: Products, penalty: Penalty, w: Array, null: float, condi
     squares = np.einsum("nm,nm->m", r, problem.s * r)
     # what the residuals were subtracted from: |X||w| + |mean||w| + |y|, row by row
     whole = problem.size(problem.absolute @ np.abs(w) + np.abs(problem.mean_x) @ np.abs(w) + np.abs(problem.y))
-    slack = (n + p + 16) * UNIT * np.multiply.outer(problem.length, whole)
+    slack = (n + p + 16) * UNIT * np.multiply.outer(problem.whole, whole)
     slack += 4 * UNIT * penalty.alpha * np.abs(w - penalty.prior)
-    exact, _ = _gap(problem, penalty, w, g)
-    gap, reach = _gap(problem, penalty, w, np.abs(g) + slack)
+    exact, _ = _gap(problem, penalty, w, g, joint=True)
+    gap, reach = _gap(problem, penalty, w, np.abs(g) + slack, joint=True)
     off = np.zeros_like(squares)
     if problem.has_intercept:
         off = np.abs(problem.mean_y - problem.mean_x @ w + mean_r - b)
@@ -247,7 +272,7 @@ def _certified(problem: Products, penalty: Penalty, w: Array, null: float, condi
     size = np.sqrt(np.sum(problem.length**2))
     residual = np.sqrt(squares + penalty.value(w))
     error = np.minimum(
-        np.linalg.norm(np.abs(g) + slack, axis=0) / np.where(residual > 0, residual * size, 1.0),
+        np.linalg.norm(np.abs(g) + slack, axis=0) / np.where(residual * size > 0, residual * size, 1.0),
         residual / np.where(whole > 0, whole, 1.0),
     )
     proof = Proof(

@@ -260,18 +260,19 @@ def _judged(
     floor = sigma[:, None] ** 2 * 0.5 + penalty.alpha
     unseen = penalty.alpha * np.linalg.norm(step - Vt.T @ (Vt @ step), axis=0)
     cut = 8 * UNIT * max(n, p) * np.max(sigma, initial=0.0)
-    reach = 10 * (np.linalg.norm(step, axis=0) + np.linalg.norm(wide.y, axis=0) / max(wide.length, 1e-300))
+    span = np.linalg.norm(step, axis=0) + np.linalg.norm(wide.y, axis=0) / max(wide.length, 1e-300)
+    reach = 10 * float(np.max(span, initial=0.0))  # one radius, whatever the units of the targets
     doubt = (
         (n + p + 16) * UNIT * wide.length * (wide.length * np.linalg.norm(w, axis=0) + np.linalg.norm(wide.y, axis=0))
     )
     exact = np.sum(along**2 / floor, axis=0)
     free = 2 * (cut * np.linalg.norm(r, axis=0) + doubt + unseen) * reach + (cut * reach) ** 2
     squares = np.einsum("nm,nm->m", r, r)
-    charged = np.minimum(
-        2 * (exact + doubt**2 / np.min(floor, axis=0, initial=np.inf)) + free, squares + penalty.value(w)
-    )
-    is_bounded = bool(np.any(charged < squares + penalty.value(w)))
     whole = np.linalg.norm(wide.y, axis=0) + wide.length * np.linalg.norm(w, axis=0)
+    # no objective is below zero: the objective itself, with what rounding may hide of it, is a bound too
+    trivial = (np.sqrt(squares) + (p + 8) * UNIT * whole) ** 2 + (1 + 8 * UNIT) * penalty.value(w)
+    charged = np.minimum(2 * (exact + doubt**2 / np.min(floor, axis=0, initial=np.inf)) + free, trivial)
+    is_bounded = bool(np.any(charged < trivial))
     error = np.linalg.norm(along, axis=0) / max(wide.length, 1e-300)
     proof = Proof(
         gap=float(np.sum(charged + off + off_doubt)),
@@ -279,7 +280,7 @@ def _judged(
         objective=float(np.sum(squares + off + penalty.value(w))),
         null_objective=float(np.sum(rhs**2)),
         backward_error=float(np.max(error / np.where(whole > 0, whole, 1.0), initial=0.0)),
-        radius=float(np.max(reach, initial=0.0)) * shortest if is_bounded else np.inf,
+        radius=reach * shortest if is_bounded else np.inf,
         condition=float(np.max(sigma, initial=1.0) / np.min(sigma, initial=np.inf)) if len(sigma) else 1.0,
         rank=len(sigma),
     )

@@ -36,12 +36,12 @@ def products_of_rows(X: np.ndarray[Any, Any], shift: Array | None) -> Array:
 
 def residual_sums(
     X: np.ndarray[Any, Any], y: np.ndarray[Any, Any], w: Array, b: Array, s: Array | None, shift: Array
-) -> tuple[Array, Array, int]:
-    """Return gradient and squares of ``r = y - (X - shift) w - b``, and the longest chain of additions behind them."""
+) -> tuple[Array, Array, Array, int]:
+    """Return gradient, sums and squares of ``r = y - (X - shift) w - b``, and the longest chain of additions behind them."""
     s = None if s is None else np.ascontiguousarray(s)
     w, b, shift = np.ascontiguousarray(w), np.ascontiguousarray(b), np.ascontiguousarray(shift)
-    gradient, _, squares = _native.residual(strided(X), strided(y), w, b, s, shift)
-    return gradient, squares, int(_native.product_terms) + 64
+    gradient, sums, squares = _native.residual(strided(X), strided(y), w, b, s, shift)
+    return gradient, sums, squares, int(_native.product_terms) + 64
 
 
 def cholesky(A: Array) -> tuple[Array, int]:

@@ -38,7 +38,16 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Settings", "is_source", "learn", "learn_rows", "learn_wide", "relearn"]
+__all__ = [
+    "Settings",
+    "is_source",
+    "learn",
+    "learn_rows",
+    "learn_wide",
+    "refuse_beside_source",
+    "relearn",
+    "require_target",
+]
 
 SMALL_SQUARE = 128  # columns whose products cost next to nothing
 LARGEST_SQUARE = 10_000  # columns (or rows) beyond which a few hundred products cost less than one factorisation
@@ -152,15 +161,10 @@ def is_square_affordable(X: Any, n_used: int) -> bool:
 
 
 def _learn_source(model: Any, source: Source, y: Any, sample_weight: Any, settings: Settings) -> None:
-    name = type(model).__name__
-    if y is not None or sample_weight is not None:
-        msg = f"{name}.fit got a source of chunks together with y or sample_weight. Name them in it: scan(..., target='price')."
-        raise InvalidData(msg)
+    refuse_beside_source(model, y, sample_weight)
     model._validate_params()  # noqa: SLF001
     schema = source.schema
-    if schema.n_targets == 0:
-        msg = f"{name}.fit needs a target, and the source names none. Use scan(..., target='price')."
-        raise InvalidData(msg)
+    require_target(model, source)
     p = schema.n_features
     if p > LARGEST_SQUARE:
         msg = f"A {p} x {p} matrix of products for a source of chunks"
@@ -170,6 +174,23 @@ def _learn_source(model: Any, source: Source, y: Any, sample_weight: Any, settin
     if schema.names is not None:
         model.feature_names_in_ = np.array(schema.names, dtype=object)
     _from_source(model, source, settings, flat=schema.n_targets == 1)
+
+
+def refuse_beside_source(model: Any, y: Any, sample_weight: Any) -> None:
+    """Refuse targets and weights that come beside a source: it brings its own."""
+    if y is not None or sample_weight is not None:
+        msg = (
+            f"{type(model).__name__} got a source of chunks together with y or sample_weight. Name them in it: "
+            "scan(..., target='price')."
+        )
+        raise InvalidData(msg)
+
+
+def require_target(model: Any, source: Source) -> None:
+    """Refuse a source that names no target."""
+    if source.schema.n_targets == 0:
+        msg = f"{type(model).__name__} needs a target, and the source names none. Use scan(..., target='price')."
+        raise InvalidData(msg)
 
 
 def _from_source(model: Any, source: Source, settings: Settings, *, flat: bool) -> None:
@@ -251,7 +272,9 @@ def _fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:
     s = np.ones(n) if weight is None else weight
     total = float(s.sum())
     plain = design(X)
-    mean_x, mean_y = plain.T @ s / total, s @ y / total
+    first = X[0].astype(np.float64) if isinstance(X, np.ndarray) else np.zeros(X.shape[1])
+    # relative to the first row, so that constant columns are recognised to the last bit
+    mean_x, mean_y = first + plain.adjoint_product(s, first) / total, y[0] + s @ (y - y[0]) / total
     spread = np.concatenate([plain.column_norms(s, mean_x) ** 2, s @ (y - mean_y) ** 2])
     return Fingerprint(int(np.count_nonzero(s)), total, np.concatenate([mean_x, mean_y]), spread)
 

@@ -61,11 +61,15 @@ class Columns:
     is_centred: bool
 
     @property
+    def own_rounding(self) -> Array:
+        """Length that the rounding of its own values can give a constant column; what is shorter carries no information."""
+        return np.asarray(4 * UNIT * np.sqrt(self.weight) * self.size * self.is_centred)
+
+    @property
     def has_spread(self) -> NDArray[np.bool_]:
         """Which columns differ from a constant by more than the rounding of their own values."""
         noise = 4 * self.rounding * self.length**2
-        own = self.weight * (4 * UNIT * self.size) ** 2 if self.is_centred else 0.0
-        return np.asarray(self.spread > np.maximum(noise, own))
+        return np.asarray(self.spread > np.maximum(noise, self.own_rounding**2))
 
     def unit(self, alpha: float) -> Array:
         """Return what brings each column of ``S + alpha I`` to unit length; zero where nothing holds a column."""
@@ -84,6 +88,7 @@ class Quadratic:
     target_length: Array  # (m,)
     mean_rounding: float  # means are off by at most this times length / sqrt(weight)
     mean_x: Array  # (p,), zero without intercept
+    mean_x_low: Array  # (p,), what rounding took off it
     mean_y: Array  # (m,), zero without intercept
 
     @classmethod
@@ -102,6 +107,7 @@ class Quadratic:
             target_length=length[p:],
             mean_rounding=about.mean_rounding,
             mean_x=about.mean_x,
+            mean_x_low=about.mean_low[:p],
             mean_y=about.mean_y,
         )
 

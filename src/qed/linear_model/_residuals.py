@@ -27,25 +27,27 @@ __all__ = ["Residuals", "ResidualsOf"]
 
 @dataclass(frozen=True)
 class Residuals:
-    """Sums over rows at coefficients ``w``: ``X̃ᵀ S r`` and ``Σ s r²``, columns and targets centred."""
+    """Sums over rows at coefficients ``w``: ``X̃ᵀ S r``, ``Σ s r`` and ``Σ s r²``, columns and targets centred."""
 
     gradient: Array  # (p, m)
+    sums: Array  # (m,), zero but for the rounding of the means
     squares: Array  # (m,)
     terms: int  # the longest chain of additions behind an entry
 
     def merge(self, other: Residuals) -> Residuals:
         """Return the sums over both sets of rows."""
         terms = max(self.terms, other.terms) + 1
-        return Residuals(self.gradient + other.gradient, self.squares + other.squares, terms)
+        sums, squares = self.sums + other.sums, self.squares + other.squares
+        return Residuals(self.gradient + other.gradient, sums, squares, terms)
 
     def slack(self, quadratic: Quadratic, w: Array) -> Array:
         """Bound the rounding of ``gradient``, shape (p, m).
 
         A residual is off by what it was subtracted from, ``|x|·|w| + |y|``, whose length over all rows is at most
-        ``reach``; summing the gradient then rounds what it adds up.
+        ``reach``; summing the gradient then rounds what it adds up, and the means it is taken about are off by a little.
         """
         each = (len(w) + 8) * UNIT * quadratic.reach(w)
-        summed = (self.terms + 8) * UNIT * np.sqrt(self.squares)
+        summed = ((self.terms + 8) * UNIT + quadratic.mean_rounding) * np.sqrt(self.squares)
         return np.asarray(np.multiply.outer(quadratic.columns.length, each + summed))
 
 
@@ -62,10 +64,10 @@ class ResidualsOf:
         mean_x, mean_y = self.centre[:p], self.centre[p:]
         y = np.zeros((chunk.n_rows, 0)) if chunk.y is None else chunk.y
         if isinstance(chunk.X, np.ndarray):
-            gradient, squares, terms = residual_sums(chunk.X, y, self.w, mean_y, chunk.s, mean_x)
-            return Residuals(gradient, squares, terms)
+            gradient, sums, squares, terms = residual_sums(chunk.X, y, self.w, mean_y, chunk.s, mean_x)
+            return Residuals(gradient, sums, squares, terms)
         columns = design(chunk.X)
         r = (y - mean_y) - columns.product(self.w, mean_x)
         weighted = r if chunk.s is None else chunk.s[:, None] * r
         gradient = columns.adjoint_product(weighted, mean_x)
-        return Residuals(gradient, np.einsum("nm,nm->m", r, weighted), chunk.n_rows)
+        return Residuals(gradient, weighted.sum(axis=0), np.einsum("nm,nm->m", r, weighted), chunk.n_rows)

@@ -11,7 +11,7 @@ The certificate decides how much work is done: most problems need one pass over 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -82,7 +82,10 @@ class _Rows:
         return np.concatenate([self.quadratic.mean_x, self.quadratic.mean_y])
 
     def residuals(self, w: Array) -> Residuals:
-        return fold(self.source, ResidualsOf(w, self.centre))
+        found = fold(self.source, ResidualsOf(w, self.centre))
+        # the means that were subtracted are rounded: what is left of them in the columns meets the mean residual
+        left = np.multiply.outer(self.quadratic.mean_x_low, found.sums)
+        return replace(found, gradient=found.gradient - left)
 
 
 Judges = list[tuple["NDArray[np.intp]", Factor | Spectrum]]
@@ -104,7 +107,8 @@ def _solve(quadratic: Quadratic, penalty: Penalty, rows: _Rows | None, n: int) -
             used.append("eigen")
         else:
             d = quadratic.columns.unit(alpha)
-            triangle = fold(rows.source, TriangleOf(rows.centre, np.concatenate([d, np.ones(len(penalty.alpha))])))
+            scale = np.concatenate([d, np.ones(len(penalty.alpha))])
+            triangle = fold(rows.source, TriangleOf(rows.centre, scale, quadratic.columns.is_centred))
             w[:, targets], judge = solve_triangle(triangle, quadratic.columns, penalty, targets, d, n)
             used.append("qr")
         judges.append((targets, judge))
@@ -146,7 +150,8 @@ def _certified(
         squares = fresh.squares
     offset, offset_doubt = quadratic.offset_cost(w, b)
     gap, measured, radius = np.zeros(len(b)), np.zeros(len(b)), np.inf
-    reach = 10 * quadratic.span(w)
+    # one radius for all targets, whatever their units
+    reach = np.full(len(b), 10 * np.max(quadratic.span(w), initial=0.0))
     for targets, judge in judges:
         found = judge.gap(g[:, targets], slack[:, targets], reach[targets])
         gap[targets], measured[targets], radius = found.bound, found.measured, min(radius, found.radius)

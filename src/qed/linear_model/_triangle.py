@@ -31,13 +31,23 @@ __all__ = ["Triangle", "TriangleOf", "centred_blocks", "solve_triangle"]
 
 @dataclass(frozen=True)
 class Triangle:
-    """An upper triangular factor ``R`` with ``RᵀR = ZᵀSZ`` for the scaled, centred columns ``Z`` of features and targets."""
+    """An upper triangular factor of the scaled columns of features and targets, after a column of ones if they are centred."""
 
-    R: Array
+    full: Array
+    is_centred: bool
+
+    @property
+    def R(self) -> Array:  # noqa: N802  the name of the mathematics
+        """The factor with ``RᵀR = ZᵀSZ`` for the scaled, centred columns ``Z``.
+
+        The ones come first, so that what follows is orthogonal to them: centred exactly, though the means that were
+        subtracted beforehand are rounded.
+        """
+        return self.full[1:, 1:] if self.is_centred else self.full
 
     def merge(self, other: Triangle) -> Triangle:
         """Return the factor of both sets of rows."""
-        return Triangle(_upper([self.R, other.R]))
+        return Triangle(_upper([self.full, other.full]), self.is_centred)
 
 
 def _upper(rows: list[Array]) -> Array:
@@ -50,20 +60,22 @@ class TriangleOf:
 
     centre: Array  # (q,)
     scale: Array  # (q,)
+    is_centred: bool
 
     def __call__(self, chunk: Chunk) -> Triangle:
         """Factorise one chunk in blocks of rows that stay in cache."""
         q = len(self.centre)
         rows = max(1024, 4 * q)
-        R: Array = np.zeros((0, q))
+        R: Array = np.zeros((0, q + self.is_centred))
         with one_blas_thread():
-            for Z in centred_blocks(chunk, self.centre, rows):
-                R = _upper([R, Z * self.scale])
-        return Triangle(R)
+            for Z, root in centred_blocks(chunk, self.centre, rows):
+                ones = [root] if self.is_centred else []
+                R = _upper([R, np.hstack([*ones, Z * self.scale])])
+        return Triangle(R, self.is_centred)
 
 
-def centred_blocks(chunk: Chunk, centre: Array, rows: int) -> Iterator[Array]:
-    """Yield blocks ``sqrt(s) ([X | y] - centre)`` in float64."""
+def centred_blocks(chunk: Chunk, centre: Array, rows: int) -> Iterator[tuple[Array, Array]]:
+    """Yield blocks ``sqrt(s) ([X | y] - centre)`` and ``sqrt(s)`` as a column, in float64."""
     n, p = chunk.X.shape
     for first in range(0, n, rows):
         block = slice(first, min(first + rows, n))
@@ -73,7 +85,8 @@ def centred_blocks(chunk: Chunk, centre: Array, rows: int) -> Iterator[Array]:
         if chunk.y is not None:
             Z[:, p:] = chunk.y[block]
         Z -= centre
-        yield Z if chunk.s is None else Z * np.sqrt(chunk.s[block])[:, None]
+        root = np.ones((len(Z), 1)) if chunk.s is None else np.sqrt(chunk.s[block])[:, None]
+        yield Z if chunk.s is None else Z * root, root
 
 
 def solve_triangle(
@@ -91,6 +104,9 @@ def solve_triangle(
     with one_blas_thread():
         U, sigma, Vt = np.linalg.svd(design, full_matrices=False)
     cut = 2 * UNIT * max(rows, p) * np.max(sigma, initial=0.0)
+    own = float(np.linalg.norm(columns.own_rounding * d))
+    if np.sqrt(alpha) * np.min(d, initial=np.inf, where=d > 0) < own:
+        cut = max(cut, own)  # what is shorter than the rounding of the values it is made of, and held by nothing else
     keep = sigma > cut
     step = d[:, None] * (Vt[keep].T @ ((U[:, keep].T @ rhs) / sigma[keep, None]))
     spectrum = _judge(sigma[keep], Vt[keep].T, d, columns, 4 * cut)

@@ -66,8 +66,14 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
     ...
     qed.core._errors.CertificateError: ...
     """
-    model._check_is_fitted()  # noqa: SLF001
     name = type(model).__name__
+    if not isinstance(model, Estimator):
+        msg = (
+            f"qed.verify takes a fitted model of qed, got {name}, which carries no certificate. Of a pipeline pass the last "
+            "step with the rows that it saw: qed.verify(pipeline[-1], pipeline[:-1].transform(X), y)."
+        )
+        raise CertificateError(msg)
+    model._check_is_fitted()  # noqa: SLF001
     certificate = model.__dict__.get("certificate_")
     if isinstance(certificate, Uncertified):
         msg = f"{name} claims nothing that could be verified: {certificate.reason}."

@@ -137,20 +137,21 @@ def _require_shapes(model: Estimator, rows: Rows, w: Array) -> None:
 
 
 def _look(rows: Rows) -> _Seen:
-    """Find weight, means and spreads, relative to the first row so that offsets do not cancel."""
-    first: Array | None = None
+    """Find weight, means and spreads: each block about its own mean, so that neither offsets nor heavy rows cancel."""
     count, weight = 0, EXTENDED(0)
-    sums = squares = np.zeros(rows.p + rows.m, EXTENDED)
+    mean = spread = np.zeros(rows.p + rows.m, EXTENDED)
     for block in rows.blocks():
         z = np.hstack([block.X, block.y])
-        first = z[0] if first is None else first
-        z = z - first
-        count, weight = count + len(z), weight + np.sum(block.s)
-        sums, squares = sums + block.s @ z, squares + block.s @ z**2
-    if first is None:
+        own = np.sum(block.s)
+        centre = z[0] + block.s @ (z - z[0]) / own
+        centre = centre + block.s @ (z - centre) / own
+        step, total = centre - mean, weight + own
+        spread = spread + block.s @ (z - centre) ** 2 + step**2 * (weight * own / total)
+        count, weight, mean = count + len(z), total, mean + step * (own / total)
+    if not count:
         msg = "There is no row of positive weight to verify on. Pass the rows of the fit."
         raise CertificateError(msg)
-    return _Seen(count, weight, first + sums / weight, np.maximum(squares - sums**2 / weight, 0))
+    return _Seen(count, weight, mean, spread)
 
 
 def _require_same_data(certificate: LeastSquaresCertificate, seen: _Seen, p: int) -> None:
@@ -160,7 +161,7 @@ def _require_same_data(certificate: LeastSquaresCertificate, seen: _Seen, p: int
     column = -1
     if same:
         deviation = np.sqrt(seen.spread / seen.weight)
-        off_mean = np.abs(print_.mean - seen.mean) > 1e-9 * (deviation + 1e-6 * np.abs(seen.mean))
+        off_mean = np.abs(print_.mean - seen.mean) > 1e-9 * (deviation + 1e-3 * np.abs(seen.mean))
         whole = seen.spread + 1e-6 * seen.weight * seen.mean**2
         off_spread = np.abs(print_.spread - seen.spread) > 1e-9 * whole
         off = np.flatnonzero(off_mean | off_spread)
