@@ -247,7 +247,7 @@ def _certified(problem: Products, penalty: Penalty, w: Array, null: float, condi
     size = np.sqrt(np.sum(problem.length**2))
     residual = np.sqrt(squares + penalty.value(w))
     error = np.minimum(
-        np.linalg.norm(np.abs(g) + slack, axis=0) / np.where(residual > 0, residual * size, 1.0),
+        np.linalg.norm(np.abs(g) + slack, axis=0) / np.where(residual * size > 0, residual * size, 1.0),
         residual / np.where(whole > 0, whole, 1.0),
     )
     proof = Proof(
