@@ -73,9 +73,8 @@ def require_kind(array: Array, what: str) -> None:
     if kind in "fiubO":
         return
     if kind == "c":
-        raise InvalidData(
-            f"Complex data not supported\n{what} is {array.dtype}. Pass the real and imaginary parts as columns."
-        )
+        advice = "Pass the real and imaginary parts as columns." if what == "X" else "Pass real numbers."
+        raise InvalidData(f"Complex data not supported\n{what} is {array.dtype}. {advice}")
     if kind in "mM":
         raise InvalidData(f"{what} holds dates or durations ({array.dtype}). Turn them into numbers first.")
     if kind in "USTa":

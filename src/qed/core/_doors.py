@@ -152,9 +152,13 @@ def _require_size(shape: tuple[int, int], least: int, owner: str) -> None:
     if n_rows < least:
         raise InvalidData(
             f"Found array with {n_rows} sample(s) (shape={shape}) while a minimum of {least} is required by {owner}."
+            " Pass more rows."
         )
     if n_columns < 1:
-        raise InvalidData(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required by {owner}.")
+        raise InvalidData(
+            f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required by {owner}."
+            " Pass at least one column."
+        )
 
 
 def _require_nonnegative(X: Any, owner: str) -> None:
@@ -164,7 +168,7 @@ def _require_nonnegative(X: Any, owner: str) -> None:
 
 
 def _learn_columns(model: Any, n_columns: int, names: Array | None) -> None:
-    if model.__dict__.get("n_features_in_", n_columns) != n_columns:
+    if "n_features_in_" in model.__dict__ and not _has_columns(model, n_columns, names):
         # Should this fit fail, what an earlier one learnt about other columns must not seem to be about these.
         for name in [name for name in model.__dict__ if name[-1] == "_" and name[0] != "_"]:
             del model.__dict__[name]
@@ -175,10 +179,14 @@ def _learn_columns(model: Any, n_columns: int, names: Array | None) -> None:
         model.__dict__.pop("feature_names_in_", None)
 
 
-def _same_columns(model: Any, n_columns: int, names: Array | None) -> bool:
+def _has_columns(model: Any, n_columns: int, names: Array | None) -> bool:
     known = model.__dict__.get("feature_names_in_")
     same_names = known is names or (known is not None and names is not None and list(known) == list(names))
-    return model.__dict__.get("n_features_in_") == n_columns and same_names and model.__sklearn_is_fitted__()
+    return model.__dict__.get("n_features_in_") == n_columns and same_names
+
+
+def _same_columns(model: Any, n_columns: int, names: Array | None) -> bool:
+    return _has_columns(model, n_columns, names) and bool(model.__sklearn_is_fitted__())
 
 
 def _match_columns(model: Any, owner: str, n_columns: int, names: Array | None) -> None:

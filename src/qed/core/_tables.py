@@ -70,7 +70,10 @@ def _wrong_dimension(X: Array, owner: str) -> str:
     if X.ndim == 1:
         with np.printoptions(threshold=10):
             return f"Expected 2D array, got 1D array instead:\narray={X!s:.200}.\n{reshape}"
-    return f"Found array with dim {X.ndim}, while dim <= 2 is required by {owner}. Its shape is {X.shape}."
+    return (
+        f"Found array with dim {X.ndim}, while dim <= 2 is required by {owner}. Its shape is {X.shape}; make"
+        " it one of rows and columns, such as X.reshape(len(X), -1)."
+    )
 
 
 def _sparse(X: Any, what: str, traits: Traits, owner: str) -> Any:

@@ -72,7 +72,14 @@ def _shaped(array: Array, n_rows: int, traits: Traits, *, warn: bool = True) -> 
             warnings.warn(DataConversionWarning(message), stacklevel=6)
         array = array.reshape(-1)
     if array.ndim not in (1, 2) or (array.ndim == 2 and not traits.multi_output):
-        raise InvalidData(f"y should be a 1d array, got an array of shape {array.shape} instead.")
+        accepted = (
+            "one number for each row, or one column a target" if traits.multi_output else "one number for each row"
+        )
+        raise InvalidData(f"y should be a 1d array, got an array of shape {array.shape} instead. Pass {accepted}.")
+    if array.ndim == 2 and array.shape[1] == 0:
+        raise InvalidData(
+            f"y has no target: its shape is {array.shape}. Pass one number for each row, or one column a target."
+        )
     if len(array) != n_rows:
         raise InvalidData(
             f"Found input variables with inconsistent numbers of samples: {[n_rows, len(array)]}. X has {n_rows} rows"
@@ -147,7 +154,10 @@ def weights(sample_weight: Any, n_rows: int) -> Array | None:
     else:
         array = _array(sample_weight, what)
     if array.ndim != 1:
-        raise InvalidData(f"Sample weights must be 1D array or scalar, got {array.ndim}D array of shape {array.shape}.")
+        raise InvalidData(
+            f"Sample weights must be 1D array or scalar, got {array.ndim}D array of shape {array.shape}."
+            " Pass one weight for each row of X."
+        )
     if len(array) != n_rows:
         raise InvalidData(
             f"sample_weight.shape == {array.shape}, expected {(n_rows,)}! Pass one weight for each row of X."
@@ -164,6 +174,7 @@ def weights(sample_weight: Any, n_rows: int) -> Array | None:
         )
     if most == 0:
         raise InvalidData(
-            "Sample weights must contain at least one non-zero number. All of them are zero, so no row counts."
+            "Sample weights must contain at least one non-zero number. All of them are zero, so no row counts. Give one row a"
+            " positive weight, or leave the weights out."
         )
     return array

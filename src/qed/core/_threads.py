@@ -162,7 +162,12 @@ class _BlasLimit:
             libraries = [(library, library.num_threads) for library in self._libraries()]
             own = [pair for pair in libraries if _is_per_thread(pair[0])]
             if self._inside == 0:
-                self._shared = [pair for pair in libraries if not _is_per_thread(pair[0])]
+                self._shared = []
+            # a library that was loaded since the first one entered joins with the number it came with
+            known = {library.filepath for library, _ in self._shared}
+            self._shared += [
+                pair for pair in libraries if not _is_per_thread(pair[0]) and pair[0].filepath not in known
+            ]
             self._inside += 1
             _set_all([(library, 1) for library, _ in [*own, *self._shared]])
         return own
@@ -171,6 +176,10 @@ class _BlasLimit:
         with self._lock:
             self._inside -= 1
             _set_all(own if self._inside else [*own, *self._shared])
+
+    def renew(self) -> None:
+        """Forget who held the lock: in the child of a fork nobody is left to release it."""
+        self._lock = threading.Lock()
 
     def _libraries(self) -> list[Any]:
         # Finding libraries costs more than setting them; scipy.linalg is what brings a second BLAS.
@@ -195,11 +204,21 @@ def _set_all(numbers: list[tuple[Any, int]]) -> None:
 
 
 _blas_limit = _BlasLimit()
+_ALONE = 4096  # entries of an operand up to which a BLAS uses one thread of its own accord
 
 
 @contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread inside the block, so that its results do not depend on the number of processors."""
+def one_blas_thread(entries: int | None = None) -> Iterator[None]:
+    """Keep BLAS to one thread inside the block, so that its results do not depend on the number of processors.
+
+    Parameters
+    ----------
+    entries : int, optional
+        How many numbers the largest operand has; where they are too few for BLAS to share out, nothing is done.
+    """
+    if entries is not None and entries <= _ALONE:
+        yield
+        return
     own = _blas_limit.enter()
     try:
         yield
@@ -208,6 +227,38 @@ def one_blas_thread() -> Iterator[None]:
 
 
 _native.when_loaded(_settle)
+
+
+class _OwnLimit:
+    """The number of threads while fits with ``n_jobs`` run: the last to enter sets it, the last to leave restores it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before = 1
+
+    def enter(self, n: int) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._before = get_num_threads()
+            self._inside += 1
+            set_num_threads(n)
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                set_num_threads(self._before)
+
+    def renew(self) -> None:
+        """Forget who held the lock: in the child of a fork nobody is left to release it."""
+        self._lock = threading.Lock()
+
+
+_own_limit = _OwnLimit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_blas_limit.renew)
+    os.register_at_fork(after_in_child=_own_limit.renew)
 
 
 @contextmanager
@@ -227,9 +278,8 @@ def limited_threads(n_jobs: int | None) -> Iterator[None]:
             f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}. It counts threads; -1 means all."
         )
         raise InvalidParameter(message)
-    before = get_num_threads()
-    set_num_threads(n_jobs if n_jobs > 0 else max(1, default_num_threads() + 1 + n_jobs))
+    _own_limit.enter(n_jobs if n_jobs > 0 else max(1, default_num_threads() + 1 + n_jobs))
     try:
         yield
     finally:
-        set_num_threads(before)
+        _own_limit.leave()

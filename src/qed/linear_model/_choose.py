@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import InvalidParameter, Regressor
+from qed.core import InvalidData, InvalidParameter, Regressor
 from qed.data import ArraySource, Chunk, Moments, fold
 from qed.designs import design
 from qed.linear_model._dual import Wide
 from qed.linear_model._leave_one_out import predictions_left_out, ridge_path, wide_left_out, wide_path
+from qed.linear_model._range import fingerprint, fingerprint_of, require_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,14 +70,17 @@ def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Fou
     n, m, k = len(y), y.shape[1], len(choice.alphas)
     if not isinstance(X, np.ndarray):
         X = X.toarray()  # leverages of all rows fill it anyway
+    _require_rows_to_leave_out(s, n, intercept=choice.intercept)
     moments, known = None, None
     everything = choice.keep or choice.scoring is not None
     blocks: Iterator[tuple[Rows, Array]]
     if n > X.shape[1]:
         moments = fold(ArraySource(X, y, s), Moments.of)
+        require_range(ArraySource(X, y, s), fingerprint_of(moments))
         blocks = predictions_left_out(X, y, s, moments, choice.alphas, intercept=choice.intercept)
     else:
         wide, used = _used_rows(X, y, s, choice)
+        require_range(ArraySource(X, y, s), fingerprint(X, y, s))
         known = wide, wide.products()
         blocks = _wide_blocks(*known, used, y, choice)
     kept = np.empty((n, m, k)) if everything else None
@@ -100,6 +104,15 @@ def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Fou
     )
 
 
+def _require_rows_to_leave_out(s: Array | None, n: int, *, intercept: bool) -> None:
+    rows, weight = (n, float(n)) if s is None else (int(np.count_nonzero(s)), float(s.sum()))
+    if intercept and rows == 1 and weight <= 1:
+        raise InvalidData(
+            "RidgeCV leaves out one row at a time, and n_samples=1 row of positive weight leaves none to learn from. Pass at"
+            " least two rows, or use Ridge(alpha)."
+        )
+
+
 def _used_rows(X: Any, y: Array, s: Array | None, choice: Choice) -> tuple[Wide, Indices]:
     used = np.arange(len(y)) if s is None else np.flatnonzero(s)
     chosen = X if len(used) == len(y) else X[used]
@@ -116,6 +129,8 @@ def _wide_blocks(wide: Wide, K: Array, used: Indices, y: Array, choice: Choice) 
 def by_folds(choice: Choice, X: Any, y: Array, s: Array | None) -> Found:
     """Judge every strength on folds: one decomposition a fold, all strengths at once."""
     folds = _folds(choice.cv, X, y)
+    _require_rows_in_folds(folds, s)
+    require_range(ArraySource(X, y, s), fingerprint(X, y, s))
     judged = replace(choice, scoring=choice.scoring or "r2")
     total, everything = np.zeros((1, len(choice.alphas))), None
     if isinstance(X, np.ndarray) and len(y) <= X.shape[1]:
@@ -130,6 +145,16 @@ def by_folds(choice: Choice, X: Any, y: Array, s: Array | None) -> Found:
     total /= len(folds)
     best = int(np.argmax(total[0]))
     return Found(choice.alphas[[best]], total[0, [best]], moments=everything)
+
+
+def _require_rows_in_folds(folds: list[tuple[Indices, Indices]], s: Array | None) -> None:
+    for number, fold_rows in enumerate(folds):
+        for rows, what in zip(fold_rows, ("train on", "judge by"), strict=True):
+            if not (len(rows) if s is None else np.count_nonzero(s[rows])):
+                raise InvalidData(
+                    f"Fold {number} of RidgeCV.cv has no row of positive weight to {what}. Use fewer folds, shuffle the rows,"
+                    " or leave cv=None for leave-one-out."
+                )
 
 
 def _wide_path(train: Indices, X: Any, y: Array, s: Array | None, choice: Choice) -> tuple[Array, Array]:

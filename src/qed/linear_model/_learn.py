@@ -23,12 +23,12 @@ from qed.core import InvalidData, InvalidParameter, NotReached
 from qed.core._certificates import Fingerprint, LeastSquaresCertificate
 from qed.core._events import Progress
 from qed.core._memory import available_memory, require_memory
-from qed.core._threads import limited_threads
+from qed.core._threads import limited_threads, one_blas_thread
 from qed.data import ArraySource, Interrupted, Moments, Source, Stopped, fold
-from qed.designs import design
 from qed.linear_model._conjugate_gradients import Products, from_products, from_wide_products
 from qed.linear_model._dual import Wide, from_rows
 from qed.linear_model._quadratic import Penalty
+from qed.linear_model._range import fingerprint, fingerprint_of, require_range
 from qed.linear_model._solve import Fit, from_moments
 
 if TYPE_CHECKING:
@@ -115,15 +115,28 @@ def learn_rows(model: Any, data: FitData, settings: Settings, *, start: Any = No
     n_used = data.n_rows if data.weight is None else int(np.count_nonzero(data.weight))
     square = is_square_affordable(data.X, n_used)
     if square and (is_dense or data.X.shape[1] <= SMALL_SQUARE):
-        _from_source(model, ArraySource(data.X, y, data.weight), settings, flat=flat)
+        try:
+            _from_source(model, ArraySource(data.X, y, data.weight), settings, flat=flat)
+        except InvalidData:
+            data.raise_if_not_finite()  # says so with the name of the column
+            raise
         return
     data.raise_if_not_finite()
+    with one_blas_thread():
+        _learn_by_rows(model, data, y, settings, n_used=n_used, square=square, start=start)
+
+
+def _learn_by_rows(
+    model: Any, data: FitData, y: Array, settings: Settings, *, n_used: int, square: bool, start: Any
+) -> None:
+    """Fit ``model`` by products of rows or by products alone; if the latter would take too long, as tall ones are."""
+    flat = data.y.ndim == 1
     X, weight = data.X, data.weight
     if weight is not None and n_used < data.n_rows:
         used = np.flatnonzero(weight)
         X, y, weight = X[used], y[used], weight[used]
     y = y.astype(np.float64)
-    if is_dense and n_used <= LARGEST_SQUARE:
+    if isinstance(X, np.ndarray) and n_used <= LARGEST_SQUARE:
         learn_wide(model, Wide.of(X, y, weight, intercept=settings.intercept), None, settings, flat=flat)
         return
     # Products alone take a few steps where columns are far from dependent; where they are not, factorising is cheaper.
@@ -134,9 +147,13 @@ def learn_rows(model: Any, data: FitData, settings: Settings, *, start: Any = No
 
 def learn_wide(model: Any, wide: Wide, products: Array | None, settings: Settings, *, flat: bool) -> None:
     """Fit ``model`` on fewer rows than columns, all of positive weight, by the products of rows."""
-    fit = from_rows(wide, settings.penalty(wide.X.shape[1], wide.y.shape[1]), products)
-    weight = wide.root[:, 0] ** 2 if wide.is_weighted else None
-    _store(model, fit, settings, _fingerprint(wide.X, wide.y / wide.root + wide.mean_y, weight), flat=flat)
+    with one_blas_thread():
+        weight = wide.root[:, 0] ** 2 if wide.is_weighted else None
+        y = wide.y / wide.root + wide.mean_y
+        seen = fingerprint(wide.X, y, weight)
+        require_range(ArraySource(wide.X, y, weight), seen)
+        fit = from_rows(wide, settings.penalty(wide.X.shape[1], wide.y.shape[1]), products)
+    _store(model, fit, settings, seen, flat=flat)
 
 
 def _direct_cost(X: Any) -> float:
@@ -222,8 +239,11 @@ def relearn(
         msg = f"{type(model).__name__} has no row of positive weight to learn from."
         raise InvalidData(msg)
     penalty = settings.penalty(moments.n_features, moments.n_targets)
-    fit = from_moments(moments, penalty, intercept=settings.intercept, source=source)
-    seen = Fingerprint(moments.rows, moments.weight, moments.mean.copy(), moments.scatter.diagonal().copy())
+    seen = fingerprint_of(moments)
+    if source is not None:
+        require_range(source, seen)
+    with one_blas_thread(moments.scatter.size):
+        fit = from_moments(moments, penalty, intercept=settings.intercept, source=source)
     model.moments_ = moments
     _store(model, fit, settings, seen, flat=flat, outcome=outcome)
 
@@ -248,35 +268,24 @@ def _iterate(
         options: dict[str, Any] = {"tol": settings.tol, "max_iter": steps, "progress": progress}
         if n < p and start is None and np.all(penalty.alpha > 0):
             wide = Wide.of(X, y, weight, intercept=settings.intercept)
+            seen = fingerprint(X, y, weight)
+            require_range(ArraySource(X, y, weight), seen)
             fit, taken = from_wide_products(wide, penalty, **options)
-            seen = None
         else:
-            problem = Products.of(X, y, weight, intercept=settings.intercept)
-            seen = problem.fingerprint() if settings.intercept else None
+            with np.errstate(over="ignore", invalid="ignore"):  # refused in words right below
+                problem = Products.of(X, y, weight, intercept=settings.intercept)
+                seen = problem.fingerprint() if settings.intercept else fingerprint(X, y, weight)
+            require_range(ArraySource(X, y, weight), seen)
             if start is not None:
                 start = np.atleast_2d(start).T
                 start = start.astype(np.float64) if start.shape == penalty.prior.shape else None
             fit, taken = from_products(problem, penalty, start=start, **options)
     if fit.outcome == "max_iter" and steps < limit:
         return False
-    seen = _fingerprint(X, y, weight) if seen is None else seen
     _store(model, fit, settings, seen, flat=flat, outcome=fit.outcome, n_iter=max(taken, 1))
     if fit.outcome == "interrupted":
         raise KeyboardInterrupt
     return True
-
-
-def _fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:
-    """Recognise rows whose products of columns are never formed."""
-    n = X.shape[0]
-    s = np.ones(n) if weight is None else weight
-    total = float(s.sum())
-    plain = design(X)
-    first = X[0].astype(np.float64) if isinstance(X, np.ndarray) else np.zeros(X.shape[1])
-    # relative to the first row, so that constant columns are recognised to the last bit
-    mean_x, mean_y = first + plain.adjoint_product(s, first) / total, y[0] + s @ (y - y[0]) / total
-    spread = np.concatenate([plain.column_norms(s, mean_x) ** 2, s @ (y - mean_y) ** 2])
-    return Fingerprint(int(np.count_nonzero(s)), total, np.concatenate([mean_x, mean_y]), spread)
 
 
 def _store(

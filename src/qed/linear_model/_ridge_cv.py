@@ -6,8 +6,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, NonNegativeInt, Positive, Regressor, Vector, fitted, param
+from qed.core import KW_ONLY, Array, InvalidData, NonNegativeInt, Positive, Regressor, Vector, fitted, param
 from qed.core._certificates import LeastSquaresCertificate
+from qed.core._threads import one_blas_thread
 from qed.data import ArraySource, Moments
 from qed.linear_model._choose import Choice, by_folds, by_leaving_one_out
 from qed.linear_model._learn import Settings, learn_rows, learn_wide, relearn
@@ -117,7 +118,12 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
             keep=self.store_cv_results,
         )
         choose = by_leaving_one_out if self.cv is None else by_folds
-        found = choose(choice, data.X, y2, data.weight)
+        try:
+            with one_blas_thread():
+                found = choose(choice, data.X, y2, data.weight)
+        except InvalidData:
+            data.raise_if_not_finite()  # says so with the name of the column
+            raise
         self.alpha_ = (
             found.alpha[0] if len(found.alpha) == 1 and not (self.alpha_per_target and not flat) else found.alpha
         )

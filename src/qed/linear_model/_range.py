@@ -1,0 +1,112 @@
+"""What is looked at before anything is solved: means and spreads of all columns, and whether float64 can hold them.
+
+A column of 1e-200 has a square that float64 takes for zero, so that the column would be taken for a constant and the
+certificate would say nothing true about it; one of 1e200 has none at all. Both are refused in words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import InvalidData
+from qed.core._certificates import Fingerprint
+from qed.designs import design
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from qed.data import Moments, Source
+
+    Array = NDArray[np.float64]
+
+__all__ = ["fingerprint", "fingerprint_of", "require_range"]
+
+LEAST, MOST = 1e-290, 1e300  # some digits from the ends of float64, which double-double arithmetic needs
+STEP = 1e-17  # neighbouring floats are further apart than this, relative to their size
+
+
+def fingerprint_of(moments: Moments) -> Fingerprint:
+    """Recognise the rows of a statistic."""
+    return Fingerprint(moments.rows, moments.weight, moments.mean.copy(), moments.scatter.diagonal().copy())
+
+
+def fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:
+    """Recognise rows whose products of columns are never formed."""
+    n = X.shape[0]
+    s = np.ones(n) if weight is None else weight
+    total = float(s.sum())
+    plain = design(X)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused in words
+        # relative to the first row, so that constant columns are recognised to the last bit
+        first = X[0].astype(np.float64) if isinstance(X, np.ndarray) else np.zeros(X.shape[1])
+        mean_x, mean_y = first + plain.adjoint_product(s, first) / total, y[0] + s @ (y - y[0]) / total
+        spread = np.concatenate([plain.column_norms(s, mean_x) ** 2, s @ (y - mean_y) ** 2])
+    return Fingerprint(int(np.count_nonzero(s)), total, np.concatenate([mean_x, mean_y]), spread)
+
+
+def require_range(source: Source, seen: Fingerprint) -> None:
+    """Refuse columns and targets whose squares leave float64; the rows are looked at again only if one may.
+
+    Parameters
+    ----------
+    source : Source
+        The rows.
+    seen : Fingerprint
+        Weighted means and spreads of all columns.
+    """
+    p = source.schema.n_features
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole = seen.spread + seen.weight * seen.mean**2
+        if not np.sum(whole) < MOST:
+            at = int(np.argmax(np.where(np.isnan(whole), np.inf, whole)))
+            size = f"{whole[at]:.3g}" if np.isfinite(whole[at]) else "out of range"
+            raise InvalidData(
+                f"Sums of squares overflow float64: the one of {_called(at, p)} is {size}. Divide the columns (or the"
+                f" weights) by a power of ten so that the sum of weight * value**2 stays below {MOST:g}."
+            )
+    if seen.weight < LEAST:
+        raise InvalidData(
+            f"The weights sum to {seen.weight:.3g}, too little for float64 to multiply with. Multiply them by a power of ten."
+        )
+    # a mean far from zero leaves no room for deviations whose squares vanish: such a column is constant
+    faint = np.flatnonzero((seen.spread < LEAST) & (seen.weight * (STEP * seen.mean) ** 2 < LEAST))
+    if not len(faint):
+        return
+    low, high = _ends(source, faint, p)
+    varies = np.flatnonzero(low < high)
+    if len(varies):
+        at = int(varies[0])
+        raise InvalidData(
+            f"Sums of squares underflow float64: {_called(int(faint[at]), p)} lies between {low[at]:.3g} and {high[at]:.3g}."
+            " Multiply it (or the weights) by a power of ten so that the sum of weight * value**2 is above"
+            f" {LEAST:g}, or leave it out."
+        )
+
+
+def _called(at: int, p: int) -> str:
+    return f"column {at} of X" if at < p else f"target {at - p}"
+
+
+def _ends(source: Source, columns: NDArray[np.intp], p: int) -> tuple[Array, Array]:
+    """Return the least and the largest value of some columns, over rows of positive weight."""
+    low, high = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
+    features, targets = columns[columns < p], columns[columns >= p] - p
+    k = len(features)
+    for chunk in source.chunks():
+        used = slice(None) if chunk.s is None else np.flatnonzero(chunk.s)
+        if isinstance(chunk.X, np.ndarray):
+            for at, column in enumerate(features):
+                values = chunk.X[:, column][used]
+                low[at], high[at] = min(low[at], values.min(initial=np.inf)), max(high[at], values.max(initial=-np.inf))
+        elif k:
+            part = chunk.X[:, features].tocsr()[used]
+            if part.shape[0]:
+                low[:k] = np.minimum(low[:k], part.min(axis=0).toarray().ravel())
+                high[:k] = np.maximum(high[:k], part.max(axis=0).toarray().ravel())
+        if len(targets) and chunk.y is not None:
+            values = chunk.y[used][:, targets]
+            low[k:] = np.minimum(low[k:], values.min(axis=0, initial=np.inf))
+            high[k:] = np.maximum(high[k:], values.max(axis=0, initial=-np.inf))
+    return low, high
