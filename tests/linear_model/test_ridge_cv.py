@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import RidgeCV as Theirs
 from sklearn.metrics import make_scorer, mean_absolute_error
@@ -103,3 +104,18 @@ def test_what_cannot_be_chosen_is_said(options, words):
     X, Y = table(20, 3, 1)
     with pytest.raises(qed.InvalidParameter, match=words):
         RidgeCV(**options).fit(X, Y)
+
+
+def test_a_dense_copy_that_is_too_large_is_refused_and_folds_are_not(monkeypatch):
+    X = sp.random_array((300, 40), density=0.1, random_state=np.random.default_rng(0), format="csr")
+    y = np.arange(300.0)
+    monkeypatch.setenv("QED_MEMORY_LIMIT", "50000")
+    with pytest.raises(qed.MemoryLimit, match="cv=5"):
+        RidgeCV().fit(X, y)
+    assert RidgeCV(cv=5).fit(X, y).alpha_ > 0
+
+
+def test_a_memory_limit_that_is_no_number_is_refused(monkeypatch):
+    monkeypatch.setenv("QED_MEMORY_LIMIT", "4GB")
+    with pytest.raises(qed.InvalidParameter, match="QED_MEMORY_LIMIT must be a whole number of bytes"):
+        RidgeCV().fit(sp.eye_array(5, format="csr"), np.arange(5.0))

@@ -136,3 +136,12 @@ def test_the_radius_of_a_large_target_is_not_lent_to_a_small_one(only_products):
     model = LinearRegression(fit_intercept=False, max_iter=1).fit(sp.csr_array(X), Y)
     assert model.certificate_.radius > 1e4  # the best coefficients, about a thousand, are within it
     assert distance(model, X, Y, intercept=False) <= model.certificate_.gap
+
+
+def test_an_offset_alone_does_not_limit_the_radius():
+    rng = np.random.default_rng(0)
+    x = 1e8 + rng.normal(size=50)
+    X = np.column_stack([x, x + 1e-6 * rng.normal(size=50)])
+    certificate = LinearRegression().fit(X, rng.normal(size=50)).certificate_
+    assert certificate.rank == 2
+    assert np.isinf(certificate.radius)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from qed.core._errors import MemoryLimit
+from qed.core._errors import InvalidParameter, MemoryLimit
 
 __all__ = ["available_memory", "require_memory"]
 
@@ -26,6 +26,9 @@ def available_memory() -> int:
         ``QED_MEMORY_LIMIT`` if set, else 80 % of the free memory of the machine or of the container, whichever is less.
     """
     if limit := os.environ.get("QED_MEMORY_LIMIT"):
+        if not limit.isdecimal():
+            msg = f"QED_MEMORY_LIMIT must be a whole number of bytes, such as 4000000000, got {limit!r}."
+            raise InvalidParameter(msg)
         return int(limit)
     return int(0.8 * min(_machine_free(), _container_free()))
 

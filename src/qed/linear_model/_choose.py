@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter, Regressor
+from qed.core._memory import require_memory
 from qed.data import ArraySource, Chunk, Moments, fold
 from qed.designs import design
 from qed.linear_model._dual import Wide
@@ -69,6 +70,9 @@ def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Fou
     """Judge every strength by exact leave-one-out predictions."""
     n, m, k = len(y), y.shape[1], len(choice.alphas)
     if not isinstance(X, np.ndarray):
+        size = X.dtype.itemsize * n * X.shape[1]
+        instead = "Use folds, cv=5, which leave it sparse."
+        require_memory(size, f"Leave-one-out on a dense copy of a {n} x {X.shape[1]} sparse design", instead)
         X = X.toarray()  # leverages of all rows fill it anyway
     _require_rows_to_leave_out(s, n, intercept=choice.intercept)
     moments, known = None, None

@@ -97,8 +97,8 @@ def learn(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) ->
 
 
 def is_source(X: Any) -> bool:
-    """Tell a source of chunks from a table; asking an array about a protocol would cost more than a small fit."""
-    return not isinstance(X, np.ndarray) and isinstance(X, Source)
+    """Tell a source of chunks from a table, by its class: asking an object about a whole protocol may run a query."""
+    return hasattr(type(X), "chunks") and isinstance(X, Source)
 
 
 def _learn_table(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:

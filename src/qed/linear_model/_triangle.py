@@ -105,9 +105,9 @@ def solve_triangle(
         U, sigma, Vt = np.linalg.svd(design, full_matrices=False)
     cut = 2 * UNIT * max(rows, p) * np.max(sigma, initial=0.0)
     own = float(np.linalg.norm(columns.own_rounding * d))
-    if np.sqrt(alpha) * np.min(d, initial=np.inf, where=d > 0) < own:
-        cut = max(cut, own)  # what is shorter than the rounding of the values it is made of, and held by nothing else
-    keep = sigma > cut
+    is_held = np.sqrt(alpha) * np.min(d, initial=np.inf, where=d > 0) >= own
+    # what is shorter than the rounding of the values it is made of says nothing, unless a penalty holds it
+    keep = sigma > (cut if is_held else max(cut, own))
     step = d[:, None] * (Vt[keep].T @ ((U[:, keep].T @ rhs) / sigma[keep, None]))
     spectrum = _judge(sigma[keep], Vt[keep].T, d, columns, 4 * cut)
     return prior + spectrum.shortest(step), spectrum
