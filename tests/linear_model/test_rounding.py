@@ -145,3 +145,11 @@ def test_an_offset_alone_does_not_limit_the_radius():
     certificate = LinearRegression().fit(X, rng.normal(size=50)).certificate_
     assert certificate.rank == 2
     assert np.isinf(certificate.radius)
+
+
+def test_rows_of_weight_zero_do_not_move_a_constant_column():
+    X = np.array([[1.0, 0.3], [0.0, 0.1], [0.0, 0.7], [0.0, 0.2]])
+    y, s = np.arange(4.0), np.array([0.0, 0.5, 1e-3, 2.0])
+    model = Ridge().fit(X, y, s)
+    assert model.certificate_.fingerprint.mean[0] == 0
+    assert qed.verify(model, X, y, s).holds

@@ -306,9 +306,10 @@ def _shift(chunk: Chunk) -> Vector:
     s = np.ones(len(few)) if chunk.s is None else chunk.s[rows]
     if not s.sum() > 0:
         s = np.ones(len(few))
-    # Relative to one row, so that a constant column is hit exactly and leaves no scatter at all.
+    # Relative to one row that counts, so that a constant column is hit exactly and leaves no scatter at all.
     # By einsum, not BLAS: the same bits for every layout and every number of threads.
-    return np.asarray(few[0] + np.einsum("i,ij->j", s / s.sum(), few - few[0]))
+    one = few[int(np.argmax(s > 0))]
+    return np.asarray(one + np.einsum("i,ij->j", s / s.sum(), few - one))
 
 
 def _clipped(scatter: Pair) -> Pair:
