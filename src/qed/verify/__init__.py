@@ -18,7 +18,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from qed.core import CertificateError, Estimator
+from qed.core import CertificateError, Estimator, InvalidParameter
 from qed.core._certificates import LeastSquaresCertificate, Uncertified
 from qed.verify import _least_squares
 from qed.verify._verdict import Verdict
@@ -66,6 +66,9 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
     ...
     qed.core._errors.CertificateError: ...
     """
+    if not isinstance(model, Estimator):
+        msg = f"qed.verify takes a fitted model of qed, got {type(model).__name__}. Other models carry no certificate."
+        raise InvalidParameter(msg)
     model._check_is_fitted()  # noqa: SLF001
     name = type(model).__name__
     certificate = model.__dict__.get("certificate_")
