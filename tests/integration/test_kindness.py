@@ -441,3 +441,55 @@ def test_a_fit_that_fails_leaves_no_model_of_other_columns(make: Any) -> None:
 def test_params_are_refused_before_the_data(make: Any) -> None:
     with pytest.raises(qed.InvalidParameter, match=r"fit_intercept must be .*got 'yes'"):
         make(fit_intercept="yes").fit(None, None)
+
+
+BAD_FOLDS: dict[str, tuple[Any, str]] = {
+    "outside": ([([0, 1, 99], [2])], "pairs of \\(train, test\\) indices"),
+    "fractions": ([([0.5, 1.5], [2])], "pairs of \\(train, test\\) indices"),
+    "two dimensions": ([([[0, 1]], [[2]])], "pairs of \\(train, test\\) indices"),
+    "none": ([], "gave no fold"),
+    "a word": ("five", "pairs of \\(train, test\\) indices"),
+    "one": (1, "between 2 and the number of rows"),
+    "too many": (ROWS + 1, "between 2 and the number of rows"),
+    "nothing to train on": ([([], [0, 1])], "no row of positive weight to train on"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FOLDS)
+def test_folds_are_refused_with_a_way_out(name: str) -> None:
+    cv, words = BAD_FOLDS[name]
+    with pytest.raises(qed.QedError, match=words):
+        RidgeCV(cv=cv).fit(X, Y)
+
+
+def test_folds_may_be_masks_and_count_from_the_end() -> None:
+    first = np.arange(ROWS) < 20
+    rows = np.arange(ROWS)
+    want = RidgeCV(cv=[(rows[:20], rows[20:]), (rows[20:], rows[:20])]).fit(X, Y)
+    masks = RidgeCV(cv=[(first, ~first), (~first, first)]).fit(X, Y)
+    ends = RidgeCV(cv=[(rows[:20], rows[20:] - ROWS), (rows[20:] - ROWS, rows[:20])]).fit(X, Y)
+    assert want.best_score_ == masks.best_score_ == ends.best_score_
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_scores_that_are_no_numbers_are_refused(cv: int | None) -> None:
+    with pytest.raises(qed.InvalidParameter, match=r"scoring gave NaN for alpha=0\.1"):
+        RidgeCV(scoring=lambda model, table, y: np.nan, cv=cv).fit(X, Y)
+
+
+@pytest.mark.parametrize("alpha", [1e-13, 1e-30, 1e-300])
+def test_wide_rows_are_left_out_exactly_however_weak_the_penalty(alpha: float) -> None:
+    y = Y[:12]
+    model = RidgeCV(alphas=[alpha], store_cv_results=True).fit(WIDE, y)
+    others = [np.arange(12) != row for row in range(12)]
+    left_out = [LinearRegression().fit(WIDE[rest], y[rest]).predict(WIDE[~rest])[0] for rest in others]
+    np.testing.assert_allclose(model.cv_results_[:, 0], (y - left_out) ** 2, rtol=1e-9)
+
+
+def test_verify_takes_models_alone() -> None:
+    with pytest.raises(qed.InvalidParameter, match="takes a fitted model of qed, got int"):
+        qed.verify(3, X, Y)
+
+
+def test_numbers_of_threads_may_be_integers_of_numpy() -> None:
+    fits(LinearRegression(n_jobs=np.int64(1)), X, Y)

@@ -37,13 +37,6 @@ def data(n: int = 5_000, p: int = 12) -> tuple[Any, Any]:
     return X, X @ rng.standard_normal(p) + 0.1 * rng.standard_normal(n)
 
 
-def fitted_bits(model: Any) -> bytes:
-    """Fit a model on the common data: what every process must agree on."""
-    X, y = data()
-    model = type(model)(**model.get_params()).fit(X, y)
-    return bytes(model.coef_.tobytes() + np.float64(model.certificate_.gap).tobytes() + model.predict(X).tobytes())
-
-
 def in_a_process(code: str, *, timeout: float = 60) -> str:
     """Run code in a fresh interpreter, warnings being errors, and return what it printed."""
     done = subprocess.run(  # noqa: S603

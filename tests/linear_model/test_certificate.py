@@ -93,7 +93,7 @@ def test_text_and_html_say_the_statement():
 
 def test_what_is_not_a_model_of_qed_is_refused_in_words():
     steps = make_pipeline(StandardScaler(), Ridge()).fit([[0.0], [1.0], [3.0]], [0.0, 1.0, 2.0])
-    with pytest.raises(qed.CertificateError, match=r"got Pipeline.*pipeline\[-1\]"):
+    with pytest.raises(qed.InvalidParameter, match=r"got Pipeline.*pipeline\[-1\]"):
         qed.verify(steps, [[0.0], [1.0], [3.0]], [0.0, 1.0, 2.0])
     seen = steps[:-1].transform([[0.0], [1.0], [3.0]])
     assert qed.verify(steps[-1], seen, [0.0, 1.0, 2.0]).holds

@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 from contextlib import contextmanager
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -273,11 +274,12 @@ def limited_threads(n_jobs: int | None) -> Iterator[None]:
     if n_jobs is None:
         yield
         return
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
         message = (
             f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}. It counts threads; -1 means all."
         )
         raise InvalidParameter(message)
+    n_jobs = int(n_jobs)
     _own_limit.enter(n_jobs if n_jobs > 0 else max(1, default_num_threads() + 1 + n_jobs))
     try:
         yield

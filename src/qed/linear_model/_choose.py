@@ -102,6 +102,7 @@ def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Fou
         results = kept
     if not choice.per_target:
         scores = scores.mean(axis=0, keepdims=True)
+    _require_scores(scores, choice)
     best = np.argmax(scores, axis=1)
     return Found(
         choice.alphas[best], scores[np.arange(len(best)), best], results if choice.keep else None, moments, known
@@ -147,8 +148,16 @@ def by_folds(choice: Choice, X: Any, y: Array, s: Array | None) -> Found:
         predicted = (design(X[test]) @ w.reshape(p, m * k)).reshape(-1, m, k) + b
         total += _scored(judged, y[test], predicted, None if s is None else s[test])
     total /= len(folds)
+    _require_scores(total, choice)
     best = int(np.argmax(total[0]))
     return Found(choice.alphas[[best]], total[0, [best]], moments=everything)
+
+
+def _require_scores(scores: Array, choice: Choice) -> None:
+    if np.isnan(scores).any():
+        alpha = choice.alphas[int(np.flatnonzero(np.isnan(scores).any(axis=0))[0])]
+        msg = f"RidgeCV.scoring gave NaN for alpha={alpha:g}. A score is a number, larger for a better model."
+        raise InvalidParameter(msg)
 
 
 def _require_rows_in_folds(folds: list[tuple[Indices, Indices]], s: Array | None) -> None:
@@ -179,10 +188,22 @@ def _folds(cv: Any, X: Any, y: Array) -> list[tuple[Indices, Indices]]:
     split = None if isinstance(cv, str) else getattr(cv, "split", None)
     try:
         pairs = cv if split is None else split(X, y[:, 0] if y.shape[1] == 1 else y)
-        return [(np.asarray(train), np.asarray(test)) for train, test in pairs]
-    except (TypeError, ValueError) as error:
-        msg = f"RidgeCV.cv must be None, a number of folds, a splitter or pairs of (train, test) indices, got {cv!r}."
+        folds = [(_indices(train, n), _indices(test, n)) for train, test in pairs]
+    except (TypeError, ValueError, IndexError) as error:
+        msg = f"RidgeCV.cv must be None, a number of folds, a splitter or pairs of (train, test) indices, got {cv!r:.200}."
         raise InvalidParameter(msg) from error
+    if not folds:
+        msg = f"RidgeCV.cv gave no fold, got {cv!r:.200}. Give at least one pair of (train, test) indices."
+        raise InvalidParameter(msg)
+    return folds
+
+
+def _indices(rows: Any, n: int) -> Indices:
+    """Read indices of rows, or a mask of them, as NumPy would; refuse what points nowhere."""
+    given = np.asarray(rows)
+    if given.ndim != 1 or (given.dtype.kind not in "iub" and given.size):
+        raise TypeError
+    return np.asarray(np.arange(n)[given if given.size else given.astype(np.intp)])
 
 
 def _training_statistics(

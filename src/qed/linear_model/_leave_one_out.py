@@ -72,7 +72,7 @@ def wide_left_out(wide: Wide, K: Array, y: Array, alphas: Array) -> Array:
     residual = np.einsum("ik,km,ka->ima", vectors, vectors.T @ wide.y, shrink, optimize=True)
     weight = wide.root**2  # (n, 1)
     share = np.minimum(weight, 1.0) / weight
-    kept = 1 - share * (1 - kept)
+    kept = (1 - share) + share * kept  # both terms are positive here too
     return np.asarray(y[:, :, None] - residual / (wide.root * kept)[:, None, :])
 
 

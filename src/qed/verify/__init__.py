@@ -18,7 +18,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from qed.core import CertificateError, Estimator
+from qed.core import CertificateError, Estimator, InvalidParameter
 from qed.core._certificates import LeastSquaresCertificate, Uncertified
 from qed.verify import _least_squares
 from qed.verify._verdict import Verdict
@@ -72,7 +72,7 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
             f"qed.verify takes a fitted model of qed, got {name}, which carries no certificate. Of a pipeline pass the last "
             "step with the rows that it saw: qed.verify(pipeline[-1], pipeline[:-1].transform(X), y)."
         )
-        raise CertificateError(msg)
+        raise InvalidParameter(msg)
     model._check_is_fitted()  # noqa: SLF001
     certificate = model.__dict__.get("certificate_")
     if isinstance(certificate, Uncertified):
