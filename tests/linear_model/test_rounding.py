@@ -148,8 +148,20 @@ def test_an_offset_alone_does_not_limit_the_radius():
 
 
 def test_rows_of_weight_zero_do_not_move_a_constant_column():
-    X = np.array([[1.0, 0.3], [0.0, 0.1], [0.0, 0.7], [0.0, 0.2]])
-    y, s = np.arange(4.0), np.array([0.0, 0.5, 1e-3, 2.0])
-    model = Ridge().fit(X, y, s)
-    assert model.certificate_.fingerprint.mean[0] == 0
-    assert qed.verify(model, X, y, s).holds
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([[1.0, *np.zeros(7)], rng.normal(size=8)])
+        y, s = rng.normal(size=8), np.array([0.0, *rng.choice([0.5, 1e-3, 2.0, 1.0], size=7)])
+        model = Ridge().fit(X, y, s)
+        assert model.certificate_.fingerprint.mean[0] == 0
+        assert qed.verify(model, X, y, s).holds
+
+
+def test_sparse_columns_whose_spread_is_lost_in_their_offset_still_verify():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = sp.csr_array(np.column_stack([1e8 + 1e-3 * rng.normal(size=12), rng.normal(size=12)]))
+        y = rng.normal(size=12)
+        model = LinearRegression().fit(X, y)
+        assert np.isfinite(model.certificate_.radius)
+        assert qed.verify(model, X, y).holds

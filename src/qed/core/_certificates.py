@@ -119,7 +119,7 @@ class LeastSquaresCertificate(Certificate):
         Tolerance asked for, relative to ``null_objective``.
     radius : float
         The statement holds against all coefficients closer than this to the fitted ones, each measured in units of the
-        target: times the length of its column. ``inf`` means all there are.
+        target: times the length of its column, offset included. ``inf`` means all there are.
     condition : float
         Estimated condition number of the design, columns scaled to unit length.
     rank : int

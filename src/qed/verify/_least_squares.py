@@ -64,6 +64,11 @@ class _Problem:
     g: Array  # (p, m), half the downhill gradient
     doubt: Array  # (p, m), a bound on its rounding
 
+    @property
+    def unit_length(self) -> Array:
+        """The lengths of the columns before centring, by which a radius measures coefficients, shape (p,)."""
+        return np.asarray(np.sqrt(self.length**2 + self.seen.weight * self.mean[: self.rows.p] ** 2))
+
 
 def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute what the certificate claims; raise CertificateError when it is not so."""
@@ -229,7 +234,8 @@ def _by_curvature(problem: _Problem, alpha: float, targets: Array, radius: float
     """Divide the gradient by the curvature along the singular vectors of the columns, scaled to unit length."""
     g, doubt = problem.g[:, targets].astype(np.float64), problem.doubt[:, targets].astype(np.float64)
     p = len(g)
-    spread = (problem.length**2).astype(np.float64) + alpha
+    length = problem.unit_length if np.isfinite(radius) else problem.length
+    spread = (length**2).astype(np.float64) + alpha
     d = np.where(spread > 0, 1 / np.sqrt(np.where(spread > 0, spread, 1.0)), 0.0)
     R: Array = np.diag(np.sqrt(alpha) * d)
     for block in problem.rows.blocks():
@@ -287,7 +293,7 @@ def _by_penalty(problem: _Problem, alpha: float, targets: Array) -> tuple[float,
 
 def _by_convexity(problem: _Problem, targets: Array, radius: float) -> tuple[float, float]:
     """No penalty and no affordable curvature: the objective itself bounds the distance, or the gradient does in a radius."""
-    length = problem.length.astype(np.float64)
+    length = problem.unit_length.astype(np.float64)
     unit = np.where(length > 0, 1 / np.where(length > 0, length, 1.0), 0.0)[:, None]
     whole = problem.objective[targets].astype(np.float64)
     slack = 16 * UNIT * problem.rows.p * problem.reach[targets].astype(np.float64) ** 2
