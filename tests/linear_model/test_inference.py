@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import qed
-from qed.linear_model import LinearRegression, Ridge
+from qed.linear_model import LinearRegression, Ridge, RidgeCV
 
 rng = np.random.default_rng(31)
 X = rng.normal(size=(40, 3)) * [1.0, 1e4, 1e-4] + [0.0, 1e6, 0.0]
@@ -91,5 +91,7 @@ def test_an_impossible_level_is_refused():
         LinearRegression().fit(X, y).coefficient_table(level=95)
     with pytest.raises(qed.NotFitted):
         LinearRegression().coefficient_table()
-    with pytest.raises(AttributeError):
+    with pytest.raises(qed.NotFitted):
         Ridge().coefficient_table()
+    with pytest.raises(qed.InvalidData, match="a penalty pulls"):
+        RidgeCV().fit(X, y).coefficient_table()

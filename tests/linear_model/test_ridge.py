@@ -145,8 +145,12 @@ def test_prior_of_the_wrong_shape_is_refused():
         Ridge(prior=np.zeros(3)).fit(X, y)
 
 
-def test_no_standard_errors_are_offered():
-    assert not hasattr(Ridge(), "coefficient_table")
+def test_standard_errors_are_refused_with_the_reason_and_given_without_a_penalty():
+    with pytest.raises(qed.InvalidData, match=r"No standard errors: a penalty pulls"):
+        Ridge(1.0).fit(X, y).coefficient_table()
+    table = Ridge(0.0).fit(X, y).coefficient_table()
+    np.testing.assert_allclose(table.standard_error, LinearRegression().fit(X, y).coefficient_table().standard_error)
+    assert repr(table) == str(table)
 
 
 def test_real_table():

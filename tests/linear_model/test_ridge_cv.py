@@ -9,6 +9,7 @@ from sklearn.metrics import make_scorer, mean_absolute_error
 from sklearn.model_selection import KFold, ShuffleSplit
 
 import qed
+from qed.data import ArraySource
 from qed.linear_model import Ridge, RidgeCV
 
 ALPHAS = np.geomspace(1e-2, 1e3, 6)
@@ -78,6 +79,11 @@ def test_columns_of_very_different_size_do_not_drown_the_strength():
     for k, alpha in enumerate((1e-3, 1.0)):
         refit = Ridge(alpha).fit(X[rest], Y[rest, 0])
         assert model.cv_results_[i, k] == pytest.approx((Y[i, 0] - refit.predict(X[[i]])[0]) ** 2, rel=1e-5)
+
+
+def test_a_source_of_chunks_is_refused_in_words():
+    with pytest.raises(qed.InvalidData, match=r"all rows in memory.*Ridge\(alpha"):
+        RidgeCV().fit(ArraySource(np.ones((3, 1)), np.ones(3)))
 
 
 def test_real_table():

@@ -160,6 +160,12 @@ class LeastSquaresCertificate(Certificate):
         where = "No coefficients lower" if np.isinf(self.radius) else f"No coefficients within {self.radius:.3g} lower"
         return f"{where} the objective {self.objective:.8g} by more than {self.gap:.2g}."
 
+    @property
+    def _remark(self) -> str:
+        if not self.reached:
+            return ", tolerance not reached"
+        return "" if self.gap <= self.tol * self.null_objective else ", as close as rounding allows"
+
     def numbers(self) -> dict[str, str]:
         """Return the numbers behind the statement."""
         return {
@@ -168,7 +174,7 @@ class LeastSquaresCertificate(Certificate):
             "backward error": f"{self.backward_error:.1e}",
             "condition, rank": f"{self.condition:.2e}, {self.rank}",
             "data": f"{self.fingerprint.rows} rows of weight {self.fingerprint.weight:.8g}",
-            "outcome": self.outcome if self.reached else f"{self.outcome}, tolerance not reached",
+            "outcome": self.outcome + self._remark,
         }
 
     def check(self) -> None:

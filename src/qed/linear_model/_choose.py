@@ -276,7 +276,10 @@ def _scored(choice: Choice, y: Array, predicted: Array, s: Array | None) -> Arra
             [[ask(shown, predicted[:, 0, a] if y.shape[1] == 1 else predicted[:, :, a]) for a in strengths]]
         )
     if choice.scoring not in SCORES:
-        msg = f"RidgeCV.scoring must be None, a function of (model, X, y) or one of {sorted(SCORES)}, got {choice.scoring!r}."
+        msg = (
+            f"RidgeCV.scoring must be None, a function of (model, X, y) or one of {sorted(SCORES)}, got {choice.scoring!r}."
+            " sklearn.metrics.get_scorer(name) gives such a function."
+        )
         raise InvalidParameter(msg)
     score = SCORES[choice.scoring]
     each = np.stack([score(y, predicted[:, :, a], weight) for a in strengths], axis=1)

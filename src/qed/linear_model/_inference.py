@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["coefficient_table"]
 
 
-def coefficient_table(model: Any, level: float, *, intercept: bool) -> CoefficientTable:
+def coefficient_table(model: Any, level: float, *, alpha: Any, intercept: bool) -> CoefficientTable:
     """Return the classical table of an unpenalised fit; raise in words where it would not be valid."""
+    if np.any(np.asarray(alpha) > 0):
+        msg = (
+            "No standard errors: a penalty pulls the coefficients towards its centre by an amount that the data do not tell,"
+            " so an interval around them would not cover the truth as often as it says. Use LinearRegression."
+        )
+        raise InvalidData(msg)
     if not 0 < level < 1:
         msg = f"level must be a number between 0 and 1, such as 0.95, got {level!r}."
         raise InvalidParameter(msg)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from qed.core import Array, Regressor, fitted
 from qed.core._certificates import LeastSquaresCertificate
 from qed.data import Moments
+from qed.linear_model._inference import coefficient_table
 from qed.linear_model._learn import Settings, learn
 from qed.linear_model._linear import predict_linear, require_linear_state
 from qed.linear_model._stream import forget, merge
+
+if TYPE_CHECKING:
+    from qed.linear_model._linear import CoefficientTable
 
 __all__ = ["LeastSquares"]
 
@@ -19,7 +23,7 @@ class LeastSquares(Regressor, sparse=True, multi_output=True):
 
     coef_: Array = fitted("Coefficients, shape (p,) or (m, p).")
     intercept_: Any = fitted("Intercept, a number or one for each target.")
-    rank_: int = fitted("Numerical rank of the columns.")
+    rank_: int = fitted("Directions that the fit determines: columns with spread, less those that depend on others.")
     solver_used_: str = fitted("How the coefficients were found.")
     n_iter_: int = fitted("Steps of the iterative solver, 1 for a direct one.")
     squared_residuals_: Any = fitted("Weighted sum of squared residuals, for each target.")
@@ -107,6 +111,28 @@ class LeastSquares(Regressor, sparse=True, multi_output=True):
             Float32 for float32 rows, float64 otherwise.
         """
         return predict_linear(self, X)
+
+    def coefficient_table(self, level: float = 0.95) -> CoefficientTable:
+        """Return the coefficients with standard errors and confidence intervals, of a fit without penalty.
+
+        Parameters
+        ----------
+        level : float
+            Probability that an interval covers its coefficient.
+
+        Returns
+        -------
+        CoefficientTable
+            Valid for linear data with independent noise of equal variance.
+
+        Raises
+        ------
+        InvalidData
+            When they would not be valid, with the reason: a penalty, dependent columns, too few rows.
+        """
+        self._check_is_fitted()
+        settings = self._settings()
+        return coefficient_table(self, level, alpha=settings.alpha, intercept=settings.intercept)
 
     def _settings(self) -> Settings:
         """Translate the parameters to what a fit needs to know."""

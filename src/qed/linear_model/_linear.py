@@ -69,6 +69,9 @@ class CoefficientTable:
     level: float
     degrees_of_freedom: float
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         width = max(map(len, self.names))
         head = f"{'':<{width}}  {'estimate':>12} {'std. error':>12}   {100 * self.level:.4g} % interval"

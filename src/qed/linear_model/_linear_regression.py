@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from qed.core import KW_ONLY, NonNegative, NonNegativeInt, PositiveInt, param
-from qed.linear_model._inference import coefficient_table
 from qed.linear_model._learn import Settings
 from qed.linear_model._least_squares import LeastSquares
-
-if TYPE_CHECKING:
-    from qed.linear_model._linear import CoefficientTable
 
 __all__ = ["LinearRegression"]
 
@@ -72,27 +66,6 @@ class LinearRegression(LeastSquares):
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
     warm_start: bool = param(False, "Whether an iterative fit starts from the coefficients there are.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
-
-    def coefficient_table(self, level: float = 0.95) -> CoefficientTable:
-        """Return the coefficients with standard errors and confidence intervals.
-
-        Parameters
-        ----------
-        level : float
-            Probability that an interval covers its coefficient.
-
-        Returns
-        -------
-        CoefficientTable
-            Valid for linear data with independent noise of equal variance.
-
-        Raises
-        ------
-        InvalidData
-            When the columns do not determine the coefficients, with the reason.
-        """
-        self._check_is_fitted()
-        return coefficient_table(self, level, intercept=self.fit_intercept)
 
     def _settings(self) -> Settings:
         return Settings(

@@ -46,8 +46,8 @@ class Ridge(LeastSquares):
 
     Notes
     -----
-    A weight counts as repetition. The penalty depends on the units of the columns: standardise first if they differ. No
-    standard errors are offered: a penalised estimate is biased by an amount the data do not tell.
+    A weight counts as repetition. The penalty depends on the units of the columns: standardise first if they differ.
+    ``coefficient_table`` refuses: a penalised estimate is biased by an amount that the data do not tell.
 
     Examples
     --------

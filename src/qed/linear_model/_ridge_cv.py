@@ -11,8 +11,9 @@ from qed.core._certificates import LeastSquaresCertificate
 from qed.core._threads import one_blas_thread
 from qed.data import ArraySource, Moments
 from qed.linear_model._choose import Choice, by_folds, by_leaving_one_out
-from qed.linear_model._learn import Settings, learn_rows, learn_wide, relearn
-from qed.linear_model._linear import predict_linear, require_linear_state
+from qed.linear_model._inference import coefficient_table
+from qed.linear_model._learn import Settings, is_source, learn_rows, learn_wide, relearn
+from qed.linear_model._linear import CoefficientTable, predict_linear, require_linear_state
 
 __all__ = ["RidgeCV"]
 
@@ -80,14 +81,14 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
     )
     coef_: Array = fitted("Coefficients, shape (p,) or (m, p).")
     intercept_: Any = fitted("Intercept, a number or one for each target.")
-    rank_: int = fitted("Numerical rank of the columns.")
+    rank_: int = fitted("Directions that the fit determines: columns with spread, less those that depend on others.")
     solver_used_: str = fitted("How the coefficients were found.")
     n_iter_: int = fitted("Steps of the iterative solver, 1 for a direct one.")
     squared_residuals_: Any = fitted("Weighted sum of squared residuals, for each target.")
     moments_: Moments = fitted("Means and products of all columns; absent after a fit that did not form them.")
     certificate_: LeastSquaresCertificate = fitted("What is proved about the coefficients.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the strength and find the coefficients.
 
         Parameters
@@ -104,6 +105,12 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
         self
             The fitted model.
         """
+        if is_source(X):
+            msg = (
+                "RidgeCV needs all rows in memory, to leave each one out, and got a source of chunks. Choose the strength on"
+                " a sample of the rows, then fit Ridge(alpha=...) on the source."
+            )
+            raise InvalidData(msg)
         data = self._fit_data(X, y, sample_weight, finite=False)
         if not isinstance(data.X, np.ndarray) or data.n_rows <= data.X.shape[1]:
             data.raise_if_not_finite()  # elsewhere the pass for the products notices
@@ -147,6 +154,22 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
         else:
             learn_rows(self, data, settings)
         return self
+
+    def coefficient_table(self, level: float = 0.95) -> CoefficientTable:
+        """Refuse, with the reason: a penalised estimate is biased by an amount that the data do not tell.
+
+        Parameters
+        ----------
+        level : float
+            Probability that an interval would cover its coefficient.
+
+        Raises
+        ------
+        InvalidData
+            Always, once fitted.
+        """
+        self._check_is_fitted()
+        return coefficient_table(self, level, alpha=self.alpha_, intercept=self.fit_intercept)
 
     def predict(self, X: Any) -> Array:
         """Predict the target of each row.

@@ -7,11 +7,14 @@ stacked factors, so the pass works on chunks, in threads and out of core like ev
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qed.core._threads import get_num_threads
 from qed.linear_model._factors import Flat, Spectrum
 from qed.linear_model._kernels import one_blas_thread
 from qed.linear_model._quadratic import UNIT
@@ -54,6 +57,10 @@ def _upper(rows: list[Array]) -> Array:
     return np.asarray(np.linalg.qr(np.vstack(rows), mode="r"))
 
 
+SHARES = 16  # of the rows of a chunk, whatever the number of threads: the order of merges fixes every bit
+SHARE_ROWS = 8192  # below so many, a share is not worth a thread
+
+
 @dataclass(frozen=True)
 class TriangleOf:
     """Makes the factor of a chunk, columns centred by ``centre`` and multiplied by ``scale`` on the way."""
@@ -63,22 +70,30 @@ class TriangleOf:
     is_centred: bool
 
     def __call__(self, chunk: Chunk) -> Triangle:
-        """Factorise one chunk in blocks of rows that stay in cache."""
-        q = len(self.centre)
-        rows = max(1024, 4 * q)
-        R: Array = np.zeros((0, q + self.is_centred))
+        """Factorise one chunk: shares of rows in threads, each in blocks that stay in cache, merged in order."""
+        n = chunk.n_rows
+        size = max(-(-n // SHARES), SHARE_ROWS)
+        shares = [range(first, min(first + size, n)) for first in range(0, max(n, 1), size)]
         with one_blas_thread():
-            for Z, root in centred_blocks(chunk, self.centre, rows):
-                ones = [root] if self.is_centred else []
-                R = _upper([R, np.hstack([*ones, Z * self.scale])])
+            if len(shares) == 1 or get_num_threads() == 1:
+                return reduce(Triangle.merge, [self._share(chunk, share) for share in shares])
+            with ThreadPoolExecutor(min(len(shares), get_num_threads())) as pool:
+                return reduce(Triangle.merge, pool.map(lambda share: self._share(chunk, share), shares))
+
+    def _share(self, chunk: Chunk, share: range) -> Triangle:
+        q = len(self.centre)
+        R: Array = np.zeros((0, q + self.is_centred))
+        for Z, root in centred_blocks(chunk, self.centre, share, max(1024, 4 * q)):
+            ones = [root] if self.is_centred else []
+            R = _upper([R, np.hstack([*ones, Z * self.scale])])
         return Triangle(R, self.is_centred)
 
 
-def centred_blocks(chunk: Chunk, centre: Array, rows: int) -> Iterator[tuple[Array, Array]]:
-    """Yield blocks ``sqrt(s) ([X | y] - centre)`` and ``sqrt(s)`` as a column, in float64."""
-    n, p = chunk.X.shape
-    for first in range(0, n, rows):
-        block = slice(first, min(first + rows, n))
+def centred_blocks(chunk: Chunk, centre: Array, share: range, rows: int) -> Iterator[tuple[Array, Array]]:
+    """Yield blocks ``sqrt(s) ([X | y] - centre)`` of a share of rows, and ``sqrt(s)`` as a column, in float64."""
+    p = chunk.X.shape[1]
+    for first in range(share.start, share.stop, rows):
+        block = slice(first, min(first + rows, share.stop))
         x = chunk.X[block]
         Z = np.empty((block.stop - first, len(centre)))
         Z[:, :p] = x if isinstance(x, np.ndarray) else x.toarray()
