@@ -64,7 +64,7 @@ RECORD_HOMES = ("qed.core._certificates", "qed.data")
 
 DEEPEST = 64
 
-# scikit-learn's callbacks belong to a running session, not to the model.
+# scikit-learn's callbacks belong to a running program, not to the model.
 _CALLBACKS = "_skl_callbacks"
 _SPARSE = ("csr_array", "csc_array", "csr_matrix", "csc_matrix")
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_][\w<>]*|\.<locals>)+", re.ASCII)

@@ -324,8 +324,9 @@ def _store(
         fingerprint=seen,
     )
     if settings.strict and not model.certificate_.reached:
+        more = "max_iter or tol" if outcome == "max_iter" else "tol"
         msg = (
             f"{type(model).__name__} stopped at a relative gap of {model.certificate_.relative_gap:.2e}, above tol="
-            f"{settings.tol:.1e}. The model so far is stored; raise {'max_iter or ' * (outcome == 'max_iter')}tol, or pass strict=False."
+            f"{settings.tol:.1e}. The model so far is stored; raise {more}, or pass strict=False."
         )
         raise NotReached(msg)
