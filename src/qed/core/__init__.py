@@ -19,6 +19,7 @@ from __future__ import annotations
 from qed.core import _threads as _threads  # settles the number of threads when native code is first used
 from qed.core._certificates import (
     Certificate,
+    DualityGapCertificate,
     Fingerprint,
     HeldOutCertificate,
     LeastSquaresCertificate,
@@ -71,6 +72,7 @@ __all__ = [
     "Classifier",
     "Clusterer",
     "DataConversionWarning",
+    "DualityGapCertificate",
     "Estimator",
     "Fingerprint",
     "FitData",

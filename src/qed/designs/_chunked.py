@@ -53,6 +53,15 @@ class Chunked:
         """The transposed design."""
         return Adjoint(self)
 
+    @property
+    def centres_first(self) -> bool:
+        """False: a source may hold sparse chunks, which centre afterwards."""
+        return False
+
+    def columns(self, index: Any) -> Chunked:
+        """Return the design of some columns, which are picked from each chunk as it is read."""
+        return Chunked(Picked(self._source, np.asarray(index)), self._executor)
+
     def __matmul__(self, w: Any) -> Matrix:
         """Return X w."""
         return self.product(w)
@@ -117,6 +126,36 @@ class Paired:
                 y=None if self._u is None else self._u[rows],
                 s=None if self._c is None else self._c[rows],
             )
+
+
+class Picked:
+    """A source of some columns of another."""
+
+    def __init__(self, source: Source, index: np.ndarray[Any, Any]) -> None:
+        self._source = source
+        self._index = np.flatnonzero(index) if index.dtype == bool else index
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the source, with these columns alone."""
+        schema = self._source.schema
+        names = None if schema.names is None else tuple(schema.names[j] for j in self._index)
+        return replace(schema, n_features=len(self._index), names=names)
+
+    @property
+    def n_rows(self) -> int | None:
+        """Rows of the source."""
+        return self._source.n_rows
+
+    @property
+    def in_memory(self) -> bool:
+        """As the source says."""
+        return self._source.in_memory
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Read the source, and keep these columns."""
+        for chunk in self._source.chunks():
+            yield replace(chunk, X=chunk.X[:, self._index])
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,6 +46,15 @@ class Dense:
         """The transposed design."""
         return Adjoint(self)
 
+    @property
+    def centres_first(self) -> bool:
+        """True: a centre is subtracted row by row, on the way."""
+        return True
+
+    def columns(self, index: Any) -> Dense:
+        """Return the design of some columns, copied into the layout that products with rows like best."""
+        return Dense(np.ascontiguousarray(self._X[:, index]))
+
     def __matmul__(self, w: Any) -> Matrix:
         """Return X w."""
         return self.product(w)

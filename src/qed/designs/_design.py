@@ -35,6 +35,15 @@ class Design(Protocol):
         """The transposed design: ``design.T @ u``."""
         ...
 
+    @property
+    def centres_first(self) -> bool:
+        """Whether a centre is subtracted before multiplying, so that rounding is that of centred columns."""
+        ...
+
+    def columns(self, index: Any) -> Design:
+        """Return the design of some columns, in the order given; a copy of them, laid out for many products."""
+        ...
+
     def __matmul__(self, w: Any) -> Matrix:
         """Return X w for w of shape (p,) or (p, m)."""
         ...

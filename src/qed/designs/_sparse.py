@@ -48,6 +48,15 @@ class Sparse:
         """The transposed design."""
         return Adjoint(self)
 
+    @property
+    def centres_first(self) -> bool:
+        """False: a centre would fill the zeros, so it is taken out of the results."""
+        return False
+
+    def columns(self, index: Any) -> Sparse:
+        """Return the design of some columns, in the same format."""
+        return Sparse(self._X[:, index])
+
     def __matmul__(self, w: Any) -> Matrix:
         """Return X w."""
         return self.product(w)

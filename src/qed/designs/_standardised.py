@@ -53,6 +53,15 @@ class Standardised:
         """The transposed design."""
         return Adjoint(self)
 
+    @property
+    def centres_first(self) -> bool:
+        """As the inner design does."""
+        return self._inner.centres_first
+
+    def columns(self, index: Any) -> Standardised:
+        """Return the design of some columns, with their centres and scales."""
+        return Standardised(self._inner.columns(index), self._centre[index], self._scale[index])
+
     def __matmul__(self, w: Any) -> Matrix:
         """Return the product with w."""
         return self.product(w)

@@ -1,0 +1,25 @@
+"""The convex floor: a model is a loss, a penalty and a design; the solver and the proof follow.
+
+One rule: **losses and penalties state traits, solvers see traits and never names, and duality is written once.**
+
+::
+
+    _loss, losses/         one convex function of the score for each row
+    _penalty, penalties/   one convex function of the coefficients
+    _problem               weighted mean loss + penalty, and the gap of a point
+    _dual_points           dual points that make the gap tight
+    _solve, solvers/       one driver loop; solvers are generators of iterates; the choice by predicted cost
+
+Mathematics. With c the weights as shares of one, ``t = Xw + b``, a dual point u and ``z = -X'(c u)``, the Fenchel-Young
+inequality ``ℓ(t) + ℓ*(u) >= t u`` for every row and ``Ω(w) + Ω*(z) >= w z`` add up to a lower bound of the objective at every
+(w, b), so that the sum of what separates them from equality bounds the distance from the optimum.
+"""
+
+from __future__ import annotations
+
+from qed.convex._problem import Gap, Known, Problem
+from qed.convex._solve import Iterate, Solution, Solver, choose, solve
+from qed.convex.losses import Squared
+from qed.convex.penalties import L1
+
+__all__ = ["L1", "Gap", "Iterate", "Known", "Problem", "Solution", "Solver", "Squared", "choose", "solve"]

@@ -1,0 +1,101 @@
+"""What a loss is: one convex function of the score for each row, with infimum 0, known by value, slope and conjugate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+Vector = np.ndarray[Any, np.dtype[np.float64]]
+
+__all__ = ["Loss", "LossTraits", "Vector"]
+
+
+@dataclass(frozen=True)
+class LossTraits:
+    """What solvers may rely on. Laws test that they are true.
+
+    Attributes
+    ----------
+    bend : float
+        Largest curvature of the loss of one row; ``inf`` where the slope jumps or the curvature has no bound.
+    steepest : float
+        Largest absolute slope; ``inf`` where there is none.
+    has_curvature : bool
+        Whether the slope is differentiable (almost everywhere without jumps), so that Newton's method applies.
+    is_quadratic : bool
+        Whether the curvature is constant.
+    n_scores : int
+        Scores of one row: 1, or the number of classes or targets; more than one means that ``t`` and ``u`` are matrices.
+    native : str or None
+        Name under which compiled loops know the loss; None means that only NumPy does.
+    """
+
+    bend: float
+    steepest: float
+    has_curvature: bool
+    is_quadratic: bool = False
+    n_scores: int = 1
+    native: str | None = None
+
+
+class Loss(Protocol):
+    """One loss for each row: ``t`` are scores, ``u`` dual variables, both (n,) or, with several scores a row, (n, k).
+
+    Results of `value`, `conjugate` and `excess` have shape (n,). Nothing overflows to NaN: a loss out of range is ``inf``.
+    """
+
+    @property
+    def traits(self) -> LossTraits:
+        """What solvers may rely on."""
+        ...
+
+    @property
+    def y(self) -> Vector:
+        """Targets: numbers, or -1 and +1, or the numbers of classes."""
+        ...
+
+    def value(self, t: Vector) -> Vector:
+        """Return the loss of each row."""
+        ...
+
+    def slope(self, t: Vector) -> Vector:
+        """Return the derivative (any subgradient at a kink), of the shape of t."""
+        ...
+
+    def curvature(self, t: Vector) -> Vector:
+        """Return the second derivative, (n,); of several scores the diagonal, (n, k). See `curvature_product`."""
+        ...
+
+    def curvature_product(self, t: Vector, d: Vector) -> Vector:
+        """Return the second derivative applied to a change d of the scores, of the shape of t."""
+        ...
+
+    def conjugate(self, u: Vector) -> Vector:
+        """Return sup over t of ``u t - loss(t)``, ``inf`` outside its domain."""
+        ...
+
+    def project(self, u: Vector) -> Vector:
+        """Return a point of the conjugate's domain: u itself where it is inside, the nearest otherwise."""
+        ...
+
+    def balanced(self, u: Vector, c: Vector) -> Vector:
+        """Return a point of the domain near u, itself in the domain, with ``sum(c u) = 0`` (for each score)."""
+        ...
+
+    def excess(self, t: Vector, u: Vector) -> Vector:
+        """Return ``value(t) + conjugate(u) - t u`` in a form that is never negative and does not cancel."""
+        ...
+
+    def prox(self, v: Vector, step: float | Vector) -> Vector:
+        """Return the t that minimises ``loss(t) + (t - v)**2 / (2 step)``."""
+        ...
+
+    def constant(self, c: Vector) -> Any:
+        """Return the constant score that minimises the weighted loss: a number, or an array (k,); finite always."""
+        ...
+
+    def take(self, rows: Any) -> Self:
+        """Return the loss of some rows."""
+        ...

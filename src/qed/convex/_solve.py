@@ -1,0 +1,150 @@
+"""One driver loop for every solver, and the choice among them by predicted cost.
+
+A solver is a generator of iterates. The driver asks for the next one, proves how far it is from the optimum when the solver
+thinks that it is near, tells listeners, and stops: on the gap, on a callback, on Ctrl-C, or after so many iterates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from qed.core import InvalidParameter
+from qed.core._events import STOP, Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from qed.convex._loss import Vector
+    from qed.convex._problem import Gap, Known, Problem
+
+__all__ = ["Iterate", "Solution", "Solver", "choose", "solve"]
+
+
+class Iterate(NamedTuple):
+    """Where a solver stands after a step.
+
+    Attributes
+    ----------
+    w, b : ndarray, float or ndarray
+        The point.
+    u : ndarray, optional
+        A dual point, from solvers that have one.
+    hint : float, optional
+        The solver's own idea of the distance from the optimum; the driver proves it only if it is within reach of the
+        tolerance. None asks for a proof now.
+    known : Known, optional
+        Products at exactly this point.
+    """
+
+    w: Vector
+    b: Any
+    u: Vector | None = None
+    hint: float | None = None
+    known: Known | None = None
+
+
+class Solver(Protocol):
+    """A way to the optimum: what it needs, what it costs, and its iterates."""
+
+    @property
+    def name(self) -> str:
+        """As recorded in ``solver_used_``."""
+        ...
+
+    def refusal(self, problem: Problem) -> str | None:
+        """Say in words why the solver cannot take this problem; None if it can."""
+        ...
+
+    def cost(self, problem: Problem, tol: float) -> float:
+        """Predict the seconds to the tolerance."""
+        ...
+
+    def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
+        """Yield iterates, each no worse than useful; end when no further progress is possible.
+
+        ``target`` is the gap asked for, in units of the objective: solvers use it to set inner tolerances.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The answer, with its proof and how it was found.
+
+    Attributes
+    ----------
+    w, b : ndarray, float or ndarray
+        Coefficients, and the intercept of the centred columns.
+    gap : Gap
+        What is proved.
+    outcome : str
+        ``"solved"``, ``"max_iter"``, ``"stopped"``, ``"interrupted"`` or ``"stalled"`` (rounding allows no further progress).
+    n_iter : int
+        Iterates taken.
+    solver : str
+        Name of the solver.
+    trace : list of (int, float, float)
+        Iterate number, objective and gap, each time a proof was made.
+    """
+
+    w: Vector
+    b: Any
+    gap: Gap
+    outcome: str
+    n_iter: int
+    solver: str
+    trace: tuple[tuple[int, float, float], ...] = ()
+
+
+def solve(
+    problem: Problem,
+    solver: Solver,
+    *,
+    tol: float,
+    max_iter: int,
+    progress: Progress,
+    start: tuple[Vector, Any] | None = None,
+) -> Solution:
+    """Follow a solver until its gap is within ``tol`` of the null model's objective."""
+    target = tol * problem.null_objective
+    at = Iterate(*(problem.null_point if start is None else start))
+    iterates = solver.run(problem, (at.w, at.b), target)
+    best: tuple[Iterate, Gap] | None = None
+    trace: list[tuple[int, float, float]] = []
+    outcome, taken = "stalled", 0
+    try:
+        for at in iterates:
+            taken += 1
+            last = taken >= max_iter
+            if last or at.hint is None or at.hint <= target:
+                gap = problem.certify(at.w, at.b, at.u, target=target, known=at.known)
+                trace.append((taken, gap.objective, gap.value))
+                best = (at, gap) if best is None or gap.value <= best[1].value else best
+                if best[1].value - best[1].rounding <= target:
+                    outcome = "solved"
+                    break
+            if progress.step(at.hint if at.hint is not None else best[1].value if best else None) is STOP:
+                outcome = "stopped"
+                break
+            if last:
+                outcome = "max_iter"
+                break
+    except KeyboardInterrupt:
+        outcome = "interrupted"
+    if best is None or outcome in ("stopped", "interrupted"):
+        gap = problem.certify(at.w, at.b, at.u, target=target)
+        best = (at, gap) if best is None or gap.value <= best[1].value else best
+    point, gap = best
+    return Solution(point.w, point.b, gap, outcome, max(taken, 1), solver.name, tuple(trace))
+
+
+def choose(problem: Problem, solvers: Sequence[Solver], tol: float) -> Solver:
+    """Return the solver with the least predicted cost among those that can take the problem."""
+    able = [solver for solver in solvers if solver.refusal(problem) is None]
+    if not able:
+        reasons = "; ".join(f"{solver.name}: {solver.refusal(problem)}" for solver in solvers)
+        raise InvalidParameter(f"No solver can take this problem. {reasons}.")
+    return able[int(np.argmin([solver.cost(problem, tol) for solver in able]))]

@@ -1,0 +1,7 @@
+"""Solvers, one file each: what it needs (traits), what it costs, and a generator of iterates."""
+
+from __future__ import annotations
+
+from qed.convex.solvers._proximal_gradient import ProximalGradient
+
+__all__ = ["ProximalGradient"]

@@ -1,0 +1,165 @@
+"""From the door of ``fit`` to stored attributes, for models that are a loss and a penalty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qed.convex import Problem, Solution, choose, solve
+from qed.core import InvalidData, NotReached
+from qed.core._certificates import DualityGapCertificate, Fingerprint
+from qed.core._events import Progress
+from qed.core._threads import one_blas_thread
+from qed.data import ArraySource
+from qed.designs import design
+from qed.linear_model._range import fingerprint, require_range
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from qed.convex import Solver
+    from qed.convex._loss import Loss, Vector
+    from qed.convex._penalty import Penalty
+    from qed.core import FitData
+
+__all__ = ["Declared", "Rows", "Wish", "learn_convex"]
+
+
+class Declared(NamedTuple):
+    """A model as a loss and a penalty, and what the mean objective is multiplied by to give the documented one."""
+
+    loss: Loss
+    penalty: Penalty
+    unit: float = 1.0
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of positive weight, looked at once.
+
+    Attributes
+    ----------
+    X : ndarray or sparse
+        The columns.
+    y : ndarray
+        Targets as float64, (n,) or (n, k); for a classifier the numbers of the classes.
+    weight : float
+        Sum of the weights.
+    share : ndarray of shape (n,)
+        Weights as shares of one.
+    mean, length : ndarray of shape (p,)
+        Weighted means of the columns, and root mean squares of what is left without them.
+    seen : Fingerprint
+        How to recognise the rows.
+    """
+
+    X: Any
+    y: Vector
+    weight: float
+    share: Vector
+    mean: Vector
+    length: Vector
+    seen: Fingerprint
+
+    @classmethod
+    def of(cls, data: FitData) -> Rows:
+        """Look at the rows of a fit: drop those without weight, refuse what is not finite or out of range."""
+        X, y, weight = data.X, data.y, data.weight
+        if weight is not None and not weight.all():
+            used = np.flatnonzero(weight)
+            X, y, weight = X[used], y[used], weight[used]
+        y = np.asarray(y, dtype=np.float64)
+        table = y.reshape(len(y), -1)
+        seen = fingerprint(X, table, weight)
+        if not (np.isfinite(seen.mean).all() and np.isfinite(seen.spread).all()):
+            data.raise_if_not_finite()
+        require_range(ArraySource(X, table, weight), seen)
+        n, p = X.shape
+        share = np.full(n, 1.0 / n) if weight is None else weight / seen.weight
+        return cls(X, y, seen.weight, share, seen.mean[:p], np.sqrt(seen.spread[:p] / seen.weight), seen)
+
+    def problem(self, declared: Declared, *, intercept: bool) -> Problem:
+        """Return the problem of a declaration; with an intercept the columns are centred on the way."""
+        centre = self.mean if intercept else None
+        length = self.length if intercept else np.hypot(self.length, self.mean)
+        return Problem(design(self.X), declared.loss, declared.penalty, self.share, intercept, centre, length)
+
+
+class Wish(NamedTuple):
+    """What a model asks of its fit."""
+
+    intercept: bool
+    tol: float
+    max_iter: int
+    strict: bool = False
+    verbose: int = 0
+
+
+def learn_convex(
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    declare: Callable[[Rows], Declared],
+    solvers: Sequence[Solver],
+    wish: Wish,
+) -> None:
+    """Fit a model on arrays, frames or sparse containers, and store what was learnt."""
+    start = (model.__dict__.get("coef_"), model.__dict__.get("intercept_"))
+    data = model._fit_data(X, y, sample_weight, finite=False)  # noqa: SLF001
+    rows = Rows.of(data)
+    declared = declare(rows)
+    problem = rows.problem(declared, intercept=wish.intercept)
+    chosen = choose(problem, solvers, wish.tol)
+    with one_blas_thread(), Progress(type(model).__name__, wish.max_iter, verbose=wish.verbose) as progress:
+        begin = _from_model(problem, start) if data.warm else None
+        solution = solve(problem, chosen, tol=wish.tol, max_iter=wish.max_iter, progress=progress, start=begin)
+    store(model, solution, problem, declared, rows, wish)
+
+
+def _from_model(problem: Problem, start: tuple[Any, Any]) -> tuple[Vector, Any] | None:
+    """Return the coefficients of an earlier fit as a point of this problem, if their shape allows."""
+    coef, intercept = start
+    w, b = problem.null_point
+    if coef is None or np.shape(np.asarray(coef).T) != w.shape:
+        return None
+    w = np.asarray(coef, dtype=np.float64).T
+    if not problem.free_intercept:
+        return w, b
+    shift = 0.0 if problem.centre is None else problem.centre @ w
+    return w, np.asarray(intercept, dtype=np.float64) + shift
+
+
+def store(model: Any, solution: Solution, problem: Problem, declared: Declared, rows: Rows, wish: Wish) -> None:
+    """Keep coefficients and proof, in the units of the documented objective."""
+    w, b, gap = solution.w, solution.b, solution.gap
+    if not np.all(np.isfinite(w)):
+        raise InvalidData(f"{type(model).__name__} found no finite coefficients; scale the columns.")
+    if problem.centre is not None:
+        b = b - problem.centre @ w
+    model.coef_ = np.ascontiguousarray(w.T)
+    model.intercept_ = float(b) if np.ndim(b) == 0 else np.asarray(b)
+    model.n_iter_ = solution.n_iter
+    model.solver_used_ = solution.solver
+    unit = declared.unit
+    model.certificate_ = DualityGapCertificate(
+        gap=unit * gap.value,
+        rounding=unit * gap.rounding,
+        objective=unit * gap.objective,
+        null_objective=unit * problem.null_objective,
+        tol=float(wish.tol),
+        radius=gap.radius,
+        outcome=solution.outcome,
+        fingerprint=rows.seen,
+        dual=None if declared.loss.traits.has_curvature else gap.u,
+    )
+    if solution.outcome == "interrupted":
+        raise KeyboardInterrupt
+    if wish.strict and not model.certificate_.reached:
+        raise NotReached(
+            f"{type(model).__name__} stopped at a relative gap of {model.certificate_.relative_gap:.2e}, above tol="
+            f"{wish.tol:.1e} ({solution.outcome}). The model so far is stored; raise max_iter or tol, or pass strict=False."
+        )
