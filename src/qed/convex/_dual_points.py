@@ -198,7 +198,7 @@ class _System:
         for left in range(k):
             for right in range(k):
                 whole[left * m + index, right * m + index] += blocks[:, left, right] / self.scale**2
-        return whole
+        return np.asarray(whole)
 
     def _fill(self, whole: Vector, left: int, right: int, k: int) -> None:
         """Fill in the block of two scores, and its mirror image."""
@@ -275,7 +275,7 @@ def _penalty_blocks(slope: Callable[[Vector], Vector], at: Vector) -> Vector:
         unit[:, score] = h
         up, down = slope((rows + unit).reshape(at.shape)), slope((rows - unit).reshape(at.shape))
         blocks[:, :, score] = (up - down).reshape(rows.shape) / (2 * h)[:, np.newaxis]
-    return 0.5 * (blocks + blocks.transpose(0, 2, 1))
+    return np.asarray(0.5 * (blocks + blocks.transpose(0, 2, 1)), dtype=np.float64)
 
 
 def _solve(matrix: Vector, rhs: Vector) -> Vector:
@@ -288,7 +288,7 @@ def _solve(matrix: Vector, rhs: Vector) -> Vector:
         except np.linalg.LinAlgError:
             d = np.full_like(rhs, np.nan)
         if np.linalg.norm(matrix @ d - rhs) <= 1e-9 * np.linalg.norm(rhs):
-            return d
+            return np.asarray(d, dtype=np.float64)
     values, vectors = np.linalg.eigh(matrix)
     keep = values > values[-1:].max(initial=0.0) * len(values) * 1e-15
     return np.asarray(vectors[:, keep] @ ((vectors[:, keep].T @ rhs) / values[keep]))

@@ -38,7 +38,7 @@ __all__ = ["Gap", "Known", "Problem"]
 
 UNIT = 2.0**-53
 EXTENDED = np.longdouble
-PAIRWISE = 64 * float(np.finfo(EXTENDED).eps)  # rounding of NumPy's sums, which add in pairs
+PAIRWISE = 64  # rounding errors that a sum of NumPy's, which adds in pairs, can pile up
 REACH = 10.0  # how much further than the scores so far a bound without a compact dual looks
 
 
@@ -52,6 +52,8 @@ class Known(NamedTuple):
     t: Vector | None = None  # scores
     rise: Vector | None = None  # the adjoint product with c times the positive slopes at those scores
     fall: Vector | None = None  # the same of the negative slopes; rise + fall is the gradient
+    slope: Vector | None = None  # slopes of the loss at those scores
+    loss: float | None = None  # weighted mean of the losses
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,12 @@ class _Point(NamedTuple):
     slope: Vector
     loss: float  # weighted mean
     objective: float
+    length_t: float  # root mean squares over rows
+    length_slope: float
     off: float  # bound on the error of the scores, root mean square over rows
     bend: float  # bound on the curvature near the scores; inf where slopes jump
     stored: float  # charged for the rounding of weights, strengths and the stored intercept
+    target: float  # a gap that is small enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +208,7 @@ class Problem:
         that, each dual point that is tried costs two passes, or a Gram matrix of the coefficients that are not zero.
         """
         with np.errstate(over="ignore", invalid="ignore"):  # a point out of range has no proof, and says so by inf
-            at = self._look(w, b, known)
+            at = self._look(w, b, known, target)
             best = self._by_nothing(at)
             if not np.isfinite(at.objective):
                 return best
@@ -214,17 +219,19 @@ class Problem:
                     break
         return best
 
-    def _look(self, w: Vector, b: Any, known: Known | None) -> _Point:
+    def _look(self, w: Vector, b: Any, known: Known | None, target: float) -> _Point:
         """Evaluate what all dual points share."""
-        t = self.scores(w, b) if known is None or known.t is None else known.t
-        slope = self.loss.slope(t)
-        loss = float(self.share @ self.loss.value(t))
+        known = Known() if known is None else known
+        t = self.scores(w, b) if known.t is None else known.t
+        slope = self.loss.slope(t) if known.slope is None else known.slope
+        loss = float(self.share @ self.loss.value(t)) if known.loss is None else known.loss
         objective = loss + self.penalty.value(w)
         p, traits = self.shape[1], self.loss.traits
         level = float(np.max(np.abs(b), initial=0.0))
         length_w = np.abs(w) if w.ndim == 1 else np.abs(w).sum(axis=1)
+        length_t = self.length(t)
         passes = 1 if self.centre is None or self.design.centres_first else 2
-        off = passes * (p + 4) * UNIT * float(self.sizes @ length_w) + 2 * UNIT * (level + self.length(t))
+        off = passes * (p + 4) * UNIT * float(self.sizes @ length_w) + 2 * UNIT * (level + length_t)
         bend = traits.bend
         if not np.isfinite(bend) and traits.has_curvature:
             bend = 2 * float(np.max(self.loss.curvature(t), initial=0.0))
@@ -234,11 +241,11 @@ class Problem:
             tilt = float(np.sum(np.abs(self.share @ slope)))
             more = min(bend * shift, 2 * traits.steepest)
             stored += shift * (tilt + (more if np.isfinite(more) else 0.0))
-        return _Point(w, b, t, slope, loss, objective, off, bend, stored)
+        return _Point(w, b, t, slope, loss, objective, length_t, self.length(slope), off, bend, stored, target)
 
     def _by_nothing(self, at: _Point) -> Gap:
         """Return the gap of the dual point zero: no objective is below zero."""
-        rounding = at.stored + self._loss_doubt(at, at.slope, 0.0, at.loss)
+        rounding = at.stored + self._loss_doubt(at, at.length_slope, 0.0, at.loss)
         value = at.objective + rounding
         whole = value if np.isfinite(value) else np.inf
         return Gap(whole, rounding if np.isfinite(value) else 0.0, at.objective, np.inf, np.zeros_like(at.t))
@@ -250,6 +257,7 @@ class Problem:
         z = None
         if known is not None and known.rise is not None and known.fall is not None:
             z = -(known.rise + known.fall)
+            yield self._bound(at, at.slope, z)
             yield self._bound(at, *self._by_sides(at.slope, known.rise, known.fall))
         else:
             yield self._bound(at, at.slope)
@@ -282,7 +290,8 @@ class Problem:
 
     def _bound(self, at: _Point, u: Vector, z: Vector | None = None) -> Gap:
         """Make one dual point feasible, and charge all that separates it from the point."""
-        if not np.all(np.isfinite(u)):
+        is_slope = u is at.slope
+        if not np.isfinite(np.sum(u)):
             return Gap(np.inf, 0.0, at.objective, np.inf, u)
         if z is None:
             u = self.loss.project(u)
@@ -292,18 +301,23 @@ class Problem:
         length_u = self.length(u)
         lean, charge = self._lean(at, u) if self.free_intercept else (0.0, 0.0)
         doubt = self._doubt(z, length_u) + self._as_coefficients(lean * self.sizes * (length_u + 2.0), z)
-        radius, beyond, beyond_doubt = np.inf, 0.0, 0.0
+        radius, beyond, beyond_doubt, factor = np.inf, 0.0, 0.0, 1.0
         if self.penalty.traits.is_bounding:
             factor = self.penalty.shrink(z, doubt)
             if factor < 1.0:
                 factor *= 1 - 4 * UNIT  # the products below round once more
-                u, z, doubt, length_u = factor * u, factor * z, doubt, factor * length_u
+                z, length_u = factor * z, factor * length_u
         else:
             radius, beyond, beyond_doubt, z = self._beyond(at, z, doubt)
         penalty_excess, penalty_doubt = self.penalty.excess(at.w, z, doubt)
-        loss_excess = float(self.share @ self.loss.excess(at.t, u))
+        if is_slope and 8 * (1 - factor) * at.loss <= at.target:
+            # convex in u, nothing at the slope, the loss at zero: what a shrunk slope costs needs no second look
+            loss_excess, apart = (1 - factor) * at.loss, (1 - factor) * at.length_slope
+        else:
+            u = u if factor == 1.0 else factor * u
+            loss_excess, apart = float(self.share @ self.loss.excess(at.t, u)), self.length(at.slope - u)
         rounding = at.stored + charge + penalty_doubt + beyond_doubt + 16 * UNIT * (penalty_excess + beyond)
-        rounding += self._loss_doubt(at, at.slope - u, length_u, loss_excess)
+        rounding += self._loss_doubt(at, apart, length_u, loss_excess)
         value = loss_excess + penalty_excess + beyond + rounding
         if not np.isfinite(value):
             return Gap(np.inf, 0.0, at.objective, radius, u)
@@ -323,10 +337,18 @@ class Problem:
         Where each score has a loss of its own, giving up a share of the heavier sign costs that share of the loss, because
         excess is convex in u and the excess of zero is the loss. Of classes a share is given to the frequencies instead.
         """
-        c = self.share.astype(EXTENDED)
+        for kind in (np.float64, EXTENDED):
+            lean, charge = self._lean_in(at, u, kind)
+            if 8 * charge <= at.target:
+                break
+        return lean, charge
+
+    def _lean_in(self, at: _Point, u: Vector, kind: Any) -> tuple[float, float]:
+        """Sum in the precision given."""
+        c = self.share.astype(kind, copy=False)
         columns = u.reshape(len(u), -1)
         shares = np.array([_sides(c * column) for column in np.ascontiguousarray(columns.T)], dtype=np.float64)
-        off = np.abs(shares[:, 0] - shares[:, 1]) + PAIRWISE * (shares[:, 0] + shares[:, 1])
+        off = np.abs(shares[:, 0] - shares[:, 1]) + PAIRWISE * float(np.finfo(kind).eps) * shares.sum(axis=1)
         if self.loss.y.ndim == 2 or columns.shape[1] == 1:
             heavier = np.maximum(shares[:, 0], shares[:, 1])
             lean = float(np.max(off / np.where(heavier > 0, heavier, 1.0), initial=0.0))
@@ -338,19 +360,19 @@ class Problem:
         lean = 2 * float(np.max(off / np.where(frequency > 0, frequency, 1.0), initial=0.0))
         if lean == 0.0:
             return 0.0, 0.0
-        mixed = np.repeat(frequency[np.newaxis, :], len(u), axis=0)
+        mixed: Vector = np.repeat(frequency[np.newaxis, :], len(u), axis=0).astype(np.float64)
         mixed[np.arange(len(u)), label] -= 1.0
-        whole = float(self.share @ self.loss.excess(at.t, mixed)) + np.log(columns.shape[1]) + 1.0
+        whole = float(self.share @ self.loss.excess(at.t, mixed)) + float(np.log(columns.shape[1])) + 1.0
         return lean, 1.5 * lean * whole
 
-    def _loss_doubt(self, at: _Point, apart: Vector, length_u: float, loss_excess: float) -> float:
+    def _loss_doubt(self, at: _Point, apart: float, length_u: float, loss_excess: float) -> float:
         """Bound the rounding of the loss's part, for scores that are off and dual points ``apart`` from the slope."""
         traits, n = self.loss.traits, self.shape[0]
         further = at.bend * at.off
         if not traits.has_curvature:
             further = min(further, 2 * traits.steepest)
-        formula = 8 * UNIT * (1.0 + self.length(at.t) + self.length(at.slope) + length_u)
-        first = self.length(apart) * (at.off + formula) + further * at.off
+        formula = 8 * UNIT * (1.0 + at.length_t + at.length_slope + length_u)
+        first = apart * (at.off + formula) + further * at.off
         return first + (min(n, 8192) + 64) * UNIT * loss_excess
 
     def _beyond(self, at: _Point, z: Vector, doubt: Vector) -> tuple[float, float, float, Vector]:
@@ -370,10 +392,10 @@ class Problem:
 
     def length(self, a: Vector) -> float:
         """Return the weighted root mean square over rows (and the sum of squares over scores)."""
-        squares = a * a if a.ndim == 1 else np.sum(a * a, axis=1)
-        return float(np.sqrt(self.share @ squares))
+        squares = (self.share * a) @ a if a.ndim == 1 else self.share @ np.einsum("ij,ij->i", a, a)
+        return float(np.sqrt(squares))
 
 
 def _sides(mass: Any) -> tuple[Any, Any]:
     """Return the sums of the positive and of the negative entries, without sign."""
-    return np.sum(np.where(mass > 0, mass, 0)), -np.sum(np.where(mass < 0, mass, 0))
+    return np.sum(np.maximum(mass, 0)), -np.sum(np.minimum(mass, 0))
