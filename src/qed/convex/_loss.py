@@ -30,6 +30,9 @@ class LossTraits:
         Scores of one row: 1, or the number of classes or targets; more than one means that ``t`` and ``u`` are matrices.
     native : str or None
         Name under which compiled loops know the loss; None means that only NumPy does.
+    swing : float
+        Largest ratio of the third derivative to the second: how fast curvature can fade. 0 for quadratics, 1 for logistic
+        and Poisson; ``inf`` where nothing is claimed.
     """
 
     bend: float
@@ -38,6 +41,7 @@ class LossTraits:
     is_quadratic: bool = False
     n_scores: int = 1
     native: str | None = None
+    swing: float = np.inf
 
 
 class Loss(Protocol):
