@@ -61,36 +61,39 @@ double slope_at(const Kinks& penalty, Index j, double w) noexcept {
     return w > 0 ? penalty.high[j] : penalty.low[j];
 }
 
-/// What the dual point (the shrunken residual, the ridge seen as more rows) leaves between objective and optimum.
-/// `half` is half the squared residual, `squares` the squared lengths of the columns.
+/// What the residual as a dual point leaves between objective and optimum; `half` is half the squared residual,
+/// `squares` the squared lengths of the columns. Without a ridge the dual point is shrunk until it is feasible.
 double gap_of(const Kinks& penalty, Index size, const double* w, const double* gradient, double half,
               const double* squares) noexcept {
-    double factor = 1.0;
-    double norm = 0.0;
     double reach = 2.0 * half;
     for (Index j = 0; j < size; ++j) {
-        norm += w[j] * w[j];
         reach = std::max(reach, w[j] * w[j] * squares[j]);
     }
     reach = kReach * std::sqrt(reach);
-    double open = 0.0;
+    double factor = 1.0;
+    double total = 0.0;
     for (Index j = 0; j < size; ++j) {
-        const double z = -(gradient[j] + penalty.ridge * w[j]);
-        const double bound = z > 0 ? penalty.high[j] : penalty.low[j];
-        if (z > 0 ? z > bound : z < bound) {
-            if (bound == 0.0) {
-                open += std::abs(z) * reach / std::sqrt(std::max(squares[j] + penalty.ridge, 1e-300));
+        const double z = -gradient[j];
+        const double inside = std::clamp(z, penalty.low[j], penalty.high[j]);
+        if (penalty.ridge > 0.0) {
+            const double apart = penalty.ridge * w[j] - (z - inside);
+            total += 0.5 * apart * apart / penalty.ridge;
+            total += w[j] == 0.0 ? 0.0 : std::max(w[j] * (slope_at(penalty, j, w[j]) - inside), 0.0);
+        } else if (z != inside) {
+            if (inside == 0.0) {
+                total += std::abs(z) * reach / std::sqrt(std::max(squares[j], 1e-300));
             } else {
-                factor = std::min(factor, bound / z);
+                factor = std::min(factor, inside / z);
             }
         }
     }
-    double total = 0.5 * (1.0 - factor) * (1.0 - factor) * (2.0 * half + penalty.ridge * norm) + open;
+    if (penalty.ridge > 0.0) {
+        return total;
+    }
+    total += (1.0 - factor) * (1.0 - factor) * half;
     for (Index j = 0; j < size; ++j) {
         if (w[j] != 0.0) {
-            const double bound = slope_at(penalty, j, w[j]);
-            const double z = -(gradient[j] + penalty.ridge * w[j]);
-            total += std::max(w[j] * (bound - factor * z), 0.0);
+            total += std::max(w[j] * (slope_at(penalty, j, w[j]) + factor * gradient[j]), 0.0);
         }
     }
     return total;
@@ -627,8 +630,11 @@ struct Separate {
                                 double factor) const noexcept {
         double total = 0.0;
         for (Index t = 0; t < targets; ++t) {
-            if (w[t] != 0.0) {
-                total += std::max(w[t] * (slope_at(kinks, j, w[t]) - factor * z[t]), 0.0);
+            const double inside = std::clamp(factor * z[t], kinks.low[j], kinks.high[j]);
+            total += w[t] == 0.0 ? 0.0 : std::max(w[t] * (slope_at(kinks, j, w[t]) - inside), 0.0);
+            if (kinks.ridge > 0.0) {
+                const double apart = kinks.ridge * w[t] - (z[t] - inside);
+                total += 0.5 * apart * apart / kinks.ridge;
             }
         }
         return total;
@@ -652,8 +658,16 @@ struct Together {
     }
     [[nodiscard]] double excess(Index j, Index targets, const double* w, const double* z,
                                 double factor) const noexcept {
-        const double length = std::sqrt(dot(w, w, targets));
-        return std::max(length * lengths.strength[j] - factor * dot(w, z, targets), 0.0);
+        const double length = std::sqrt(dot(z, z, targets));
+        const double kept = length > lengths.strength[j] ? lengths.strength[j] / length : 1.0;
+        const double inside = std::min(factor, kept);
+        double total = std::sqrt(dot(w, w, targets)) * lengths.strength[j] - inside * dot(w, z, targets);
+        total = std::max(total, 0.0);
+        for (Index t = 0; t < targets && lengths.ridge > 0.0; ++t) {
+            const double apart = lengths.ridge * w[t] - (1.0 - inside) * z[t];
+            total += 0.5 * apart * apart / lengths.ridge;
+        }
+        return total;
     }
 };
 
@@ -698,11 +712,10 @@ class RowDescent {
         const Index count = q_.size * m_;
         const double half = std::max(q_.constant + 0.5 * (dot(w_, g_, count) - dot(w_, q_.linear, count)), 0.0);
         double factor = 1.0;
-        for (Index j = 0; j < q_.size; ++j) {
+        for (Index j = 0; j < q_.size && penalty_.ridge() == 0.0; ++j) {
             factor = std::min(factor, penalty_.shrink(j, m_, pulled(j)));
         }
-        const double norm = dot(w_, w_, count);
-        double total = 0.5 * (1.0 - factor) * (1.0 - factor) * (2.0 * half + penalty_.ridge() * norm);
+        double total = (1.0 - factor) * (1.0 - factor) * half;
         for (Index j = 0; j < q_.size; ++j) {
             total += penalty_.excess(j, m_, w_ + j * m_, pulled(j), factor);
         }
@@ -728,10 +741,10 @@ class RowDescent {
             add_scaled(step, line[i], g_ + i * m_, m_);
         }
     }
-    /// Minus the gradient of everything that is smooth.
+    /// Minus the gradient of the quadratic.
     const double* pulled(Index j) noexcept {
         for (Index t = 0; t < m_; ++t) {
-            pull_[at(t)] = -(g_[j * m_ + t] + penalty_.ridge() * w_[j * m_ + t]);
+            pull_[at(t)] = -g_[j * m_ + t];
         }
         return pull_.data();
     }
@@ -791,6 +804,22 @@ Descent descend_gram(const Quadratic& quadratic, const Kinks& penalty, const Goa
         }
     }
     return result;
+}
+
+void descend_grams(const Quadratic& first, Index count, const double* constants, const Kinks& penalty,
+                   const double* targets, const Goal& goal, const GramsOut& out) {
+    const Effort effort(static_cast<double>(first.size * first.size) * 8.0 * static_cast<double>(count));
+    parallel_for(count, [&](Index k) {
+        const Quadratic one{.gram = first.gram + k * first.size * first.stride,
+                            .stride = first.stride,
+                            .size = first.size,
+                            .linear = first.linear + k * first.size,
+                            .constant = constants[k]};
+        const Descent done =
+            descend_gram(one, penalty, {targets[k], goal.most}, out.w + k * first.size, out.gradient + k * first.size);
+        out.sweeps[k] = static_cast<double>(done.sweeps);
+        out.gaps[k] = done.gap;
+    });
 }
 
 Descent descend_targets(const Quadratic& quadratic, Index targets, const Kinks& penalty, const Goal& goal, double* w,

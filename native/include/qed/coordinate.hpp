@@ -40,6 +40,16 @@ struct Descent {
 /// Minimises quadratic plus penalty from w on. `gradient` receives Qw - q (without the ridge).
 Descent descend_gram(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient);
 
+/// Several quadratics of one size, in threads: Gram matrices, linear parts and results lie one after the other.
+struct GramsOut {
+    double* w;  ///< where each starts, and ends
+    double* gradient;
+    double* sweeps;
+    double* gaps;
+};
+void descend_grams(const Quadratic& first, Index count, const double* constants, const Kinks& penalty,
+                   const double* targets, const Goal& goal, const GramsOut& out);
+
 /// The same for w of size × targets, each coordinate penalised by itself (the same kinks for all targets of a row).
 Descent descend_targets(const Quadratic& quadratic, Index targets, const Kinks& penalty, const Goal& goal, double* w,
                         double* gradient);

@@ -54,6 +54,7 @@ class Known(NamedTuple):
     fall: Vector | None = None  # the same of the negative slopes; rise + fall is the gradient
     slope: Vector | None = None  # slopes of the loss at those scores
     loss: float | None = None  # weighted mean of the losses
+    gradient: Vector | None = None  # the adjoint product with c times the slopes, from solvers that do not know its sides
 
 
 @dataclass(frozen=True)
@@ -255,7 +256,10 @@ class Problem:
         if u is not None:
             yield self._bound(at, u)
         z = None
-        if known is not None and known.rise is not None and known.fall is not None:
+        if known is not None and known.gradient is not None:
+            z = -known.gradient
+            yield self._bound(at, at.slope, z)
+        elif known is not None and known.rise is not None and known.fall is not None:
             z = -(known.rise + known.fall)
             yield self._bound(at, at.slope, z)
             yield self._bound(at, *self._by_sides(at.slope, known.rise, known.fall))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from qed.convex.penalties._elastic_net import ElasticNet
+from qed.convex.penalties._group import Group
 from qed.convex.penalties._l1 import L1
 from qed.convex.penalties._l2 import L2
 
-__all__ = ["L1", "L2"]
+__all__ = ["L1", "L2", "ElasticNet", "Group"]
