@@ -4,7 +4,8 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
 
 ::
 
-    _linear_regression, _ridge, _ridge_cv   the models, as declarations
+    _linear_regression, _ridge, _ridge_cv   least squares, as declarations
+    _lasso, _elastic_net, _multi_task       sparse models, as declarations; _sparse_regression is what they share
     _least_squares, _linear, _stream        what they share: learn, learn more, forget, predict
     _learn                                  which way to solve, what to store
     _solve                                  products of columns -> coefficients and proof
@@ -14,13 +15,26 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _conjugate_gradients                    products with vectors alone, for wide sparse designs
     _leave_one_out                          exact leave-one-out predictions for many strengths
     _inference                              standard errors and intervals
+    _learn_convex                           models that are a loss and a penalty, over qed.convex
 """
 
 from __future__ import annotations
 
+from qed.linear_model._elastic_net import ElasticNet
+from qed.linear_model._lasso import Lasso
 from qed.linear_model._linear import CoefficientTable
 from qed.linear_model._linear_regression import LinearRegression
+from qed.linear_model._multi_task import MultiTaskElasticNet, MultiTaskLasso
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_cv import RidgeCV
 
-__all__ = ["CoefficientTable", "LinearRegression", "Ridge", "RidgeCV"]
+__all__ = [
+    "CoefficientTable",
+    "ElasticNet",
+    "Lasso",
+    "LinearRegression",
+    "MultiTaskElasticNet",
+    "MultiTaskLasso",
+    "Ridge",
+    "RidgeCV",
+]

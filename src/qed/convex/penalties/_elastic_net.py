@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,11 +34,11 @@ class ElasticNet:
     ridge: float = 0.0
     nonnegative: bool = False
 
-    @property
+    @cached_property
     def traits(self) -> PenaltyTraits:
         """A kink at zero; a conjugate that is a box without the ridge, and finite everywhere with it."""
-        strong = bool(np.all(np.asarray(self.alpha) > 0))
-        smooth = not self.nonnegative and not np.any(np.asarray(self.alpha) > 0)
+        strong = bool(np.min(self.alpha) > 0)
+        smooth = not self.nonnegative and not np.max(self.alpha) > 0
         bounding = strong or self.ridge > 0
         return PenaltyTraits(
             is_smooth=smooth, is_separable=True, convexity=float(self.ridge), is_bounding=bounding, native="kinks"

@@ -69,15 +69,16 @@ class CoordinateDescent:
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield a point for each working set."""
         descent = _Quadratic(problem) if problem.loss.traits.is_quadratic else _Curved(problem)
-        at = descent.look(*start)
+        size = _first_size(problem)
+        few = size == problem.shape[1] and problem.loss.traits.is_quadratic
+        at = descent.unseen(*start) if few else descent.look(*start)
         # a start that is the answer already: the null model under a strong penalty, an earlier fit
         if at.gap <= target:
             yield _iterate(at, at.gap)
-        size = 0
         while True:
-            wanted = _wanted(problem, at, size if size else _first_size(problem))
+            wanted = np.flatnonzero(problem.spans) if few else _wanted(problem, at, size)
             size = descent.use(wanted)
-            at, is_exact = descent.solve(at, max(TIGHTER * target, 0.02 * at.gap if np.isfinite(at.gap) else 0.0))
+            at, is_exact = descent.solve(at, TIGHTER * target)
             done = at.gap > target and is_exact and not len(_missing(problem, at, descent.index))
             # nothing is missing and the gap is still open: the proof must do better than the slope, or rounding rules
             yield _iterate(at, None if done else at.gap)
@@ -139,6 +140,7 @@ class _Descent:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.numbers = problem.penalty.numbers(problem.shape[1])
+        self.is_bounding = problem.penalty.traits.is_bounding
         self.index: np.ndarray[Any, Any] = np.zeros(0, dtype=np.int64)
         self.tighter = 1.0
 
@@ -153,6 +155,12 @@ class _Descent:
             t += problem.design.columns(used).product(w[used], centre) if few else problem.design.product(w, problem.centre)
         return self._passed(w, b, t)
 
+    @staticmethod
+    def unseen(w: Vector, b: Any) -> _Look:
+        """Return a point that nothing is known of: with few columns the first pass would tell what the first step tells."""
+        nothing = np.zeros(0)
+        return _Look(w, b, nothing, nothing, nothing, np.inf)
+
     def _passed(self, w: Vector, b: Any, t: Vector) -> _Look:
         problem = self.problem
         slope = problem.loss.slope(t)
@@ -162,7 +170,7 @@ class _Descent:
     def _gap(self, w: Vector, t: Vector, slope: Vector, gradient: Vector) -> float:
         """Return the gap of the slope as a dual point, rounding left aside."""
         problem, penalty = self.problem, self.problem.penalty
-        if not penalty.traits.is_bounding:
+        if not self.is_bounding:
             return np.inf
         nothing = np.zeros(gradient.shape)
         factor = penalty.shrink(-gradient, nothing)
@@ -195,11 +203,13 @@ class _Quadratic(_Descent):
 
     def use(self, wanted: np.ndarray[Any, Any]) -> int:
         """Take the columns that are not there yet."""
-        fresh = np.sort(np.setdiff1d(wanted, self.index))
         if self.columns is None:
+            fresh = np.sort(wanted)
             self.columns = working_columns(self.problem.design, self.root, self.problem.centre, fresh)
-        elif len(fresh):
-            self.columns.add(fresh)
+        else:
+            fresh = np.setdiff1d(wanted, self.index)
+            if len(fresh):
+                self.columns.add(fresh)
         self.index = self.columns.index
         return len(self.index)
 
@@ -209,17 +219,21 @@ class _Quadratic(_Descent):
         columns, index = self.columns, self.index
         target *= self.tighter
         w = at.w[index]
-        penalty, goal = self._penalty(index), (target, SWEEPS)
+        # along columns a sweep is dear, and the set will grow: no more digits than the others allow
+        along = w.ndim == 1 and not columns.prefers_gram()
+        rough = max(target, 0.02 * at.gap) if along and np.isfinite(at.gap) and len(index) < len(at.w) else target
         if len(index):
-            w = self._descended(columns, penalty, goal, w)
+            w = self._descended(columns, self._penalty(index), (rough, SWEEPS), w, along=along)
         whole = np.zeros_like(at.w)
         whole[index] = w
         fitted = columns.product(w)
         t = fitted / (self.root if fitted.ndim == 1 else self.root[:, np.newaxis]) + self.b
-        return self._passed(whole, self.b, t), True
+        return self._passed(whole, self.b, t), rough == target
 
-    def _descended(self, columns: WorkingColumns, penalty: tuple[Any, ...], goal: tuple[float, int], w: Vector) -> Vector:
-        if w.ndim == 1 and not columns.prefers_gram():
+    def _descended(
+        self, columns: WorkingColumns, penalty: tuple[Any, ...], goal: tuple[float, int], w: Vector, *, along: bool
+    ) -> Vector:
+        if along:
             residual = columns.product(w) - self.target
             return columns.descend(penalty, goal, w, residual)[0]
         Q = columns.gram()
