@@ -140,7 +140,7 @@ def take_columns(X: Matrix, index: Indices, scale: Vector | None, shift: Vector 
     """Columns of diag(scale) (X − shift), (n, k), in Fortran order. ``index`` is int64."""
 
 def column_sums(X: Matrix, U: Matrix, s: Vector | None, shift: Vector | None) -> tuple[Vector, Vector]:
-    """(X − shift)ᵀ U, (p, m), for m <= 4, and Σ s (x − shift)² of each column, (p,), in one pass."""
+    """(X − shift)ᵀ U, (p, m), for m <= 8, and Σ s (x − shift)² of each column, (p,), in one pass."""
 
 Quadratic: TypeAlias = tuple[Vector, Vector, float]
 """Q (k, k) with contiguous rows, q (k,) or (k, m), and a constant, of ½ wᵀQw − qᵀw + constant >= 0."""
@@ -155,12 +155,9 @@ def descend_gram(quadratic: Quadratic, penalty: Kinks, goal: Goal, w: Vector) ->
     """Minimise quadratic plus penalty from w on: coefficients, gradient Qw − q, sweeps, gap (not rigorous: it rounds)."""
 
 def descend_grams(
-    quadratics: tuple[Vector, Vector, Vector], penalty: Kinks, goal: tuple[Vector, int], w: Vector
-) -> tuple[Vector, Vector, Vector, Vector]:
-    """Minimise f problems of one size in threads: Gram matrices (f k, k), linear parts (f, k), constants (f,), w (f, k).
-
-    The goal holds one gap for each. Returns coefficients and gradients (f, k), sweeps and gaps (f,).
-    """
+    problems: list[tuple[Quadratic, Kinks, Goal, Vector]],
+) -> list[tuple[Vector, Vector, int, float]]:
+    """Do `descend_gram` for several problems, in threads."""
 
 def descend_targets(quadratic: Quadratic, penalty: Kinks, goal: Goal, w: Vector) -> tuple[Vector, Vector, int, float]:
     """The same for w of shape (k, m), every entry penalised by itself."""

@@ -161,11 +161,12 @@ class _Descent:
         nothing = np.zeros(0)
         return _Look(w, b, nothing, nothing, nothing, np.inf)
 
-    def _passed(self, w: Vector, b: Any, t: Vector) -> _Look:
+    def _passed(self, w: Vector, b: Any, t: Vector, gap: float | None = None) -> _Look:
+        """Make one pass at a point; its gap may be known from a descent over all columns."""
         problem = self.problem
         slope = problem.loss.slope(t)
         gradient = problem.adjoint(slope)
-        return _Look(w, b, t, slope, gradient, self._gap(w, t, slope, gradient))
+        return _Look(w, b, t, slope, gradient, self._gap(w, t, slope, gradient) if gap is None else gap)
 
     def _gap(self, w: Vector, t: Vector, slope: Vector, gradient: Vector) -> float:
         """Return the gap of the slope as a dual point, rounding left aside."""
@@ -222,20 +223,23 @@ class _Quadratic(_Descent):
         # along columns a sweep is dear, and the set will grow: no more digits than the others allow
         along = w.ndim == 1 and not columns.prefers_gram()
         rough = max(target, 0.02 * at.gap) if along and np.isfinite(at.gap) and len(index) < len(at.w) else target
+        gap = None
         if len(index):
-            w = self._descended(columns, self._penalty(index), (rough, SWEEPS), w, along=along)
+            w, gap = self._descended(columns, self._penalty(index), (rough, SWEEPS), w, along=along)
         whole = np.zeros_like(at.w)
         whole[index] = w
         fitted = columns.product(w)
         t = fitted / (self.root if fitted.ndim == 1 else self.root[:, np.newaxis]) + self.b
-        return self._passed(whole, self.b, t), rough == target
+        is_whole = len(index) == len(at.w) and self.is_bounding and gap is not None and gap <= target
+        return self._passed(whole, self.b, t, gap if is_whole else None), rough == target
 
     def _descended(
         self, columns: WorkingColumns, penalty: tuple[Any, ...], goal: tuple[float, int], w: Vector, *, along: bool
-    ) -> Vector:
+    ) -> tuple[Vector, float]:
         if along:
             residual = columns.product(w) - self.target
-            return columns.descend(penalty, goal, w, residual)[0]
+            w, _, _, _, gap = columns.descend(penalty, goal, w, residual)
+            return w, gap
         Q = columns.gram()
         if len(self.pull) < len(w):
             self.pull = columns.adjoint(self.target)
@@ -245,7 +249,8 @@ class _Quadratic(_Descent):
             strength, ridge = penalty
             penalty, rows = (-strength, strength, ridge), False
         kernel = _kernels.descend_gram if w.ndim == 1 else _kernels.descend_rows if rows else _kernels.descend_targets
-        return kernel(Q, self.pull, constant, penalty, goal, w)[0]
+        w, _, _, gap = kernel(Q, self.pull, constant, penalty, goal, w)
+        return w, gap
 
 
 class _Curved(_Descent):
