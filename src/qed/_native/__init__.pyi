@@ -160,12 +160,12 @@ def descend_grams(
     """Do `descend_gram` for several problems, in threads."""
 
 def descend_targets(quadratic: Quadratic, penalty: Kinks, goal: Goal, w: Vector) -> tuple[Vector, Vector, int, float]:
-    """The same for w of shape (k, m), every entry penalised by itself."""
+    """Do the same for w of shape (k, m), every entry penalised by itself."""
 
 def descend_rows(
     quadratic: Quadratic, penalty: tuple[Vector, float], goal: Goal, w: Vector
 ) -> tuple[Vector, Vector, int, float]:
-    """The same with a penalty of ``strength`` (k,) times the lengths of the rows of w, plus a ridge."""
+    """Do the same with a penalty of ``strength`` (k,) times the lengths of the rows of w, plus a ridge."""
 
 def descend_columns(
     A: Vector, penalty: Kinks, goal: Goal, w: Vector, residual: Vector
@@ -183,4 +183,4 @@ def descend_sparse_columns(
     w: Vector,
     residual: Vector,
 ) -> tuple[Vector, Vector, Vector, int, float]:
-    """The same for compressed columns less ``root`` (n,) times their ``centre`` (k,); ``centring`` is (centre, root)."""
+    """Do the same for compressed columns less ``root`` (n,) times their ``centre`` (k,); ``centring`` is (centre, root)."""

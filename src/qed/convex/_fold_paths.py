@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
-from qed.designs import Compressed
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
@@ -105,7 +104,7 @@ class FoldPaths:
         open_ = np.flatnonzero(gap > target)
         while len(open_) and rounds < ROUNDS:
             rounds += 1
-            grew = [self._folds[at].add(self._missing(at, alpha)) for at in open_]
+            grew = [self._folds[at].add(self._missing(int(at), alpha)) for at in open_]
             if rounds > 1 and not any(grew):
                 tighter *= 0.1  # nothing is missing: more digits
                 if tighter < 1e-9:
@@ -158,7 +157,7 @@ class FoldPaths:
             if ridge > 0:
                 rest = pull - inside
                 total[at] += float(np.sum((ridge * w - rest) ** 2 - rest**2)) / (2 * ridge)
-        return total
+        return np.asarray(total)
 
 
 class _Fold:
@@ -199,8 +198,7 @@ class _Fold:
         k = old + len(fresh)
         if k > len(self._products):
             self._grow(min(max(k + k // 2, 64), max(k, self._design.shape[1])))
-        block = self._design.taken(fresh, self._ones, self._means)
-        assert not isinstance(block, Compressed)
+        block = np.asarray(self._design.taken(fresh, self._ones, self._means))
         self._columns[:, old:k] = block
         weighted = block * self._share[:, np.newaxis]
         cross = _kernels.cross(self._columns[:, :k], weighted)

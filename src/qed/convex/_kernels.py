@@ -80,13 +80,16 @@ def descend_columns(
     A: Vector, penalty: tuple[Any, ...], goal: Goal, w: Vector, residual: Vector
 ) -> tuple[Vector, Vector, Vector, int, float]:
     """Minimise half the squared residual plus a penalty with kinks; return w, residual, gradient, sweeps and gap."""
-    return _native.descend_columns(
-        A, _numbers(penalty), goal, np.ascontiguousarray(w), np.ascontiguousarray(residual)
-    )
+    return _native.descend_columns(A, _numbers(penalty), goal, np.ascontiguousarray(w), np.ascontiguousarray(residual))
 
 
 def descend_sparse(
-    A: tuple[Any, Any, Any], centring: tuple[Vector, Vector], penalty: tuple[Any, ...], goal: Goal, w: Vector, residual: Vector
+    A: tuple[Any, Any, Any],
+    centring: tuple[Vector, Vector],
+    penalty: tuple[Any, ...],
+    goal: Goal,
+    w: Vector,
+    residual: Vector,
 ) -> tuple[Vector, Vector, Vector, int, float]:
     """Minimise the same for compressed columns less root times their centre."""
     centre, root = (np.ascontiguousarray(one) for one in centring)

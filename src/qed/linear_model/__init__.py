@@ -15,6 +15,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _conjugate_gradients                    products with vectors alone, for wide sparse designs
     _leave_one_out                          exact leave-one-out predictions for many strengths
     _inference                              standard errors and intervals
+    _lasso_cv, _cross_validated_path        the same with a strength chosen by folds; _paths gives coefficients for many
     _learn_convex                           models that are a loss and a penalty, over qed.convex
 """
 
@@ -22,19 +23,27 @@ from __future__ import annotations
 
 from qed.linear_model._elastic_net import ElasticNet
 from qed.linear_model._lasso import Lasso
+from qed.linear_model._lasso_cv import ElasticNetCV, LassoCV, MultiTaskElasticNetCV, MultiTaskLassoCV
 from qed.linear_model._linear import CoefficientTable
 from qed.linear_model._linear_regression import LinearRegression
 from qed.linear_model._multi_task import MultiTaskElasticNet, MultiTaskLasso
+from qed.linear_model._paths import enet_path, lasso_path
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_cv import RidgeCV
 
 __all__ = [
     "CoefficientTable",
     "ElasticNet",
+    "ElasticNetCV",
     "Lasso",
+    "LassoCV",
     "LinearRegression",
     "MultiTaskElasticNet",
+    "MultiTaskElasticNetCV",
     "MultiTaskLasso",
+    "MultiTaskLassoCV",
     "Ridge",
     "RidgeCV",
+    "enet_path",
+    "lasso_path",
 ]

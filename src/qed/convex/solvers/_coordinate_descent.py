@@ -152,7 +152,11 @@ class _Descent:
         if len(used):
             centre = None if problem.centre is None else problem.centre[used]
             few = 4 * len(used) < problem.shape[1]
-            t += problem.design.columns(used).product(w[used], centre) if few else problem.design.product(w, problem.centre)
+            t += (
+                problem.design.columns(used).product(w[used], centre)
+                if few
+                else problem.design.product(w, problem.centre)
+            )
         return self._passed(w, b, t)
 
     @staticmethod
@@ -193,7 +197,7 @@ class _Quadratic(_Descent):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.root = np.sqrt(problem.share)
-        self.columns: WorkingColumns | None = None
+        self.columns = working_columns(problem.design, self.root, problem.centre, self.index)
         y, b = problem.loss.y, problem.null_point[1]
         self.b = b  # of centred columns the best intercept is the mean, whatever the coefficients
         self.target = self._scaled(y - b)
@@ -204,19 +208,14 @@ class _Quadratic(_Descent):
 
     def use(self, wanted: np.ndarray[Any, Any]) -> int:
         """Take the columns that are not there yet."""
-        if self.columns is None:
-            fresh = np.sort(wanted)
-            self.columns = working_columns(self.problem.design, self.root, self.problem.centre, fresh)
-        else:
-            fresh = np.setdiff1d(wanted, self.index)
-            if len(fresh):
-                self.columns.add(fresh)
+        fresh = np.setdiff1d(wanted, self.index) if len(self.index) else np.sort(wanted)
+        if len(fresh):
+            self.columns.add(fresh)
         self.index = self.columns.index
         return len(self.index)
 
     def solve(self, at: _Look, target: float) -> tuple[_Look, bool]:
         """Minimise over the working set, then make one pass."""
-        assert self.columns is not None
         columns, index = self.columns, self.index
         target *= self.tighter
         w = at.w[index]
@@ -319,5 +318,5 @@ class _Curved(_Descent):
             return None
         db = -(lean + float(edge @ d)) / total if problem.free_intercept else 0.0
         part = problem.penalty.take(self.index)
-        fall = -(float((c @ (self.plain.product(d, self.centre) + db))) + part.value(new) - part.value(w))
+        fall = -(float(c @ (self.plain.product(d, self.centre) + db)) + part.value(new) - part.value(w))
         return (d, db, max(fall, 0.0))
