@@ -16,8 +16,8 @@ namespace {
 /// Coordinates without a kink have no compact dual: what is left of their gradient is charged this far, as the
 /// certificate does.
 constexpr double kReach = 10.0;
-/// Less progress than this share of the objective is rounding.
-constexpr double kNothing = 1e-21;
+/// Less progress than this share of the objective (whose gap is of the size of the root) is rounding.
+constexpr double kNothing = 1e-28;
 
 using Numbers = std::vector<double>;
 

@@ -42,3 +42,17 @@ def rmatmul(X: Array, U: Array) -> Array:
 def projected_squares(X: Array, shift: Array, V: Array, D: Array, B: Array) -> tuple[Array, Array]:
     z = (_wide(X) - shift) @ _wide(V)
     return z**2 @ _wide(D), z @ _wide(B)
+
+
+def coordinate_descent(Q: Array, q: Array, penalty: tuple[Array, Array, float], sweeps: int = 20_000) -> Array:
+    """Minimise w'Qw/2 - q'w plus a penalty with slopes low and high on the sides of zero, and a ridge."""
+    low, high, ridge = penalty
+    w = np.zeros(len(q))
+    for _ in range(sweeps):
+        before = w.copy()
+        for j in range(len(q)):
+            pull = q[j] - Q[j] @ w + Q[j, j] * w[j]
+            w[j] = (max(pull - high[j], 0.0) + min(pull - low[j], 0.0)) / (Q[j, j] + ridge)
+        if np.abs(w - before).max() < 1e-13:
+            break
+    return w

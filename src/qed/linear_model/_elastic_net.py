@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from qed.convex.penalties import ElasticNet as ElasticNetPenalty
 from qed.core import KW_ONLY, Matrix, NonNegative, NonNegativeInt, PositiveInt, Probability, Seed, param
-from qed.linear_model._learn_convex import Wish
-from qed.linear_model._sparse_regression import MANY, SparseRegression
+from qed.linear_model._sparse_regression import SparseRegression
 
 if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
@@ -47,8 +46,8 @@ class ElasticNet(SparseRegression):
     Examples
     --------
     >>> from qed.linear_model import ElasticNet
-    >>> ElasticNet(alpha=2.8, l1_ratio=2 / 14, fit_intercept=False, tol=1e-9).fit([[1.0], [2.0]], [1.0, 2.0]).coef_.round(6)
-    array([0.428571])
+    >>> ElasticNet(alpha=2.0, l1_ratio=0.25, fit_intercept=False, tol=1e-9).fit([[1.0], [2.0]], [1.0, 2.0]).coef_.round(6)
+    array([0.5])
     """
 
     alpha: NonNegative = param(1.0, "Strength of the whole penalty.")
@@ -75,7 +74,6 @@ class ElasticNet(SparseRegression):
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
-    def _declaration(self) -> tuple[Penalty, Wish]:
+    def _penalty(self) -> Penalty:
         alpha, ratio = float(self.alpha), float(self.l1_ratio)
-        penalty = ElasticNetPenalty(alpha * ratio, alpha * (1.0 - ratio), self.positive)
-        return penalty, Wish(self.fit_intercept, self.tol, self.max_iter or MANY, self.strict, self.verbose)
+        return ElasticNetPenalty(alpha * ratio, alpha * (1.0 - ratio), self.positive)

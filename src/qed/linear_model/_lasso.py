@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from qed.convex.penalties import ElasticNet as ElasticNetPenalty
 from qed.core import KW_ONLY, Matrix, NonNegative, NonNegativeInt, PositiveInt, Seed, param
-from qed.linear_model._learn_convex import Wish
-from qed.linear_model._sparse_regression import MANY, SparseRegression
+from qed.linear_model._sparse_regression import SparseRegression
 
 if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
@@ -75,6 +74,5 @@ class Lasso(SparseRegression):
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
-    def _declaration(self) -> tuple[Penalty, Wish]:
-        penalty = ElasticNetPenalty(float(self.alpha), 0.0, self.positive)
-        return penalty, Wish(self.fit_intercept, self.tol, self.max_iter or MANY, self.strict, self.verbose)
+    def _penalty(self) -> Penalty:
+        return ElasticNetPenalty(float(self.alpha), 0.0, self.positive)

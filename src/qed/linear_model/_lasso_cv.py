@@ -28,6 +28,7 @@ from qed.core._certificates import DualityGapCertificate
 from qed.linear_model._cross_validated_path import Choice, choose_strength, penalty_of
 from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_convex
 from qed.linear_model._linear import predict_linear, require_linear_state
+from qed.linear_model._sparse_regression import require_targets
 
 __all__ = ["ElasticNetCV", "LassoCV", "MultiTaskElasticNetCV", "MultiTaskLassoCV"]
 
@@ -67,6 +68,7 @@ class CrossValidatedRegression(Regressor, sparse=True):
             The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
+        require_targets(self, data.y)
         choice = self._choice()
         several = len(choice.l1_ratios) > 1
         found = choose_strength(choice, data.X, np.asarray(data.y, dtype=np.float64), data.weight)
@@ -174,7 +176,7 @@ class LassoCV(CrossValidatedRegression):
     verbose: bool | NonNegativeInt = param(False, "How much progress to show.")
     n_jobs: int | None = param(
         None,
-        "Processes that scikit-learn would use. Folds run in the threads of qed, see qed.set_threads.",
+        "Processes that scikit-learn would use. Folds run in the threads of qed, see qed.set_num_threads.",
         kind="hint",
     )
     positive: bool = param(False, "Whether coefficients must be nonnegative.")
@@ -237,7 +239,7 @@ class ElasticNetCV(CrossValidatedRegression):
     verbose: bool | NonNegativeInt = param(0, "How much progress to show.")
     n_jobs: int | None = param(
         None,
-        "Processes that scikit-learn would use. Folds run in the threads of qed, see qed.set_threads.",
+        "Processes that scikit-learn would use. Folds run in the threads of qed, see qed.set_num_threads.",
         kind="hint",
     )
     positive: bool = param(False, "Whether coefficients must be nonnegative.")
@@ -296,7 +298,7 @@ class MultiTaskLassoCV(CrossValidatedRegression, multi_output=True, single_outpu
     verbose: bool | NonNegativeInt = param(False, "How much progress to show.")
     n_jobs: int | None = param(
         None,
-        "Processes that scikit-learn would use. Folds run in the threads of qed, see qed.set_threads.",
+        "Processes that scikit-learn would use. Folds run in the threads of qed, see qed.set_num_threads.",
         kind="hint",
     )
     random_state: Seed = param(None, "Seed of scikit-learn's random selection. Nothing here is random.", kind="hint")
@@ -356,7 +358,7 @@ class MultiTaskElasticNetCV(CrossValidatedRegression, multi_output=True, single_
     verbose: bool | NonNegativeInt = param(0, "How much progress to show.")
     n_jobs: int | None = param(
         None,
-        "Processes that scikit-learn would use. Folds run in the threads of qed, see qed.set_threads.",
+        "Processes that scikit-learn would use. Folds run in the threads of qed, see qed.set_num_threads.",
         kind="hint",
     )
     random_state: Seed = param(None, "Seed of scikit-learn's random selection. Nothing here is random.", kind="hint")

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from qed.convex.penalties import Group
 from qed.core import KW_ONLY, NonNegative, NonNegativeInt, PositiveInt, Probability, Seed, param
-from qed.linear_model._learn_convex import Wish
-from qed.linear_model._sparse_regression import MANY, SparseRegression
+from qed.linear_model._sparse_regression import SparseRegression
 
 if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
@@ -66,9 +65,8 @@ class MultiTaskLasso(SparseRegression, single_output=False):
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
-    def _declaration(self) -> tuple[Penalty, Wish]:
-        wish = Wish(self.fit_intercept, self.tol, self.max_iter or MANY, self.strict, self.verbose)
-        return Group(float(self.alpha)), wish
+    def _penalty(self) -> Penalty:
+        return Group(float(self.alpha))
 
 
 class MultiTaskElasticNet(SparseRegression, single_output=False):
@@ -124,7 +122,6 @@ class MultiTaskElasticNet(SparseRegression, single_output=False):
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
-    def _declaration(self) -> tuple[Penalty, Wish]:
+    def _penalty(self) -> Penalty:
         alpha, ratio = float(self.alpha), float(self.l1_ratio)
-        wish = Wish(self.fit_intercept, self.tol, self.max_iter or MANY, self.strict, self.verbose)
-        return Group(alpha * ratio, None, alpha * (1.0 - ratio)), wish
+        return Group(alpha * ratio, None, alpha * (1.0 - ratio))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from qed.convex import Squared
 from qed.convex.solvers import CoordinateDescent
-from qed.core import Array, Regressor, fitted
+from qed.core import Array, InvalidData, Regressor, fitted
 from qed.core._certificates import DualityGapCertificate
 from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_convex
 from qed.linear_model._linear import predict_linear, require_linear_state
@@ -14,9 +14,19 @@ from qed.linear_model._linear import predict_linear, require_linear_state
 if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
 
-__all__ = ["SparseRegression"]
+__all__ = ["SparseRegression", "require_targets"]
 
 MANY = 2**31  # iterates, where the user sets no limit
+
+
+def require_targets(model: Regressor, y: Array) -> None:
+    """Refuse a single target where the model is about several."""
+    traits, name = model._traits(), type(model).__name__  # noqa: SLF001
+    if y.ndim == 1 and not traits.single_output:
+        raise InvalidData(
+            f"{name} is for several targets, y of shape (n, m), and got shape {y.shape}. For mono-task outputs use"
+            f" {name.removeprefix('MultiTask')}."
+        )
 
 
 class SparseRegression(Regressor, sparse=True, multi_output=True):
@@ -46,10 +56,13 @@ class SparseRegression(Regressor, sparse=True, multi_output=True):
         self
             The fitted model.
         """
-        penalty, wish = self._declaration()
 
-        def declare(rows: Rows) -> Declared:
-            return Declared(Squared(rows.y), penalty)
+        def declare(rows: Rows) -> Declared:  # once the door has looked at the parameters
+            require_targets(self, rows.y)
+            return Declared(Squared(rows.y), self._penalty())
+
+        own = self.__dict__
+        wish = Wish(own["fit_intercept"], own["tol"], own["max_iter"] or MANY, own["strict"], own["verbose"])
 
         try:
             learn_convex(self, X, y, sample_weight, declare=declare, solvers=(CoordinateDescent(),), wish=wish)
@@ -81,8 +94,8 @@ class SparseRegression(Regressor, sparse=True, multi_output=True):
 
         return csr_matrix(self.coef_)
 
-    def _declaration(self) -> tuple[Penalty, Wish]:
-        """Translate the parameters to a penalty and to what the fit shall reach."""
+    def _penalty(self) -> Penalty:
+        """Translate the parameters to a penalty."""
         raise NotImplementedError
 
     def _check_fitted_state(self) -> None:
