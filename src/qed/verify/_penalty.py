@@ -36,7 +36,7 @@ class Penalty:
     @property
     def is_bounding(self) -> bool:
         """Whether small enough dual points are feasible."""
-        return self.l1 > 0 or self.l2 > 0
+        return bool(self.l1 > 0 or self.l2 > 0)
 
     def size(self, a: Array) -> Array:
         """Return what is penalised: sizes of entries, or lengths of rows as a column."""
