@@ -19,7 +19,20 @@ from __future__ import annotations
 
 from qed.convex._problem import Gap, Known, Problem
 from qed.convex._solve import Iterate, Solution, Solver, choose, solve
-from qed.convex.losses import Squared
+from qed.convex.losses import Huber, Quantile, Squared
 from qed.convex.penalties import L1
 
-__all__ = ["L1", "Gap", "Iterate", "Known", "Problem", "Solution", "Solver", "Squared", "choose", "solve"]
+__all__ = [
+    "L1",
+    "Gap",
+    "Huber",
+    "Iterate",
+    "Known",
+    "Problem",
+    "Quantile",
+    "Solution",
+    "Solver",
+    "Squared",
+    "choose",
+    "solve",
+]

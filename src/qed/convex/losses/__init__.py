@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from qed.convex.losses._huber import Huber
+from qed.convex.losses._quantile import Quantile
 from qed.convex.losses._squared import Squared
 
-__all__ = ["Squared"]
+__all__ = ["Huber", "Quantile", "Squared"]
