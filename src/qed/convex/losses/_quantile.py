@@ -43,7 +43,9 @@ class Quantile:
     def __post_init__(self) -> None:
         """Refuse a level that is none."""
         if not 0.0 <= self.tau <= 1.0:
-            raise InvalidParameter(f"Quantile.tau must be between 0 and 1, got {self.tau!r}. It is the level of the quantile.")
+            raise InvalidParameter(
+                f"Quantile.tau must be between 0 and 1, got {self.tau!r}. It is the level of the quantile."
+            )
 
     @property
     def traits(self) -> LossTraits:
