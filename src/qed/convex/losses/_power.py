@@ -88,12 +88,11 @@ class Power:
         r = t - self.y
         size, inverse = np.abs(r), np.abs(u) ** (1.0 / (self.p - 1.0))
         large = np.maximum(size, inverse)
-        finite = np.where(np.isfinite(large) & (large > 0), large, 1.0)
-        ratio = np.where(large > 0, np.minimum(size, inverse) / finite, 1.0)
-        gap = np.maximum(size - inverse, inverse - size) / finite
+        unit = np.where(large > 0, large, 1.0)
+        ratio = np.where(large > 0, np.minimum(size, inverse) / unit, 1.0)
+        gap = np.where(np.isfinite(large), np.abs(size - inverse) / np.where(np.isfinite(unit), unit, 1.0), 1.0)
         part = np.where(size > inverse, _above(ratio, gap, self.p), _below(ratio, gap, self.p))
-        part = np.where(np.isfinite(large), part, (self.p - 1.0) / self.p)
-        power = np.where(part > 0, large, 0.0) ** self.p
+        power = np.where(part > 0, large, 0.0) ** self.p  # no inf times zero where the two are equal
         apart = power_sum(size, inverse, self.p) + size * np.abs(u)
         return np.where(np.sign(r) * np.sign(u) > 0, part * power, apart)
 

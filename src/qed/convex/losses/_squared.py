@@ -65,7 +65,9 @@ class Squared:
 
     def prox(self, v: Vector, step: float | Vector) -> Vector:
         """Return the mean of v and the target, weighed by the step."""
-        return np.asarray((v + step * self.y) / (1.0 + step))
+        size = np.asarray(step)
+        size = size[:, np.newaxis] if size.ndim < v.ndim and size.ndim == 1 else size
+        return np.asarray((v + size * self.y) / (1.0 + size))
 
     def constant(self, c: Vector) -> Any:
         """Return the mean."""
