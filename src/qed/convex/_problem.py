@@ -54,6 +54,7 @@ class Known(NamedTuple):
     fall: Vector | None = None  # the same of the negative slopes; rise + fall is the gradient
     slope: Vector | None = None  # slopes of the loss at those scores
     loss: float | None = None  # weighted mean of the losses
+    gradient: Vector | None = None  # the adjoint product with c times the slopes, from solvers that do not know its sides
 
 
 @dataclass(frozen=True)
@@ -255,7 +256,10 @@ class Problem:
         if u is not None:
             yield self._bound(at, u)
         z = None
-        if known is not None and known.rise is not None and known.fall is not None:
+        if known is not None and known.gradient is not None:
+            z = -known.gradient
+            yield self._bound(at, at.slope, z)
+        elif known is not None and known.rise is not None and known.fall is not None:
             z = -(known.rise + known.fall)
             yield self._bound(at, at.slope, z)
             yield self._bound(at, *self._by_sides(at.slope, known.rise, known.fall))
@@ -368,7 +372,7 @@ class Problem:
     def _loss_doubt(self, at: _Point, apart: float, length_u: float, loss_excess: float) -> float:
         """Bound the rounding of the loss's part, for scores that are off and dual points ``apart`` from the slope."""
         traits, n = self.loss.traits, self.shape[0]
-        further = at.bend * at.off
+        further = at.bend * at.off if at.off > 0 else 0.0
         if not traits.has_curvature:
             further = min(further, 2 * traits.steepest)
         formula = 8 * UNIT * (1.0 + at.length_t + at.length_slope + length_u)
