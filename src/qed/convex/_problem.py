@@ -294,7 +294,6 @@ class Problem:
 
     def _bound(self, at: _Point, u: Vector, z: Vector | None = None) -> Gap:
         """Make one dual point feasible, and charge all that separates it from the point."""
-        is_slope = u is at.slope
         if not np.isfinite(np.sum(u)):
             return Gap(np.inf, 0.0, at.objective, np.inf, u)
         if z is None:
@@ -314,7 +313,7 @@ class Problem:
         else:
             radius, beyond, beyond_doubt, z = self._beyond(at, z, doubt)
         penalty_excess, penalty_doubt = self.penalty.excess(at.w, z, doubt)
-        if is_slope and 8 * (1 - factor) * at.loss <= at.target:
+        if u is at.slope and 8 * (1 - factor) * at.loss <= at.target:
             # convex in u, nothing at the slope, the loss at zero: what a shrunk slope costs needs no second look
             loss_excess, apart = (1 - factor) * at.loss, (1 - factor) * at.length_slope
         else:
