@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.reference.convex_programs import LOSSES, PENALTIES, points, say
 
 PAIRS = [(loss, penalty) for loss in LOSSES for penalty in PENALTIES]
-FEW = max(1, settings().max_examples // 8)
+FEW = settings().max_examples // 5
 
 
 def judged(seed, loss, penalty):
@@ -49,5 +49,4 @@ def test_most_gaps_are_tight(loss):
             for gap, distance in rows[1:]:
                 total += 1
                 tight += gap.value <= 1e3 * distance + 1e-9 * null + 2 * gap.rounding
-    assert tight > 0.5 * total
-    print(loss, tight / total)
+    assert tight > 0.8 * total

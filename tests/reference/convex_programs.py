@@ -172,7 +172,10 @@ class Said:
     def objective(self, w: Any, b: Any) -> Any:
         """Sum the objective at w and b, of the columns as qed centres them, in long double."""
         centre = 0 if self.problem.centre is None else self.problem.centre.astype(LD)
-        t = (self.X.astype(LD) - centre) @ w.astype(LD) + np.asarray(b, dtype=LD)
+        level, y = np.asarray(b, dtype=LD), self.y.astype(LD)
+        if LOSSES[self.loss][0] == "number":  # offsets cancel before they can hide anything
+            level, y = level - y, np.zeros_like(y)
+        t = (self.X.astype(LD) - centre) @ w.astype(LD) + level
         c = self.s.astype(LD) / self.s.astype(LD).sum()
         strength, value = self.problem.penalty, PENALTIES[self.penalty][1]
         exact = LD(self.strength) if not hasattr(strength, "alpha") else None
@@ -182,7 +185,7 @@ class Said:
             whole = value(LD(strength.other.alpha), w.astype(LD))
         else:
             whole = value(exact, w.astype(LD))
-        return c @ LOSSES[self.loss][2](t, self.y.astype(LD)) + whole
+        return c @ LOSSES[self.loss][2](t, y) + whole
 
     def within(self, w: Any, other: Any, radius: float) -> bool:
         """Say whether a point is within the radius of another."""
