@@ -203,7 +203,9 @@ def say(seed: int, loss: str, penalty: str) -> Said:
         X[:, 1], X[:, 2] = X[:, 0], 0.0  # twins, and a column of nothing
     signal = X @ (random.normal(size=p) * (random.random(p) < 0.5)) + random.normal()
     y = _targets(random, kind, signal)
-    s = [np.ones(n), random.integers(1, 5, n).astype(float), np.exp(random.uniform(0, np.log(1e6), n))][random.integers(3)]
+    s = [np.ones(n), random.integers(1, 5, n).astype(float), np.exp(random.uniform(0, np.log(1e6), n))][
+        random.integers(3)
+    ]
     intercept, strength = bool(random.random() < 0.6), 10.0 ** random.uniform(-4, 0)
     scale = 10.0 ** random.choice([0.0, 0.0, -8.0, 8.0])
     shift = random.choice([0.0, 1.0, 1e8]) if intercept else 0.0
@@ -216,7 +218,9 @@ def say(seed: int, loss: str, penalty: str) -> Said:
     centre = share @ dense.astype(float) if intercept else None
     if loss == "Squared" and random.random() < 0.3:
         y = y + random.choice([1.0, 1e8]) if intercept else y
-        best = None  # another problem, whose answer the ordinary one gives by a shift: the bounds must see it themselves
+        best = (
+            None  # another problem, whose answer the ordinary one gives by a shift: the bounds must see it themselves
+        )
     model = getattr(convex, loss)(y, **options)
     problem = Problem(design(columns), model, PENALTIES[penalty][0](strength, scale), share, intercept, centre)
     if best is not None:

@@ -54,8 +54,9 @@ def dual_points(table: Table, objective: Objective, start: Point, given: Array |
     yield np.zeros_like(start.t)
     if given is not None and given.size == start.t.size:
         yield given.reshape(start.t.shape).astype(EXTENDED)
-    if not objective.loss.has_curvature:
+    if not objective.loss.has_curvature or _is_met_exactly(table, objective, start):
         yield from _between_kinks(table, objective, start)
+    if not objective.loss.has_curvature:
         return
     at = start
     for _ in range(ROUNDS):
@@ -75,48 +76,37 @@ def dual_points(table: Table, objective: Objective, start: Point, given: Array |
 
 @dataclass(frozen=True)
 class _Step:
-    """A Newton step from a point, on the coefficients that are not held at zero."""
+    """A step to where the objective, to second order at a point, is least."""
 
     table: Table
     objective: Objective
     at: Point
     columns: Array  # features that take part
-    active: Array  # (columns, k) of bool
-    sign: Array
     extra: Array  # (n, e): ones for the intercept, the derivative by the scale
-    d: Array  # (columns + e, k)
+    d: Array  # (columns + e, k), what coefficients lose
 
     @classmethod
     def of(cls, table: Table, objective: Objective, at: Point, u: Array) -> _Step | None:
-        penalty, w = objective.penalty, at.w
+        penalty, w, k = objective.penalty, at.w, at.w.shape[1]
         g = table.adjoint(u)
-        z, l1 = -g, EXTENDED(penalty.l1)
-        if penalty.positive:
-            active = (w > 0) | (z > l1)
-        elif l1 > 0:
-            active = np.broadcast_to((penalty.size(w) > 0) | (penalty.size(z) > l1), w.shape)
-        else:
-            active = np.ones(w.shape, dtype=bool)
-        active = active & (table.length > 0)[:, None]
-        columns = np.flatnonzero(active.any(axis=1))
-        active = active[columns]
-        extra = _extra_columns(table, objective, at)
-        toward = np.where(penalty.size(w) > 0, w, z)
-        size = penalty.size(toward)
-        sign = np.where(size > 0, toward / np.where(size > 0, size, 1), 0)[columns]
-        pull = g[columns] + l1 * sign + EXTENDED(penalty.l2) * w[columns]
         rest = [table.q @ u] if table.intercept else []
         if isinstance(objective.loss, Scaled):
             rest.append(np.array([table.q @ (1 - u[:, 0] ** 2 / 4)]))
-        rhs = np.vstack([np.where(active, pull, 0), *(row[None, :] for row in rest)]).astype(np.float64)
-        used = np.vstack([active, np.ones((len(rest), w.shape[1]), dtype=bool)])
-        if not used.any():
+        size = np.maximum(-g, 0) if penalty.positive else penalty.size(g)
+        near = np.broadcast_to((w != 0) | (size > 0.5 * penalty.l1), w.shape).any(axis=1) & (table.length > 0)
+        every = table.length > 0
+        is_small = (every.sum() + len(rest)) * k <= LARGEST
+        columns = np.flatnonzero(every if is_small else near)
+        extra = _extra_columns(table, objective, at)
+        pull = (g + EXTENDED(penalty.l2) * w)[columns]
+        rhs = np.vstack([pull, *(row[None, :] for row in rest)]).astype(np.float64)
+        if not len(rhs):
             return None
-        blocks = _penalty_bend(table, objective, at, columns, sign, z[columns])
-        d = _solved(table, objective, at, columns, extra, blocks, used, rhs)
-        if not np.all(np.isfinite(d)):
-            return None
-        return cls(table, objective, at, columns, active, sign, extra, d)
+        if (len(columns) + len(rest)) * k <= LARGEST:
+            d = _least(table, objective, at, columns, extra, rhs)
+        else:
+            d = _conjugate_gradients(table, objective, at, columns, extra, rhs)
+        return cls(table, objective, at, columns, extra, d) if np.all(np.isfinite(d)) else None
 
     def bent(self, u: Array) -> Array:
         """Return the slopes after the step, to first order."""
@@ -129,17 +119,14 @@ class _Step:
 
     def taken(self) -> Point:
         """Return the point after the step, halved until the objective falls."""
-        penalty, at, m = self.objective.penalty, self.at, len(self.columns)
+        at, m = self.at, len(self.columns)
         new = at
         for halving in range(12):
             length = EXTENDED(0.5) ** halving
             w, b = np.array(at.w), np.array(at.b)
-            moved = w[self.columns] - length * self.d[:m]
-            if penalty.positive:
-                moved = np.maximum(moved, 0)
-            elif penalty.l1 > 0 and not penalty.by_rows:
-                moved = np.where(moved * self.sign > 0, moved, 0)
-            w[self.columns] = moved
+            w[self.columns] -= length * self.d[:m]
+            if self.objective.penalty.positive:
+                w = np.maximum(w, 0)
             if self.table.intercept:  # b belongs to the columns as they are, the step to the centred ones
                 b = b - length * self.d[m] - self.table.centre.astype(EXTENDED) @ (w - at.w)
             new = point_at(self.table, self.objective, w, b)
@@ -157,75 +144,149 @@ def _extra_columns(table: Table, objective: Objective, at: Point) -> Array:
     return np.hstack([np.empty((n, 0)), *columns])
 
 
-def _penalty_bend(table: Table, objective: Objective, at: Point, columns: Array, sign: Array, z: Array) -> Array:
-    """Return the second derivatives of the penalty for each feature, (m, k, k)."""
-    penalty = objective.penalty
-    m, k = sign.shape
-    out = np.zeros((m, k, k))
-    out[:, np.arange(k), np.arange(k)] = float(penalty.l2)
+def _least(table: Table, objective: Objective, at: Point, columns: Array, extra: Array, rhs: Array) -> Array:
+    """Minimise the quadratic and the penalty: which coefficients are zero is settled by asking again and again."""
+    loss, y, t, scale, penalty = objective.loss, table.y, at.t, at.scale, objective.penalty
+    width, k = rhs.shape
+    m = len(columns)
+    second = table.second(columns, extra, lambda some: loss.bend(t[some], y[some], scale))
+    is_feature = np.tile(np.arange(width) < m, k)
+    second[np.diag_indices_from(second)] += np.where(is_feature, float(penalty.l2), 0.0)
+    diagonal = second.diagonal()
+    unit = np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 0.0)
+    matrix = second * np.multiply.outer(unit, unit)
+    w = np.vstack([at.w[columns].astype(np.float64), np.zeros((width - m, k))]).T.ravel()
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        start = np.where(unit > 0, w / np.where(unit > 0, unit, 1.0), 0.0)
+    quadratic = _Quadratic(
+        matrix, matrix @ start - unit * rhs.T.ravel(), np.where(is_feature, float(penalty.l1) * unit, 0.0)
+    )
     if penalty.by_rows and penalty.l1 > 0:
-        size = penalty.size(at.w[columns])[:, 0].astype(np.float64)
-        curve = np.maximum(table.length[columns].astype(np.float64) ** 2, 1e-300)
-        guess = penalty.beyond(z)[:, 0].astype(np.float64) / curve
-        size = np.where(size > 0, size, np.maximum(guess, 1e-12))
-        direction = sign.astype(np.float64)
-        around = np.eye(k) - direction[:, :, None] * direction[:, None, :]
-        out += (float(penalty.l1) / size)[:, None, None] * around
-    return out
-
-
-def _solved(
-    table: Table,
-    objective: Objective,
-    at: Point,
-    columns: Array,
-    extra: Array,
-    blocks: Array,
-    used: Array,
-    rhs: Array,
-) -> Array:
-    """Solve the equations of a Newton step in doubles."""
-    loss, y, t, scale = objective.loss, table.y, at.t, at.scale
-
-    def bend(some: slice) -> Array:
-        return loss.bend(t[some], y[some], scale)
-
-    m, (width, k) = len(columns), rhs.shape
-    flat = used.T.ravel()
-    if width * k <= LARGEST:
-        matrix = table.second(columns, extra, bend)
-        for left in range(k):
-            for right in range(k):
-                index = np.arange(m)
-                matrix[left * width + index, right * width + index] += blocks[:, left, right]
-        matrix, right_side = matrix[np.ix_(flat, flat)], rhs.T.ravel()[flat]
-        unit = 1 / np.sqrt(np.maximum(matrix.diagonal(), 1e-300))
-        values, vectors = np.linalg.eigh(matrix * np.multiply.outer(unit, unit))
-        keep = values > 1e-15 * len(values) * values.max()
-        d = unit * (vectors[:, keep] @ ((vectors[:, keep].T @ (unit * right_side)) / values[keep]))
+        found = quadratic.least_by_rows(start, unit, float(penalty.l1), width, m)
     else:
-        d = _conjugate_gradients(table, columns, extra, blocks, bend, used, rhs)[flat]
-    out = np.zeros(width * k)
-    out[flat] = d
-    return out.reshape(k, width).T
+        found = quadratic.least(start, is_feature & penalty.positive)
+    return np.asarray((w - unit * found).reshape(k, width).T)
+
+
+@dataclass(frozen=True)
+class _Quadratic:
+    """``v' M v / 2 - v' r + Σ l1 |v|``, with a diagonal of ones."""
+
+    matrix: Array
+    r: Array
+    l1: Array
+
+    def least(self, v: Array, positive: Array) -> Array:
+        """Return the minimiser: a step along the diagonal tells signs, the equations for those signs the rest."""
+        seen: set[bytes] = set()
+        ok = self.matrix.diagonal() > 0
+        for _ in range(60):
+            ahead = v + (self.r - self.matrix @ v)
+            sign = np.where(ahead > self.l1, 1.0, np.where((ahead < -self.l1) & ~positive, -1.0, 0.0)) * ok
+            key = sign.tobytes()
+            if key in seen:
+                break
+            seen.add(key)
+            v = self._solved(sign)
+        else:
+            return v
+        again = self._solved(sign)
+        wrong = (again * sign < 0) | ((sign == 0) & (np.abs(self.r - self.matrix @ again) > self.l1 * (1 + 1e-9)) & ok)
+        return self._swept(v, positive, ok) if np.any(wrong & (self.l1 > 0)) else again
+
+    def _solved(self, sign: Array) -> Array:
+        """Solve for coefficients of given signs, the others zero."""
+        used = sign != 0
+        used = used | (self.l1 == 0) & (self.matrix.diagonal() > 0) & (sign != 0)
+        out = np.zeros_like(self.r)
+        if used.any():
+            out[used] = _solve(self.matrix[np.ix_(used, used)], (self.r - self.l1 * sign)[used])
+        return out
+
+    def _swept(self, v: Array, positive: Array, ok: Array) -> Array:
+        """Go through the coefficients one by one, then solve for the signs that come out."""
+        v = np.array(v)
+        slack = self.r - self.matrix @ v
+        for _ in range(200 if len(v) <= 200 else 20):
+            most = 0.0
+            for j in np.flatnonzero(ok):
+                ahead = v[j] + slack[j]
+                new = np.sign(ahead) * max(abs(ahead) - self.l1[j], 0.0)
+                new = max(new, 0.0) if positive[j] else new
+                if new != v[j]:
+                    slack -= self.matrix[:, j] * (new - v[j])
+                    most = max(most, abs(new - v[j]))
+                    v[j] = new
+            if most <= 1e-14 * (1e-300 + np.abs(v).max()):
+                break
+        again = self._solved(np.sign(v))
+        return again if not np.any(again * v < 0) else v
+
+    def least_by_rows(self, v: Array, unit: Array, l1: float, width: int, m: int) -> Array:
+        """Return the minimiser for a penalty of the lengths of rows, linearised again and again where they lie."""
+        k = len(v) // width
+        index = np.arange(len(v)).reshape(k, width).T  # (width, k): where the entries of a row are
+        for _ in range(60):
+            ahead = v + (self.r - self.matrix @ v)
+            rows, step = (ahead * unit)[index[:m]], unit[index[:m]].max(axis=1)
+            size = np.linalg.norm(rows, axis=1)
+            keep = size > l1 * step**2
+            length = np.linalg.norm((v * unit)[index[:m]], axis=1)
+            guess = np.where(length > 0, length, size - l1 * step**2)
+            toward = np.where((length > 0)[:, None], (v * unit)[index[:m]], rows)
+            toward = toward / np.maximum(np.linalg.norm(toward, axis=1, keepdims=True), 1e-300)
+            matrix, r = self.matrix.copy(), self.r.copy()
+            used = np.zeros(len(v), dtype=bool)
+            used[index[m:].ravel()] = self.matrix.diagonal()[index[m:].ravel()] > 0
+            for row in np.flatnonzero(keep):
+                at = index[row]
+                used[at] = unit[at] > 0
+                r[at] -= l1 * unit[at] * toward[row]
+                around = l1 / max(guess[row], 1e-300) * (np.eye(k) - np.outer(toward[row], toward[row]))
+                matrix[np.ix_(at, at)] += around * np.outer(unit[at], unit[at])
+            new = np.zeros_like(v)
+            if used.any():
+                new[used] = _solve(matrix[np.ix_(used, used)], r[used])
+            moved = float(np.max(np.abs(new - v), initial=0.0))
+            v = new
+            if moved <= 1e-13 * float(np.max(np.abs(v), initial=0.0)):
+                break
+        return v
+
+
+def _solve(matrix: Array, r: Array) -> Array:
+    """Solve equations that may be singular."""
+    if len(matrix) > 300:
+        found = np.linalg.solve(matrix + 1e-13 * np.eye(len(matrix)), r)
+        if np.linalg.norm(matrix @ found - r) <= 1e-10 * np.linalg.norm(r):
+            return np.asarray(found)
+    values, vectors = np.linalg.eigh(matrix)
+    keep = values > 1e-15 * len(values) * values.max()
+    return np.asarray(vectors[:, keep] @ ((vectors[:, keep].T @ r) / values[keep]))
 
 
 def _conjugate_gradients(
-    table: Table, columns: Array, extra: Array, blocks: Array, bend: Any, used: Array, rhs: Array
+    table: Table, objective: Objective, at: Point, columns: Array, extra: Array, rhs: Array
 ) -> Array:
-    """Solve without writing the equations down, in units of the lengths of the columns."""
+    """Solve for all coefficients that are not zero without writing the equations down, in units of the columns' lengths."""
+    loss, y, t, scale, penalty = objective.loss, table.y, at.t, at.scale, objective.penalty
     m = len(columns)
     size = np.concatenate(
         [table.length[columns].astype(np.float64), np.full(extra.shape[1], float(np.sqrt(table.q.sum())))]
     )
     size = np.where(size > 0, size, 1.0)[:, None]
+    w = at.w[columns].astype(np.float64)
+    used = np.vstack([(w != 0) | (penalty.l1 == 0), np.ones((extra.shape[1], w.shape[1]), dtype=bool)])
+    rhs = rhs.copy()
+    lengths = penalty.size(w)
+    rhs[:m] += float(penalty.l1) * np.where(lengths > 0, w / np.where(lengths > 0, lengths, 1.0), 0.0)
 
     def times(d: Array) -> Array:
         total = np.zeros_like(d)
         for some, x in table.pieces(columns, extra):
-            bent = np.einsum("nab,nb->na", np.asarray(bend(some), dtype=np.float64), x @ d)
+            bent = np.einsum("nab,nb->na", np.asarray(loss.bend(t[some], y[some], scale), dtype=np.float64), x @ d)
             total += x.T @ (table.q[some, None].astype(np.float64) * bent)
-        total[:m] += np.einsum("mab,mb->ma", blocks, d[:m])
+        total[:m] += float(penalty.l2) * d[:m]
         return np.where(used, total, 0.0)
 
     d, r = np.zeros_like(rhs), np.where(used, rhs, 0.0) / size
@@ -241,7 +302,20 @@ def _conjugate_gradients(
         d, r = d + now / curve * along, r - now / curve * image
         then, now = now, float(np.sum(r * r))
         along = r + now / then * along
-    return np.asarray((d / size).T.ravel())
+    return np.asarray(d / size)
+
+
+def _is_met_exactly(table: Table, objective: Objective, at: Point) -> bool:
+    """Say whether the scale of the residuals is next to nothing, so that their signs and sizes are noise."""
+    if not isinstance(objective.loss, Scaled):
+        return False
+    return bool(at.scale <= 1e-9 * _size(table))
+
+
+def _size(table: Table) -> float:
+    """Return the spread of the targets."""
+    y = (table.y - table.y.mean(axis=0)).astype(np.float64)
+    return float(np.sqrt(np.mean(y * y))) + 1e-300
 
 
 def _between_kinks(table: Table, objective: Objective, at: Point) -> Iterator[Array]:
@@ -249,12 +323,16 @@ def _between_kinks(table: Table, objective: Objective, at: Point) -> Iterator[Ar
     loss, penalty = objective.loss, objective.penalty
     columns = np.flatnonzero((at.w != 0).any(axis=1))
     r = np.abs(at.t - table.y)[:, 0]
-    size = float(np.sqrt(np.mean((r * r).astype(np.float64)))) + 1e-300
+    size = _size(table)
     u = loss.slope(at.t, table.y, at.scale)
     yield u
+    if isinstance(loss, Scaled):  # beyond the kink the slope is an end of its interval, at it anything between
+        ends = np.sign(at.t - table.y) * (2 * EXTENDED(loss.epsilon) if np.isfinite(loss.epsilon) else 0)
+        u = np.where(r[:, None] <= 1e-9 * size, 0, ends)
     for width in (1e-14, 1e-11, 1e-8):
         kinks = np.flatnonzero(r <= width * size)
-        if not len(kinks) or len(kinks) > min(LARGEST, 4 * len(columns) + 50):
+        most = LARGEST if isinstance(loss, Scaled) else min(LARGEST, 4 * len(columns) + 50)
+        if not len(kinks) or len(kinks) > most:
             continue
         w = at.w[columns].astype(np.float64)
         goal = float(penalty.l1) * np.sign(w[:, 0]) + float(penalty.l2) * w[:, 0]
