@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "fuzz" / "RECORD.md"
-LAWS = ("tests/laws", "tests/convex/test_certificate_fuzz.py")
+LAWS = ("tests/laws", "tests/convex/test_certificate_fuzz.py", "tests/verify/test_duality_fuzz.py")
 HEAD = """# How hard we have looked
 
 Each row is one run of `make fuzz`: laws under Hypothesis with fresh random seeds, then mutated model files.

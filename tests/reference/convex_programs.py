@@ -335,7 +335,8 @@ def polished(said: Said, w: Any, b: Any) -> tuple[Any, Any]:
         own = np.append(penalty.slope(w)[free], [0.0] * problem.free_intercept)
         curve = np.append(np.broadcast_to(penalty.curvature(w), w.shape)[free], [0.0] * problem.free_intercept)
         g = A.T @ (problem.share * slope) + own
-        size = np.sqrt(np.maximum(np.sum(problem.share[:, None] * A**2, axis=0), 1e-300))
+        squares = np.sum(problem.share[:, None] * A**2, axis=0)
+        size = np.sqrt(np.where(squares > 0, squares, 1.0))
         H = (A / size).T @ ((problem.share * bend)[:, None] * A / size) + np.diag(curve / size**2)
         if not (np.all(np.isfinite(H)) and np.all(np.isfinite(g))):
             break
