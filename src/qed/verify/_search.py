@@ -99,7 +99,7 @@ class _Step:
         columns = np.flatnonzero(every if is_small else near)
         extra = _extra_columns(table, objective, at)
         pull = (g + EXTENDED(penalty.l2) * w)[columns]
-        rhs = np.vstack([pull, *(row[None, :] for row in rest)]).astype(np.float64)
+        rhs = np.vstack([pull, *(row[None, :] for row in rest)])
         if not len(rhs):
             return None
         if (len(columns) + len(rest)) * k <= LARGEST:
@@ -158,100 +158,131 @@ def _least(table: Table, objective: Objective, at: Point, columns: Array, extra:
     w = np.vstack([at.w[columns].astype(np.float64), np.zeros((width - m, k))]).T.ravel()
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         start = np.where(unit > 0, w / np.where(unit > 0, unit, 1.0), 0.0)
-    quadratic = _Quadratic(
-        matrix, matrix @ start - unit * rhs.T.ravel(), np.where(is_feature, float(penalty.l1) * unit, 0.0)
-    )
+    quadratic = _Quadratic(matrix, start, rhs.T.ravel(), unit, np.where(is_feature, EXTENDED(penalty.l1), EXTENDED(0)))
     if penalty.by_rows and penalty.l1 > 0:
-        found = quadratic.least_by_rows(start, unit, float(penalty.l1), width, m)
+        move = quadratic.least_by_rows(width, m)
     else:
-        found = quadratic.least(start, is_feature & penalty.positive)
-    return np.asarray((w - unit * found).reshape(k, width).T)
+        move = quadratic.least(is_feature & penalty.positive)
+    return np.asarray((-unit * move).reshape(k, width).T)
 
 
 @dataclass(frozen=True)
 class _Quadratic:
-    """``v' M v / 2 - v' r + Σ l1 |v|``, with a diagonal of ones."""
+    """``g·δ + δ'Mδ / 2 + Σ l1 |start + δ|`` for a move δ, in units that make the diagonal of M one.
+
+    Moves are small and gradients cancel against l1: gradients are kept in extended precision, and moves are solved for, not
+    where they lead.
+    """
 
     matrix: Array
-    r: Array
-    l1: Array
+    start: Array
+    g: Array  # extended, in the units of the coefficients
+    unit: Array
+    l1: Array  # extended, likewise
 
-    def least(self, v: Array, positive: Array) -> Array:
-        """Return the minimiser: a step along the diagonal tells signs, the equations for those signs the rest."""
+    def _fall(self, sign: Array) -> Array:
+        """Return minus the gradient at the start, for a slope of the penalty that the signs tell."""
+        return np.asarray((-self.unit * (self.g + self.l1 * sign)).astype(np.float64))
+
+    def least(self, positive: Array) -> Array:
+        """Return the best move: a step along the diagonal tells signs, the equations for those signs the rest."""
+        ok, limit = self.unit > 0, (self.unit * self.l1).astype(np.float64)
+        plain, move = self._fall(np.zeros(len(self.g))), np.zeros(len(self.g))
         seen: set[bytes] = set()
-        ok = self.matrix.diagonal() > 0
         for _ in range(60):
-            ahead = v + (self.r - self.matrix @ v)
-            sign = np.where(ahead > self.l1, 1.0, np.where((ahead < -self.l1) & ~positive, -1.0, 0.0)) * ok
+            ahead = self.start + move + (plain - self.matrix @ move)
+            sign = np.where(ahead > limit, 1.0, np.where((ahead < -limit) & ~positive, -1.0, 0.0)) * ok
             key = sign.tobytes()
             if key in seen:
                 break
             seen.add(key)
-            v = self._solved(sign)
-        else:
-            return v
-        again = self._solved(sign)
-        wrong = (again * sign < 0) | ((sign == 0) & (np.abs(self.r - self.matrix @ again) > self.l1 * (1 + 1e-9)) & ok)
-        return self._swept(v, positive, ok) if np.any(wrong & (self.l1 > 0)) else again
+            move = self._solved(sign)
+        rest = plain - self.matrix @ move
+        wrong = ((self.start + move) * sign < 0) | ((sign == 0) & ok & (np.abs(rest) > limit * (1 + 1e-9)))
+        return self._one_by_one(positive, limit) if np.any(wrong & (limit > 0)) else move
 
     def _solved(self, sign: Array) -> Array:
-        """Solve for coefficients of given signs, the others zero."""
+        """Solve for the move of coefficients of given signs, all others to zero."""
         used = sign != 0
-        used = used | (self.l1 == 0) & (self.matrix.diagonal() > 0) & (sign != 0)
-        out = np.zeros_like(self.r)
+        move = np.where(used, 0.0, -self.start)
+        fall = self._fall(sign) - self.matrix @ move
         if used.any():
-            out[used] = _solve(self.matrix[np.ix_(used, used)], (self.r - self.l1 * sign)[used])
-        return out
+            move[used] = _solve(self.matrix[np.ix_(used, used)], fall[used])
+        return np.asarray(move)
 
-    def _swept(self, v: Array, positive: Array, ok: Array) -> Array:
-        """Go through the coefficients one by one, then solve for the signs that come out."""
-        v = np.array(v)
-        slack = self.r - self.matrix @ v
-        for _ in range(200 if len(v) <= 200 else 20):
-            most = 0.0
-            for j in np.flatnonzero(ok):
-                ahead = v[j] + slack[j]
-                new = np.sign(ahead) * max(abs(ahead) - self.l1[j], 0.0)
-                new = max(new, 0.0) if positive[j] else new
-                if new != v[j]:
-                    slack -= self.matrix[:, j] * (new - v[j])
-                    most = max(most, abs(new - v[j]))
-                    v[j] = new
-            if most <= 1e-14 * (1e-300 + np.abs(v).max()):
+    def _one_by_one(self, positive: Array, limit: Array) -> Array:
+        """Let coefficients in one by one, and out as soon as they would change sign: slow, and downhill all the way."""
+        plain, move = self._fall(np.zeros(len(self.g))), np.zeros(len(self.g))
+        sign = np.sign(self.start) * (self.unit > 0)
+        for _ in range(6 * len(self.g) + 20):
+            for _ in range(len(self.g) + 1):  # to the best place for these signs, or to the first that turns
+                there = self._downhill(move, sign)
+                v, new = self.start + move, self.start + there
+                turns = (sign != 0) & (new * sign < 0)
+                if not turns.any():
+                    move = there
+                    break
+                share = np.where(turns, np.abs(v) / np.maximum(np.abs(v - new), 1e-300), np.inf)
+                first = int(np.argmin(share))
+                move = move + min(float(share[first]), 1.0) * (there - move)
+                move[first], sign[first] = -self.start[first], 0.0
+            rest = plain - self.matrix @ move
+            over = np.where((sign == 0) & (self.unit > 0), np.where(positive, rest, np.abs(rest)) - limit, -1.0)
+            best = int(np.argmax(over))
+            if not over[best] > 1e-13 * (limit[best] + np.abs(plain).max(initial=0.0)):
                 break
-        again = self._solved(np.sign(v))
-        return again if not np.any(again * v < 0) else v
+            sign[best] = np.sign(rest[best])
+        return move
 
-    def least_by_rows(self, v: Array, unit: Array, l1: float, width: int, m: int) -> Array:
-        """Return the minimiser for a penalty of the lengths of rows, linearised again and again where they lie."""
-        k = len(v) // width
-        index = np.arange(len(v)).reshape(k, width).T  # (width, k): where the entries of a row are
+    def _downhill(self, move: Array, sign: Array) -> Array:
+        """Return the best move for given signs; where there is none because nothing bends, a long way downhill."""
+        used = sign != 0
+        if used.any():
+            values, vectors = np.linalg.eigh(self.matrix[np.ix_(used, used)])
+            flat = vectors[:, values <= 1e-13 * len(values) * values.max()]
+            rest = (self._fall(sign) - self.matrix @ move)[used]
+            along = flat @ (flat.T @ rest)
+            if np.linalg.norm(along) > 1e-9 * np.linalg.norm(self._fall(sign)[used]):
+                far = np.array(move)
+                far[used] += along * (1e3 * (1 + np.abs(self.start + move).max()) / np.abs(along).max())
+                return far
+        return self._solved(sign)
+
+    def least_by_rows(self, width: int, m: int) -> Array:
+        """Return the best move for a penalty of the lengths of rows, linearised again and again where they lie."""
+        k = len(self.g) // width
+        index = np.arange(len(self.g)).reshape(k, width).T  # (width, k): where the entries of a row are
+        move, plain = np.zeros(len(self.g)), self._fall(np.zeros(len(self.g)))
+        l1 = float(self.l1.max(initial=EXTENDED(0)))
+        step = self.unit[index[:m]].max(axis=1)
         for _ in range(60):
-            ahead = v + (self.r - self.matrix @ v)
-            rows, step = (ahead * unit)[index[:m]], unit[index[:m]].max(axis=1)
-            size = np.linalg.norm(rows, axis=1)
+            v = self.start + move
+            rows, ahead = (v * self.unit)[index[:m]], ((v + plain - self.matrix @ move) * self.unit)[index[:m]]
+            length, size = np.linalg.norm(rows, axis=1), np.linalg.norm(ahead, axis=1)
             keep = size > l1 * step**2
-            length = np.linalg.norm((v * unit)[index[:m]], axis=1)
             guess = np.where(length > 0, length, size - l1 * step**2)
-            toward = np.where((length > 0)[:, None], (v * unit)[index[:m]], rows)
+            toward = np.where((length > 0)[:, None], rows, ahead)
             toward = toward / np.maximum(np.linalg.norm(toward, axis=1, keepdims=True), 1e-300)
-            matrix, r = self.matrix.copy(), self.r.copy()
+            sign, matrix = np.zeros(len(v)), self.matrix.copy()
             used = np.zeros(len(v), dtype=bool)
-            used[index[m:].ravel()] = self.matrix.diagonal()[index[m:].ravel()] > 0
+            used[index[m:].ravel()] = self.unit[index[m:].ravel()] > 0
+            bent = np.zeros(len(v))  # the penalty is linearised about v, the move starts at the start
             for row in np.flatnonzero(keep):
                 at = index[row]
-                used[at] = unit[at] > 0
-                r[at] -= l1 * unit[at] * toward[row]
+                used[at], sign[at] = self.unit[at] > 0, toward[row]
                 around = l1 / max(guess[row], 1e-300) * (np.eye(k) - np.outer(toward[row], toward[row]))
-                matrix[np.ix_(at, at)] += around * np.outer(unit[at], unit[at])
-            new = np.zeros_like(v)
+                around = around * np.outer(self.unit[at], self.unit[at])
+                matrix[np.ix_(at, at)] += around
+                bent[at] = around @ self.start[at]
+            new = np.where(used, 0.0, -self.start)
+            fall = self._fall(sign) - bent - self.matrix @ new
             if used.any():
-                new[used] = _solve(matrix[np.ix_(used, used)], r[used])
-            moved = float(np.max(np.abs(new - v), initial=0.0))
-            v = new
-            if moved <= 1e-13 * float(np.max(np.abs(v), initial=0.0)):
+                new[used] = _solve(matrix[np.ix_(used, used)], fall[used])
+            moved = float(np.max(np.abs(new - move), initial=0.0))
+            move = new
+            if moved <= 1e-14 * float(np.max(np.abs(move), initial=0.0)):
                 break
-        return v
+        return move
 
 
 def _solve(matrix: Array, r: Array) -> Array:
@@ -277,7 +308,7 @@ def _conjugate_gradients(
     size = np.where(size > 0, size, 1.0)[:, None]
     w = at.w[columns].astype(np.float64)
     used = np.vstack([(w != 0) | (penalty.l1 == 0), np.ones((extra.shape[1], w.shape[1]), dtype=bool)])
-    rhs = rhs.copy()
+    rhs = rhs.astype(np.float64)
     lengths = penalty.size(w)
     rhs[:m] += float(penalty.l1) * np.where(lengths > 0, w / np.where(lengths > 0, lengths, 1.0), 0.0)
 
@@ -319,9 +350,11 @@ def _size(table: Table) -> float:
 
 
 def _between_kinks(table: Table, objective: Objective, at: Point) -> Iterator[Array]:
-    """Yield slopes of a loss with kinks: rows at a kink take what the coefficients that are not zero ask for."""
+    """Yield slopes of a loss with kinks: rows at a kink take what the coefficients ask for.
+
+    Those that are not zero ask for equations; those that are, and would be exceeded, for as much as they allow.
+    """
     loss, penalty = objective.loss, objective.penalty
-    columns = np.flatnonzero((at.w != 0).any(axis=1))
     r = np.abs(at.t - table.y)[:, 0]
     size = _size(table)
     u = loss.slope(at.t, table.y, at.scale)
@@ -329,26 +362,41 @@ def _between_kinks(table: Table, objective: Objective, at: Point) -> Iterator[Ar
     if isinstance(loss, Scaled):  # beyond the kink the slope is an end of its interval, at it anything between
         ends = np.sign(at.t - table.y) * (2 * EXTENDED(loss.epsilon) if np.isfinite(loss.epsilon) else 0)
         u = np.where(r[:, None] <= 1e-9 * size, 0, ends)
+    w = at.w[:, 0].astype(np.float64)
     for width in (1e-14, 1e-11, 1e-8):
         kinks = np.flatnonzero(r <= width * size)
-        most = LARGEST if isinstance(loss, Scaled) else min(LARGEST, 4 * len(columns) + 50)
+        most = LARGEST if isinstance(loss, Scaled) else min(LARGEST, 4 * int(np.count_nonzero(w)) + 50)
         if not len(kinks) or len(kinks) > most:
             continue
-        w = at.w[columns].astype(np.float64)
-        goal = float(penalty.l1) * np.sign(w[:, 0]) + float(penalty.l2) * w[:, 0]
-        goal = np.append(goal, 0.0) if table.intercept else goal
-        ones = np.ones((len(r), 1 if table.intercept else 0))
-        moved = np.array(u)
-        for _ in range(3):
-            total, matrix = np.zeros(len(goal)), np.zeros((len(goal), len(kinks)))
-            for some, x in table.pieces(columns, ones):
-                q = table.q[some].astype(np.float64)
-                total += x.T @ (q * moved[some, 0].astype(np.float64))
-                here = (kinks >= some.start) & (kinks < some.stop)
-                local = kinks[here] - some.start
-                matrix[:, here] = (x[local] * q[local, None]).T
-            scale = 1 / np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)
-            change = np.linalg.lstsq(matrix * scale[:, None], -(total + goal) * scale, rcond=None)[0]
-            moved[kinks, 0] += change
+        moved, asked = np.array(u), np.sign(w)
+        for _ in range(8):
+            goal = float(penalty.l1) * asked + float(penalty.l2) * w
+            moved = _asked_for(table, np.flatnonzero(asked != 0), kinks, goal, moved)
             moved = loss.repaired(moved, table.q, table.y, balance=False)
+            z = -table.adjoint(moved)[:, 0].astype(np.float64)
+            beyond = (asked == 0) & (np.abs(z) > float(penalty.l1) * (1 + 1e-12)) & (table.length > 0)
+            if penalty.l1 == 0 or not beyond.any() or np.count_nonzero(asked) > len(kinks):
+                break
+            worst = beyond & (np.abs(z) >= 0.9 * np.max(np.abs(z)[beyond]))
+            yield np.array(moved)
+            asked = np.where(worst, np.sign(z), asked)
         yield moved
+
+
+def _asked_for(table: Table, columns: Array, kinks: Array, goal: Array, u: Array) -> Array:
+    """Change the slopes of rows at kinks by as little as possible, so that columns and intercept have what they ask for."""
+    wanted = np.append(goal[columns], 0.0) if table.intercept else goal[columns]
+    ones = np.ones((len(u), 1 if table.intercept else 0))
+    total, matrix = np.zeros(len(wanted)), np.zeros((len(wanted), len(kinks)))
+    out = np.array(u)
+    for _ in range(3):  # the second and third time take out what rounding and clipping left
+        total[:] = 0.0
+        for some, x in table.pieces(columns, ones):
+            q = table.q[some].astype(np.float64)
+            total += x.T @ (q * out[some, 0].astype(np.float64))
+            here = (kinks >= some.start) & (kinks < some.stop)
+            local = kinks[here] - some.start
+            matrix[:, here] = (x[local] * q[local, None]).T
+        scale = 1 / np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)
+        out[kinks, 0] += np.linalg.lstsq(matrix * scale[:, None], -(total + wanted) * scale, rcond=None)[0]
+    return out
