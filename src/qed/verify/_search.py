@@ -197,8 +197,10 @@ class _Quadratic:
                 break
             seen.add(key)
             move = self._solved(sign)
-        rest = plain - self.matrix @ move
-        wrong = ((self.start + move) * sign < 0) | ((sign == 0) & ok & (np.abs(rest) > limit * (1 + 1e-9)))
+        rest, size = plain - self.matrix @ move, limit + np.abs(plain).max(initial=0.0)
+        wrong = ((self.start + move) * sign < 0) | ((sign == 0) & ok & (np.abs(rest) > limit * (1 + 1e-9)) & ~positive)
+        wrong |= (sign == 0) & ok & positive & (rest > limit * (1 + 1e-9))
+        wrong |= (sign != 0) & (np.abs(rest - limit * sign) > 1e-9 * size)  # more coefficients than rows can tell apart
         return self._one_by_one(positive, limit) if np.any(wrong & (limit > 0)) else move
 
     def _solved(self, sign: Array) -> Array:
