@@ -17,15 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core._memory import require_memory
-from qed.designs import design
+from qed.designs import Dense, design
 from qed.linear_model._factors import CONDITION_LIMIT
-from qed.linear_model._kernels import (
-    cholesky,
-    one_blas_thread,
-    products_of_rows,
-    solve_lower,
-    solve_lower_t,
-)
+from qed.linear_model._kernels import cholesky, one_blas_thread, solve_lower, solve_lower_t
 from qed.linear_model._quadratic import UNIT
 from qed.linear_model._solve import DIGITS, Fit, Proof
 
@@ -73,7 +67,8 @@ class Wide:
         """Return ``K``, exactly centred and symmetric."""
         n = self.X.shape[0]
         require_memory(3 * 8 * n * n, f"The {n} x {n} matrix of products of rows", "Use fewer rows or a sparse design.")
-        K = products_of_rows(self.X, self.mean_x if self.has_intercept else None)
+        # what float32 products lose is won back from residuals, which are summed in float64
+        K = Dense(self.X).rows_gram(self.mean_x if self.has_intercept else None, fast=True)
         if self.is_weighted:
             K *= self.root
             K *= self.root.T
