@@ -131,7 +131,9 @@ class LeastSquaresCertificate(Certificate):
     condition : float
         Estimated condition number of the design, columns scaled to unit length.
     rank : int
-        Numerical rank of the design the fit saw.
+        Directions in which the objective is curved by more than rounding, so that the fit is determined along them. Without a
+        penalty the numerical rank of the design (centred if there is an intercept), and after conjugate gradients, which
+        never see it, an upper bound on that; with a penalty the number of columns, unless it is lost in rounding.
     outcome : str
         ``"solved"``, ``"interrupted"``, ``"stopped"`` or ``"max_iter"``.
     fingerprint : Fingerprint

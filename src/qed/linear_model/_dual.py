@@ -220,7 +220,7 @@ def certified(wide: Wide, penalty: Penalty, rhs: Array, a: Array, condition: flo
         backward_error=float(np.max((size + doubt_r) / np.where(whole > 0, whole, 1.0), initial=0.0)),
         radius=np.inf,
         condition=condition,
-        rank=min(n - wide.has_intercept, p),
+        rank=p if np.all(penalty.alpha > 0) else min(n - wide.has_intercept, p),
     )
     return Fit(w, b, squares, proof, "dual cholesky"), left
 

@@ -14,27 +14,30 @@ sparse, or very many      conjugate gradients, ``_conjugate_gradients``   two a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter, NotReached
 from qed.core._certificates import Fingerprint, LeastSquaresCertificate
+from qed.core._doors import learn_columns
 from qed.core._events import Progress
 from qed.core._memory import available_memory, require_memory
 from qed.core._threads import limited_threads, one_blas_thread
-from qed.data import ArraySource, Interrupted, Moments, Source, Stopped, fold
+from qed.data import ArraySource, Interrupted, Moments, Stopped, fold
+from qed.data._sources import is_source
 from qed.linear_model._conjugate_gradients import Products, from_products, from_wide_products
 from qed.linear_model._dual import Wide, from_rows
 from qed.linear_model._quadratic import Penalty
-from qed.linear_model._range import fingerprint, fingerprint_of, require_range
+from qed.linear_model._range import fingerprint, fingerprint_of, require_prior, require_range
 from qed.linear_model._solve import Fit, from_moments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qed.core import FitData
+    from qed.data import Source
 
     Array = NDArray[np.float64]
 
@@ -46,6 +49,7 @@ __all__ = [
     "learn_wide",
     "refuse_beside_source",
     "relearn",
+    "require_products",
     "require_target",
 ]
 
@@ -94,11 +98,6 @@ def learn(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) ->
             _learn_source(model, X, y, sample_weight, settings)
         else:
             _learn_table(model, X, y, sample_weight, settings)
-
-
-def is_source(X: Any) -> bool:
-    """Tell a source of chunks from a table, by its class: asking an object about a whole protocol may run a query."""
-    return hasattr(type(X), "chunks") and isinstance(X, Source)
 
 
 def _learn_table(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
@@ -152,7 +151,9 @@ def learn_wide(model: Any, wide: Wide, products: Array | None, settings: Setting
         y = wide.y / wide.root + wide.mean_y
         seen = fingerprint(wide.X, y, weight)
         require_range(ArraySource(wide.X, y, weight), seen)
-        fit = from_rows(wide, settings.penalty(wide.X.shape[1], wide.y.shape[1]), products)
+        penalty = settings.penalty(wide.X.shape[1], wide.y.shape[1])
+        require_prior(penalty, seen)
+        fit = from_rows(wide, penalty, products)
     _store(model, fit, settings, seen, flat=flat)
 
 
@@ -182,15 +183,14 @@ def _learn_source(model: Any, source: Source, y: Any, sample_weight: Any, settin
     model._validate_params()  # noqa: SLF001
     schema = source.schema
     require_target(model, source)
-    p = schema.n_features
-    if p > LARGEST_SQUARE:
-        msg = f"A {p} x {p} matrix of products for a source of chunks"
-        require_memory(6 * 8 * p * p, msg, "Choose fewer features=.")
-    model.n_features_in_ = p
-    model.__dict__.pop("feature_names_in_", None)
-    if schema.names is not None:
-        model.feature_names_in_ = np.array(schema.names, dtype=object)
+    require_products(schema.n_features + schema.n_targets, "Choose fewer features=.")
+    learn_columns(model, schema.n_features, schema.names, reset=True)
     _from_source(model, source, settings, flat=schema.n_targets == 1)
+
+
+def require_products(q: int, instead: str) -> None:
+    """Refuse products of ``q`` columns that would not fit into memory: the statistic, twice while merging, and a factor."""
+    require_memory(6 * 8 * q * q, f"The {q} x {q} matrix of products of columns and targets", instead)
 
 
 def refuse_beside_source(model: Any, y: Any, sample_weight: Any) -> None:
@@ -242,6 +242,7 @@ def relearn(
     seen = fingerprint_of(moments)
     if source is not None:
         require_range(source, seen)
+    require_prior(penalty, seen)
     with one_blas_thread(moments.scatter.size):
         fit = from_moments(moments, penalty, intercept=settings.intercept, source=source)
     model.moments_ = moments
@@ -270,22 +271,34 @@ def _iterate(
             wide = Wide.of(X, y, weight, intercept=settings.intercept)
             seen = fingerprint(X, y, weight)
             require_range(ArraySource(X, y, weight), seen)
+            require_prior(penalty, seen)
             fit, taken = from_wide_products(wide, penalty, **options)
         else:
             with np.errstate(over="ignore", invalid="ignore"):  # refused in words right below
                 problem = Products.of(X, y, weight, intercept=settings.intercept)
                 seen = problem.fingerprint() if settings.intercept else fingerprint(X, y, weight)
             require_range(ArraySource(X, y, weight), seen)
+            require_prior(penalty, seen)
             if start is not None:
                 start = np.atleast_2d(start).T
                 start = start.astype(np.float64) if start.shape == penalty.prior.shape else None
             fit, taken = from_products(problem, penalty, start=start, **options)
     if fit.outcome == "max_iter" and steps < limit:
         return False
+    fit = replace(fit, proof=replace(fit.proof, rank=_largest_rank(penalty, seen, intercept=settings.intercept)))
     _store(model, fit, settings, seen, flat=flat, outcome=fit.outcome, n_iter=max(taken, 1))
     if fit.outcome == "interrupted":
         raise KeyboardInterrupt
     return True
+
+
+def _largest_rank(penalty: Penalty, seen: Fingerprint, *, intercept: bool) -> int:
+    """Return how many directions a fit by products can have determined: all under a penalty, else as many as the rank allows."""
+    p = len(penalty.prior)
+    if np.all(penalty.alpha > 0):
+        return p
+    squares = seen.spread if intercept else seen.spread + seen.weight * seen.mean**2
+    return min(seen.rows - intercept, int(np.count_nonzero(squares[:p])))
 
 
 def _store(

@@ -23,7 +23,10 @@ class Solved(Regressor, sparse=True, multi_output=True):
 
     coef_: Array = fitted("Coefficients, shape (p,) or (m, p).")
     intercept_: Any = fitted("Intercept, a number or one for each target.")
-    rank_: int = fitted("Directions that the fit determines: columns with spread, less those that depend on others.")
+    rank_: int = fitted(
+        "Directions in which the fit is determined by more than rounding. Without a penalty the numerical rank of the design,"
+        " centred if there is an intercept (after conjugate gradients an upper bound on it); with one, the number of columns."
+    )
     solver_used_: str = fitted("How the coefficients were found.")
     n_iter_: int = fitted("Steps of the iterative solver, 1 for a direct one.")
     squared_residuals_: Any = fitted("Weighted sum of squared residuals, for each target.")
@@ -35,8 +38,8 @@ class Solved(Regressor, sparse=True, multi_output=True):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
+        X : array-like, frame, sparse container or source of shape (n, p)
+            Rows with the columns of the fit; those of a source are read chunk by chunk, and only the predictions kept.
 
         Returns
         -------
