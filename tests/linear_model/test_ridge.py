@@ -172,7 +172,7 @@ def test_a_prior_whose_squares_overflow_is_refused(alpha, shape, sparse):
     for size in (1e300, 1e155):
         prior = np.zeros(rows.shape[1])
         prior[1] = -size
-        with pytest.raises(qed.InvalidParameter, match="prior holds .* overflow"):
+        with pytest.raises(qed.InvalidParameter, match=r"prior holds .* overflow"):
             Ridge(alpha, prior=prior).fit(rows, target)
     model = Ridge(alpha, prior=np.full(rows.shape[1], 1e100)).fit(rows, target)
     assert qed.verify(model, rows, target).holds

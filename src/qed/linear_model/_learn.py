@@ -54,6 +54,10 @@ __all__ = [
 ]
 
 SMALL_SQUARE = 128  # columns whose products cost next to nothing
+PART_ROWS, PART_WORK = (
+    1 << 16,
+    1.5e10,
+)  # a part of a table has so many rows (merging costs 2 % of it) and multiplications
 LARGEST_SQUARE = 10_000  # columns (or rows) beyond which a few hundred products cost less than one factorisation
 
 
@@ -115,7 +119,9 @@ def learn_rows(model: Any, data: FitData, settings: Settings, *, start: Any = No
     square = is_square_affordable(data.X, n_used)
     if square and (is_dense or data.X.shape[1] <= SMALL_SQUARE):
         try:
-            _from_source(model, ArraySource(data.X, y, data.weight), settings, flat=flat)
+            _from_source(
+                model, ArraySource(data.X, y, data.weight), settings, flat=flat, parts=_parts(data.X, y, data.weight)
+            )
         except InvalidData:
             data.raise_if_not_finite()  # says so with the name of the column
             raise
@@ -210,19 +216,37 @@ def require_target(model: Any, source: Source) -> None:
         raise InvalidData(msg)
 
 
-def _from_source(model: Any, source: Source, settings: Settings, *, flat: bool) -> None:
-    """Fold the source into moments and solve; Ctrl-C or a callback leaves the model of the rows seen so far."""
+def _parts(X: Any, y: Array, weight: Array | None) -> ArraySource | None:
+    """Cut a large table for the first pass, by its shape alone, so that Ctrl-C finds whole parts of it; None for others."""
+    n, q = X.shape[0], X.shape[1] + y.shape[1]
+    count = int(n // max(PART_ROWS, PART_WORK / q**2))
+    return ArraySource(X, y, weight, chunk_rows=-(-n // count)) if count > 1 and isinstance(X, np.ndarray) else None
+
+
+def _from_source(
+    model: Any, source: Source, settings: Settings, *, flat: bool, parts: ArraySource | None = None
+) -> None:
+    """Fold the source into moments and solve; Ctrl-C or a callback leaves the model of the rows seen so far.
+
+    ``parts`` are the same rows, cut for the first pass alone.
+    """
+    early: Interrupted | Stopped | None = None
     try:
-        moments = fold(source, Moments.of, name=type(model).__name__, verbose=settings.verbose)
-    except (Interrupted, Stopped) as early:
-        is_interrupt = isinstance(early, KeyboardInterrupt)
-        if early.statistic is not None:
-            outcome = "interrupted" if is_interrupt else "stopped"
-            relearn(model, early.statistic, settings, flat=flat, outcome=outcome)
-        if is_interrupt or early.statistic is None:
+        moments = fold(parts or source, Moments.of, name=type(model).__name__, verbose=settings.verbose)
+    except (Interrupted, Stopped) as stopped:
+        if stopped.statistic is None or stopped.statistic.rows == 0:
             raise
-        return
-    relearn(model, moments, settings, flat=flat, source=source)
+        early, moments = stopped, stopped.statistic
+    else:
+        try:
+            relearn(model, moments, settings, flat=flat, source=source)
+        except (Interrupted, Stopped) as stopped:
+            early = stopped  # in a later pass: the statistic is whole, and solved without the rows
+    if early is not None:
+        is_interrupt = isinstance(early, KeyboardInterrupt)
+        relearn(model, moments, settings, flat=flat, outcome="interrupted" if is_interrupt else "stopped")
+        if is_interrupt:
+            raise early
 
 
 def relearn(
