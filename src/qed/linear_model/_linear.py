@@ -17,6 +17,8 @@ from qed.designs import design
 from qed.linear_model._kernels import matmul
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from qed.data import Chunk, Source
 
 __all__ = ["CoefficientTable", "predict_linear", "require_linear_state", "require_names"]
@@ -121,15 +123,56 @@ class CoefficientTable:
         width = max(map(len, self.names))
         head = f"{'':<{width}}  {'estimate':>12} {'std. error':>12}   {100 * self.level:.4g} % interval"
         blocks = []
-        for target in range(len(np.atleast_2d(self.estimate))):
-            rows = zip(self.names, *(np.atleast_2d(a)[target] for a in self._columns), strict=True)
+        for rows in self._targets():
             lines = [f"{name:<{width}}  {e:>12.6g} {s:>12.4g}   [{lo:.6g}, {hi:.6g}]" for name, e, s, lo, hi in rows]
             blocks.append("\n".join([head, *lines]))
         return "\n\n".join(blocks)
 
-    @property
-    def _columns(self) -> tuple[np.ndarray[Any, Any], ...]:
-        return self.estimate, self.standard_error, self.lower, self.upper
+    def _repr_html_(self) -> str:
+        from html import escape  # noqa: PLC0415  (notebooks only)
+
+        titles = ("", "estimate", "std. error", f"{100 * self.level:.4g} % interval")
+        head = "".join(f"<th style='text-align:right'>{title}</th>" for title in titles)
+        tables = []
+        for target, rows in enumerate(self._targets()):
+            cells = "".join(
+                f"<tr><th style='text-align:left'>{escape(name)}</th><td>{e:.6g}</td><td>{s:.4g}</td>"
+                f"<td>[{lo:.6g}, {hi:.6g}]</td></tr>"
+                for name, e, s, lo, hi in rows
+            )
+            caption = f"<caption>target {target}</caption>" if self.estimate.ndim == 2 else ""
+            tables.append(f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{cells}</tbody></table>")
+        return f"<div class='qed-coefficients'>{''.join(tables)}</div>"
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Return the table as a frame: one row for each coefficient, and for several targets one for each of each.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            What makes the frame; None means the first of them that is loaded, or else installed.
+
+        Returns
+        -------
+        DataFrame or Table
+            With the columns ``name``, ``estimate``, ``standard_error``, ``lower`` and ``upper``, and for several targets
+            ``target``, a number, before them.
+        """
+        from qed.core._frames import framed  # noqa: PLC0415  (loads narwhals)
+
+        targets = len(self.estimate) if self.estimate.ndim == 2 else 1
+        columns: dict[str, Any] = {"name": list(self.names) * targets}
+        for name in ("estimate", "standard_error", "lower", "upper"):
+            columns[name] = getattr(self, name).ravel()
+        if self.estimate.ndim == 2:
+            columns = {"target": np.repeat(np.arange(targets), len(self.names)), **columns}
+        return framed(columns, library)
+
+    def _targets(self) -> Iterator[Iterator[tuple[str, float, float, float, float]]]:
+        """Go through the targets, and in each through the rows of its table."""
+        columns = [np.atleast_2d(a) for a in (self.estimate, self.standard_error, self.lower, self.upper)]
+        for target in range(len(columns[0])):
+            yield zip(self.names, *(column[target] for column in columns), strict=True)
 
     def __len__(self) -> int:
         return len(self.names)
