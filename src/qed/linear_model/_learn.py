@@ -30,7 +30,7 @@ from qed.data._sources import is_source
 from qed.linear_model._conjugate_gradients import Products, from_products, from_wide_products
 from qed.linear_model._dual import Wide, from_rows
 from qed.linear_model._quadratic import Penalty
-from qed.linear_model._range import fingerprint, fingerprint_of, require_prior, require_range
+from qed.linear_model._range import fingerprint, fingerprint_of, require_prior, require_range, with_doubt
 from qed.linear_model._solve import Fit, from_moments
 
 if TYPE_CHECKING:
@@ -300,7 +300,10 @@ def _iterate(
         else:
             with np.errstate(over="ignore", invalid="ignore"):  # refused in words right below
                 problem = Products.of(X, y, weight, intercept=settings.intercept)
-                seen = problem.fingerprint() if settings.intercept else fingerprint(X, y, weight)
+                # the intercept has means and lengths known already; targets were summed about their first row
+                about = np.concatenate([np.zeros(p), y[0]])
+                known = settings.intercept
+                seen = with_doubt(problem.fingerprint(), n, about) if known else fingerprint(X, y, weight)
             require_range(ArraySource(X, y, weight), seen)
             require_prior(penalty, seen)
             if start is not None:

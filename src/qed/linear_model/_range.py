@@ -6,6 +6,7 @@ certificate would say nothing true about it; one of 1e200 has none at all. Both 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter
 from qed.core._certificates import Fingerprint
 from qed.designs import design
+from qed.linear_model._quadratic import UNIT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,15 +24,25 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["fingerprint", "fingerprint_of", "require_merged_range", "require_prior", "require_range"]
+__all__ = ["fingerprint", "fingerprint_of", "require_merged_range", "require_prior", "require_range", "with_doubt"]
 
 LEAST, MOST = 1e-290, 1e300  # some digits from the ends of float64, which double-double arithmetic needs
+TINY = 5e-324
 STEP = 1e-17  # neighbouring floats are further apart than this, relative to their size
 
 
 def fingerprint_of(moments: Moments) -> Fingerprint:
-    """Recognise the rows of a statistic."""
-    return Fingerprint(moments.rows, moments.weight, moments.mean.copy(), moments.scatter.diagonal().copy())
+    """Recognise the rows of a statistic, up to the rounding that it has tracked."""
+    mean_doubt = moments.mean_rounding * np.sqrt(moments.peak / max(moments.weight, TINY)) + UNIT * np.abs(moments.mean)
+    return Fingerprint(
+        moments.rows,
+        moments.weight,
+        moments.mean.copy(),
+        moments.scatter.diagonal().copy(),
+        weight_doubt=(moments.weight_error + UNIT) * moments.weight,
+        mean_doubt=mean_doubt,
+        spread_doubt=moments.rounding * moments.peak,
+    )
 
 
 def fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:
@@ -44,7 +56,19 @@ def fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:
         first = X[0].astype(np.float64) if isinstance(X, np.ndarray) else np.zeros(X.shape[1])
         mean_x, mean_y = first + plain.adjoint_product(s, first) / total, y[0] + s @ (y - y[0]) / total
         spread = np.concatenate([plain.column_norms(s, mean_x) ** 2, s @ (y - mean_y) ** 2])
-    return Fingerprint(int(np.count_nonzero(s)), total, np.concatenate([mean_x, mean_y]), spread)
+    seen = Fingerprint(int(np.count_nonzero(s)), total, np.concatenate([mean_x, mean_y]), spread)
+    return with_doubt(seen, n, np.concatenate([first, y[0]]))
+
+
+def with_doubt(seen: Fingerprint, terms: int, about: Array) -> Fingerprint:
+    """Add bounds on rounding to means and spreads that were summed in any order, about a given row."""
+    rounding = (terms + 16) * UNIT
+    with np.errstate(over="ignore", invalid="ignore"):
+        away = (seen.mean - about) ** 2 + seen.spread / seen.weight  # mean square of what was summed
+        mean_doubt = rounding * np.sqrt(away) + 2 * UNIT * np.abs(seen.mean)
+        # a sparse column is centred after it is summed: its whole length rounds, not its spread
+        spread_doubt = 4 * rounding * seen.weight * away + seen.weight * mean_doubt**2
+    return replace(seen, weight_doubt=rounding * seen.weight, mean_doubt=mean_doubt, spread_doubt=spread_doubt)
 
 
 def require_range(source: Source, seen: Fingerprint) -> None:
