@@ -228,3 +228,16 @@ def test_a_doubt_that_makes_no_sense_is_refused_by_the_loader(wrong):
     fit = LinearRegression().fit(X, y)
     with pytest.raises(qed.core.ModelFileError, match="fingerprint is malformed"):
         replace(fit.certificate_.fingerprint, **wrong).check()
+
+
+def test_a_source_is_compared_like_a_table(model):
+    with pytest.raises(qed.InvalidData, match="brings its own target"):
+        qed.verify(model, ArraySource(X, y, s), y)
+    with pytest.raises(qed.InvalidData, match="brings its own target"):
+        qed.verify(model, ArraySource(X))
+    with pytest.raises(qed.InvalidData, match="expecting 4 features"):
+        qed.verify(model, ArraySource(X[:, :3], y, s))
+    named = LinearRegression().fit(ArraySource(X, y, s, names=list("abcd")))
+    assert qed.verify(named, ArraySource(X, y, s, names=list("abcd"))).holds
+    with pytest.raises(qed.InvalidData, match="same order"):
+        qed.verify(named, ArraySource(X, y, s, names=list("bacd")))

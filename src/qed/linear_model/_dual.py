@@ -45,7 +45,8 @@ class Wide:
     mean_y: Array  # (m,)
     y: Array  # (n, m), centred and weighted
     has_intercept: bool
-    is_weighted: bool
+    plain_y: Array  # (n, m), as it came
+    weight: Array | None  # (n,), as they came
     length: float = 0.0  # ‖X̃‖, Frobenius: the root of the trace of K, known once that is
 
     @classmethod
@@ -53,15 +54,14 @@ class Wide:
         """Centre targets, find the means of the columns; rows of weight zero must be gone."""
         n, p = X.shape
         table = design(X)
-        is_weighted = s is not None
-        s = np.ones(n) if s is None else s
+        weight, s = s, np.ones(n) if s is None else s
         mean_x, mean_y = np.zeros(p), np.zeros(y.shape[1])
         if intercept:
             share = s / s.sum()
             mean_x = table.T @ share
             mean_y = y[0] + share @ (y - y[0])
         root = np.sqrt(s)[:, None]
-        return cls(X, table, root, mean_x, mean_y, root * (y - mean_y), intercept, is_weighted)
+        return cls(X, table, root, mean_x, mean_y, root * (y - mean_y), intercept, y, weight)
 
     def products(self) -> Array:
         """Return ``K``, exactly centred and symmetric."""
@@ -69,7 +69,7 @@ class Wide:
         require_memory(3 * 8 * n * n, f"The {n} x {n} matrix of products of rows", "Use fewer rows or a sparse design.")
         # what float32 products lose is won back from residuals, which are summed in float64
         K = Dense(self.X).rows_gram(self.mean_x if self.has_intercept else None, fast=True)
-        if self.is_weighted:
+        if self.weight is not None:
             K *= self.root
             K *= self.root.T
         if self.has_intercept:

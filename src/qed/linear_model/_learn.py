@@ -153,10 +153,8 @@ def _learn_by_rows(
 def learn_wide(model: Any, wide: Wide, products: Array | None, settings: Settings, *, flat: bool) -> None:
     """Fit ``model`` on fewer rows than columns, all of positive weight, by the products of rows."""
     with one_blas_thread():
-        weight = wide.root[:, 0] ** 2 if wide.is_weighted else None
-        y = wide.y / wide.root + wide.mean_y
-        seen = fingerprint(wide.X, y, weight)
-        require_range(ArraySource(wide.X, y, weight), seen)
+        seen = fingerprint(wide.X, wide.plain_y, wide.weight)
+        require_range(ArraySource(wide.X, wide.plain_y, wide.weight), seen)
         penalty = settings.penalty(wide.X.shape[1], wide.y.shape[1])
         require_prior(penalty, seen)
         fit = from_rows(wide, penalty, products)
