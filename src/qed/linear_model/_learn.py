@@ -217,8 +217,10 @@ def require_target(model: Any, source: Source) -> None:
 def _parts(X: Any, y: Array, weight: Array | None) -> ArraySource | None:
     """Cut a large table for the first pass, by its shape alone, so that Ctrl-C finds whole parts of it; None for others."""
     n, q = X.shape[0], X.shape[1] + y.shape[1]
+    if n < 2 * PART_ROWS or not isinstance(X, np.ndarray):
+        return None
     count = int(n // max(PART_ROWS, PART_WORK / q**2))
-    return ArraySource(X, y, weight, chunk_rows=-(-n // count)) if count > 1 and isinstance(X, np.ndarray) else None
+    return ArraySource(X, y, weight, chunk_rows=-(-n // count)) if count > 1 else None
 
 
 def _from_source(
@@ -264,7 +266,8 @@ def relearn(
     seen = fingerprint_of(moments)
     if source is not None:
         require_range(source, seen)
-    require_prior(penalty, seen)
+    if settings.prior is not None:
+        require_prior(penalty, seen)
     with one_blas_thread(moments.scatter.size):
         fit = from_moments(moments, penalty, intercept=settings.intercept, source=source)
     model.moments_ = moments
