@@ -54,10 +54,8 @@ __all__ = [
 ]
 
 SMALL_SQUARE = 128  # columns whose products cost next to nothing
-PART_ROWS, PART_WORK = (
-    1 << 16,
-    1.5e10,
-)  # a part of a table has so many rows (merging costs 2 % of it) and multiplications
+PART_ROWS = 1 << 17  # of a table that is read in parts: merging costs what a thousand rows or so cost
+PART_WORK = 1.5e10  # multiplications in a part, about half a second
 LARGEST_SQUARE = 10_000  # columns (or rows) beyond which a few hundred products cost less than one factorisation
 
 
