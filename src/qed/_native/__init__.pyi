@@ -106,6 +106,16 @@ def cholesky(A: Matrix) -> tuple[Vector, int]:
     of −1 and L is unfinished.
     """
 
+def triangle(
+    X: Matrix, Y: Matrix, s: Vector | None, shift: Vector | None, scale: Vector | None, ones: bool
+) -> Vector:
+    """Upper factor R (q, q) with RᵀR = ZᵀSZ for Z = ([X | Y] − shift) scale, by reflections; rows of Z are never squared.
+
+    shift and scale have an entry for each column of [X | Y]. With ``ones`` a column of ones stands first and R has one
+    row and one column more. Signs on the diagonal are whatever the reflections leave. What remains of a column must
+    have a square that float64 holds: below 1e-290 it counts as zero.
+    """
+
 def solve_lower(L: Matrix, B: Matrix) -> Vector:
     """L⁻¹ B, (n, m). What L holds above its diagonal is not read."""
 

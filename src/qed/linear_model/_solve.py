@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from qed.data import Moments, Source
     from qed.linear_model._quadratic import Penalty
     from qed.linear_model._residuals import Residuals
+    from qed.linear_model._triangle import Triangle
 
     Array = NDArray[np.float64]
 
@@ -96,6 +97,7 @@ def _solve(quadratic: Quadratic, penalty: Penalty, rows: _Rows | None, n: int) -
     downhill = quadratic.gradient(penalty.prior, penalty)[0] if penalty.prior.any() else quadratic.c
     judges: Judges = []
     used: list[str] = []
+    triangle: Triangle | None = None
     for alpha, targets in penalty.groups():
         judge: Factor | Spectrum | None = factorise(quadratic, alpha)
         if judge is not None:
@@ -107,8 +109,7 @@ def _solve(quadratic: Quadratic, penalty: Penalty, rows: _Rows | None, n: int) -
             used.append("eigen")
         else:
             d = quadratic.columns.unit(alpha)
-            scale = np.concatenate([d, np.ones(len(penalty.alpha))])
-            triangle = fold(rows.source, TriangleOf(rows.centre, scale, quadratic.columns.is_centred))
+            triangle = triangle or fold(rows.source, TriangleOf.about(quadratic))  # one serves all strengths
             w[:, targets], judge = solve_triangle(triangle, quadratic.columns, penalty, targets, d, n)
             used.append("qr")
         judges.append((targets, judge))
