@@ -37,7 +37,7 @@ __all__ = ["Products", "from_products", "from_wide_products"]
 RISE = 1e-8  # relative rise of an objective that only rounding can explain
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Products:
     """A least-squares problem known by the products of its design, columns centred, with weights and targets."""
 
@@ -91,7 +91,7 @@ class Products:
         return self.design.T @ self.weighted(r) - alpha * v
 
 
-@dataclass
+@dataclass(eq=False)
 class _State:
     """Where the iteration stands: step from the prior, residuals, gradient, direction, and the path so far."""
 
@@ -198,7 +198,7 @@ def from_wide_products(
     return replace(fit, outcome=outcome, solver="dual conjugate gradients"), steps
 
 
-@dataclass
+@dataclass(eq=False)
 class _Patience:
     """Notices that rounding has taken over: no halving of the gap in so many steps."""
 

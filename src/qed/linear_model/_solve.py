@@ -37,7 +37,7 @@ __all__ = ["DIGITS", "Fit", "Proof", "from_moments"]
 DIGITS = 1e-10  # coefficients that squaring may have moved by more than this are corrected from the rows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Proof:
     """The numbers of a certificate, summed over targets, before they are put into words."""
 
@@ -51,7 +51,7 @@ class Proof:
     rank: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fit:
     """Coefficients, and what is known about them."""
 
@@ -71,7 +71,7 @@ def from_moments(moments: Moments, penalty: Penalty, *, intercept: bool, source:
     return _certified(quadratic, penalty, rows, judges, w, solver)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Rows:
     """The rows, for those who must see them again."""
 

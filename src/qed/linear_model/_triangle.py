@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Triangle", "TriangleOf", "solve_triangle"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Triangle:
     """An upper triangular factor of the columns of features and targets, after a column of ones if they are centred."""
 
@@ -53,7 +53,7 @@ class Triangle:
 SPARSE_ROWS = 4096  # that are written out at a time, or eight for each column
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TriangleOf:
     """Makes the factor of a chunk, columns centred by ``centre`` on the way."""
 
