@@ -21,7 +21,7 @@ from qed.verify._same_data import Seen, look, require_same_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import Fingerprint, LeastSquaresCertificate
+    from qed.core._certificates import LeastSquaresCertificate
 
 __all__ = ["check"]
 
