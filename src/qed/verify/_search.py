@@ -53,7 +53,12 @@ def dual_points(table: Table, objective: Objective, start: Point, given: Array |
     """Yield dual points, not yet repaired, better and better ones."""
     yield np.zeros_like(start.t)
     if given is not None and given.size == start.t.size:
-        yield given.reshape(start.t.shape).astype(EXTENDED)
+        wide = given.reshape(start.t.shape).astype(EXTENDED)
+        yield wide
+        if isinstance(
+            objective.loss, Scaled
+        ):  # as slopes of half the loss, which is how the root of a mean square has them
+            yield 2 * wide
     if not objective.loss.has_curvature or _is_met_exactly(table, objective, start):
         yield from _between_kinks(table, objective, start)
     if not objective.loss.has_curvature:
@@ -365,7 +370,7 @@ def _between_kinks(table: Table, objective: Objective, at: Point) -> Iterator[Ar
         ends = np.sign(at.t - table.y) * (2 * EXTENDED(loss.epsilon) if np.isfinite(loss.epsilon) else 0)
         u = np.where(r[:, None] <= 1e-9 * size, 0, ends)
     w = at.w[:, 0].astype(np.float64)
-    for width in (1e-14, 1e-11, 1e-8):
+    for width in (1e-14, 1e-11, 1e-8, 1e-6):
         kinks = np.flatnonzero(r <= width * size)
         most = LARGEST if isinstance(loss, Scaled) else min(LARGEST, 4 * int(np.count_nonzero(w)) + 50)
         if not len(kinks) or len(kinks) > most:
