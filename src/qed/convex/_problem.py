@@ -306,11 +306,13 @@ class Problem:
         length_u = self.length(u)
         lean, charge = self._lean(at, u) if self.free_intercept else (0.0, 0.0)
         doubt = self._doubt(z, length_u) + self._as_coefficients(lean * self.sizes * (length_u + 2.0), z)
-        radius, beyond, beyond_doubt, factor = np.inf, 0.0, 0.0, 1.0
+        radius, beyond, beyond_doubt, factor, given_up = np.inf, 0.0, 0.0, 1.0, 0.0
         if self.penalty.traits.is_bounding:
             factor = self.penalty.shrink(z, doubt)
             if factor < 1.0:
                 factor *= 1 - 4 * UNIT  # the products below round once more
+                sure = self.penalty.shrink(z, np.zeros_like(doubt))
+                given_up = 1 - factor / sure if sure > 0 else 0.0
                 z, length_u = factor * z, factor * length_u
         else:
             radius, beyond, beyond_doubt, z = self._beyond(at, z, doubt)
@@ -326,6 +328,8 @@ class Problem:
         value = loss_excess + penalty_excess + beyond + rounding
         if not np.isfinite(value):
             return Gap(np.inf, 0.0, at.objective, radius, u)
+        # by convexity, the share of u that only doubt made us give up has cost no more than that share of the objective
+        rounding += min(given_up * at.objective, loss_excess + penalty_excess)
         return Gap(value, rounding, at.objective, radius, u)
 
     def _doubt(self, z: Vector, length_u: float) -> Vector:
