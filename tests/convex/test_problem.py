@@ -191,3 +191,19 @@ def test_the_reference_polishes_downhill():
     said = say(5, "Logistic", "L2")
     w, b = polished(said, *said.problem.null_point)
     assert said.objective(w, b) <= said.objective(*said.problem.null_point)
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1e-8, 1e8, 1e20])
+@pytest.mark.parametrize("make", [Squared, Quantile])
+def test_units_of_the_target_do_not_matter(unit, make):
+    X = rng.normal(size=(30, 1))
+    y = 2.0 * X[:, 0] + rng.normal(size=30)
+    relative = []
+    for scale in (1.0, unit):
+        problem = Problem(design(X), make(scale * y), L1(0.1 * scale if make is Squared else 0.1), np.full(30, 1 / 30))
+        for w in (1.5, 1.9):
+            gap = problem.certify(np.array([w * scale]), 0.1 * scale)
+            relative.append((gap.value / problem.null_objective, gap.rounding / problem.null_objective))
+    assert relative[0][0] == pytest.approx(relative[2][0], rel=1e-6)
+    assert relative[1][0] == pytest.approx(relative[3][0], rel=1e-6)
+    assert max(rounding for _, rounding in relative) <= 1e-12

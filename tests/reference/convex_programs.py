@@ -25,9 +25,17 @@ def _positive(x):
     return np.maximum(x, 0)
 
 
-def _log_sum_exp(t):
-    top = t.max(axis=1)
-    return np.log(np.exp(t - top[:, None]).sum(axis=1)) + top
+def _cross_entropy(t, y):
+    """Return log(1 + Σ exp(t_k - t_y)) over the other classes: exact however small it is."""
+    others = np.exp(t - _of_label(t, y)[:, None])
+    others[np.arange(len(t)), y.astype(int)] = 0
+    return np.log1p(others.sum(axis=1))
+
+
+def _half_deviance(t, y):
+    """Return exp(t) - y t + y log y - y, exact near zero: y (exp(d) - 1 - d) for d = t - log y."""
+    d = t - np.log(np.where(y > 0, y, 1))
+    return np.where(y > 0, y * (np.expm1(d) - d), np.exp(t))
 
 
 def _of_label(t, y):
@@ -93,13 +101,13 @@ LOSSES: dict[str, tuple[str, dict[str, Any], Any, Any]] = {
     "Poisson": (
         "count",
         {},
-        lambda t, y: np.exp(t) - y * t + _deviance(y),
+        _half_deviance,
         lambda t, y: cp.exp(t) - cp.multiply(y, t) + _deviance(y),
     ),
     "Softmax": (
         "class",
         {"n_classes": 3},
-        lambda t, y: _log_sum_exp(t) - _of_label(t, y),
+        _cross_entropy,
         lambda t, y: cp.log_sum_exp(t, axis=1) - _taken(t, y),
     ),
     "CrammerSinger": (

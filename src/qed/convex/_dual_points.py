@@ -313,7 +313,8 @@ def kink_points(problem: Problem, w: Vector, t: Vector) -> Iterator[Vector]:
         return
     free = np.flatnonzero(problem.penalty.free(w, np.zeros_like(w), np.zeros_like(problem.spans)))
     most = 4 * (len(free) + 1) + 50
-    scale = problem.length(t - t.mean()) + problem.length(problem.loss.slope(t))
+    y = np.asarray(problem.loss.y, dtype=np.float64)
+    scale = problem.length(t - t.mean()) + problem.length(y - y.mean())
     for width in (1e-13, 1e-11, 1e-9, 1e-7, 1e-5):
         low, high = problem.loss.slope(t - width * scale), problem.loss.slope(t + width * scale)
         kinks = np.flatnonzero(high > low)
