@@ -56,3 +56,18 @@ def coordinate_descent(Q: Array, q: Array, penalty: tuple[Array, Array, float], 
         if np.abs(w - before).max() < 1e-13:
             break
     return w
+
+
+def triangle(
+    X: Array, Y: Array, s: Array | None, shift: Array | None, scale: Array | None, ones: bool
+) -> NDArray[np.float64]:
+    z = np.concatenate([_wide(X), _wide(Y)], axis=1) - (0.0 if shift is None else shift)
+    z = z * (1.0 if scale is None else scale)
+    if ones:
+        z = np.concatenate([np.ones((len(z), 1)), z], axis=1)
+    if s is not None:
+        z = np.sqrt(s)[:, None] * z
+    R = np.zeros((z.shape[1], z.shape[1]))
+    found = np.linalg.qr(z, mode="r")
+    R[: len(found)] = found
+    return R

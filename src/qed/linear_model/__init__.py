@@ -21,6 +21,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
 
 from __future__ import annotations
 
+from qed.core._missing import lacking
 from qed.linear_model._elastic_net import ElasticNet
 from qed.linear_model._lasso import Lasso
 from qed.linear_model._lasso_cv import ElasticNetCV, LassoCV, MultiTaskElasticNetCV, MultiTaskLassoCV
@@ -47,3 +48,4 @@ __all__ = [
     "enet_path",
     "lasso_path",
 ]
+__getattr__ = lacking(__name__)
