@@ -1,0 +1,52 @@
+"""Which rows to learn from, which to be judged by, and which settings to keep.
+
+One rule: **a model is judged on rows it has not seen, and what the folds have in common is computed once.**
+
+::
+
+    _splitter                             what a splitter is
+    _folds, _leave_out, _random_splits    every row once; all but some; at random
+    _choice_of_folds, _subset             what ``cv`` may be; the plain split in two; some rows of any table
+"""
+
+from __future__ import annotations
+
+from qed.model_selection._choice_of_folds import check_cv, train_test_split
+from qed.model_selection._folds import (
+    GroupKFold,
+    KFold,
+    RepeatedKFold,
+    RepeatedStratifiedKFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
+from qed.model_selection._leave_out import (
+    LeaveOneGroupOut,
+    LeaveOneOut,
+    LeavePGroupsOut,
+    LeavePOut,
+    PredefinedSplit,
+)
+from qed.model_selection._random_splits import Bootstrap, GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
+
+__all__ = [
+    "Bootstrap",
+    "GroupKFold",
+    "GroupShuffleSplit",
+    "KFold",
+    "LeaveOneGroupOut",
+    "LeaveOneOut",
+    "LeavePGroupsOut",
+    "LeavePOut",
+    "PredefinedSplit",
+    "RepeatedKFold",
+    "RepeatedStratifiedKFold",
+    "ShuffleSplit",
+    "StratifiedGroupKFold",
+    "StratifiedKFold",
+    "StratifiedShuffleSplit",
+    "TimeSeriesSplit",
+    "check_cv",
+    "train_test_split",
+]
