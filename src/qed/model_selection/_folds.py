@@ -213,7 +213,7 @@ def _lightest_first(sizes: Indices, n_splits: int) -> Indices:
     """Give each group, largest first, to the fold that has the fewest rows so far."""
     fold = np.zeros(len(sizes), dtype=np.intp)
     weight = np.zeros(n_splits)
-    for group in np.argsort(-sizes, kind="stable"):
+    for group in np.argsort(sizes, kind="stable")[::-1]:
         fold[group] = lightest = int(np.argmin(weight))
         weight[lightest] += sizes[group]
     return fold
