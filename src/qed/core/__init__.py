@@ -29,6 +29,7 @@ from qed.core._doors import FitData
 from qed.core._errors import (
     CertificateError,
     DataConversionWarning,
+    FitFailedWarning,
     Forgetting,
     InvalidData,
     InvalidDataType,
@@ -76,6 +77,7 @@ __all__ = [
     "Estimator",
     "Fingerprint",
     "FitData",
+    "FitFailedWarning",
     "Forgetting",
     "Fraction",
     "HeldOutCertificate",
