@@ -260,8 +260,8 @@ def report_failures(judged: Sequence[Judged], error_score: Any) -> None:
             f" stop at the first.\n{kinds}"
         )
     warnings.warn(
-        f"{len(failures)} fits failed out of a total of {len(judged)}. Their score is {error_score}. Say error_score='raise' to stop"
-        f" at the first.\n{kinds}",
+        f"{len(failures)} fits failed out of a total of {len(judged)}. Their score is {error_score}. Say error_score='raise' to"
+        f" stop at the first.\n{kinds}",
         FitFailedWarning,
         stacklevel=3,
     )

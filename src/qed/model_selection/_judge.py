@@ -128,7 +128,8 @@ def scorers_of(estimator: Any, scoring: Any) -> tuple[dict[str, Callable[..., fl
     if scoring is None:
         if not hasattr(estimator, "score"):
             raise TypeError(
-                f"If no scoring is specified, the estimator passed should have a 'score' method. The estimator {estimator!r} does not."
+                "If no scoring is specified, the estimator passed should have a 'score' method. The estimator"
+                f" {estimator!r} does not."
             )
         return {"score": _own_score}, False
     if isinstance(scoring, str):

@@ -55,9 +55,10 @@ class _Delegated:
             return method
 
         def not_yet(*_: Any, **__: Any) -> Any:
-            search._check_is_fitted()
+            search._check_is_fitted()  # noqa: SLF001
             raise AttributeError(
-                f"{type(search).__name__} has no best model to {self.name} with: refit=False. Set refit=True, or fit one with best_params_."
+                f"{type(search).__name__} has no best model to {self.name} with: refit=False. Set refit=True, or fit a model"
+                " with best_params_."
             )
 
         return not_yet
