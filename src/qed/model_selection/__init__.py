@@ -16,6 +16,12 @@ from __future__ import annotations
 
 from qed.model_selection._choice_of_folds import check_cv, train_test_split
 from qed.model_selection._cross_validate import cross_val_predict, cross_val_score, cross_validate
+from qed.model_selection._curves import (
+    LearningCurveDisplay,
+    ValidationCurveDisplay,
+    learning_curve,
+    validation_curve,
+)
 from qed.model_selection._folds import (
     GroupKFold,
     KFold,
@@ -42,6 +48,7 @@ __all__ = [
     "GroupKFold",
     "GroupShuffleSplit",
     "KFold",
+    "LearningCurveDisplay",
     "LeaveOneGroupOut",
     "LeaveOneOut",
     "LeavePGroupsOut",
@@ -57,9 +64,12 @@ __all__ = [
     "StratifiedKFold",
     "StratifiedShuffleSplit",
     "TimeSeriesSplit",
+    "ValidationCurveDisplay",
     "check_cv",
     "cross_val_predict",
     "cross_val_score",
     "cross_validate",
+    "learning_curve",
     "train_test_split",
+    "validation_curve",
 ]

@@ -67,6 +67,11 @@ class _Delegated:
 class _Search(Estimator):
     """What both searches share."""
 
+    if TYPE_CHECKING:  # declared by each of them, in the order of its own constructor
+        estimator: Any
+        refit: Any
+        resume: bool
+
     cv_results_: dict[str, Any] = fitted("Every setting with its scores, by name of the column.")
     best_estimator_: Any = fitted("The best setting, fitted on all rows.")
     best_params_: dict[str, Any] = fitted("The best setting.")
