@@ -116,8 +116,8 @@ def test_failing_fits_are_reported_not_hidden():
     assert np.isnan(scores).sum() == 1
     with pytest.raises(ValueError, match="no"):
         ours.cross_val_score(Failing(), X, Y, cv=4, error_score="raise")
+    worst = int(np.argmax(Y))
     with pytest.raises(ValueError, match="All the 1 fits failed"):
-        worst = int(np.argmax(Y))
         ours.cross_val_score(Failing(), X, Y, cv=[(np.delete(np.arange(len(X)), worst), [worst])])
 
 

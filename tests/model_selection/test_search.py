@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import sklearn.linear_model as their_models
 import sklearn.model_selection as theirs
+from scipy.stats import loguniform
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.pipeline import make_pipeline
@@ -16,6 +17,7 @@ import qed.model_selection as ours
 from qed.core import InvalidParameter
 from qed.core._events import STOP
 from qed.linear_model import LinearRegression, Ridge
+from qed.metrics import accuracy_score
 
 X, Y = load_diabetes(return_X_y=True)
 GRID = {"alpha": [0.01, 0.1, 1.0, 10.0], "fit_intercept": [True, False]}
@@ -64,8 +66,6 @@ def test_several_scores():
 
 
 def test_random_settings():
-    from scipy.stats import loguniform
-
     search = ours.RandomizedSearchCV(Ridge(), {"alpha": loguniform(1e-3, 1e3)}, n_iter=7, random_state=0).fit(X, Y)
     again = ours.RandomizedSearchCV(Ridge(), {"alpha": loguniform(1e-3, 1e3)}, n_iter=7, random_state=0).fit(X, Y)
     assert len(search.cv_results_["params"]) == 7
@@ -204,8 +204,6 @@ def test_choosing_the_best_of_many_guesses_fits_the_test_set():
     n, m, trials = 50, 40, 200
     truth = rng.integers(0, 2, size=(trials, 1, n))
     guesses = rng.integers(0, 2, size=(trials, m, n))
-    from qed.metrics import accuracy_score
-
     best = [max(accuracy_score(truth[t, 0], guess) for guess in guesses[t]) for t in range(trials)]
     fresh = rng.integers(0, 2, size=(trials, n))
     again = [accuracy_score(fresh[t], guesses[t, 0]) for t in range(trials)]
