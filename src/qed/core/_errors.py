@@ -16,6 +16,7 @@
 
     DataConversionWarning   the data were reshaped to what was clearly meant   (UserWarning)
     FitFailedWarning        a fit failed, and others went on                   (RuntimeWarning)
+    UndefinedMetricWarning  a score is a quotient by zero; its value was agreed  (UserWarning)
 
 Code written for scikit-learn catches scikit-learn's classes. Where scikit-learn has a class of the same
 meaning and is loaded, raising ours therefore makes an object of both: ``raise NotFitted(...)`` is caught by
@@ -44,6 +45,7 @@ __all__ = [
     "NotInQed",
     "NotReached",
     "QedError",
+    "UndefinedMetricWarning",
 ]
 
 
@@ -131,3 +133,9 @@ class FitFailedWarning(_Twinned, RuntimeWarning):
     """A fit failed on some folds or settings, and the others went on."""
 
     _twin = ("sklearn.exceptions", "FitFailedWarning")
+
+
+class UndefinedMetricWarning(_Twinned, UserWarning):
+    """A score is not defined for these data, and the value that was agreed upon is returned."""
+
+    _twin = ("sklearn.exceptions", "UndefinedMetricWarning")
