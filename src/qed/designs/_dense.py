@@ -76,9 +76,13 @@ class Dense:
         n, p = self.shape
         return _kernels.gram(self._X, row_weights(c, n), given_centre(centre, p), transpose=False)
 
-    def rows_gram(self, centre: Vector | None = None) -> Matrix:
-        """Return the Gram matrix of the rows, (X - 1 centre')(X - 1 centre')', (n, n): for tables wider than tall."""
-        return _kernels.gram(self._X, None, given_centre(centre, self.shape[1]), transpose=True)
+    def rows_gram(self, centre: Vector | None = None, *, fast: bool = False) -> Matrix:
+        """Return the Gram matrix of the rows, (X - 1 centre')(X - 1 centre')', (n, n): for tables wider than tall.
+
+        With `fast`, float32 rows are multiplied in float32 and summed in float64; float64 rows are not affected.
+        """
+        fast = fast and self.dtype == np.float32
+        return _kernels.gram(self._X, None, given_centre(centre, self.shape[1]), transpose=True, fast=fast)
 
     def column_norms(self, c: Vector | None = None, centre: Vector | None = None) -> Vector:
         """Return the lengths of the (weighted, centred) columns."""

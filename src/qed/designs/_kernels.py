@@ -41,9 +41,9 @@ def column_squares(X: Array, s: Matrix | None, centre: Matrix | None) -> Matrix:
     return np.asarray(_native.column_squares(X, s, centre))
 
 
-def gram(X: Array, s: Matrix | None, centre: Matrix | None, *, transpose: bool) -> Matrix:
-    """Return (X - 1 centre')' diag(s) (X - 1 centre'), or the same of the transposed."""
-    return np.asarray(_native.gram(X, s, centre, transpose))
+def gram(X: Array, s: Matrix | None, centre: Matrix | None, *, transpose: bool, fast: bool = False) -> Matrix:
+    """Return (X - 1 centre')' diag(s) (X - 1 centre'), or the same of the transposed; `fast` multiplies in the type of X."""
+    return np.asarray(_native.gram(X, s, centre, transpose=transpose, fast=fast))
 
 
 def csr_product(X: Any, shape: Shape, w: Matrix) -> Matrix:

@@ -14,7 +14,6 @@ __all__ = [
     "cholesky",
     "matmul",
     "one_blas_thread",
-    "products_of_rows",
     "projected_squares",
     "residual_sums",
     "solve_lower",
@@ -27,11 +26,6 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 def matmul(X: np.ndarray[Any, Any], w: Array, b: Array) -> Any:
     """Return ``X w + b`` in the type of ``X``."""
     return _native.matmul(X, np.ascontiguousarray(w), np.ascontiguousarray(b))
-
-
-def products_of_rows(X: np.ndarray[Any, Any], shift: Array | None) -> Array:
-    """Return ``(X - shift)(X - shift)ᵀ``; float32 rows are multiplied in float32 and summed in float64."""
-    return np.asarray(_native.gram(X, None, shift, transpose=True, fast=X.dtype == np.float32))
 
 
 def residual_sums(

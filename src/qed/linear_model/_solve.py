@@ -155,6 +155,11 @@ def _certified(
     for targets, judge in judges:
         found = judge.gap(g[:, targets], slack[:, targets], reach[targets])
         gap[targets], measured[targets], radius = found.bound, found.measured, min(radius, found.radius)
+    if not np.any(
+        reach
+    ):  # constant targets, met exactly: no objective is below zero, so this one bounds itself everywhere
+        gap, radius = np.minimum(gap, squares + penalty.value(w)), np.inf
+        measured = np.minimum(measured, gap)
     proof = Proof(
         gap=float(np.sum(gap + offset + offset_doubt)),
         rounding=float(np.sum(gap - measured + offset_doubt)),

@@ -20,7 +20,7 @@ from qed.verify._rows import EXTENDED, UNIT, Rows, read
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import LeastSquaresCertificate
+    from qed.core._certificates import Fingerprint, LeastSquaresCertificate
 
 __all__ = ["check"]
 
@@ -159,19 +159,36 @@ def _look(rows: Rows) -> _Seen:
     return _Seen(count, weight, mean, spread)
 
 
+def _tolerances(stated: Fingerprint, seen: _Seen) -> tuple[Any, Array, Array]:
+    """Return how far weight, means and spreads may be from those stated.
+
+    A fingerprint states its own rounding, which forgetting rows may have made large. It is believed up to a millionth of
+    what it is about (``forget`` refuses beyond that), so that nobody can state one that fits all data. Of a single row that
+    is left, a value may be zero: it is compared with the others.
+    """
+    size, deviation = np.abs(seen.mean), np.sqrt(seen.spread / seen.weight)
+    squares = seen.weight * seen.mean**2
+    weight = 1e-9 * seen.weight + min(stated.weight_doubt, 1e-6 * seen.weight)
+    spread = 1e-9 * (seen.spread + 1e-6 * squares)
+    if stated.mean_doubt is None or stated.spread_doubt is None:  # from a file that does not say
+        return weight, np.asarray(1e-9 * (deviation + 1e-3 * size)), np.asarray(spread)
+    most = 1e-6 * (deviation + size) + 1e-9 * np.max(deviation + size, initial=0)
+    mean = 1e-9 * (deviation + 1e-6 * size) + np.minimum(stated.mean_doubt, most)
+    spread = spread + np.minimum(stated.spread_doubt, 1e-6 * (seen.spread + 1e-3 * squares))
+    return weight, np.asarray(mean), np.asarray(spread)
+
+
 def _require_same_data(certificate: LeastSquaresCertificate, seen: _Seen, p: int) -> None:
     """Compare the fingerprint; the tolerance is far above rounding and far below any change worth making."""
     print_ = certificate.fingerprint
     same = print_.rows == seen.rows and print_.mean.shape == seen.mean.shape
     column = -1
     if same:
-        deviation = np.sqrt(seen.spread / seen.weight)
-        off_mean = np.abs(print_.mean - seen.mean) > 1e-9 * (deviation + 1e-3 * np.abs(seen.mean))
-        whole = seen.spread + 1e-6 * seen.weight * seen.mean**2
-        off_spread = np.abs(print_.spread - seen.spread) > 1e-9 * whole
+        weight, mean, spread = _tolerances(print_, seen)
+        off_mean, off_spread = np.abs(print_.mean - seen.mean) > mean, np.abs(print_.spread - seen.spread) > spread
         off = np.flatnonzero(off_mean | off_spread)
         column = int(off[0]) if len(off) else -1
-        same = column < 0 and abs(print_.weight - seen.weight) <= 1e-9 * seen.weight
+        same = column < 0 and abs(print_.weight - seen.weight) <= weight
     if not same:
         where = ""
         if column >= 0:
