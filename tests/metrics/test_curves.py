@@ -210,7 +210,9 @@ def test_one_dominates_in_roc_where_it_dominates_in_precision_and_recall(seed, c
 
 
 @pytest.mark.covers("MET-18")
-@given(rows=scored(), least=st.sampled_from([0.0, 0.5, 0.8]), aim=st.sampled_from(["f1", "recall", "precision", "youden"]))
+@given(
+    rows=scored(), least=st.sampled_from([0.0, 0.5, 0.8]), aim=st.sampled_from(["f1", "recall", "precision", "youden"])
+)
 def test_operating_point_is_the_best_of_all_thresholds(rows, least, aim):
     y, score, s = rows
     found = []

@@ -10,7 +10,7 @@ from qed.core import InvalidData, InvalidParameter
 from qed.linear_model import Ridge
 
 mpl.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 
 @pytest.fixture(autouse=True)

@@ -27,6 +27,7 @@ from qed.model_selection._cross_validate import report_failures, require_error_s
 from qed.model_selection._judge import Judged, Table, is_classifier, judge, parallel, scorers_of
 from qed.model_selection._settings import ParameterGrid, ParameterSampler
 from qed.model_selection._shared import judged_together
+from qed.model_selection._subset import countable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -272,6 +273,7 @@ class _Run:
 
     def __init__(self, search: Any, X: Any, y: Any, groups: Any, fit_params: Mapping[str, Any]) -> None:
         self.search = search
+        X, y = countable(X), countable(y)
         if search.estimator is None or not hasattr(search.estimator, "fit"):
             raise InvalidParameter(
                 f"{type(search).__name__}.estimator must be a model with fit, got {search.estimator!r}."
