@@ -94,7 +94,7 @@ class _Search(Estimator):
     inverse_transform = _Delegated("Undo the transformation of the best model.")
     score_samples = _Delegated("Score rows with the best model.")
 
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None, **fit_params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any) -> Self:
         """Judge the settings, and fit the best on all rows.
 
         Parameters
@@ -103,6 +103,8 @@ class _Search(Estimator):
             Rows.
         y : array-like of shape (n,) or (n, m), optional
             Targets.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts, passed to ``fit`` of the model and cut like the rows.
         groups : array-like of shape (n,), optional
             Which rows belong together, for splitters that ask.
         **fit_params : object
@@ -114,12 +116,14 @@ class _Search(Estimator):
             The search, with the best model in it.
         """
         self._validate_params()
+        if sample_weight is not None:
+            fit_params["sample_weight"] = sample_weight
         search = _Run(self, X, y, groups, fit_params)
         earlier = self.__dict__.get("_judged", {}) if self.resume else {}
         search.run(earlier)
         return self
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the score of the best model, by the scorer that chose it.
 
         Parameters
@@ -128,6 +132,8 @@ class _Search(Estimator):
             Rows.
         y : array-like, optional
             Targets.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts, for scorers that can count.
 
         Returns
         -------
@@ -140,7 +146,10 @@ class _Search(Estimator):
         scorer = self.scorer_
         if isinstance(scorer, dict):
             scorer = scorer[self.refit]
-        return float(scorer(self.best_estimator_, X) if y is None else scorer(self.best_estimator_, X, y))
+        extra = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(
+            scorer(self.best_estimator_, X, **extra) if y is None else scorer(self.best_estimator_, X, y, **extra)
+        )
 
     @property
     def classes_(self) -> Array:
