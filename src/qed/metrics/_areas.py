@@ -82,7 +82,9 @@ def roc_auc_score(
     classes, codes = coded(truth, None)
     if len(classes) <= 2 and not (score.ndim == 2 and score.shape[1] > 2):
         if score.ndim != 1:
-            raise InvalidData(f"y_score has shape {score.shape} and y_true two labels. Pass the scores of the larger one.")
+            raise InvalidData(
+                f"y_score has shape {score.shape} and y_true two labels. Pass the scores of the larger one."
+            )
         return area(codes == 1 if len(classes) == 2 else codes != 0, score, s)
     if max_fpr not in (None, 1):
         raise InvalidData(

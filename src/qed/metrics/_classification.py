@@ -356,7 +356,9 @@ def class_likelihood_ratios(
         )
     table = confusion_matrix(y_true, y_pred, labels=labels, sample_weight=sample_weight)
     if table.shape != (2, 2):
-        raise InvalidData(f"class_likelihood_ratios needs two labels, got {len(table)}. Pass labels=[negative, positive].")
+        raise InvalidData(
+            f"class_likelihood_ratios needs two labels, got {len(table)}. Pass labels=[negative, positive]."
+        )
     (tn, fp), (fn, tp) = table.astype(np.float64)
     if tp + fn == 0:
         _undefined("No samples of the positive class are present in `y_true`. Both likelihood ratios are set to nan.")

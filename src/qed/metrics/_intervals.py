@@ -151,7 +151,8 @@ def area(ranking: Ranking, level: float) -> Score:
     if not 0 < value < 1:
         # No pair is out of order. DeLong's variance is zero; what is proven is that of the rarer class's count.
         tail = ((1 - level) / 2) ** (1 / min(n_positive, n_negative))
-        return Score(value, *((0.0, 1 - tail) if value == 0 else (tail, 1.0)), level, n, "delong")
+        lower, upper = (0.0, float(1 - tail)) if value == 0 else (float(tail), 1.0)
+        return Score(value, lower, upper, level, n, "delong")
     from scipy.special import expit, logit, ndtri  # noqa: PLC0415
 
     half = float(ndtri((1 + level) / 2)) * math.sqrt(variance) / (value * (1 - value))

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 NUMBERS = 1 << 16  # of a block: small enough to stay in cache from the loss to its sums
 
 
-def read_pair(y_true: Any, y_pred: Any, sample_weight: Any, *, outputs: bool = True) -> tuple[Array, Array, Array | None]:
+def read_pair(
+    y_true: Any, y_pred: Any, sample_weight: Any, *, outputs: bool = True
+) -> tuple[Array, Array, Array | None]:
     """Read truth and prediction as tables of the same shape, (n, m)."""
     truth, guess = numbers(y_true, "y_true", ndim=2), numbers(y_pred, "y_pred", ndim=2)
     same_length(y_true=truth, y_pred=guess)
@@ -82,7 +84,8 @@ def absolute(y: Array, t: Array) -> Array:
 
 def relative(y: Array, t: Array) -> Array:
     """|y - t| / |y|, with a floor under |y|."""
-    return np.abs(y - t) / np.maximum(np.abs(y), np.finfo(np.float64).eps)
+    errors: Array = np.abs(y - t) / np.maximum(np.abs(y), np.finfo(np.float64).eps)
+    return errors
 
 
 def squared_log(y: Array, t: Array) -> Array:
@@ -103,7 +106,7 @@ def pinball(alpha: float) -> Callable[[Array, Array], Array]:
 
 
 def deviance(power: float) -> Callable[[Array, Array], Array]:
-    """Unit deviance of the Tweedie family: normal (0), Poisson (1), gamma (2), inverse Gaussian (3), …."""
+    """Return the unit deviance of the Tweedie family: normal (0), Poisson (1), gamma (2), inverse Gaussian (3), …."""
     p = power
 
     def loss(y: Array, t: Array) -> Array:
@@ -115,7 +118,9 @@ def deviance(power: float) -> Callable[[Array, Array], Array]:
             return 2 * (np.log(t / y) + y / t - 1)
         lifted = np.where(y > 0, y, 0.0) if p < 0 else y
         return 2 * (
-            np.power(lifted, 2 - p) / ((1 - p) * (2 - p)) - y * np.power(t, 1 - p) / (1 - p) + np.power(t, 2 - p) / (2 - p)
+            np.power(lifted, 2 - p) / ((1 - p) * (2 - p))
+            - y * np.power(t, 1 - p) / (1 - p)
+            + np.power(t, 2 - p) / (2 - p)
         )
 
     return loss

@@ -33,7 +33,8 @@ class Probabilities(NamedTuple):
     def squares(self) -> Array:
         """Sum over classes of the squared distance from the truth, (n,)."""
         squares: Array = np.einsum("ij,ij->i", self.values, self.values)
-        return squares + (1 - 2 * self.of_truth)
+        squares += 1 - 2 * self.of_truth
+        return squares
 
 
 def true_labels(y_true: Any) -> Array:
@@ -146,7 +147,8 @@ def of_losses(losses: Array, s: Array | None, more: Array | None = None) -> Mome
 def log_losses(read: Probabilities) -> Array:
     """Minus the logarithm of the probability of the truth, (n,); probabilities are kept off 0 and 1 by a rounding."""
     eps = np.finfo(read.values.dtype).eps
-    return -np.log(np.clip(read.of_truth, eps, 1 - eps))
+    losses: Array = -np.log(np.clip(read.of_truth, eps, 1 - eps))
+    return losses
 
 
 def log_loss_moments(y_true: Any, y_proba: Any, sample_weight: Any = None, *, labels: Any = None) -> Moments:
@@ -408,9 +410,7 @@ def hinge_loss(y_true: Any, pred_decision: Any, *, labels: Any = None, sample_we
     return float(hinge_moments(y_true, pred_decision, sample_weight, labels=labels).mean[0])
 
 
-def top_k_moments(
-    y_true: Any, y_score: Any, sample_weight: Any = None, *, k: int = 2, labels: Any = None
-) -> Moments:
+def top_k_moments(y_true: Any, y_score: Any, sample_weight: Any = None, *, k: int = 2, labels: Any = None) -> Moments:
     """Moments of hits: 1 where the truth is among the k highest scores, 0 elsewhere."""
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
         raise InvalidParameter(f"k must be an integer >= 1, got {k!r}. It is how many guesses a row has.")

@@ -82,7 +82,7 @@ class Ranking:
         if not self.rows:
             return other
         scores, place = np.unique(np.concatenate([-self.scores, -other.scores]), return_inverse=True)
-        sums = [
+        sums: list[Any] = [
             np.bincount(place, np.concatenate(parts), len(scores))
             for parts in ((self.positive, other.positive), (self.negative, other.negative))
         ]

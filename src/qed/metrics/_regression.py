@@ -557,5 +557,3 @@ def d2_absolute_error_score(
     0.5
     """
     return d2_pinball_score(y_true, y_pred, sample_weight=sample_weight, alpha=0.5, multioutput=multioutput)
-
-
