@@ -100,7 +100,8 @@ def outcome(function, *args, **options):
         try:
             value = function(*args, **options)
         except Exception as error:  # noqa: BLE001  errors are compared, not hidden
-            return None, ValueError if isinstance(error, ValueError) else type(error), set()
+            kinds = (ValueError, NotImplementedError, TypeError)
+            return None, next((kind for kind in kinds if isinstance(error, kind)), type(error)), set()
     # NumPy's own words about divisions are not part of the answer.
     return value, None, {issubclass(w.category, UserWarning) for w in seen if not issubclass(w.category, RuntimeWarning)}
 

@@ -83,6 +83,10 @@ class Score:
         expect(self.lower <= self.upper and 0 < self.level < 1 and self.n >= 0, "score has an impossible interval")
 
 
+class NeedsRows(InvalidData):
+    """The statistic does not say how much the score varies; the rows, resampled, would."""
+
+
 def check_level(level: Any) -> float:
     """Refuse a level that is no probability."""
     if not (isinstance(level, int | float | np.floating) and 0 < level < 1):
@@ -93,7 +97,7 @@ def check_level(level: Any) -> float:
 def share(right: float, total: float, level: float, method: str = "clopper-pearson") -> Score:
     """Interval of a share of rows: `right` of `total`."""
     if right != math.floor(right) or total != math.floor(total):
-        raise InvalidData(
+        raise NeedsRows(
             "The weights are not whole numbers, so there is no count of rows and no exact interval. Pass"
             " method='bootstrap', or weights that are repetitions."
         )
@@ -117,7 +121,7 @@ def mean(moments: Moments, level: float, column: int = 0) -> Score:
     """Student's interval of the mean of one column."""
     n = moments.rows
     if moments.weight != n:
-        raise InvalidData(
+        raise NeedsRows(
             "The losses are weighted: how much their mean varies cannot be told from sums. Pass method='bootstrap' and"
             " the rows."
         )
@@ -134,7 +138,7 @@ def mean(moments: Moments, level: float, column: int = 0) -> Score:
 def area(ranking: Ranking, level: float) -> Score:
     """DeLong's interval of the area under the ROC curve."""
     if not ranking.is_counted:
-        raise InvalidData("The weights are not whole numbers: DeLong's variance needs counts. Pass method='bootstrap'.")
+        raise NeedsRows("The weights are not whole numbers: DeLong's variance needs counts. Pass method='bootstrap'.")
     p, q = ranking.positive, ranking.negative
     n_positive, n_negative = p.sum(), q.sum()
     if min(n_positive, n_negative) < 2:

@@ -47,6 +47,7 @@ class Scored(NamedTuple):
     confusion: Confusion | None
     indicators: tuple[Array, Array] | None
     s: Array | None
+    is_counted: bool = False  # nothing was weighed: sums are counts, and integers
 
     @classmethod
     def of(cls, y_true: Any, y_pred: Any, sample_weight: Any) -> Scored:
@@ -55,13 +56,13 @@ class Scored(NamedTuple):
         s = row_weights(sample_weight, len(truth))
         if kind == INDICATOR:
             return cls(kind, np.arange(truth.shape[1]), None, (truth != 0, guess != 0), s)
-        return cls.of_confusion(Confusion.of_labels(truth, guess, s), s)
+        return cls.of_confusion(Confusion.of_labels(truth, guess, s))._replace(is_counted=s is None)
 
     @classmethod
-    def of_confusion(cls, confusion: Confusion, s: Array | None = None) -> Scored:
+    def of_confusion(cls, confusion: Confusion) -> Scored:
         """See a confusion that was counted, or merged, before."""
         kind = "binary" if len(confusion.labels) <= 2 else "multiclass"
-        return cls(kind, confusion.labels, confusion, None, s)
+        return cls(kind, confusion.labels, confusion, None, None)
 
     def sums(self, labels: Any, *, samplewise: bool = False) -> Sums:
         """Add up, for the labels asked for or for all."""
@@ -73,7 +74,7 @@ class Scored(NamedTuple):
         if labels is not None:
             place = _places(self.labels, as_target(labels, "labels"))
             sums = sums.each(lambda part: np.append(part, 0.0)[place])
-        if self.s is None:  # counts are integers, as long as nothing was weighed
+        if self.is_counted:
             return sums.each(lambda part: part.astype(np.int64))._replace(total=int(sums.total))
         return sums
 

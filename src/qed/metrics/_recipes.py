@@ -22,6 +22,7 @@ from qed.metrics import (
     _regression,
 )
 from qed.metrics._confusion import Confusion
+from qed.metrics._intervals import NeedsRows
 from qed.metrics._losses import combined, mean_losses, read_pair
 from qed.metrics._precision_recall import Scored
 from qed.metrics._quantiles import Largest, Sample
@@ -84,7 +85,7 @@ def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
 def _drawn_confusion(confusion: Confusion, random: Any) -> Confusion:
     weight = confusion.counts.weight
     if (weight != np.floor(weight)).any():
-        raise InvalidData("The weights are not whole numbers, so rows cannot be drawn again from their counts alone.")
+        raise NeedsRows("The weights are not whole numbers, so rows cannot be drawn again from their counts alone.")
     drawn = random.multinomial(int(weight.sum()), weight / weight.sum())
     kept = drawn > 0
     counts = Counts(confusion.counts.values[kept], drawn[kept], drawn[kept].astype(np.float64), np.zeros(kept.sum()))
@@ -123,7 +124,7 @@ def _prf_interval(part: str) -> Callable[..., Score | None]:
     """Precision is a share of the rows predicted positive, recall of those that are: binomial, given their number."""
 
     def interval(confusion: Confusion, level: float, method: str, **options: Any) -> Score | None:
-        scored = Scored.of_confusion(confusion, np.empty(0))
+        scored = Scored.of_confusion(confusion)
         average = options["average"]
         wanted = _precision_recall.chosen_labels(scored, average, options["labels"], options["pos_label"])
         sums = scored.sums(wanted)
@@ -247,7 +248,7 @@ def _ranking_of(y_true: Any, y_pred: Any, sample_weight: Any, *, pos_label: Any 
 
 def _drawn_ranking(ranking: Ranking, random: Any) -> Ranking:
     if not ranking.is_counted:
-        raise InvalidData("The weights are not whole numbers, so rows cannot be drawn again from their counts alone.")
+        raise NeedsRows("The weights are not whole numbers, so rows cannot be drawn again from their counts alone.")
     both = np.concatenate([ranking.positive, ranking.negative])
     drawn = random.multinomial(int(both.sum()), both / both.sum()).astype(np.float64)
     positive, negative = np.split(drawn, 2)

@@ -11,7 +11,7 @@ from qed.core._errors import InvalidData, InvalidParameter
 from qed.core._records import record
 from qed.core._targets import as_target
 from qed.metrics import _intervals
-from qed.metrics._intervals import RESAMPLES, Score, check_level
+from qed.metrics._intervals import RESAMPLES, NeedsRows, Score, check_level
 from qed.metrics._recipes import RECIPES, Recipe
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Tally:
                 f"method={method!r} is for shares of rows, and {self.score} here is none. Pass 'auto'."
             )
         if recipe.resample is None:
-            raise InvalidData(
+            raise NeedsRows(
                 f"The sums that {self.score} is computed from do not say how much it varies. Pass the rows themselves:"
                 f" score_interval({self.score!r}, y_true, y_pred)."
             )
@@ -245,7 +245,7 @@ def score_interval(
             try:
                 tally = Tally.of(name, y_true, y_pred, sample_weight, **options)
                 return tally.interval(level, method=method, random_state=random_state, n_resamples=n_resamples)
-            except InvalidData:
+            except NeedsRows:
                 if method != "auto":
                     raise
         score = recipe.function
