@@ -99,11 +99,15 @@ def outcome(function, *args, **options):
         warnings.simplefilter("always")
         try:
             value = function(*args, **options)
-        except Exception as error:  # noqa: BLE001  errors are compared, not hidden
+        except Exception as error:  # errors are compared, not hidden
             kinds = (ValueError, NotImplementedError, TypeError)
             return None, next((kind for kind in kinds if isinstance(error, kind)), type(error)), set()
     # NumPy's own words about divisions are not part of the answer.
-    return value, None, {issubclass(w.category, UserWarning) for w in seen if not issubclass(w.category, RuntimeWarning)}
+    return (
+        value,
+        None,
+        {issubclass(w.category, UserWarning) for w in seen if not issubclass(w.category, RuntimeWarning)},
+    )
 
 
 def same_answer(ours, theirs, *args, rtol=1e-9, atol=1e-12, alike=True, **options):

@@ -37,7 +37,15 @@ def test_confusion_matrix(rows, normalize, some):
 @given(rows=labelled(), adjusted=flags)
 def test_balanced_accuracy_and_correlation(rows, adjusted):
     y, t, s = rows
-    same_answer(ours.matthews_corrcoef, theirs.matthews_corrcoef, y, t, sample_weight=s, atol=1e-9, alike=len(np.unique([y, t])) > 1)
+    same_answer(
+        ours.matthews_corrcoef,
+        theirs.matthews_corrcoef,
+        y,
+        t,
+        sample_weight=s,
+        atol=1e-9,
+        alike=len(np.unique([y, t])) > 1,
+    )
     if len(np.unique(y)) > 1:  # with one true class the adjusted score is 0 / 0 in both
         name = "balanced_accuracy_score"
         same_answer(getattr(ours, name), getattr(theirs, name), y, t, sample_weight=s, adjusted=adjusted)

@@ -49,7 +49,9 @@ def test_errors_of_positive_numbers(rows, how):
         same_answer(getattr(ours, name), getattr(theirs, name), y, t, **options, **tolerance(y))
 
 
-@given(rows=numbered(), how=st.sampled_from(["raw_values", "uniform_average", "variance_weighted"]), force=st.booleans())
+@given(
+    rows=numbered(), how=st.sampled_from(["raw_values", "uniform_average", "variance_weighted"]), force=st.booleans()
+)
 def test_explained(rows, how, force):
     y, t, s = rows
     # scikit-learn's two passes lose digits to the offset; ours keep them, so the comparison allows for its loss.

@@ -122,9 +122,7 @@ def test_chunks_merge_to_the_whole(name, data):
     whole = Tally.of(name, y, t, s, **options)
     agree(tallied(whole), value_of(name, y, t, s, options))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(y)), min_size=2, max_size=3)))
-    parts = [
-        chunk(name, y, t, s, slice(a, b), options) for a, b in zip([0, *cuts], [*cuts, len(y)], strict=True)
-    ]
+    parts = [chunk(name, y, t, s, slice(a, b), options) for a, b in zip([0, *cuts], [*cuts, len(y)], strict=True)]
     agree(tallied(reduce(Tally.merge, parts)), tallied(whole))
     agree(tallied(reduce(Tally.merge, parts[::-1])), tallied(whole))  # commutative
     agree(tallied(parts[0].merge(parts[1].merge(parts[2]))), tallied(parts[0].merge(parts[1]).merge(parts[2])))
@@ -195,7 +193,12 @@ def test_tallies_survive_pickling_and_files(name, tmp_path):
 def test_statistics_can_be_kept_in_files():
     from qed.core._records import find_record  # noqa: PLC0415
 
-    for name, kind in {"confusion": Confusion, "ranking": Ranking, "error-sample": Sample, "largest-error": Largest}.items():
+    for name, kind in {
+        "confusion": Confusion,
+        "ranking": Ranking,
+        "error-sample": Sample,
+        "largest-error": Largest,
+    }.items():
         assert find_record(name) is kind
         kind.empty().check()
 
@@ -203,7 +206,7 @@ def test_statistics_can_be_kept_in_files():
 def test_labels_may_differ_between_chunks():
     parts = [(["a", "b"], ["a", "a"]), (["c", "c"], ["c", "b"]), (["longer name"], ["a"])]
     tally = reduce(Tally.merge, (Tally.of("accuracy_score", *part) for part in parts))
-    whole = [sum((part[i] for part in parts), []) for i in (0, 1)]
+    whole = [[label for part in parts for label in part[i]] for i in (0, 1)]
     assert tally.value == metrics.accuracy_score(*whole)
     np.testing.assert_array_equal(tally.statistic.table(), metrics.confusion_matrix(*whole))
     assert list(tally.statistic.labels) == ["a", "b", "c", "longer name"]

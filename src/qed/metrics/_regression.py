@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 
 def _mean(y_true: Any, y_pred: Any, sample_weight: Any, loss: Callable[[Array, Array], Array]) -> Array:
-    mean: Array = mean_losses(*read_pair(y_true, y_pred, sample_weight), loss).mean
-    return mean
+    return mean_losses(*read_pair(y_true, y_pred, sample_weight), loss)
 
 
 def mean_squared_error(
@@ -204,8 +203,7 @@ def root_mean_squared_log_error(
 def _mean_log(y_true: Any, y_pred: Any, sample_weight: Any, name: str) -> Array:
     truth, guess, s = read_pair(y_true, y_pred, sample_weight)
     _losses.check_logarithm(truth, guess, name)
-    mean: Array = mean_losses(truth, guess, s, _losses.squared_log).mean
-    return mean
+    return mean_losses(truth, guess, s, _losses.squared_log)
 
 
 def mean_tweedie_deviance(y_true: Any, y_pred: Any, *, sample_weight: Any = None, power: float = 0) -> float:
@@ -233,7 +231,7 @@ def mean_tweedie_deviance(y_true: Any, y_pred: Any, *, sample_weight: Any = None
     """
     truth, guess, s = read_pair(y_true, y_pred, sample_weight, outputs=False)
     _losses.check_deviance(truth, guess, power)
-    return float(mean_losses(truth, guess, s, _losses.deviance(power)).mean[0])
+    return float(mean_losses(truth, guess, s, _losses.deviance(power))[0])
 
 
 def mean_poisson_deviance(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
@@ -343,7 +341,7 @@ def max_error(y_true: Any, y_pred: Any) -> float:
 def residual_moments(y_true: Any, y_pred: Any, sample_weight: Any) -> Moments:
     """Moments of ``[y | y - prediction]``: what R² and explained variance are quotients of."""
     truth, guess, s = read_pair(y_true, y_pred, sample_weight)
-    return _losses.fold_rows(truth, guess, s, lambda y, t: (y, y - t))
+    return _losses.fold_rows(truth, guess, s, lambda y, t: [y, y - t], truth.shape[1])
 
 
 def r2_score(
@@ -478,14 +476,16 @@ def deviance_moments(y_true: Any, y_pred: Any, sample_weight: Any, power: float)
         if power == 2:
             return -np.log(y)
         lifted = np.where(y > 0, y, 0.0) if power < 0 else y
-        return np.zeros_like(y) if power == 0 else np.power(lifted, 2 - power) / ((1 - power) * (2 - power))
+        return np.power(lifted, 2 - power) / ((1 - power) * (2 - power))
 
-    return _losses.fold_rows(truth, guess, s, lambda y, t: (loss(y, t), np.concatenate([y, own(y)], axis=1)))
+    if power == 0:
+        return _losses.fold_rows(truth, guess, s, lambda y, t: [loss(y, t), y], 1)
+    return _losses.fold_rows(truth, guess, s, lambda y, t: [loss(y, t), y, own(y)], 2)
 
 
 def d2_tweedie(moments: Moments, *, power: float = 0) -> float:
     """Explained deviance of `deviance_moments`."""
-    (mean, own), p = moments.mean_y, power
+    mean, own, p = moments.mean_y[0], moments.mean_y[-1], power
     with np.errstate(all="ignore"):
         if p == 0:
             null = moments.YY[0, 0] / moments.weight
@@ -530,8 +530,8 @@ def d2_pinball(sample: Sample, *, alpha: float = 0.5, multioutput: Any = "unifor
     loss = _losses.pinball(alpha)
     s = np.ones(len(sample.y_true)) if sample.s is None else sample.s
     best = np.array([weighted_quantile(column, s, alpha) for column in sample.y_true.T])
-    residual = mean_losses(sample.y_true, sample.y_pred, sample.s, loss).mean
-    null = mean_losses(sample.y_true, np.broadcast_to(best, sample.y_true.shape), sample.s, loss).mean
+    residual = mean_losses(sample.y_true, sample.y_pred, sample.s, loss)
+    null = mean_losses(sample.y_true, np.broadcast_to(best, sample.y_true.shape), sample.s, loss)
     return _explained(residual, null, multioutput, force_finite=True)
 
 
