@@ -87,6 +87,49 @@ def loss_moments(truth: Array, guess: Array, s: Array | None, loss: Callable[[Ar
     return fold_rows(truth, guess, s, lambda y, t: [loss(y, t)])
 
 
+def explained_sums(truth: Array, guess: Array, s: Array | None, *, centred: bool) -> tuple[Array, Array]:
+    """Return the squares of residuals (about zero, or about their mean) and of the truth about its mean, added up."""
+    m = truth.shape[1]
+    residual, total = [_Spread()] * m, [_Spread()] * m
+    with np.errstate(all="ignore"):
+        for y, t, weight in blocks(truth, guess, s):
+            first = 0 if weight is None else int(np.argmax(weight > 0))  # a constant column is hit exactly
+            for j in range(m):
+                residual[j] = residual[j].merge(_Spread.of(y[j] - t[j], weight, centred=centred))
+                total[j] = total[j].merge(_Spread.of(y[j] - y[j, first], weight, start=float(y[j, first])))
+    sums = np.array([[part.squares for part in parts] for parts in (residual, total)])
+    if not np.isfinite(sums).all():
+        refuse(truth, guess)
+    return sums[0], sums[1]
+
+
+class _Spread(NamedTuple):
+    """Squares of one column about its mean (or about zero), while its blocks are being merged."""
+
+    weight: float = 0.0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    @classmethod
+    def of(cls, z: Array, s: Array | None, *, start: float = 0.0, centred: bool = True) -> _Spread:
+        """Add up the squares of a block that nobody else needs; it is overwritten."""
+        weight = float(len(z)) if s is None else float(np.add.reduce(s))
+        mean = 0.0
+        if centred and weight > 0:
+            mean = float(np.add.reduce(z) if s is None else np.einsum("i,i->", z, s)) / weight
+            z -= mean
+        squares = np.einsum("i,i->", z, z) if s is None else np.einsum("i,i,i->", z, z, s)
+        return cls(weight, start + mean, float(squares))
+
+    def merge(self, other: _Spread) -> _Spread:
+        """Merge by Chan's formula; about zero both means are zero."""
+        weight = self.weight + other.weight
+        if not (self.weight > 0 and other.weight > 0):
+            return self if self.weight > 0 else other
+        step, pull = other.mean - self.mean, other.weight / weight
+        return _Spread(weight, self.mean + pull * step, self.squares + other.squares + self.weight * pull * step * step)
+
+
 class _Sums(NamedTuple):
     """Moments of a few columns in plain float64, while their blocks are being merged."""
 

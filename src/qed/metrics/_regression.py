@@ -10,7 +10,7 @@ import numpy as np
 from qed.core._errors import UndefinedMetricWarning
 from qed.metrics import _losses
 from qed.metrics._losses import combined, mean_losses, read_pair
-from qed.metrics._quantiles import Largest, Sample, weighted_quantile
+from qed.metrics._quantiles import Largest, Sample, median_in_place, weighted_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -305,15 +305,24 @@ def median_absolute_error(
     >>> median_absolute_error([3, -0.5, 2, 7], [2.5, 0.0, 2, 8])
     0.5
     """
-    return combined(median_errors(Sample.of(y_true, y_pred, sample_weight)), multioutput)
+    return combined(_medians(*read_pair(y_true, y_pred, sample_weight)), multioutput)
 
 
 def median_errors(sample: Sample) -> Array:
     """Median of the absolute errors of each output."""
-    errors = np.abs(sample.y_true - sample.y_pred)
-    if sample.s is None:
-        return np.asarray(np.median(errors, axis=0))
-    return np.array([weighted_quantile(column, sample.s, 0.5) for column in errors.T])
+    return _medians(sample.y_true, sample.y_pred, sample.s)
+
+
+def _medians(truth: Array, guess: Array, s: Array | None) -> Array:
+    medians = []
+    for y, t in zip(truth.T, guess.T, strict=True):
+        with np.errstate(invalid="ignore"):
+            errors = np.subtract(y, t, dtype=np.float64)
+        np.abs(errors, out=errors)
+        if not errors.max() < np.inf:
+            _losses.refuse(truth, guess)
+        medians.append(median_in_place(errors) if s is None else weighted_quantile(errors, s, 0.5))
+    return np.array(medians)
 
 
 def max_error(y_true: Any, y_pred: Any) -> float:
@@ -376,10 +385,11 @@ def r2_score(
     >>> r2_score([3, -0.5, 2, 7], [2.5, 0.0, 2, 8])
     0.948...
     """
-    moments = residual_moments(y_true, y_pred, sample_weight)
+    truth, guess, s = read_pair(y_true, y_pred, sample_weight)
+    residual, total = _losses.explained_sums(truth, guess, s, centred=False)
     if _too_few(y_pred, "R^2"):
         return float("nan")
-    return r_squared(moments, multioutput=multioutput, force_finite=force_finite)
+    return _explained(residual, total, multioutput, force_finite=force_finite)
 
 
 def r_squared(moments: Moments, *, multioutput: Any = "uniform_average", force_finite: bool = True) -> Any:
@@ -414,8 +424,9 @@ def explained_variance_score(
     >>> explained_variance_score([3, -0.5, 2, 7], [2.5, 0.0, 2, 8])
     0.957...
     """
-    moments = residual_moments(y_true, y_pred, sample_weight)
-    return explained_variance(moments, multioutput=multioutput, force_finite=force_finite)
+    truth, guess, s = read_pair(y_true, y_pred, sample_weight)
+    residual, total = _losses.explained_sums(truth, guess, s, centred=True)
+    return _explained(residual, total, multioutput, force_finite=force_finite)
 
 
 def explained_variance(moments: Moments, *, multioutput: Any = "uniform_average", force_finite: bool = True) -> Any:
