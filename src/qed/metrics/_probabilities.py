@@ -33,8 +33,9 @@ class Probabilities(NamedTuple):
 
     def squares(self) -> Array:
         """Sum over classes of the squared distance from the truth, (n,)."""
-        squares: Array = np.einsum("ij,ij->i", self.values, self.values)
-        squares += 1 - 2 * self.of_truth
+        away = self.values.copy()
+        away[np.arange(len(away)), self.codes] -= 1
+        squares: Array = np.einsum("ij,ij->i", away, away)
         return squares
 
 
@@ -259,7 +260,7 @@ def brier_score_loss(
     Examples
     --------
     >>> from qed.metrics import brier_score_loss
-    >>> brier_score_loss([0, 1, 1, 0], [0.1, 0.9, 0.8, 0.3])
+    >>> round(brier_score_loss([0, 1, 1, 0], [0.1, 0.9, 0.8, 0.3]), 6)
     0.0375
     """
     moments = brier_moments(
@@ -343,7 +344,7 @@ def d2_brier_score(
     Examples
     --------
     >>> from qed.metrics import d2_brier_score
-    >>> d2_brier_score([0, 1, 1, 0], [0.1, 0.9, 0.8, 0.3])
+    >>> round(d2_brier_score([0, 1, 1, 0], [0.1, 0.9, 0.8, 0.3]), 6)
     0.85
     """
     if _too_few(y_proba):

@@ -467,7 +467,7 @@ def d2_tweedie_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None, pow
     --------
     >>> from qed.metrics import d2_tweedie_score
     >>> d2_tweedie_score([0.5, 1, 2.5, 7], [1, 1, 5, 3.5], power=1)
-    0.321...
+    0.487...
     """
     moments = deviance_moments(y_true, y_pred, sample_weight, power)
     if _too_few(y_pred, "D^2"):
