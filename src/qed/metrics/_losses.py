@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from qed.core._params import Array
 
 UNIT = 2.0**-53
-NUMBERS = 1 << 15  # of a block: small enough to stay in cache from the loss to its sums
+NUMBERS = 1 << 16  # of a block: small enough to stay in cache from the loss to its sums
 
 
 def read_pair(
@@ -37,12 +37,21 @@ def read_pair(
 
 
 def blocks(truth: Array, guess: Array, s: Array | None) -> Iterator[tuple[Array, Array, Array | None]]:
-    """Cut the rows into blocks of float64, one line an output: (m, rows of the block)."""
+    """Cut the rows into blocks, one line an output: (m, rows of the block)."""
     step = max(1, NUMBERS // truth.shape[1])
     for start in range(0, len(truth), step):
         cut = slice(start, start + step)
-        y, t = (part[cut].T.astype(np.float64, copy=False) for part in (truth, guess))
-        yield y, t, None if s is None else s[cut]
+        yield truth[cut].T, guess[cut].T, None if s is None else s[cut]
+
+
+def residuals(y: Array, t: Array) -> Array:
+    """Return y - t in float64, whatever their type, without copies of either."""
+    return np.subtract(y, t, dtype=np.float64)
+
+
+def wide(values: Array) -> Array:
+    """Return the values in float64."""
+    return values.astype(np.float64, copy=False)
 
 
 def mean_losses(truth: Array, guess: Array, s: Array | None, loss: Callable[[Array, Array], Array]) -> Array:
@@ -76,7 +85,7 @@ def fold_rows(
 ) -> Moments:
     """Fold what `columns` makes of the rows, each a table of one line a column, into moments of all these columns."""
     with np.errstate(all="ignore"):
-        total = moments_of(((columns(y, t), weight) for y, t, weight in blocks(truth, guess, s)), n_targets)
+        total = moments_of(((columns(wide(y), wide(t)), weight) for y, t, weight in blocks(truth, guess, s)), n_targets)
     if not np.isfinite(total.scatter).all():
         refuse(truth, guess)
     return total
@@ -95,8 +104,8 @@ def explained_sums(truth: Array, guess: Array, s: Array | None, *, centred: bool
         for y, t, weight in blocks(truth, guess, s):
             first = 0 if weight is None else int(np.argmax(weight > 0))  # a constant column is hit exactly
             for j in range(m):
-                residual[j] = residual[j].merge(_Spread.of(y[j] - t[j], weight, centred=centred))
-                total[j] = total[j].merge(_Spread.of(y[j] - y[j, first], weight, start=float(y[j, first])))
+                residual[j] = residual[j].merge(_Spread.of(residuals(y[j], t[j]), weight, centred=centred))
+                total[j] = total[j].merge(_Spread.of(residuals(y[j], y[j, first]), weight, start=float(y[j, first])))
     sums = np.array([[part.squares for part in parts] for parts in (residual, total)])
     if not np.isfinite(sums).all():
         refuse(truth, guess)
@@ -201,28 +210,29 @@ def moments_of(parts: Iterable[tuple[list[Array], Array | None]], n_targets: int
 
 def squared(y: Array, t: Array) -> Array:
     """(y - t)²."""
-    r: Array = y - t
+    r = residuals(y, t)
     r *= r
     return r
 
 
 def absolute(y: Array, t: Array) -> Array:
     """|y - t|."""
-    r: Array = y - t
+    r = residuals(y, t)
     np.abs(r, out=r)
     return r
 
 
 def relative(y: Array, t: Array) -> Array:
     """|y - t| / |y|, with a floor under |y|."""
-    errors: Array = np.abs(y - t) / np.maximum(np.abs(y), np.finfo(np.float64).eps)
+    errors = absolute(y, t)
+    errors /= np.maximum(np.abs(y, dtype=np.float64), np.finfo(np.float64).eps)
     return errors
 
 
 def squared_log(y: Array, t: Array) -> Array:
     """Squared difference of log(1 + ·), by one logarithm of the quotient."""
-    r: Array = y - t
-    r /= 1 + t
+    r = residuals(y, t)
+    r /= np.add(t, 1, dtype=np.float64)
     np.log1p(r, out=r)
     r *= r
     return r
@@ -234,7 +244,7 @@ def pinball(alpha: float) -> Callable[[Array, Array], Array]:
         raise InvalidParameter(f"alpha must be a number from 0 to 1, got {alpha!r}. It is the level of the quantile.")
 
     def loss(y: Array, t: Array) -> Array:
-        r: Array = y - t
+        r = residuals(y, t)
         return np.maximum(alpha * r, (alpha - 1) * r)
 
     return loss
@@ -247,6 +257,7 @@ def deviance(power: float) -> Callable[[Array, Array], Array]:
     def loss(y: Array, t: Array) -> Array:
         if p == 0:
             return squared(y, t)
+        y, t = wide(y), wide(t)
         if p == 1:
             parts: Array = np.log(y / t)
             parts *= y

@@ -9,7 +9,7 @@ import numpy as np
 
 from qed.core._errors import UndefinedMetricWarning
 from qed.metrics import _losses
-from qed.metrics._losses import combined, mean_losses, read_pair
+from qed.metrics._losses import combined, mean_losses, read_pair, wide
 from qed.metrics._quantiles import Largest, Sample, median_in_place, weighted_quantile
 
 if TYPE_CHECKING:
@@ -469,16 +469,27 @@ def d2_tweedie_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None, pow
     >>> d2_tweedie_score([0.5, 1, 2.5, 7], [1, 1, 5, 3.5], power=1)
     0.487...
     """
-    moments = deviance_moments(y_true, y_pred, sample_weight, power)
+    truth, guess, s = read_pair(y_true, y_pred, sample_weight, outputs=False)
+    _losses.check_deviance(truth, guess, power)
     if _too_few(y_pred, "D^2"):
         return float("nan")
-    return d2_tweedie(moments, power=power)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if power == 0:
+            residual, total = _losses.explained_sums(truth, guess, s, centred=False)
+            return float(1 - residual[0] / total[0])
+        columns = _deviance_columns(power)
+        deviance, mean, own = mean_losses(truth, guess, s, lambda y, t: np.concatenate(columns(wide(y), wide(t))))
+        return float(1 - deviance / _null_deviance(mean, own, power))
 
 
 def deviance_moments(y_true: Any, y_pred: Any, sample_weight: Any, power: float) -> Moments:
     """Moments of the deviance and, as targets, of y and of the part of the deviance that no prediction changes."""
     truth, guess, s = read_pair(y_true, y_pred, sample_weight, outputs=False)
     _losses.check_deviance(truth, guess, power)
+    return _losses.fold_rows(truth, guess, s, _deviance_columns(power), 1 if power == 0 else 2)
+
+
+def _deviance_columns(power: float) -> Callable[[Array, Array], list[Array]]:
     loss = _losses.deviance(power)
 
     def own(y: Array) -> Array:
@@ -490,23 +501,25 @@ def deviance_moments(y_true: Any, y_pred: Any, sample_weight: Any, power: float)
         return np.power(lifted, 2 - power) / ((1 - power) * (2 - power))
 
     if power == 0:
-        return _losses.fold_rows(truth, guess, s, lambda y, t: [loss(y, t), y], 1)
-    return _losses.fold_rows(truth, guess, s, lambda y, t: [loss(y, t), y, own(y)], 2)
+        return lambda y, t: [loss(y, t), y]
+    return lambda y, t: [loss(y, t), y, own(y)]
 
 
 def d2_tweedie(moments: Moments, *, power: float = 0) -> float:
     """Explained deviance of `deviance_moments`."""
-    mean, own, p = moments.mean_y[0], moments.mean_y[-1], power
     with np.errstate(all="ignore"):
-        if p == 0:
-            null = moments.YY[0, 0] / moments.weight
-        elif p == 1:
-            null = 2 * (own - (mean * np.log(mean) if mean > 0 else 0.0))
-        elif p == 2:
-            null = 2 * (own + np.log(mean))
-        else:
-            null = 2 * (own - mean ** (2 - p) / ((1 - p) * (2 - p)))
+        variance = moments.YY[0, 0] / moments.weight
+        null = variance if power == 0 else _null_deviance(moments.mean_y[0], moments.mean_y[1], power)
         return float(1 - moments.mean_x[0] / null)
+
+
+def _null_deviance(mean: Any, own: Any, p: float) -> Any:
+    """Mean deviance of predicting the mean everywhere, for a power other than 0."""
+    if p == 1:
+        return 2 * (own - (mean * np.log(mean) if mean > 0 else 0.0))
+    if p == 2:
+        return 2 * (own + np.log(mean))
+    return 2 * (own - mean ** (2 - p) / ((1 - p) * (2 - p)))
 
 
 def d2_pinball_score(
