@@ -1,9 +1,9 @@
-#include "check.hpp"
-#include "qed/rank.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
+
+#include "check.hpp"
+#include "qed/rank.hpp"
 
 using namespace qed;
 
