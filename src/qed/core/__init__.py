@@ -39,6 +39,7 @@ from qed.core._errors import (
     NotInQed,
     NotReached,
     QedError,
+    UndefinedMetricWarning,
 )
 from qed.core._estimator import Estimator, clone
 from qed.core._params import (
@@ -105,6 +106,7 @@ __all__ = [
     "Traits",
     "Transformer",
     "Uncertified",
+    "UndefinedMetricWarning",
     "Vector",
     "__version__",
     "clone",

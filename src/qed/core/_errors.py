@@ -1,4 +1,4 @@
-"""The tree of errors, and the one warning.
+"""The tree of errors, and the two warnings.
 
 ::
 
@@ -15,6 +15,7 @@
     └── NotInQed            scikit-learn has it, qed has not                   (NotImplementedError)
 
     DataConversionWarning   the data were reshaped to what was clearly meant   (UserWarning)
+    UndefinedMetricWarning  a score is a quotient by zero; its value was agreed  (UserWarning)
 
 Code written for scikit-learn catches scikit-learn's classes. Where scikit-learn has a class of the same
 meaning and is loaded, raising ours therefore makes an object of both: ``raise NotFitted(...)`` is caught by
@@ -42,6 +43,7 @@ __all__ = [
     "NotInQed",
     "NotReached",
     "QedError",
+    "UndefinedMetricWarning",
 ]
 
 
@@ -123,3 +125,9 @@ class DataConversionWarning(_Twinned, UserWarning):
     """The data were converted to what was clearly meant."""
 
     _twin = ("sklearn.exceptions", "DataConversionWarning")
+
+
+class UndefinedMetricWarning(_Twinned, UserWarning):
+    """A score is not defined for these data, and the value that was agreed upon is returned."""
+
+    _twin = ("sklearn.exceptions", "UndefinedMetricWarning")
