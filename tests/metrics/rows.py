@@ -99,7 +99,7 @@ def outcome(function, *args, **options):
         warnings.simplefilter("always")
         try:
             value = function(*args, **options)
-        except Exception as error:
+        except Exception as error:  # errors are compared, not hidden
             kinds = (ValueError, NotImplementedError, TypeError)
             return None, next((kind for kind in kinds if isinstance(error, kind)), type(error)), set()
     # NumPy's own words about divisions are not part of the answer.

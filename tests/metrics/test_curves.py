@@ -239,7 +239,7 @@ def test_operating_point_is_the_best_of_all_thresholds(rows, least, aim):
 def test_refusals():
     with pytest.raises(InvalidData, match="multiclass format"):
         ours.roc_curve([0, 1, 2], [0.1, 0.2, 0.3])
-    with pytest.raises(InvalidData, match="y_score contains NaN. It stands in row 1"):
+    with pytest.raises(InvalidData, match=r"y_score contains NaN\. It stands in row 1"):
         ours.roc_auc_score([0, 1], [0.1, np.nan])
     with pytest.raises(InvalidData, match="infinity"):
         ours.roc_curve([0, 1], [0.1, np.inf])

@@ -118,5 +118,5 @@ def test_refusals(rows):
         metrics.ConfusionMatrixDisplay.from_estimator(Ridge().fit(X, y), X, y)
     with pytest.raises(InvalidParameter, match="kind"):
         metrics.PredictionErrorDisplay(y_true=y, y_pred=y).plot(kind="other")
-    with pytest.raises(InvalidParameter, match="subsample=2.0"):
+    with pytest.raises(InvalidParameter, match=r"subsample=2\.0"):
         metrics.PredictionErrorDisplay.from_predictions(y, y, subsample=2.0)

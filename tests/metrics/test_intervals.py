@@ -18,8 +18,7 @@ def least_hits(runs, level):
 
 def covers(draw, truth, runs, level=LEVEL, **how):
     random = np.random.default_rng(20260101)
-    hits = sum(truth in score_interval(*draw(random), level=level, **how) for _ in range(runs))
-    return hits
+    return sum(truth in score_interval(*draw(random), level=level, **how) for _ in range(runs))
 
 
 def coin(random, n=40, p=0.85):

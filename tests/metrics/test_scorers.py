@@ -93,13 +93,10 @@ def test_routing(models):
     with pytest.raises(RuntimeError, match="routing"):
         ours.get_scorer("accuracy").set_score_request(sample_weight=True)
     with sklearn.config_context(enable_metadata_routing=True):
-        got, want = (
-            cross_validate(
-                Logistic().set_fit_request(sample_weight=False), X, y, cv=3, scoring=kind.get_scorer("accuracy").set_score_request(sample_weight=True),
-                params={"sample_weight": s},
-            )["test_score"]
-            for kind in (ours, theirs)
-        )  # fmt: skip
+        model = Logistic().set_fit_request(sample_weight=False)
+        scorers = [kind.get_scorer("accuracy").set_score_request(sample_weight=True) for kind in (ours, theirs)]
+        tables = [cross_validate(model, X, y, cv=3, scoring=each, params={"sample_weight": s}) for each in scorers]
+        got, want = (table["test_score"] for table in tables)
     np.testing.assert_allclose(got, want)
 
 

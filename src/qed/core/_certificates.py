@@ -17,7 +17,6 @@ record                       statement
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,6 +64,8 @@ class Certificate:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        from html import escape  # noqa: PLC0415  (notebooks only)
+
         cells = "".join(
             f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
             for name, value in self.numbers().items()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from qed.core import _aliases
@@ -96,6 +95,8 @@ def _theirs(package: str, name: str) -> str | None:
 
 @cache
 def _names() -> dict[str, frozenset[str]]:
+    from pathlib import Path  # noqa: PLC0415  (only where a name is missing)
+
     lines = Path(__file__).with_name("sklearn_names.txt").read_text(encoding="ascii").splitlines()[1:]
     parts = (line.partition(":") for line in lines)
     return {package: frozenset(names.split()) for package, _, names in parts}

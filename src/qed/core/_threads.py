@@ -13,7 +13,6 @@ import sys
 import threading
 from contextlib import contextmanager
 from numbers import Integral
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qed import _native
@@ -82,37 +81,40 @@ def _affinity() -> int:
     return os.cpu_count() or 1
 
 
-def _cgroup_share(root: Path = Path("/sys/fs/cgroup"), groups: Path = Path("/proc/self/cgroup")) -> int | None:
+def _cgroup_share(root: str = "/sys/fs/cgroup", groups: str = "/proc/self/cgroup") -> int | None:
     """Processors that the control group grants, rounded up; None if it sets no limit."""
     shares = [share for folder in _cgroup_folders(root, groups) if (share := _quota(folder)) is not None]
     return max(1, math.ceil(min(shares))) if shares else None
 
 
-def _cgroup_folders(root: Path, groups: Path) -> Iterator[Path]:
+def _cgroup_folders(root: str, groups: str) -> list[str]:
     """Folders that may hold a limit: those of our own group and of all groups around it."""
-    seen = {root, root / "cpu", root / "cpu,cpuacct"}
+    seen = {root, f"{root}/cpu", f"{root}/cpu,cpuacct"}
     for line in _lines(groups):
         _, controllers, name = line.split(":", 2)
-        tops = [root] if controllers == "" else [root / controllers] if "cpu" in controllers.split(",") else []
-        inner = Path(name.lstrip("/"))
+        tops = [root] if controllers == "" else [f"{root}/{controllers}"] if "cpu" in controllers.split(",") else []
         for top in tops:
-            seen.update(top / part for part in (inner, *inner.parents))
-    yield from sorted(seen)
+            seen.add(top)
+            for part in filter(None, name.split("/")):
+                top = f"{top}/{part}"  # noqa: PLW2901 - one step further down
+                seen.add(top)
+    return sorted(seen)
 
 
-def _quota(folder: Path) -> float | None:
-    for line in _lines(folder / "cpu.max"):  # version 2: "quota period"
+def _quota(folder: str) -> float | None:
+    for line in _lines(f"{folder}/cpu.max"):  # version 2: "quota period"
         quota, _, period = line.partition(" ")
         return None if quota == "max" else int(quota) / int(period)
-    quotas, periods = _lines(folder / "cpu.cfs_quota_us"), _lines(folder / "cpu.cfs_period_us")  # version 1
+    quotas, periods = _lines(f"{folder}/cpu.cfs_quota_us"), _lines(f"{folder}/cpu.cfs_period_us")  # version 1
     if not quotas or not periods or int(quotas[0]) <= 0:
         return None
     return int(quotas[0]) / int(periods[0])
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: str) -> list[str]:
     try:
-        return path.read_text(encoding="ascii").split("\n")[:-1]
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib costs more than the rest of this module
+            return file.read().split("\n")[:-1]
     except (OSError, UnicodeDecodeError):
         return []
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Wide", "certified", "from_rows"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Wide:
     """A design with few rows, seen centred and weighted; nothing of its size is copied."""
 
@@ -138,7 +138,7 @@ def from_rows(wide: Wide, penalty: Penalty, products: Array | None = None) -> Fi
     return _by_singular_values(wide, penalty, rhs)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _System:
     """A Cholesky factor of ``D (K + alpha I) D``."""
 

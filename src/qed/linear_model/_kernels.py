@@ -18,6 +18,7 @@ __all__ = [
     "residual_sums",
     "solve_lower",
     "solve_lower_t",
+    "triangle",
 ]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -60,3 +61,18 @@ def projected_squares(X: np.ndarray[Any, Any], shift: Array, V: Array, D: Array,
         X, np.ascontiguousarray(shift), np.ascontiguousarray(V), np.ascontiguousarray(D), np.ascontiguousarray(B)
     )
     return squares, linear
+
+
+def triangle(
+    X: np.ndarray[Any, Any],
+    y: np.ndarray[Any, Any] | None = None,
+    s: Array | None = None,
+    shift: Array | None = None,
+    scale: Array | None = None,
+    *,
+    ones: bool = False,
+) -> Array:
+    """Return the upper factor ``R`` with ``RᵀR = ZᵀSZ`` for ``Z = ([X | y] - shift) scale``, after ``ones`` if asked."""
+    y = np.empty((len(X), 0)) if y is None else strided(y)
+    s, shift, scale = (None if each is None else np.ascontiguousarray(each) for each in (s, shift, scale))
+    return np.asarray(_native.triangle(strided(X), y, s, shift, scale, ones))

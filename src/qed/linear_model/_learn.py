@@ -59,7 +59,7 @@ PART_WORK = 1.5e10  # multiplications in a part, about half a second
 LARGEST_SQUARE = 10_000  # columns (or rows) beyond which a few hundred products cost less than one factorisation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Settings:
     """What a model asks of its fit."""
 

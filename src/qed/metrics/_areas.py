@@ -132,12 +132,12 @@ def _multiclass(
         )
     if multi_class == "ovr":
         return averaged_columns(area, np.arange(len(classes)) == codes[:, np.newaxis], score, average, s)
+    if average is None:
+        raise NotInQed("average=None is not implemented for multi_class='ovo'. Use 'macro' or 'weighted'.")
     if s is not None:
         raise InvalidData(
             "sample_weight is not supported for multiclass one-vs-one ROC AUC, 'sample_weight' must be None in this case."
         )
-    if average is None:
-        raise NotInQed("average=None is not implemented for multi_class='ovo'. Use 'macro' or 'weighted'.")
     areas, shares = [], []
     for a, b in combinations(np.unique(codes), 2):
         both = (codes == a) | (codes == b)

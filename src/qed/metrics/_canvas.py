@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-BLUE, ORANGE, GREY = "#2f6db3", "#c9641b", "#6b7280"
+BLUE, GREY = "#2f6db3", "#6b7280"
+CURVES = (BLUE, "#c9641b", "#2e8b57", "#8e5bb5", "#b23a48", "#5f7a8a")
 
 
 def axes(ax: Any, *, size: tuple[float, float] = (5.2, 5.0)) -> tuple[Any, Any]:
@@ -16,6 +17,12 @@ def axes(ax: Any, *, size: tuple[float, float] = (5.2, 5.0)) -> tuple[Any, Any]:
     if ax is None:
         _, ax = plt.subplots(figsize=size, layout="constrained")
     return ax, ax.figure
+
+
+def next_colour(ax: Any) -> str:
+    """Return a colour that the curves already on the axes have not."""
+    taken = sum(line.get_linestyle() == "-" for line in ax.get_lines())
+    return CURVES[taken % len(CURVES)]
 
 
 def style(defaults: dict[str, Any], given: dict[str, Any] | None) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class ConfusionMatrixDisplay:
         for side_of in self.ax_.spines.values():
             side_of.set_visible(False)
         if colorbar:
-            bar = self.figure_.colorbar(self.im_, ax=self.ax_, fraction=0.046, pad=0.04)
+            bar = self.figure_.colorbar(self.im_, ax=self.ax_, shrink=0.9)
             bar.outline.set_visible(False)
         return self
 

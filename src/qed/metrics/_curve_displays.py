@@ -9,7 +9,7 @@ import numpy as np
 from qed.core._errors import InvalidData
 from qed.core._targets import as_target
 from qed.metrics._areas import average_precision_score
-from qed.metrics._canvas import BLUE, GREY, axes, bare, legend, positive_words, style, unit_square
+from qed.metrics._canvas import GREY, axes, bare, legend, next_colour, positive_words, style, unit_square
 from qed.metrics._curves import auc, det_curve, precision_recall_curve, roc_curve
 from qed.metrics._read import row_weights
 from qed.metrics._scorers import response, role_of
@@ -115,9 +115,7 @@ class RocCurveDisplay:
         """
         self.ax_, self.figure_ = axes(ax)
         titled = _titled(name or self.name, self.roc_auc, "AUC")
-        drawn = style({"color": BLUE, "linewidth": 2.0, **titled}, curve_kwargs)
-        if ax is not None and "color" not in (curve_kwargs or {}):
-            drawn.pop("color")  # several curves on the same axes take turns with colours
+        drawn = style({"color": next_colour(self.ax_), "linewidth": 2.0, **titled}, curve_kwargs)
         self.chance_level_ = None
         if plot_chance_level:
             line = {"color": GREY, "linestyle": "--", "linewidth": 1.2, "label": "Chance level (AUC = 0.5)"}
@@ -282,9 +280,9 @@ class PrecisionRecallDisplay:
             )
         self.ax_, self.figure_ = axes(ax)
         titled = _titled(name or self.name, self.average_precision, "AP")
-        drawn = style({"color": BLUE, "linewidth": 2.0, "drawstyle": "steps-post", **titled}, curve_kwargs)
-        if ax is not None and "color" not in (curve_kwargs or {}):
-            drawn.pop("color")
+        drawn = style(
+            {"color": next_colour(self.ax_), "linewidth": 2.0, "drawstyle": "steps-post", **titled}, curve_kwargs
+        )
         self.chance_level_ = None
         if plot_chance_level:
             share = self.prevalence_pos_label
@@ -427,9 +425,9 @@ class DetCurveDisplay:
 
         self.ax_, self.figure_ = axes(ax)
         name = name or self.estimator_name
-        drawn = style({"color": BLUE, "linewidth": 2.0, **({} if name is None else {"label": name})}, kwargs)
-        if ax is not None and "color" not in kwargs and "c" not in kwargs:
-            drawn.pop("color")
+        drawn = style(
+            {"color": next_colour(self.ax_), "linewidth": 2.0, **({} if name is None else {"label": name})}, kwargs
+        )
         eps = np.finfo(np.float64).eps
 
         def deviate(rates: Array) -> Array:

@@ -293,5 +293,5 @@ def auc(x: Any, y: Any) -> float:
     falls = bool((steps < 0).any())
     if falls and (steps > 0).any():
         raise InvalidData(f"x is neither increasing nor decreasing : {across}. Sort the points first.")
-    area = float(np.dot(steps, (up[1:] + up[:-1]) / 2))
+    area = float(np.einsum("i,i->", steps, up[1:] + up[:-1])) / 2
     return -area if falls else area

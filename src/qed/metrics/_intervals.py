@@ -149,8 +149,8 @@ def area(ranking: Ranking, level: float) -> Score:
     # The chance of each positive row to beat a negative one, and of each negative row to be beaten.
     beats = 1 - (np.cumsum(q) - q / 2) / n_negative
     beaten = (np.cumsum(p) - p / 2) / n_positive
-    variance = float(p @ (beats - value) ** 2 / (n_positive - 1) / n_positive)
-    variance += float(q @ (beaten - value) ** 2 / (n_negative - 1) / n_negative)
+    variance = float(np.einsum("i,i->", p, (beats - value) ** 2) / (n_positive - 1) / n_positive)
+    variance += float(np.einsum("i,i->", q, (beaten - value) ** 2) / (n_negative - 1) / n_negative)
     n = int(n_positive + n_negative)
     if not 0 < value < 1:
         # No pair is out of order. DeLong's variance is zero; what is proven is that of the rarer class's count.

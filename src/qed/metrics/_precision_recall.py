@@ -10,7 +10,7 @@ import numpy as np
 
 from qed.core._errors import InvalidData, InvalidParameter, UndefinedMetricWarning
 from qed.core._targets import as_target
-from qed.metrics._classification import _places
+from qed.metrics._classification import places_of
 from qed.metrics._confusion import Confusion
 from qed.metrics._read import INDICATOR, label_pair, one_of, row_weights
 
@@ -72,7 +72,7 @@ class Scored(NamedTuple):
             raise InvalidData("Samplewise metrics are not available outside of multilabel classification.")
         sums = Sums(self.confusion.right, self.confusion.predicted, self.confusion.true, self.confusion.total)
         if labels is not None:
-            place = _places(self.labels, as_target(labels, "labels"))
+            place = places_of(self.labels, as_target(labels, "labels"))
             sums = sums.each(lambda part: np.append(part, 0.0)[place])
         if self.is_counted:
             return sums.each(lambda part: part.astype(np.int64))._replace(total=int(sums.total))

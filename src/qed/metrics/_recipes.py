@@ -23,7 +23,7 @@ from qed.metrics import (
 )
 from qed.metrics._confusion import Confusion
 from qed.metrics._intervals import NeedsRows
-from qed.metrics._losses import combined, mean_losses, read_pair
+from qed.metrics._losses import combined, loss_moments, read_pair
 from qed.metrics._precision_recall import Scored
 from qed.metrics._quantiles import Largest, Sample
 from qed.metrics._ranking import Ranking
@@ -156,7 +156,7 @@ def _mean_loss(
         truth, guess, s = read_pair(y_true, y_pred, sample_weight, outputs=outputs)
         if check is not None:
             check(truth, guess, options)
-        return mean_losses(truth, guess, s, loss(options))
+        return loss_moments(truth, guess, s, loss(options))
 
     def value(moments: Moments, *, multioutput: Any = "uniform_average", **_: Any) -> Any:
         return combined(np.sqrt(moments.mean) if root else moments.mean, multioutput)
