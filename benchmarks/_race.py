@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks._judge import excesses, null_objective, objective
+from benchmarks._judge import excesses, null_objective, objective, score_error
 from benchmarks._record import Measure
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def race(problem: Problem, pythons: dict[str, str], *, colds: int, warms: int, s
         for lane in lanes:
             lane.close()
         objectives = {rival: _objective(problem, data, folder / f"{rival}.npz") for rival in warm}
-    worse = excesses(objectives, null_objective(data))
+    worse = excesses(objectives, 1.0 if problem.measure == "score" else null_objective(data))
     return {
         rival: Measure(
             statistics.median(cold[rival]), statistics.median(warm[rival]), _median(extra[rival]), worse[rival]
@@ -95,6 +95,8 @@ def race(problem: Problem, pythons: dict[str, str], *, colds: int, warms: int, s
 
 def _objective(problem: Problem, data: Any, answer: Path) -> float:
     with np.load(answer) as arrays:
+        if problem.measure == "score":
+            return score_error(problem, data, float(arrays["value"]))
         return objective(problem, data, arrays["coef"], arrays["intercept"])
 
 

@@ -155,6 +155,20 @@ def test_large_offsets_of_targets_and_columns_hide_nothing():
     assert float(np.mean((r + off) ** 2 - r**2)) / 2 <= gap.value
 
 
+def test_an_intercept_that_is_off_is_a_distance_and_not_rounding():
+    problem, X = logistic()
+    w, b = newton(problem, X)
+    t = problem.scores(w, b + 1e-3)
+    slope = problem.loss.slope(t)
+    known = Known(t, slope=slope, gradient=problem.adjoint(slope))
+    gap = problem.certify(w, b + 1e-3, target=1e-12, known=known)
+    true = problem.objective(w, b + 1e-3) - problem.objective(w, b)
+    assert true <= gap.value <= 1.1 * true
+    assert gap.rounding <= 1e-12
+    first = next(problem._gaps(problem._look(w, b + 1e-3, known, 1e-12), None, known))
+    assert first.value - first.rounding >= true
+
+
 def test_a_point_out_of_range_has_no_proof_and_no_warning():
     problem = Problem(design(np.array([[1.0], [2.0]])), Poisson(np.array([1.0, 0.0])), L2(0.1), np.full(2, 0.5))
     gap = problem.certify(np.array([1e6]), 0.0)

@@ -24,7 +24,7 @@ MODELS = {
     ("Poisson", "Zero"): lambda a, s: (PoissonRegressor(alpha=0.0), 1.0),
     ("Quantile", "L1"): lambda a, s: (QuantileRegressor(quantile=0.75, alpha=a), 1.0),
 }
-FEW = settings().max_examples // 5
+FEW = settings().max_examples // 8
 
 
 def model_of(said, w, b, gap, kind):

@@ -211,3 +211,12 @@ def descend_sparse_columns(
     residual: Vector,
 ) -> tuple[Vector, Vector, Vector, int, float]:
     """Do the same for compressed columns less ``root`` (n,) times their ``centre`` (k,); ``centring`` is (centre, root)."""
+
+def ranked(
+    scores: Matrix, positive: NDArray[np.uint8], s: Vector | None
+) -> tuple[int, NDArray[np.floating], Vector, Vector] | None:
+    """Count, then distinct scores from high to low (in their own type) and the weights of positive and other rows there.
+
+    The three arrays are as long as there are rows; only the first ``count`` entries are written. None: a score is NaN or
+    infinite. ``positive`` is contiguous; equal scores are added up in the order of the rows.
+    """

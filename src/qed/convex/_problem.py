@@ -39,6 +39,7 @@ __all__ = ["Gap", "Known", "Problem"]
 UNIT = 2.0**-53
 EXTENDED = np.longdouble
 PAIRWISE = 64  # rounding errors that a sum of NumPy's, which adds in pairs, can pile up
+LEVEL = 1e-13  # share of a dual point, given up to balance it, that rounding alone explains
 REACH = 10.0  # how much further than the scores so far a bound without a compact dual looks
 
 
@@ -324,27 +325,33 @@ class Problem:
         length_u = self.length(u)
         lean, charge = self._lean(at, u) if self.free_intercept else (0.0, 0.0)
         other = 2.0 if self._has_classes else 0.0  # the length of what a share of u is given up for
-        doubt = self._doubt(z, length_u) + self._as_coefficients(lean * self.sizes * (length_u + other), z)
+        tilt = self._as_coefficients(lean * self.sizes * (length_u + other), z)
+        doubt = self._doubt(z, length_u) + tilt
+        tilt = tilt if lean > LEVEL else np.zeros_like(tilt)  # what is more than rounding is a distance
         radius, beyond, beyond_doubt, factor, given_up = np.inf, 0.0, 0.0, 1.0, 0.0
         if self.penalty.traits.is_bounding:
             factor = self.penalty.shrink(z, doubt)
             if factor < 1.0:
                 factor *= 1 - 4 * UNIT  # the products below round once more
-                sure = self.penalty.shrink(z, np.zeros_like(doubt))
+                sure = self.penalty.shrink(z, tilt)
                 given_up = 1 - factor / sure if sure > 0 else 0.0
                 z = factor * z
         else:
             radius, beyond, beyond_doubt, z = self._beyond(at, z, doubt)
         penalty_excess, penalty_doubt = self.penalty.excess(at.w, z, doubt)
+        slack, tilted = charge + penalty_doubt + beyond_doubt, 0.0
+        if lean > LEVEL:
+            further = 0.0 if np.isinf(radius) else self._beyond(at, z, tilt)[2]
+            tilted = min(slack, charge + self.penalty.excess(at.w, z, tilt)[1] + further)
         if u is at.slope and 8 * (1 - factor) * at.loss <= at.target:
             # convex in u, nothing at the slope, the loss at zero: what a shrunk slope costs needs no second look
             loss_excess, apart = (1 - factor) * at.loss, (1 - factor) * at.length_slope
         else:
             u = u if factor == 1.0 else factor * u
             loss_excess, apart = float(self.share @ self.loss.excess(at.t, u)), self.length(at.slope - u)
-        rounding = at.stored + charge + penalty_doubt + beyond_doubt + 16 * UNIT * (penalty_excess + beyond)
+        rounding = at.stored + (slack - tilted) + 16 * UNIT * (penalty_excess + beyond)
         rounding += self._loss_doubt(at, apart, loss_excess)
-        value = loss_excess + penalty_excess + beyond + rounding
+        value = loss_excess + penalty_excess + beyond + tilted + rounding
         if not np.isfinite(value):
             return Gap(np.inf, 0.0, at.objective, radius, u)
         # by convexity, the share of u that only doubt made us give up has cost no more than that share of the objective
@@ -410,8 +417,8 @@ class Problem:
         inside = self.penalty.project(z)
         rest = np.abs(z - inside)
         size = self._as_coefficients(self.spans, z)
-        span = max(float(np.max(np.abs(at.w) * size, initial=0.0)), self.length(at.t - np.mean(at.t, axis=0)), 1.0)
-        radius = REACH * span
+        span = max(float(np.max(np.abs(at.w) * size, initial=0.0)), self.length(at.t - np.mean(at.t, axis=0)))
+        radius = REACH * max(span, self._score_unit, np.finfo(np.float64).tiny)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.where(size > 0, radius / size, 0.0)
         return radius, float(np.sum(rest * step)), float(np.sum(doubt * step)), inside
