@@ -57,6 +57,7 @@ class Problem:
     measure: Literal["fit", "predict", "process", "score"] = "fit"
     is_sparse: bool = False
     scales: tuple[bool, bool] = (True, False)  # which sides shrink under --scale
+    judged_at: float | None = None  # the strength that a model which chooses one should have chosen
 
     def data(self, scale: float = 1.0) -> Data:
         n, p = (

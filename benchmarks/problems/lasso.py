@@ -8,6 +8,7 @@ from benchmarks.problems._problem import Data, Problem
 
 USEFUL = 100
 TOL = 1e-6
+STRENGTHS = [float(alpha) for alpha in np.geomspace(3.0, 0.003, 100)]
 
 
 def hidden(rng: np.random.Generator, n: int, p: int) -> Data:
@@ -72,7 +73,8 @@ PROBLEMS = (
         (1000, 5000),
         hidden,
         "LassoCV",
-        {"cv": 5},
+        {"cv": 5, "alphas": STRENGTHS, "tol": TOL},
         scales=(True, True),
+        judged_at=STRENGTHS[41],  # scikit-learn's choice
     ),
 )
