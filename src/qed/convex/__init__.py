@@ -19,7 +19,22 @@ from __future__ import annotations
 
 from qed.convex._problem import Gap, Known, Problem
 from qed.convex._solve import Iterate, Solution, Solver, choose, solve
-from qed.convex.losses import Squared
-from qed.convex.penalties import L1
+from qed.convex.losses import Logistic, Poisson, Softmax, Squared
+from qed.convex.penalties import L1, L2
 
-__all__ = ["L1", "Gap", "Iterate", "Known", "Problem", "Solution", "Solver", "Squared", "choose", "solve"]
+__all__ = [
+    "L1",
+    "L2",
+    "Gap",
+    "Iterate",
+    "Known",
+    "Logistic",
+    "Poisson",
+    "Problem",
+    "Softmax",
+    "Solution",
+    "Solver",
+    "Squared",
+    "choose",
+    "solve",
+]

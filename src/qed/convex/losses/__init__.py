@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from qed.convex.losses._logistic import Logistic
+from qed.convex.losses._poisson import Poisson
+from qed.convex.losses._softmax import Softmax
 from qed.convex.losses._squared import Squared
 
-__all__ = ["Squared"]
+__all__ = ["Logistic", "Poisson", "Softmax", "Squared"]

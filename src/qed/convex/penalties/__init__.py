@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from qed.convex.penalties._l1 import L1
+from qed.convex.penalties._l2 import L2
 
-__all__ = ["L1"]
+__all__ = ["L1", "L2"]
