@@ -2,13 +2,9 @@
 
 #include <nanobind/stl/pair.h>
 
-#include "arrays.hpp"
+#include "sparse_arrays.hpp"
 
 namespace qed::bindings {
-namespace {
-
-using nb::arg;
-using Shape = std::pair<Index, Index>;
 
 SparseRows sparse_rows(const Array& indptr, const Array& indices, const Array& data, const Shape& shape) {
     const auto contiguous = [](const Array& array) {
@@ -31,6 +27,10 @@ SparseRows sparse_rows(const Array& indptr, const Array& indices, const Array& d
             .indices = indices.data(),
             .values = data.data()};
 }
+
+namespace {
+
+using nb::arg;
 
 template <class T>
 Numbers product_as(const SparseRows& x, const Matrix& w, const double* b) {

@@ -127,3 +127,73 @@ def csr_moments(
     indptr: Indices, indices: Indices, data: Matrix, shape: tuple[int, int], Y: Matrix, s: Vector | None
 ) -> tuple[float, Vector, Vector]:
     """Weight, sums and scatter of the rows [x | y] about zero, as ``moments`` with a shift of zero."""
+
+def look(X: Matrix, s: Vector | None) -> tuple[Vector, Vector]:
+    """Weighted mean of each column (p,), and sum of squares about it (p,), in one read of X.
+
+    Means are taken about the first row, so that those of constant columns are exact. Rows without weight count for
+    nothing, but what is not finite in them shows.
+    """
+
+def loss_value(loss: str, t: Vector, y: Vector) -> Vector:
+    """Loss of each row, (n,), for contiguous scores t, (n,) or for ``"softmax"`` (n, k).
+
+    Losses are ``"logistic"`` (y of −1 and +1), ``"poisson"`` (exp(t) − y t), ``"squared"`` and ``"softmax"`` (y the
+    numbers of the classes, as floats).
+    """
+
+def loss_slope(loss: str, t: Vector, y: Vector) -> Vector:
+    """Derivative of the loss of each row, of the shape of t."""
+
+def loss_value_and_slope(loss: str, t: Vector, y: Vector) -> tuple[Vector, Vector]:
+    """Both of the above."""
+
+def loss_excess(loss: str, t: Vector, y: Vector, u: Vector) -> Vector:
+    """Loss plus conjugate at u minus t u for each row, (n,), in a form that does not cancel."""
+
+def glm_pass(
+    loss: str,
+    X: Matrix,
+    y: Vector,
+    c: Vector,
+    w: Vector,
+    b: float,
+    shift: Vector,
+    bend: bool = False,
+    hessian: bool = False,
+) -> tuple[Vector, Vector, Vector, Vector, Vector | None, Vector | None]:
+    """Sums, rise, fall, scores, bend, hessian of the scores t = Z w + b with Z = X − shift, in one read of X.
+
+    Sums (4,) are Σ c ℓ, Σ c ℓ′ over positive slopes, the same over negative ones, Σ c ℓ″; rise and fall (p,) are Zᵀ of c
+    times the slopes of either sign; scores (n,) are t; bend (n,), if wanted, c ℓ″; hessian (p + 1, p + 1), if wanted,
+    [Z | 1]ᵀ diag(c ℓ″) [Z | 1].
+    """
+
+def csr_glm_pass(
+    loss: str,
+    indptr: Indices,
+    indices: Indices,
+    data: Matrix,
+    shape: tuple[int, int],
+    y: Vector,
+    c: Vector,
+    w: Vector,
+    b: float,
+    shift: Vector,
+    bend: bool = False,
+) -> tuple[Vector, Vector, Vector, Vector, Vector | None, None]:
+    """The same for compressed rows, without a hessian; the shift is taken out of the results."""
+
+def curvature_product(X: Matrix, weight: Vector, shift: Vector, v: Vector) -> Vector:
+    """[Z | 1]ᵀ diag(weight) [Z | 1] v, (p + 1,), for Z = X − shift, in one read of X."""
+
+def csr_curvature_product(
+    indptr: Indices,
+    indices: Indices,
+    data: Matrix,
+    shape: tuple[int, int],
+    weight: Vector,
+    shift: Vector,
+    v: Vector,
+) -> Vector:
+    """The same for compressed rows."""
