@@ -42,6 +42,11 @@ class Dense:
         return dtype
 
     @property
+    def table(self) -> np.ndarray[Any, Any]:
+        """The array itself, as it is, for compiled passes."""
+        return self._X
+
+    @property
     def T(self) -> Adjoint:  # noqa: N802  as NumPy spells it
         """The transposed design."""
         return Adjoint(self)

@@ -44,6 +44,11 @@ class Sparse:
         return dtype
 
     @property
+    def table(self) -> Any:
+        """The container itself, as it is, for compiled passes."""
+        return self._X
+
+    @property
     def T(self) -> Adjoint:  # noqa: N802  as NumPy spells it
         """The transposed design."""
         return Adjoint(self)

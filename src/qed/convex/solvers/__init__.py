@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from qed.convex.solvers._newton import Newton
 from qed.convex.solvers._proximal_gradient import ProximalGradient
 
-__all__ = ["ProximalGradient"]
+__all__ = ["Newton", "ProximalGradient"]

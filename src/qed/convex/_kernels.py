@@ -1,0 +1,93 @@
+"""The door of this package to compiled code: layout, type and length are fixed here and nowhere else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed import _native
+from qed.data._kernels import csr_arrays
+
+if TYPE_CHECKING:
+    from qed.convex._loss import Vector
+
+__all__ = [
+    "cholesky",
+    "csr_curvature_product",
+    "csr_pass",
+    "curvature_product",
+    "dense_pass",
+    "loss_excess",
+    "loss_slope",
+    "loss_value",
+    "loss_value_and_slope",
+    "solve_cholesky",
+]
+
+
+def loss_value(name: str, t: Vector, y: Vector) -> Vector:
+    """Return the loss of each row."""
+    return np.asarray(_native.loss_value(name, _plain(t), _plain(y)))
+
+
+def loss_slope(name: str, t: Vector, y: Vector) -> Vector:
+    """Return the derivative of the loss of each row, of the shape of t."""
+    return np.asarray(_native.loss_slope(name, _plain(t), _plain(y)))
+
+
+def loss_value_and_slope(name: str, t: Vector, y: Vector) -> tuple[Vector, Vector]:
+    """Return both."""
+    value, slope = _native.loss_value_and_slope(name, _plain(t), _plain(y))
+    return value, slope
+
+
+def loss_excess(name: str, t: Vector, y: Vector, u: Vector) -> Vector:
+    """Return what separates scores and dual variables from equality, row by row."""
+    return np.asarray(_native.loss_excess(name, _plain(t), _plain(y), _plain(u)))
+
+
+def dense_pass(
+    name: str, X: Any, rows: tuple[Vector, Vector], at: tuple[Vector, float, Vector], **wanted: bool
+) -> tuple[Any, ...]:
+    """Return sums, rise, fall, scores, bend and hessian in one read of a table; ``rows`` are targets and shares."""
+    (y, c), (w, b, shift) = rows, at
+    return tuple(_native.glm_pass(name, X, _plain(y), _plain(c), _plain(w), float(b), _plain(shift), **wanted))
+
+
+def csr_pass(
+    name: str, X: Any, rows: tuple[Vector, Vector], at: tuple[Vector, float, Vector], **wanted: bool
+) -> tuple[Any, ...]:
+    """Return the same for compressed rows, without a hessian."""
+    (y, c), (w, b, shift) = rows, at
+    parts = csr_arrays(X)
+    return tuple(
+        _native.csr_glm_pass(name, *parts, X.shape, _plain(y), _plain(c), _plain(w), float(b), _plain(shift), **wanted)
+    )
+
+
+def curvature_product(X: Any, weight: Vector, shift: Vector, v: Vector) -> Vector:
+    """Return ``[X - shift | 1]' diag(weight) [X - shift | 1] v`` in one read of a table."""
+    return np.asarray(_native.curvature_product(X, _plain(weight), _plain(shift), _plain(v)))
+
+
+def csr_curvature_product(X: Any, weight: Vector, shift: Vector, v: Vector) -> Vector:
+    """Return the same for compressed rows."""
+    return np.asarray(_native.csr_curvature_product(*csr_arrays(X), X.shape, _plain(weight), _plain(shift), _plain(v)))
+
+
+def cholesky(A: Vector) -> Vector | None:
+    """Return the lower factor of A; None if a pivot is not positive."""
+    L, bad = _native.cholesky(_plain(A))
+    return None if bad >= 0 else np.asarray(L)
+
+
+def solve_cholesky(L: Vector, g: Vector) -> Vector:
+    """Return ``(L L')⁻¹ g`` for a vector or a matrix g."""
+    columns = _plain(g if g.ndim == 2 else g[:, np.newaxis])
+    solved = np.asarray(_native.solve_lower_t(L, _plain(_native.solve_lower(L, columns))))
+    return solved if g.ndim == 2 else solved[:, 0]
+
+
+def _plain(a: Any) -> Vector:
+    return np.require(a, dtype=np.float64, requirements=["C", "A"])
