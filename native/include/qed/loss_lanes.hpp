@@ -30,6 +30,7 @@ struct Lanes {
     const Vector<double> series = m * x * x * p;
     Vector<double> far = a * (logarithm(a) - log_m) - (a - m);
     far = a > zero ? maximum(far, zero) : m;
+    far = m < splat(__builtin_inf()) ? far : m;
     return near ? series : far;
 }
 

@@ -19,22 +19,56 @@ from __future__ import annotations
 
 from qed.convex._problem import Gap, Known, Problem
 from qed.convex._solve import Iterate, Solution, Solver, choose, solve
-from qed.convex.losses import Logistic, Poisson, Softmax, Squared
-from qed.convex.penalties import L1, L2
+from qed.convex.losses import (
+    Absolute,
+    Bounded,
+    CrammerSinger,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    Perceptron,
+    Poisson,
+    Power,
+    Quantile,
+    SmoothedHinge,
+    Softmax,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+    ZeroOne,
+)
+from qed.convex.penalties import L1, L2, Box, Nonnegative, Zero
 
 __all__ = [
     "L1",
     "L2",
+    "Absolute",
+    "Bounded",
+    "Box",
+    "CrammerSinger",
+    "EpsilonInsensitive",
     "Gap",
+    "Hinge",
+    "Huber",
     "Iterate",
     "Known",
     "Logistic",
+    "Nonnegative",
+    "Perceptron",
     "Poisson",
+    "Power",
     "Problem",
+    "Quantile",
+    "SmoothedHinge",
     "Softmax",
     "Solution",
     "Solver",
     "Squared",
+    "SquaredEpsilonInsensitive",
+    "SquaredHinge",
+    "Zero",
+    "ZeroOne",
     "choose",
     "solve",
 ]

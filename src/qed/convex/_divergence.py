@@ -27,7 +27,7 @@ def divergence(a: Vector, m: Vector, log_m: Vector) -> Vector:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         e = (a - m) / m
         far = a * (np.log(a) - log_m) - (a - m)
-    far = np.where(a > 0, far, m)
+    far = np.where((a > 0) & (m < np.inf), far, m)
     near = np.abs(e) < NEAR
     e = np.where(near, e, 0.0)
     # (1 + e) log(1 + e) - e = e^2/2 - e^3/6 + e^4/12 - ...

@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["EXTENDED", "UNIT", "Block", "Rows", "read"]
+__all__ = ["DOUBLE", "EXTENDED", "UNIT", "Block", "Rows", "read"]
 
 EXTENDED = np.longdouble
 UNIT = float(np.finfo(EXTENDED).eps) / 2  # 5e-20 where long double has 64 bits of mantissa, 1e-16 where it is double
@@ -42,6 +42,7 @@ class Rows:
     p: int
     m: int
     kind: Any  # float64 or extended, of what is summed within a block
+    classes: Any = None  # labels, whose numbers the targets of a classifier are
 
     def rounding(self, terms: int) -> float:
         """Bound the relative rounding of a sum over the rows of products of ``p`` terms each."""
@@ -61,7 +62,7 @@ def read(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     data = model._fit_data(X, y, sample_weight, reset=False)  # noqa: SLF001
     targets = data.y.reshape(data.n_rows, -1)
     kind = _precision(data.n_rows, data.X.shape[1])
-    return Rows(lambda: _cut(data.X, targets, data.weight, kind), data.X.shape[1], targets.shape[1], kind)
+    return Rows(lambda: _cut(data.X, targets, data.weight, kind), data.X.shape[1], targets.shape[1], kind, data.classes)
 
 
 def _precision(n_rows: int | None, p: int) -> Any:

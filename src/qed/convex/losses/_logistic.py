@@ -34,7 +34,7 @@ class Logistic:
     @property
     def traits(self) -> LossTraits:
         """Curvature at most a quarter, slope at most one."""
-        return LossTraits(0.25, 1.0, has_curvature=True, native="logistic")
+        return LossTraits(0.25, 1.0, has_curvature=True, native="logistic", swing=1.0)
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""

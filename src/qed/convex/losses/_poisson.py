@@ -34,7 +34,7 @@ class Poisson:
     @property
     def traits(self) -> LossTraits:
         """Neither slope nor curvature is bounded."""
-        return LossTraits(np.inf, np.inf, has_curvature=True, native="poisson")
+        return LossTraits(np.inf, np.inf, has_curvature=True, native="poisson", swing=1.0)
 
     def value(self, t: Vector) -> Vector:
         """Return half the deviance of each row."""

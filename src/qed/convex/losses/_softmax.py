@@ -11,6 +11,7 @@ import numpy as np
 from qed.convex._balance import transport
 from qed.convex._kernels import loss_excess, loss_slope, loss_value
 from qed.convex._loss import LossTraits, Vector
+from qed.convex._simplex import to_simplex
 
 __all__ = ["Softmax"]
 
@@ -78,7 +79,7 @@ class Softmax:
         if not off.any():
             return u
         out = np.array(u)
-        out[off] = _to_simplex(v[off])
+        out[off] = to_simplex(v[off])
         out[off, self.at[1][off]] -= 1.0
         return out
 
@@ -155,13 +156,3 @@ def softmax(t: Vector) -> Vector:
 
 def _far_below(score: Vector, share: Vector) -> Vector:
     return np.asarray(np.where(share > 0, score, score[share > 0].min() - FURTHEST))
-
-
-def _to_simplex(v: Vector) -> Vector:
-    """Return the nearest rows of probabilities."""
-    k = v.shape[1]
-    down = -np.sort(-v, axis=1)
-    total = np.cumsum(down, axis=1) - 1.0
-    kept = (down * np.arange(1, k + 1) > total).sum(axis=1)
-    level = total[np.arange(len(v)), kept - 1] / kept
-    return np.asarray(np.maximum(v - level[:, np.newaxis], 0.0))
