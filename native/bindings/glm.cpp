@@ -84,38 +84,42 @@ GlmIn in_of(const std::string& name, Index n, Index p, const Array& y, const Arr
     return {kind, vector(y, "y", n), vector(c, "c", n), vector(w, "w", p), b, vector(shift, "shift", p)};
 }
 
+/// Where scores and slopes go: two rows of doubles that the caller keeps, so that fresh pages are not paid for each time.
+using Buffer = nb::ndarray<double, nb::shape<2, -1>, nb::c_contig, nb::device::cpu>;
+
 template <class Table>
-nb::tuple pass_over(const Table& x, const GlmIn& in, bool with_bend, bool with_hessian) {
+nb::tuple pass_over(const Table& x, const GlmIn& in, const Buffer& rows, bool with_bend, bool with_hessian) {
+    require(static_cast<Index>(rows.shape(1)) == x.rows, "rows must be a float64 table of two rows, one column a row of X");
     Fresh<double> sums({4});
     Fresh<double> rise({x.columns});
     Fresh<double> fall({x.columns});
-    Fresh<double> scores({x.rows});
     Fresh<double> bend({with_bend ? x.rows : 0});
     const Index side = with_hessian ? x.columns + 1 : 0;
     Fresh<double> hessian({side, side});
     const GlmOut out{.sums = sums.get(),
                      .rise = rise.get(),
                      .fall = fall.get(),
-                     .scores = scores.get(),
+                     .scores = rows.data(),
+                     .slopes = rows.data() + x.rows,
                      .bend = with_bend ? bend.get() : nullptr,
                      .hessian = with_hessian ? hessian.get() : nullptr};
     run([&] { glm_pass(x, in, out); });
-    return nb::make_tuple(sums.give(), rise.give(), fall.give(), scores.give(),
+    return nb::make_tuple(sums.give(), rise.give(), fall.give(),
                           with_bend ? nb::cast(bend.give()) : nb::none(),
                           with_hessian ? nb::cast(hessian.give()) : nb::none());
 }
 
 nb::tuple dense_pass(const std::string& loss, const Array& X, const Array& y, const Array& c, const Array& w, double b,
-                     const Array& shift, bool bend, bool hessian) {
+                     const Array& shift, const Buffer& rows, bool bend, bool hessian) {
     const Matrix x = matrix(X, "X");
-    return pass_over(x, in_of(loss, x.rows, x.columns, y, c, w, b, shift), bend, hessian);
+    return pass_over(x, in_of(loss, x.rows, x.columns, y, c, w, b, shift), rows, bend, hessian);
 }
 
 nb::tuple sparse_pass(const std::string& loss, const Array& indptr, const Array& indices, const Array& data,
                       const Shape& shape, const Array& y, const Array& c, const Array& w, double b, const Array& shift,
-                      bool bend) {
+                      const Buffer& rows, bool bend) {
     const SparseRows x = sparse_rows(indptr, indices, data, shape);
-    return pass_over(x, in_of(loss, x.rows, x.columns, y, c, w, b, shift), bend, false);
+    return pass_over(x, in_of(loss, x.rows, x.columns, y, c, w, b, shift), rows, bend, false);
 }
 
 template <class Table>
@@ -154,9 +158,9 @@ void bind_glm(nb::module_& module) {
     module.def("loss_value_and_slope", &both_of, arg("loss"), arg("t"), arg("y"));
     module.def("loss_excess", &excess_of, arg("loss"), arg("t"), arg("y"), arg("u"));
     module.def("glm_pass", &dense_pass, arg("loss"), arg("X"), arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"),
-               arg("bend") = false, arg("hessian") = false);
+               arg("rows"), arg("bend") = false, arg("hessian") = false);
     module.def("csr_glm_pass", &sparse_pass, arg("loss"), arg("indptr"), arg("indices"), arg("data"), arg("shape"),
-               arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"), arg("bend") = false);
+               arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"), arg("rows"), arg("bend") = false);
     module.def("curvature_product", &dense_curvature, arg("X"), arg("weight"), arg("shift"), arg("v"));
     module.def("csr_curvature_product", &sparse_curvature, arg("indptr"), arg("indices"), arg("data"), arg("shape"),
                arg("weight"), arg("shift"), arg("v"));

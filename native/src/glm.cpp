@@ -21,7 +21,8 @@ static_assert(kDepth % kLane == 0);
 /// What the rows of a chunk ask for: scores in, weighted slopes and curvatures out.
 struct ChunkRows {
     alignas(kCacheLine) double t[kDepth];
-    alignas(kCacheLine) double slope[kDepth];
+    alignas(kCacheLine) double slope[kDepth];  // without weight
+    alignas(kCacheLine) double pull[kDepth];   // with it
     alignas(kCacheLine) double bend[kDepth];
 };
 
@@ -49,7 +50,8 @@ void take_losses(const GlmIn& in, Index row, Index count, ChunkRows& rows, doubl
         over += maximum(slope, Vector<double>{});
         under += minimum(slope, Vector<double>{});
         bend += curve;
-        store(rows.slope + i, slope);
+        store(rows.slope + i, lanes.slope);
+        store(rows.pull + i, slope);
         store(rows.bend + i, curve);
     }
     sums[0] += sum_lanes(value);
@@ -62,6 +64,9 @@ void keep_rows(const ChunkRows& rows, Index row, Index count, const GlmOut& out)
     if (out.scores != nullptr) {
         std::copy_n(rows.t, count, out.scores + row);
     }
+    if (out.slopes != nullptr) {
+        std::copy_n(rows.slope, count, out.slopes + row);
+    }
     if (out.bend != nullptr) {
         std::copy_n(rows.bend, count, out.bend + row);
     }
@@ -69,7 +74,7 @@ void keep_rows(const ChunkRows& rows, Index row, Index count, const GlmOut& out)
 
 /// The gradient, rows of either sign of slope apart.
 template <class S>
-void add_by_sign(const RowChunk<S>& chunk, const double* slope, Index count, const double* shift, Index p, double* rise,
+void add_by_sign(const RowChunk<S>& chunk, const double* slope, Index count, const double* shift, double* rise,
                  double* fall) noexcept {
     const S* from[2][kDepth];
     double factor[2][kDepth];
@@ -79,15 +84,17 @@ void add_by_sign(const RowChunk<S>& chunk, const double* slope, Index count, con
         from[side][number[side]] = chunk.row(i);
         factor[side][number[side]++] = slope[i];
     }
-    sum_shifted(from[0], factor[0], number[0], shift, p, rise);
-    sum_shifted(from[1], factor[1], number[1], shift, p, fall);
+    sum_shifted(from[0], factor[0], number[0], shift, chunk.length(), rise);
+    sum_shifted(from[1], factor[1], number[1], shift, chunk.length(), fall);
 }
 
 /// Weighted second derivatives of a few rows of [x - shift | 1].
 class HessianRows {
   public:
-    HessianRows(const Matrix& x, const double* shift)
-        : x_(x), shift_(x.columns + 1), packed_(strips_of<double>(x.columns + 1) * kStrip<double> * kDepth) {
+    HessianRows(const Matrix& x, const double* shift, bool wanted)
+        : x_(x),
+          shift_(x.columns + 1),
+          packed_(wanted ? strips_of<double>(x.columns + 1) * kStrip<double> * kDepth : 0) {
         std::copy_n(shift, x.columns, shift_.get());
         shift_[x.columns] = 0.0;
     }
@@ -116,18 +123,20 @@ class HessianRows {
     ScratchArray<double> packed_;
 };
 
-/// Rows that are read together: few enough to stay in second-level cache between scores and gradient.
+/// Rows that are read together: few enough to be found in a near cache again between scores and gradient.
 Index chunk_rows(Index columns) noexcept {
-    return std::clamp<Index>((Index{1} << 15) / std::max<Index>(columns, 1) / 8 * 8, 8, kDepth);
+    return std::clamp<Index>(6144 / std::max<Index>(columns, 1) / 8 * 8, 16, kDepth);
 }
 
 template <class Loss, class S>
 void add_pass(const Matrix& x, const GlmIn& in, const GlmOut& out, Index first, Index last, double* part) {
-    const Index p = x.columns;
-    const Index step = chunk_rows(p);
+    const Index width = RowChunk<S>::padded_length(x.columns);
+    const Index step = chunk_rows(x.columns);
     RowChunk<S> chunk(x, step);
     ChunkRows rows;
-    const HessianRows hessian(x, in.shift);
+    const HessianRows hessian(x, in.shift, out.hessian != nullptr);
+    const PaddedVector w(in.w, x.columns);
+    const PaddedVector shift(in.shift, x.columns);
     const S* from[kDepth];
     for (Index row = first; row < last; row += step) {
         const Index count = std::min(step, last - row);
@@ -135,23 +144,23 @@ void add_pass(const Matrix& x, const GlmIn& in, const GlmOut& out, Index first, 
         for (Index i = 0; i < count; ++i) {
             from[i] = chunk.row(i);
         }
-        dots_shifted(from, count, in.shift, in.w, p, rows.t);
+        dots_shifted(from, count, shift.get(), w.get(), chunk.length(), rows.t);
         for (Index i = 0; i < count; ++i) {
             rows.t[i] += in.b;
         }
         take_losses<Loss>(in, row, count, rows, part);
         keep_rows(rows, row, count, out);
-        add_by_sign(chunk, rows.slope, count, in.shift, p, part + kSums, part + kSums + p);
+        add_by_sign(chunk, rows.pull, count, shift.get(), part + kSums, part + kSums + width);
         if (out.hessian != nullptr) {
-            hessian.add(row, count, rows.bend, part + kSums + 2 * p);
+            hessian.add(row, count, rows.bend, part + kSums + 2 * width);
         }
     }
 }
 
-void give(const double* total, Index p, const GlmOut& out) noexcept {
+void give(const double* total, Index p, Index width, const GlmOut& out) noexcept {
     std::copy_n(total, kSums, out.sums);
     std::copy_n(total + kSums, p, out.rise);
-    std::copy_n(total + kSums + p, p, out.fall);
+    std::copy_n(total + kSums + width, p, out.fall);
 }
 
 template <class Loss, class T, class I>
@@ -172,7 +181,7 @@ void add_sparse_pass(const Csr<T, I>& x, const GlmIn& in, const GlmOut& out, dou
         take_losses<Loss>(in, row, count, rows, part);
         keep_rows(rows, row, count, out);
         for (Index i = 0; i < count; ++i) {
-            const double slope = rows.slope[i];
+            const double slope = rows.pull[i];
             double* __restrict to = side[slope > 0.0 ? 0 : 1];
             const Index end = x.starts[row + i + 1];
             for (Index e = x.starts[row + i]; e < end; ++e) {
@@ -202,8 +211,11 @@ template <class S>
 void add_curvature(const Matrix& x, const double* weight, const double* shift, const double* v, Index first, Index last,
                    double* part) {
     const Index p = x.columns;
+    const Index width = RowChunk<S>::padded_length(p);
     const Index step = chunk_rows(p);
     RowChunk<S> chunk(x, step);
+    const PaddedVector along(v, p);
+    const PaddedVector away(shift, p);
     const S* from[kDepth];
     double t[kDepth];
     for (Index row = first; row < last; row += step) {
@@ -212,14 +224,14 @@ void add_curvature(const Matrix& x, const double* weight, const double* shift, c
         for (Index i = 0; i < count; ++i) {
             from[i] = chunk.row(i);
         }
-        dots_shifted(from, count, shift, v, p, t);
+        dots_shifted(from, count, away.get(), along.get(), chunk.length(), t);
         double total = 0.0;
         for (Index i = 0; i < count; ++i) {
             t[i] = (t[i] + v[p]) * weight[row + i];
             total += t[i];
         }
-        part[p] += total;
-        sum_shifted(from, t, count, shift, p, part);
+        part[width] += total;
+        sum_shifted(from, t, count, away.get(), chunk.length(), part);
     }
 }
 
@@ -227,8 +239,9 @@ void add_curvature(const Matrix& x, const double* weight, const double* shift, c
 
 void glm_pass(const Matrix& x, const GlmIn& in, const GlmOut& out) {
     const Index p = x.columns;
+    const Index width = RowChunk<double>::padded_length(p);
     const Index side = padded<double>(p + 1);
-    const Index size = kSums + 2 * p + (out.hessian == nullptr ? 0 : side * side);
+    const Index size = kSums + 2 * width + (out.hessian == nullptr ? 0 : side * side);
     const double each = 3.0 * static_cast<double>(p) + 60.0 +
                         (out.hessian == nullptr ? 0.0 : 0.5 * static_cast<double>(p) * static_cast<double>(p));
     const Effort effort(static_cast<double>(x.rows) * each);
@@ -242,9 +255,9 @@ void glm_pass(const Matrix& x, const GlmIn& in, const GlmOut& out) {
             });
         });
     });
-    give(total.get(), p, out);
+    give(total.get(), p, width, out);
     if (out.hessian != nullptr) {
-        const double* from = total.get() + kSums + 2 * p;
+        const double* from = total.get() + kSums + 2 * width;
         for (Index i = 0; i <= p; ++i) {
             std::copy_n(from + i * side + i, p + 1 - i, out.hessian + i * (p + 1) + i);
         }
@@ -267,7 +280,7 @@ void glm_pass(const SparseRows& x, const GlmIn& in, const GlmOut& out) {
             });
         });
     });
-    give(total.get(), p, out);
+    give(total.get(), p, p, out);
     for (Index j = 0; j < p; ++j) {
         out.rise[j] -= in.shift[j] * out.sums[1];
         out.fall[j] -= in.shift[j] * out.sums[2];
@@ -277,12 +290,16 @@ void glm_pass(const SparseRows& x, const GlmIn& in, const GlmOut& out) {
 void curvature_product(const Matrix& x, const double* weight, const double* shift, const double* v, double* out) {
     const Effort effort(3.0 * static_cast<double>(x.rows) * static_cast<double>(x.columns));
     const Index step = fold_rows(x.rows, kDepth);
+    const Index width = RowChunk<double>::padded_length(x.columns);
+    const ScratchArray<double> total(width + 1);
     with_chunk_type(x, [&]<class S>(const S*) {
-        fold_blocks(blocks_of(x.rows, step), x.columns + 1, out, [&](Index block, double* part) {
+        fold_blocks(blocks_of(x.rows, step), width + 1, total.get(), [&](Index block, double* part) {
             const Index first = block * step;
             add_curvature<S>(x, weight, shift, v, first, std::min(x.rows, first + step), part);
         });
     });
+    std::copy_n(total.get(), x.columns, out);
+    out[x.columns] = total[width];
 }
 
 void curvature_product(const SparseRows& x, const double* weight, const double* shift, const double* v, double* out) {

@@ -21,13 +21,14 @@ struct GlmIn {
 };
 
 /// `sums` holds Σ c ℓ, Σ c ℓ' over positive slopes, the same over negative ones, Σ c ℓ''. `rise` and `fall` are
-/// (x - shift)ᵀ of c times the slopes of either sign. `scores`, `bend` (c times curvature, a row each) and `hessian`
-/// (columns and a constant, (p + 1)², both triangles) may be null.
+/// (x - shift)ᵀ of c times the slopes of either sign. `scores`, `slopes`, `bend` (c times curvature, a row each) and
+/// `hessian` (columns and a constant, (p + 1)², both triangles) may be null.
 struct GlmOut {
     double* sums;
     double* rise;
     double* fall;
     double* scores = nullptr;
+    double* slopes = nullptr;
     double* bend = nullptr;
     double* hessian = nullptr;
 };
@@ -42,7 +43,7 @@ void curvature_product(const Matrix& x, const double* weight, const double* shif
 void curvature_product(const SparseRows& x, const double* weight, const double* shift, const double* v, double* out);
 
 /// Weighted mean of each column, and sum of squares about it, in one read; `s` may be null. Means are taken about the
-/// first row, so that those of constant columns are exact, and squares about means of a few rows at a time.
+/// first row, so that those of constant columns are exact; a table whose first row is unlike all others is read twice.
 void look(const Matrix& x, const double* s, double* mean, double* spread);
 
 }  // namespace qed

@@ -19,8 +19,7 @@ struct LossRows {
     Index classes = 1;
 };
 
-/// Each may be null. Slope and bend have the shape of t; the bend of a softmax is the diagonal, and the value of a
-/// Poisson row is exp(t) - y t, which is the half deviance less a number that y alone determines.
+/// Each may be null. Slope and bend have the shape of t; the bend of a softmax is the diagonal.
 struct LossOut {
     double* value = nullptr;
     double* slope = nullptr;

@@ -65,7 +65,7 @@ template <>
 struct LossLanes<LossKind::poisson> {
     [[gnu::always_inline]] static Lanes at(Vector<double> t, Vector<double> y) noexcept {
         const Vector<double> mean = exponential(t);
-        return {mean - y * t, mean - y, mean};
+        return {divergence(y, mean, t), mean - y, mean};
     }
     [[gnu::always_inline]] static Vector<double> excess(Vector<double> t, Vector<double> y, Vector<double> u) noexcept {
         return divergence(maximum(u + y, Vector<double>{}), exponential(t), t);

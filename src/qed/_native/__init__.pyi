@@ -138,7 +138,7 @@ def look(X: Matrix, s: Vector | None) -> tuple[Vector, Vector]:
 def loss_value(loss: str, t: Vector, y: Vector) -> Vector:
     """Loss of each row, (n,), for contiguous scores t, (n,) or for ``"softmax"`` (n, k).
 
-    Losses are ``"logistic"`` (y of −1 and +1), ``"poisson"`` (exp(t) − y t), ``"squared"`` and ``"softmax"`` (y the
+    Losses are ``"logistic"`` (y of −1 and +1), ``"poisson"`` (half the deviance), ``"squared"`` and ``"softmax"`` (y the
     numbers of the classes, as floats).
     """
 
@@ -159,14 +159,15 @@ def glm_pass(
     w: Vector,
     b: float,
     shift: Vector,
+    rows: Vector,
     bend: bool = False,
     hessian: bool = False,
-) -> tuple[Vector, Vector, Vector, Vector, Vector | None, Vector | None]:
-    """Sums, rise, fall, scores, bend, hessian of the scores t = Z w + b with Z = X − shift, in one read of X.
+) -> tuple[Vector, Vector, Vector, Vector | None, Vector | None]:
+    """Sums, rise, fall, bend, hessian of the scores t = Z w + b with Z = X − shift, in one read of X.
 
     Sums (4,) are Σ c ℓ, Σ c ℓ′ over positive slopes, the same over negative ones, Σ c ℓ″; rise and fall (p,) are Zᵀ of c
-    times the slopes of either sign; scores (n,) are t; bend (n,), if wanted, c ℓ″; hessian (p + 1, p + 1), if wanted,
-    [Z | 1]ᵀ diag(c ℓ″) [Z | 1].
+    times the slopes of either sign; bend (n,), if wanted, c ℓ″; hessian (p + 1, p + 1), if wanted, [Z | 1]ᵀ diag(c ℓ″) [Z | 1].
+    Scores t and slopes ℓ′ are written to the two rows of ``rows``, (2, n) in C order, the one array that a kernel changes.
     """
 
 def csr_glm_pass(
@@ -180,8 +181,9 @@ def csr_glm_pass(
     w: Vector,
     b: float,
     shift: Vector,
+    rows: Vector,
     bend: bool = False,
-) -> tuple[Vector, Vector, Vector, Vector, Vector | None, None]:
+) -> tuple[Vector, Vector, Vector, Vector | None, None]:
     """The same for compressed rows, without a hessian; the shift is taken out of the results."""
 
 def curvature_product(X: Matrix, weight: Vector, shift: Vector, v: Vector) -> Vector:

@@ -48,22 +48,23 @@ def loss_excess(name: str, t: Vector, y: Vector, u: Vector) -> Vector:
 
 
 def dense_pass(
-    name: str, X: Any, rows: tuple[Vector, Vector], at: tuple[Vector, float, Vector], **wanted: bool
+    name: str, X: Any, rows: tuple[Vector, Vector, Vector], at: tuple[Vector, float, Vector], **wanted: bool
 ) -> tuple[Any, ...]:
-    """Return sums, rise, fall, scores, bend and hessian in one read of a table; ``rows`` are targets and shares."""
-    (y, c), (w, b, shift) = rows, at
-    return tuple(_native.glm_pass(name, X, _plain(y), _plain(c), _plain(w), float(b), _plain(shift), **wanted))
+    """Return sums, rise, fall, bend and hessian in one read of a table.
+
+    ``rows`` are targets, shares and a table of two rows to which scores and slopes are written.
+    """
+    (y, c, out), (w, b, shift) = rows, at
+    return tuple(_native.glm_pass(name, X, _plain(y), _plain(c), _plain(w), float(b), _plain(shift), out, **wanted))
 
 
 def csr_pass(
-    name: str, X: Any, rows: tuple[Vector, Vector], at: tuple[Vector, float, Vector], **wanted: bool
+    name: str, X: Any, rows: tuple[Vector, Vector, Vector], at: tuple[Vector, float, Vector], **wanted: bool
 ) -> tuple[Any, ...]:
     """Return the same for compressed rows, without a hessian."""
-    (y, c), (w, b, shift) = rows, at
-    parts = csr_arrays(X)
-    return tuple(
-        _native.csr_glm_pass(name, *parts, X.shape, _plain(y), _plain(c), _plain(w), float(b), _plain(shift), **wanted)
-    )
+    (y, c, out), (w, b, shift) = rows, at
+    point = _plain(w), float(b), _plain(shift)
+    return tuple(_native.csr_glm_pass(name, *csr_arrays(X), X.shape, _plain(y), _plain(c), *point, out, **wanted))
 
 
 def curvature_product(X: Any, weight: Vector, shift: Vector, v: Vector) -> Vector:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,9 +17,14 @@ from qed.convex._problem import Known, Problem
 from qed.designs import Dense, Sparse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from qed.convex._loss import Vector
 
 __all__ = ["Passes", "Seen", "sampled"]
+
+LIVING = 3  # points whose scores are in use at a time
+NARROW = 384  # columns up to which second derivatives join the pass; more of them are better made in tiles
 
 
 class Seen(NamedTuple):
@@ -27,11 +33,11 @@ class Seen(NamedTuple):
     Attributes
     ----------
     value : float
-        Weighted mean loss, up to a number that only the targets determine.
+        Weighted mean loss.
     slope_w, slope_b : ndarray, float or ndarray
         Its gradient.
     t : ndarray
-        Scores.
+        Scores; they hold as long as no more than two further passes are made.
     known : Known
         Products that a proof would make again.
     sides : tuple of float
@@ -70,6 +76,15 @@ class Passes:
         return np.zeros(self.problem.shape[1]) if centre is None else centre
 
     @cached_property
+    def _buffers(self) -> list[Vector]:
+        """Tables that passes write scores and slopes to in turn: fresh pages for each would cost as much as the scores."""
+        return [np.empty((2, self.problem.shape[0])) for _ in range(LIVING)]
+
+    @cached_property
+    def _turn(self) -> Iterator[int]:
+        return cycle(range(LIVING))
+
+    @cached_property
     def _native(self) -> str | None:
         """Name of a loss of one score that the compiled pass knows; None means products of the design."""
         problem = self.problem
@@ -87,20 +102,23 @@ class Passes:
         problem = self.problem
         if self._native is None:
             return self._by_products(w, b, bend=bend, hessian=hessian)
-        rows, point = (problem.loss.y, problem.share), (w, float(b), self._shift)
+        out = self._buffers[next(self._turn)]
+        rows, point = (problem.loss.y, problem.share, out), (w, float(b), self._shift)
         if isinstance(problem.design, Dense):
             found = _kernels.dense_pass(
                 self._native, problem.design.table, rows, point, bend=bend, hessian=hessian and w.size <= NARROW
             )
         else:
             found = _kernels.csr_pass(self._native, self._by_rows, rows, point, bend=bend or hessian)
-        sums, rise, fall, t, curve, second = found
+        sums, rise, fall, curve, second = found
+        t, slope = out
         if hessian and second is None:
             curve = problem.share * problem.loss.curvature(t) if curve is None else curve
             second = self._second(curve)
         sides = (float(sums[1]), float(sums[2]))
         slope_w = rise + fall
-        return Seen(float(sums[0]), slope_w, sides[0] + sides[1], t, Known(t, rise, fall), sides, curve, second)
+        known = Known(t, rise, fall, slope, float(sums[0]))
+        return Seen(float(sums[0]), slope_w, sides[0] + sides[1], t, known, sides, curve, second)
 
     def curvature_product(self, bend: Vector, v: Vector) -> Vector:
         """Return ``[X | 1]' diag(bend) [X | 1] v`` for v of length p + 1."""
@@ -132,9 +150,6 @@ class Passes:
         gram = problem.design.gram(curve, problem.centre)
         edge = problem.design.adjoint_product(curve, problem.centre)
         return np.block([[gram, edge[:, np.newaxis]], [edge[np.newaxis, :], np.array([[curve.sum()]])]])
-
-
-NARROW = 384  # columns up to which second derivatives join the pass; more of them are better made in tiles
 
 
 def sampled(problem: Problem, every: int) -> Problem | None:

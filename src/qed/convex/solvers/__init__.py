@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from qed.convex.solvers._lbfgs import LBFGS
 from qed.convex.solvers._newton import Newton
+from qed.convex.solvers._newton_cg import NewtonCG
 from qed.convex.solvers._proximal_gradient import ProximalGradient
 
-__all__ = ["Newton", "ProximalGradient"]
+__all__ = ["LBFGS", "Newton", "NewtonCG", "ProximalGradient"]

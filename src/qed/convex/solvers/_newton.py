@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from qed.convex._problem import Problem
     from qed.convex._solve import Iterate
 
-__all__ = ["Newton"]
+__all__ = ["Newton", "entries_of"]
 
 LARGEST = 4000  # columns whose second derivatives are worth factorising
 CHEAP = 1e7  # multiply-adds of second derivatives that cost no more than the overhead of a pass
@@ -44,7 +44,7 @@ class Newton:
     def cost(self, problem: Problem, tol: float) -> float:  # noqa: ARG002
         """Predict five passes, three second derivatives and their factors."""
         n, p = problem.shape
-        entries = _entries(problem)
+        entries = entries_of(problem)
         second = 40e-9 * entries**2 / max(n, 1) if isinstance(problem.design, Sparse) else 2e-11 * n * p * p
         return float(5e-9 * entries + 3 * (second + 3e-11 * p**3 + 1e-9 * p * p) + 1e-4)
 
@@ -187,7 +187,7 @@ class Second:
         return np.asarray(self.scale * (part @ ((part.T @ g) / self.values[keep])))
 
 
-def _entries(problem: Problem) -> float:
+def entries_of(problem: Problem) -> float:
     """Return how many numbers a pass reads."""
     n, p = problem.shape
     return float(problem.design.table.nnz) if isinstance(problem.design, Sparse) else float(n * p)

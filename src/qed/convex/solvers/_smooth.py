@@ -74,10 +74,10 @@ class Smooth:
         return (
             abs(promised) <= noise
             and full.objective <= point.objective + noise
-            and self._size(full.g) < self._size(point.g)
+            and self.size(full.g) < self.size(point.g)
         )
 
-    def _size(self, g: Vector) -> float:
+    def size(self, g: Vector) -> float:
         """Return the length of a gradient, each entry in units of its column."""
         size = np.append(np.where(self.problem.sizes > 0, self.problem.sizes, 1.0), 1.0)
         return float(np.linalg.norm(g / size))
