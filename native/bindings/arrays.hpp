@@ -78,6 +78,7 @@ void run(Kernel&& kernel) {
     }
 }
 
+void bind_coordinate(nb::module_& module);
 void bind_dense(nb::module_& module);
 void bind_factor(nb::module_& module);
 void bind_glm(nb::module_& module);

@@ -141,15 +141,6 @@ Doubles sparse_curvature(const Array& indptr, const Array& indices, const Array&
     return curvature_over(sparse_rows(indptr, indices, data, shape), weight, shift, v);
 }
 
-nb::tuple look_at(const Array& X, const MaybeArray& s) {
-    const Matrix x = matrix(X, "X");
-    const double* weights = vector(s, "s", x.rows);
-    Fresh<double> mean({x.columns});
-    Fresh<double> spread({x.columns});
-    run([&] { look(x, weights, mean.get(), spread.get()); });
-    return nb::make_tuple(mean.give(), spread.give());
-}
-
 }  // namespace
 
 void bind_glm(nb::module_& module) {
@@ -164,7 +155,6 @@ void bind_glm(nb::module_& module) {
     module.def("curvature_product", &dense_curvature, arg("X"), arg("weight"), arg("shift"), arg("v"));
     module.def("csr_curvature_product", &sparse_curvature, arg("indptr"), arg("indices"), arg("data"), arg("shape"),
                arg("weight"), arg("shift"), arg("v"));
-    module.def("look", &look_at, arg("X"), arg("s").none());
 }
 
 }  // namespace qed::bindings

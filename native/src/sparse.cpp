@@ -6,8 +6,8 @@
 #include "qed/csr.hpp"
 #include "qed/fold.hpp"
 #include "qed/pack.hpp"
-#include "qed/product.hpp"
 #include "qed/parallel.hpp"
+#include "qed/product.hpp"
 
 namespace qed {
 namespace {
@@ -175,6 +175,56 @@ void wide_moments(const Csr<T, I>& x, const Matrix& y, const double* s, double* 
     }
 }
 
+/// Compressed columns: what is taken lies together.
+template <class T, class I>
+void take_lines(const Csr<T, I>& x, const Index* index, Index count, const double* scale, const TakenColumns& out) {
+    Index next = 0;
+    for (Index j = 0; j < count; ++j) {
+        out.starts[j] = next;
+        const Index first = x.starts[index[j]];
+        const Index length = Index{x.starts[index[j] + 1]} - first;
+        for (Index e = 0; out.rows != nullptr && e < length; ++e) {
+            const Index row = x.indices[first + e];
+            out.rows[next + e] = row;
+            out.values[next + e] = static_cast<double>(x.values[first + e]) * (scale == nullptr ? 1.0 : scale[row]);
+        }
+        next += length;
+    }
+    out.starts[count] = next;
+}
+
+/// Compressed rows: one look at every entry.
+template <class T, class I>
+void take_across(const Csr<T, I>& x, const Index* index, Index count, const double* scale, const TakenColumns& out) {
+    std::vector<std::int32_t> place(static_cast<std::size_t>(x.columns), -1);
+    for (Index j = 0; j < count; ++j) {
+        place[static_cast<std::size_t>(index[j])] = static_cast<std::int32_t>(j);
+    }
+    std::vector<Index> next(static_cast<std::size_t>(count) + 1);
+    const bool counting = out.rows == nullptr;
+    std::copy_n(out.starts, counting ? 0 : count, next.begin());
+    for (Index i = 0; i < x.rows; ++i) {
+        for (Index e = x.starts[i]; e < Index{x.starts[i + 1]}; ++e) {
+            const std::int32_t column = place[static_cast<std::size_t>(x.indices[e])];
+            if (column < 0) {
+                continue;
+            }
+            Index& to = next[static_cast<std::size_t>(column)];
+            if (!counting) {
+                out.rows[to] = i;
+                out.values[to] = static_cast<double>(x.values[e]) * (scale == nullptr ? 1.0 : scale[i]);
+            }
+            ++to;
+        }
+    }
+    if (counting) {
+        out.starts[0] = 0;
+        for (Index j = 0; j < count; ++j) {
+            out.starts[j + 1] = out.starts[j] + next[static_cast<std::size_t>(j)];
+        }
+    }
+}
+
 }  // namespace
 
 void sparse_multiply(const SparseRows& x, const Matrix& w, const double* b, void* out) {
@@ -230,6 +280,17 @@ void sparse_moments(const SparseRows& x, const Matrix& y, const double* s, const
         }
     });
     mirror_upper(out.scatter, q);
+}
+
+void take_sparse_columns(const SparseRows& x, bool transposed, const Index* index, Index count, const double* scale,
+                         const TakenColumns& out) {
+    with_csr(x, [&]<class T, class I>(const Csr<T, I>& csr) {
+        if (transposed) {
+            take_lines(csr, index, count, scale, out);
+        } else {
+            take_across(csr, index, count, scale, out);
+        }
+    });
 }
 
 }  // namespace qed

@@ -42,8 +42,4 @@ void glm_pass(const SparseRows& x, const GlmIn& in, const GlmOut& out);
 void curvature_product(const Matrix& x, const double* weight, const double* shift, const double* v, double* out);
 void curvature_product(const SparseRows& x, const double* weight, const double* shift, const double* v, double* out);
 
-/// Weighted mean of each column, and sum of squares about it, in one read; `s` may be null. Means are taken about the
-/// first row, so that those of constant columns are exact; a table whose first row is unlike all others is read twice.
-void look(const Matrix& x, const double* s, double* mean, double* spread);
-
 }  // namespace qed

@@ -128,13 +128,6 @@ def csr_moments(
 ) -> tuple[float, Vector, Vector]:
     """Weight, sums and scatter of the rows [x | y] about zero, as ``moments`` with a shift of zero."""
 
-def look(X: Matrix, s: Vector | None) -> tuple[Vector, Vector]:
-    """Weighted mean of each column (p,), and sum of squares about it (p,), in one read of X.
-
-    Means are taken about the first row, so that those of constant columns are exact. Rows without weight count for
-    nothing, but what is not finite in them shows.
-    """
-
 def loss_value(loss: str, t: Vector, y: Vector) -> Vector:
     """Loss of each row, (n,), for contiguous scores t, (n,) or for ``"softmax"`` (n, k).
 
@@ -199,3 +192,63 @@ def csr_curvature_product(
     v: Vector,
 ) -> Vector:
     """The same for compressed rows."""
+
+def csr_take_columns(
+    X: tuple[Indices, Indices, Matrix], shape: tuple[int, int], by_columns: bool, index: Indices, scale: Vector | None
+) -> tuple[Indices, Indices, Vector]:
+    """Columns of compressed rows (or, ``by_columns``, of compressed columns), each row times ``scale``.
+
+    The result holds starts (k + 1,), rows and values of the columns in ``index`` (int64), one after the other.
+    """
+
+def take_columns(X: Matrix, index: Indices, scale: Vector | None, shift: Vector | None) -> Vector:
+    """Columns of diag(scale) (X − shift), (n, k), in Fortran order. ``index`` is int64."""
+
+def column_sums(X: Matrix, U: Matrix, s: Vector | None, shift: Vector | None) -> tuple[Vector, Vector]:
+    """(X − shift)ᵀ U, (p, m), for m <= 4, and Σ s (x − shift)² of each column, (p,), in one pass."""
+
+Quadratic: TypeAlias = tuple[Vector, Vector, float]
+"""Q (k, k) with contiguous rows, q (k,) or (k, m), and a constant, of ½ wᵀQw − qᵀw + constant >= 0."""
+
+Kinks: TypeAlias = tuple[Vector, Vector, float]
+"""Slopes low <= 0 <= high of a penalty on both sides of zero, (k,) each, and a ridge: plus ridge / 2 w²."""
+
+Goal: TypeAlias = tuple[float, int]
+"""A duality gap to stop at, and the most sweeps."""
+
+def descend_gram(quadratic: Quadratic, penalty: Kinks, goal: Goal, w: Vector) -> tuple[Vector, Vector, int, float]:
+    """Minimise quadratic plus penalty from w on: coefficients, gradient Qw − q, sweeps, gap (not rigorous: it rounds)."""
+
+def descend_grams(
+    quadratics: tuple[Vector, Vector, Vector], penalty: Kinks, goal: tuple[Vector, int], w: Vector
+) -> tuple[Vector, Vector, Vector, Vector]:
+    """Minimise f problems of one size in threads: Gram matrices (f k, k), linear parts (f, k), constants (f,), w (f, k).
+
+    The goal holds one gap for each. Returns coefficients and gradients (f, k), sweeps and gaps (f,).
+    """
+
+def descend_targets(quadratic: Quadratic, penalty: Kinks, goal: Goal, w: Vector) -> tuple[Vector, Vector, int, float]:
+    """The same for w of shape (k, m), every entry penalised by itself."""
+
+def descend_rows(
+    quadratic: Quadratic, penalty: tuple[Vector, float], goal: Goal, w: Vector
+) -> tuple[Vector, Vector, int, float]:
+    """The same with a penalty of ``strength`` (k,) times the lengths of the rows of w, plus a ridge."""
+
+def descend_columns(
+    A: Vector, penalty: Kinks, goal: Goal, w: Vector, residual: Vector
+) -> tuple[Vector, Vector, Vector, int, float]:
+    """Minimise ½ |residual + A (w − start)|² plus penalty: coefficients, residual, gradient Aᵀ residual, sweeps, gap.
+
+    A is (n, k) in Fortran order.
+    """
+
+def descend_sparse_columns(
+    A: tuple[Indices, Indices, Vector],
+    centring: tuple[Vector, Vector],
+    penalty: Kinks,
+    goal: Goal,
+    w: Vector,
+    residual: Vector,
+) -> tuple[Vector, Vector, Vector, int, float]:
+    """The same for compressed columns less ``root`` (n,) times their ``centre`` (k,); ``centring`` is (centre, root)."""

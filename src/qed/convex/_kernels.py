@@ -1,4 +1,4 @@
-"""The door of this package to compiled code: layout, type and length are fixed here and nowhere else."""
+"""The one door from `qed.convex` to native code: fixes layout, type and alignment."""
 
 from __future__ import annotations
 
@@ -14,16 +14,27 @@ if TYPE_CHECKING:
 
 __all__ = [
     "cholesky",
+    "compressed_adjoint",
+    "compressed_product",
+    "cross",
     "csr_curvature_product",
     "csr_pass",
     "curvature_product",
     "dense_pass",
+    "descend_columns",
+    "descend_gram",
+    "descend_rows",
+    "descend_sparse",
+    "descend_targets",
+    "gram",
     "loss_excess",
     "loss_slope",
     "loss_value",
     "loss_value_and_slope",
     "solve_cholesky",
 ]
+
+Goal = tuple[float, int]
 
 
 def loss_value(name: str, t: Vector, y: Vector) -> Vector:
@@ -92,3 +103,73 @@ def solve_cholesky(L: Vector, g: Vector) -> Vector:
 
 def _plain(a: Any) -> Vector:
     return np.require(a, dtype=np.float64, requirements=["C", "A"])
+
+
+def _numbers(penalty: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return vectors as contiguous float64, and the ridge as a number."""
+    return (*(np.ascontiguousarray(one, dtype=np.float64) for one in penalty[:-1]), float(penalty[-1]))
+
+
+def gram(A: Vector) -> Vector:
+    """Return A'A."""
+    return np.asarray(_native.gram(A, None, None, transpose=False))
+
+
+def cross(A: Vector, B: Vector) -> Vector:
+    """Return A'B."""
+    return np.asarray(_native.rmatmul(A, B, None))
+
+
+def descend_gram(
+    Q: Vector, q: Vector, constant: float, penalty: tuple[Any, ...], goal: Goal, w: Vector
+) -> tuple[Vector, Vector, int, float]:
+    """Minimise ``w'Qw/2 - q'w + constant`` plus a penalty with kinks; return w, Qw - q, sweeps and gap."""
+    quadratic = (Q, np.ascontiguousarray(q), float(constant))
+    return _native.descend_gram(quadratic, _numbers(penalty), goal, np.ascontiguousarray(w))
+
+
+def descend_targets(
+    Q: Vector, q: Vector, constant: float, penalty: tuple[Any, ...], goal: Goal, w: Vector
+) -> tuple[Vector, Vector, int, float]:
+    """Minimise the same over w of several columns, every entry penalised by itself."""
+    quadratic = (Q, np.ascontiguousarray(q), float(constant))
+    return _native.descend_targets(quadratic, _numbers(penalty), goal, np.ascontiguousarray(w))
+
+
+def descend_rows(
+    Q: Vector, q: Vector, constant: float, penalty: tuple[Any, ...], goal: Goal, w: Vector
+) -> tuple[Vector, Vector, int, float]:
+    """Minimise the same over w of several columns, rows penalised by their lengths."""
+    quadratic = (Q, np.ascontiguousarray(q), float(constant))
+    return _native.descend_rows(quadratic, _numbers(penalty), goal, np.ascontiguousarray(w))
+
+
+def descend_columns(
+    A: Vector, penalty: tuple[Any, ...], goal: Goal, w: Vector, residual: Vector
+) -> tuple[Vector, Vector, Vector, int, float]:
+    """Minimise half the squared residual plus a penalty with kinks; return w, residual, gradient, sweeps and gap."""
+    return _native.descend_columns(
+        A, _numbers(penalty), goal, np.ascontiguousarray(w), np.ascontiguousarray(residual)
+    )
+
+
+def descend_sparse(
+    A: tuple[Any, Any, Any], centring: tuple[Vector, Vector], penalty: tuple[Any, ...], goal: Goal, w: Vector, residual: Vector
+) -> tuple[Vector, Vector, Vector, int, float]:
+    """Minimise the same for compressed columns less root times their centre."""
+    centre, root = (np.ascontiguousarray(one) for one in centring)
+    return _native.descend_sparse_columns(
+        A, (centre, root), _numbers(penalty), goal, np.ascontiguousarray(w), np.ascontiguousarray(residual)
+    )
+
+
+def compressed_product(starts: Any, rows: Any, values: Vector, n: int, w: Vector) -> Vector:
+    """Return A w for compressed columns of n rows."""
+    shape = (len(starts) - 1, n)
+    return np.asarray(_native.csr_rmatmul(starts, rows, values, shape, np.ascontiguousarray(w)))
+
+
+def compressed_adjoint(starts: Any, rows: Any, values: Vector, n: int, r: Vector) -> Vector:
+    """Return A'r for compressed columns of n rows."""
+    shape = (len(starts) - 1, n)
+    return np.asarray(_native.csr_matmul(starts, rows, values, shape, np.ascontiguousarray(r), None))

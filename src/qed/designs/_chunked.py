@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.data import Chunk, Schema, Source, fold
-from qed.designs._design import Adjoint, Matrix, Vector, given_centre, operand, row_weights
+from qed.designs._design import Adjoint, Matrix, Vector, given_centre, operand, row_weights, taken_by_products
 from qed.designs._tables import table_design
 
 if TYPE_CHECKING:
@@ -61,6 +61,10 @@ class Chunked:
     def columns(self, index: Any) -> Chunked:
         """Return the design of some columns, which are picked from each chunk as it is read."""
         return Chunked(Picked(self._source, np.asarray(index)), self._executor)
+
+    def taken(self, index: Any, scale: Vector, centre: Vector | None = None) -> Matrix:
+        """Return columns, centred, each row times ``scale``, in Fortran order: one pass."""
+        return taken_by_products(self.columns(index), scale, None if centre is None else centre[index])
 
     def __matmul__(self, w: Any) -> Matrix:
         """Return X w."""

@@ -13,6 +13,7 @@ import numpy as np
 from qed.core import InvalidData
 from qed.core._certificates import Fingerprint
 from qed.designs import design
+from qed.linear_model._kernels import column_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["fingerprint", "fingerprint_of", "require_range"]
 
 LEAST, MOST = 1e-290, 1e300  # some digits from the ends of float64, which double-double arithmetic needs
+FAR = 1e3  # squared distance of a row from the mean, in units of the variance, up to which sums about it keep their digits
 STEP = 1e-17  # neighbouring floats are further apart than this, relative to their size
 
 
@@ -37,13 +39,29 @@ def fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:
     n = X.shape[0]
     s = np.ones(n) if weight is None else weight
     total = float(s.sum())
-    plain = design(X)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused in words
         # relative to the first row, so that constant columns are recognised to the last bit
         first = X[0].astype(np.float64) if isinstance(X, np.ndarray) else np.zeros(X.shape[1])
-        mean_x, mean_y = first + plain.adjoint_product(s, first) / total, y[0] + s @ (y - y[0]) / total
-        spread = np.concatenate([plain.column_norms(s, mean_x) ** 2, s @ (y - mean_y) ** 2])
+        mean_x, spread_x = _about(X, s, total, first)
+        mean_y = y[0] + s @ (y - y[0]) / total
+        spread = np.concatenate([spread_x, s @ (y - mean_y) ** 2])
     return Fingerprint(int(np.count_nonzero(s)), total, np.concatenate([mean_x, mean_y]), spread)
+
+
+def _about(X: Any, s: Array, total: float, first: Array) -> tuple[Array, Array]:
+    """Return means and spreads of the columns, from sums about a row."""
+    plain = design(X)
+    if not isinstance(X, np.ndarray):
+        mean = first + plain.adjoint_product(s, first) / total
+        return mean, plain.column_norms(s, mean) ** 2
+    sums, squares = column_sums(X, s, first)
+    step = sums / total
+    moved = sums * step
+    if np.all(moved <= FAR * (squares - moved)):
+        return first + step, squares - moved
+    # a first row far from the others: its distance would cover their spread, so they are looked at again
+    again = plain.column_norms(s, first + step) ** 2
+    return first + step, np.where(squares > 0, again, 0.0)
 
 
 def require_range(source: Source, seen: Fingerprint) -> None:

@@ -80,6 +80,10 @@ class L2:
         """Say that it is smooth everywhere."""
         return np.ones(w.shape[0], dtype=bool)
 
+    def numbers(self, p: int) -> tuple[Any, ...]:  # noqa: ARG002
+        """Return nothing: no compiled loop asks."""
+        return ()
+
     def take(self, columns: Any) -> L2:
         """Return the penalty of some coordinates."""
         alpha = self.alpha if np.ndim(self.alpha) == 0 else self.alpha[columns]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from qed.convex.solvers._coordinate_descent import CoordinateDescent
 from qed.convex.solvers._lbfgs import LBFGS
 from qed.convex.solvers._newton import Newton
 from qed.convex.solvers._newton_cg import NewtonCG
 from qed.convex.solvers._proximal_gradient import ProximalGradient
 
-__all__ = ["LBFGS", "Newton", "NewtonCG", "ProximalGradient"]
+__all__ = ["LBFGS", "CoordinateDescent", "Newton", "NewtonCG", "ProximalGradient"]
