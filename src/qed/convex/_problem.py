@@ -39,6 +39,7 @@ __all__ = ["Gap", "Known", "Problem"]
 UNIT = 2.0**-53
 EXTENDED = np.longdouble
 PAIRWISE = 64  # rounding errors that a sum of NumPy's, which adds in pairs, can pile up
+LEVEL = 1e-13  # share of a dual point, given up to balance it, that rounding alone explains
 REACH = 10.0  # how much further than the scores so far a bound without a compact dual looks
 
 
@@ -304,7 +305,8 @@ class Problem:
             z = -self.adjoint(u)
         length_u = self.length(u)
         lean, charge = self._lean(at, u) if self.free_intercept else (0.0, 0.0)
-        doubt = self._doubt(z, length_u) + self._as_coefficients(lean * self.sizes * (length_u + 2.0), z)
+        rounded = self._doubt(z, length_u)
+        doubt = rounded + self._as_coefficients(lean * self.sizes * (length_u + 2.0), z)
         radius, beyond, beyond_doubt, factor = np.inf, 0.0, 0.0, 1.0
         if self.penalty.traits.is_bounding:
             factor = self.penalty.shrink(z, doubt)
@@ -314,6 +316,10 @@ class Problem:
         else:
             radius, beyond, beyond_doubt, z = self._beyond(at, z, doubt)
         penalty_excess, penalty_doubt = self.penalty.excess(at.w, z, doubt)
+        tilted = 0.0
+        if lean > LEVEL:  # more than rounding leaves in a balanced sum is a distance from the optimum
+            less = self.penalty.excess(at.w, z, rounded)[1]
+            tilted, charge, penalty_doubt = charge + max(penalty_doubt - less, 0.0), 0.0, less
         if is_slope and 8 * (1 - factor) * at.loss <= at.target:
             # convex in u, nothing at the slope, the loss at zero: what a shrunk slope costs needs no second look
             loss_excess, apart = (1 - factor) * at.loss, (1 - factor) * at.length_slope
@@ -322,7 +328,7 @@ class Problem:
             loss_excess, apart = float(self.share @ self.loss.excess(at.t, u)), self.length(at.slope - u)
         rounding = at.stored + charge + penalty_doubt + beyond_doubt + 16 * UNIT * (penalty_excess + beyond)
         rounding += self._loss_doubt(at, apart, length_u, loss_excess)
-        value = loss_excess + penalty_excess + beyond + rounding
+        value = loss_excess + penalty_excess + beyond + tilted + rounding
         if not np.isfinite(value):
             return Gap(np.inf, 0.0, at.objective, radius, u)
         return Gap(value, rounding, at.objective, radius, u)

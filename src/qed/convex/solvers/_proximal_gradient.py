@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProximalGradient"]
 
-EVERY = 10  # iterates between proofs
+EVERY = 10  # steps between iterates, each of which is proved
 
 
 class ProximalGradient:
@@ -48,7 +48,8 @@ class ProximalGradient:
             pull = 0.0 if turned > 0 else (momentum - 1) / longer
             w_ahead, b_ahead = w_new + pull * (w_new - w), b_new + pull * (b_new - b)
             w, b, momentum = w_new, b_new, longer
-            yield Iterate(w, b, hint=None if count % EVERY == 0 else np.inf)
+            if count % EVERY == 0:
+                yield Iterate(w, b)
 
     @staticmethod
     def _largest_square(problem: Problem) -> float:
