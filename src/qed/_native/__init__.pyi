@@ -136,7 +136,7 @@ def loss_value(loss: str, t: Vector, y: Vector) -> Vector:
     """
 
 def loss_slope(loss: str, t: Vector, y: Vector) -> Vector:
-    """Derivative of the loss of each row, of the shape of t."""
+    """ℓ′ of each row, of the shape of t."""
 
 def loss_value_and_slope(loss: str, t: Vector, y: Vector) -> tuple[Vector, Vector]:
     """Both of the above."""
@@ -156,7 +156,7 @@ def glm_pass(
     bend: bool = False,
     hessian: bool = False,
 ) -> tuple[Vector, Vector, Vector, Vector | None, Vector | None]:
-    """Sums, rise, fall, bend, hessian of the scores t = Z w + b with Z = X − shift, in one read of X.
+    """One read of X for the scores t = Z w + b with Z = X − shift: sums, rise, fall, bend, hessian.
 
     Sums (4,) are Σ c ℓ, Σ c ℓ′ over positive slopes, the same over negative ones, Σ c ℓ″; rise and fall (p,) are Zᵀ of c
     times the slopes of either sign; bend (n,), if wanted, c ℓ″; hessian (p + 1, p + 1), if wanted, [Z | 1]ᵀ diag(c ℓ″) [Z | 1].
@@ -177,7 +177,7 @@ def csr_glm_pass(
     rows: Vector,
     bend: bool = False,
 ) -> tuple[Vector, Vector, Vector, Vector | None, None]:
-    """The same for compressed rows, without a hessian; the shift is taken out of the results."""
+    """One read of compressed rows, without a hessian; the shift is taken out of the results."""
 
 def curvature_product(X: Matrix, weight: Vector, shift: Vector, v: Vector) -> Vector:
     """[Z | 1]ᵀ diag(weight) [Z | 1] v, (p + 1,), for Z = X − shift, in one read of X."""
@@ -191,7 +191,7 @@ def csr_curvature_product(
     shift: Vector,
     v: Vector,
 ) -> Vector:
-    """The same for compressed rows."""
+    """[Z | 1]ᵀ diag(weight) [Z | 1] v for compressed rows."""
 
 def csr_take_columns(
     X: tuple[Indices, Indices, Matrix], shape: tuple[int, int], by_columns: bool, index: Indices, scale: Vector | None
@@ -228,12 +228,12 @@ def descend_grams(
     """
 
 def descend_targets(quadratic: Quadratic, penalty: Kinks, goal: Goal, w: Vector) -> tuple[Vector, Vector, int, float]:
-    """The same for w of shape (k, m), every entry penalised by itself."""
+    """``descend_gram`` for w of shape (k, m), every entry penalised by itself."""
 
 def descend_rows(
     quadratic: Quadratic, penalty: tuple[Vector, float], goal: Goal, w: Vector
 ) -> tuple[Vector, Vector, int, float]:
-    """The same with a penalty of ``strength`` (k,) times the lengths of the rows of w, plus a ridge."""
+    """``descend_gram`` with a penalty of ``strength`` (k,) times the lengths of the rows of w, plus a ridge."""
 
 def descend_columns(
     A: Vector, penalty: Kinks, goal: Goal, w: Vector, residual: Vector
@@ -251,4 +251,4 @@ def descend_sparse_columns(
     w: Vector,
     residual: Vector,
 ) -> tuple[Vector, Vector, Vector, int, float]:
-    """The same for compressed columns less ``root`` (n,) times their ``centre`` (k,); ``centring`` is (centre, root)."""
+    """``descend_columns`` for compressed columns less ``root`` (n,) times their ``centre`` (k,); ``centring`` is (centre, root)."""

@@ -75,7 +75,10 @@ def csr_pass(
     """Return the same for compressed rows, without a hessian."""
     (y, c, out), (w, b, shift) = rows, at
     point = _plain(w), float(b), _plain(shift)
-    return tuple(_native.csr_glm_pass(name, *csr_arrays(X), X.shape, _plain(y), _plain(c), *point, out, **wanted))
+    starts, indices, values = csr_arrays(X)
+    return tuple(
+        _native.csr_glm_pass(name, starts, indices, values, X.shape, _plain(y), _plain(c), *point, out, **wanted)
+    )
 
 
 def curvature_product(X: Any, weight: Vector, shift: Vector, v: Vector) -> Vector:
@@ -148,13 +151,16 @@ def descend_columns(
     A: Vector, penalty: tuple[Any, ...], goal: Goal, w: Vector, residual: Vector
 ) -> tuple[Vector, Vector, Vector, int, float]:
     """Minimise half the squared residual plus a penalty with kinks; return w, residual, gradient, sweeps and gap."""
-    return _native.descend_columns(
-        A, _numbers(penalty), goal, np.ascontiguousarray(w), np.ascontiguousarray(residual)
-    )
+    return _native.descend_columns(A, _numbers(penalty), goal, np.ascontiguousarray(w), np.ascontiguousarray(residual))
 
 
 def descend_sparse(
-    A: tuple[Any, Any, Any], centring: tuple[Vector, Vector], penalty: tuple[Any, ...], goal: Goal, w: Vector, residual: Vector
+    A: tuple[Any, Any, Any],
+    centring: tuple[Vector, Vector],
+    penalty: tuple[Any, ...],
+    goal: Goal,
+    w: Vector,
+    residual: Vector,
 ) -> tuple[Vector, Vector, Vector, int, float]:
     """Minimise the same for compressed columns less root times their centre."""
     centre, root = (np.ascontiguousarray(one) for one in centring)

@@ -93,9 +93,8 @@ class Passes:
 
     @cached_property
     def _by_rows(self) -> Any:
-        """The table of a sparse design by rows."""
-        assert isinstance(self.problem.design, Sparse)
-        return self.problem.design.table.tocsr()
+        """The table of a sparse design, compressed by rows."""
+        return self.problem.design.table.tocsr()  # type: ignore[attr-defined]
 
     def at(self, w: Vector, b: Any, *, bend: bool = False, hessian: bool = False) -> Seen:
         """Look at a point."""

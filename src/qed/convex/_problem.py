@@ -55,7 +55,9 @@ class Known(NamedTuple):
     fall: Vector | None = None  # the same of the negative slopes; rise + fall is the gradient
     slope: Vector | None = None  # slopes of the loss at those scores
     loss: float | None = None  # weighted mean of the losses
-    gradient: Vector | None = None  # the adjoint product with c times the slopes, from solvers that do not know its sides
+    gradient: Vector | None = (
+        None  # the adjoint product with c times the slopes, from solvers that do not know its sides
+    )
 
 
 @dataclass(frozen=True)

@@ -56,9 +56,7 @@ class WorkingColumns(Protocol):
         ...
 
 
-def working_columns(
-    design: Design, root: Vector, centre: Vector | None, index: np.ndarray[Any, Any]
-) -> WorkingColumns:
+def working_columns(design: Design, root: Vector, centre: Vector | None, index: np.ndarray[Any, Any]) -> WorkingColumns:
     """Take columns out of a design."""
     first = design.taken(index, root, centre)
     if isinstance(first, Compressed):
@@ -166,13 +164,13 @@ class _CompressedColumns:
     def product(self, w: Vector) -> Vector:
         plain = _kernels.compressed_product(*self._arrays, len(self._root), w)
         middle = self._centre @ w
-        return np.asarray(
-            plain.reshape((len(self._root), *w.shape[1:])) - np.multiply.outer(self._root, middle)
-        )
+        return np.asarray(plain.reshape((len(self._root), *w.shape[1:])) - np.multiply.outer(self._root, middle))
 
     def adjoint(self, r: Vector) -> Vector:
         plain = _kernels.compressed_adjoint(*self._arrays, len(self._root), r)
-        return np.asarray(plain.reshape((len(self.index), *r.shape[1:])) - np.multiply.outer(self._centre, self._root @ r))
+        return np.asarray(
+            plain.reshape((len(self.index), *r.shape[1:])) - np.multiply.outer(self._centre, self._root @ r)
+        )
 
     def gram(self) -> Vector:
         if self._gram is None:

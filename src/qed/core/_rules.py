@@ -85,7 +85,7 @@ class Number(Rule):
         number: Any = value
         above = number > self.low if self.open_low else number >= self.low
         below = number < self.high if self.open_high else number <= self.high
-        return bool(above and below and (self.whole or math.isfinite(number) or (self.infinite and number == number)))
+        return bool(above and below and (self.whole or math.isfinite(number) or self.infinite))
 
     def constraints(self, make: Make) -> Any:
         """Say the same in scikit-learn's constraints."""

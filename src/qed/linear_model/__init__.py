@@ -21,8 +21,17 @@ from __future__ import annotations
 from qed.linear_model._linear import CoefficientTable
 from qed.linear_model._linear_regression import LinearRegression
 from qed.linear_model._logistic_regression import LogisticRegression
+from qed.linear_model._logistic_regression_cv import LogisticRegressionCV
 from qed.linear_model._poisson_regressor import PoissonRegressor
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_cv import RidgeCV
 
-__all__ = ["CoefficientTable", "LinearRegression", "LogisticRegression", "PoissonRegressor", "Ridge", "RidgeCV"]
+__all__ = [
+    "CoefficientTable",
+    "LinearRegression",
+    "LogisticRegression",
+    "LogisticRegressionCV",
+    "PoissonRegressor",
+    "Ridge",
+    "RidgeCV",
+]

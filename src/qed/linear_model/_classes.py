@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import Array, Classifier, InvalidData, InvalidParameter, ModelFileError, fitted
-from qed.core._certificates import DualityGapCertificate
+from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
 from qed.linear_model._linear import predict_linear, require_linear_state
 
 if TYPE_CHECKING:

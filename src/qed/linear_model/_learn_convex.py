@@ -28,8 +28,10 @@ __all__ = ["Declared", "Rows", "Wish", "learn_convex", "learn_rows"]
 
 
 class Declared(NamedTuple):
-    """A model as a loss and a penalty, what the mean objective is multiplied by to give the documented one, and what the
-    model calls the outcome of a solution, if it has a word of its own."""
+    """A model as a loss and a penalty, and what the mean objective is multiplied by to give the documented one.
+
+    ``outcome`` names how a solution ended, for models that have a word of their own for it.
+    """
 
     loss: Loss
     penalty: Penalty

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from qed.convex import L2, Logistic, Softmax, Zero
+from qed.convex import L2, Logistic, Softmax
 from qed.convex.penalties import ElasticNet
 from qed.convex.solvers import LBFGS, CoordinateDescent, Newton, NewtonCG, ProximalGradient
 from qed.core import (
@@ -50,14 +50,16 @@ class Strength(NamedTuple):
         if penalty is None:
             return cls(np.inf)
         if penalty == "elasticnet" and l1_ratio is None:
-            raise InvalidParameter(f"{owner}.l1_ratio must be a number between 0 and 1 with penalty='elasticnet', got None.")
+            raise InvalidParameter(
+                f"{owner}.l1_ratio must be a number between 0 and 1 with penalty='elasticnet', got None."
+            )
         ratio = {"l1": 1.0, "l2": 0.0}.get(penalty, 0.0 if l1_ratio is None else float(l1_ratio))
         return cls(float(C), ratio)
 
     def penalty(self, weight: float) -> Penalty:
         """Return the penalty beside the mean loss of rows of a total weight."""
         if not np.isfinite(self.C):
-            return Zero()
+            return L2(0.0)
         alpha = 1.0 / (self.C * weight)
         if self.l1_ratio == 0.0:
             return L2(alpha)
@@ -92,9 +94,7 @@ def fit_classes(
     """Fit a classifier on what came through its door, and store coefficients as scikit-learn shapes them."""
     rows = Rows.of(data)
     require_classes(type(model).__name__, data.classes, rows.y)
-    factor = class_factors(
-        type(model).__name__, class_weight, data.classes, rows.y, rows.weight * rows.share
-    )
+    factor = class_factors(type(model).__name__, class_weight, data.classes, rows.y, rows.weight * rows.share)
     rows = rows if factor is None else rows.weighed(factor)
     n_classes = len(data.classes)
     model.classes_ = data.classes
@@ -214,9 +214,9 @@ class LogisticRegression(ProbabilisticClassifier):
         self
             The fitted model.
         """
-        strength = Strength.of(type(self).__name__, self.penalty, self.C, self.l1_ratio)
         before = {name: self.__dict__.get(name) for name in ("coef_", "intercept_", "classes_")}
         data = self._fit_data(X, y, sample_weight, finite=False)
+        strength = Strength.of(type(self).__name__, self.penalty, self.C, self.l1_ratio)
         same = before["classes_"] is not None and np.array_equal(before["classes_"], data.classes)
         start = (before["coef_"], before["intercept_"]) if data.warm and same else None
         wish = Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)

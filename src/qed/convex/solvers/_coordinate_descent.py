@@ -150,7 +150,11 @@ class _Descent:
         if len(used):
             centre = None if problem.centre is None else problem.centre[used]
             few = 4 * len(used) < problem.shape[1]
-            t += problem.design.columns(used).product(w[used], centre) if few else problem.design.product(w, problem.centre)
+            t += (
+                problem.design.columns(used).product(w[used], centre)
+                if few
+                else problem.design.product(w, problem.centre)
+            )
         return self._passed(w, b, t)
 
     def _passed(self, w: Vector, b: Any, t: Vector) -> _Look:
@@ -218,7 +222,9 @@ class _Quadratic(_Descent):
         t = fitted / (self.root if fitted.ndim == 1 else self.root[:, np.newaxis]) + self.b
         return self._passed(whole, self.b, t), True
 
-    def _descended(self, columns: WorkingColumns, penalty: tuple[Any, ...], goal: tuple[float, int], w: Vector) -> Vector:
+    def _descended(
+        self, columns: WorkingColumns, penalty: tuple[Any, ...], goal: tuple[float, int], w: Vector
+    ) -> Vector:
         if w.ndim == 1 and not columns.prefers_gram():
             residual = columns.product(w) - self.target
             return columns.descend(penalty, goal, w, residual)[0]
@@ -300,5 +306,5 @@ class _Curved(_Descent):
             return None
         db = -(lean + float(edge @ d)) / total if problem.free_intercept else 0.0
         part = problem.penalty.take(self.index)
-        fall = -(float((c @ (self.plain.product(d, self.centre) + db))) + part.value(new) - part.value(w))
+        fall = -(float(c @ (self.plain.product(d, self.centre) + db)) + part.value(new) - part.value(w))
         return (d, db, max(fall, 0.0))

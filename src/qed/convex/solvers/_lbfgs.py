@@ -45,7 +45,7 @@ class LBFGS:
         passes = 20.0 * max(1.0, -np.log10(max(tol, 1e-16)) / 6) * (1.0 if k > 1 else 4.0)
         return float(3e-9 * passes * k * (entries_of(problem) + sum(problem.shape)) + 5e-4)
 
-    def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
+    def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:  # noqa: ARG002
         """Yield the iterates."""
         at = self._begin(problem, start)
         for point in descend(problem, at):
@@ -200,11 +200,8 @@ def precondition(problem: Problem, point: Descent) -> Callable[[Vector], Vector]
     diagonal = np.where(diagonal > 0, diagonal, 1.0)
 
     def apply(g: Vector) -> Vector:
-        top = g[:-1]
-        if factor is not None:
-            top = solve_cholesky(factor, top)
-        else:
-            top = top / (diagonal if g.ndim == 1 else diagonal[:, np.newaxis])
+        size = diagonal if g.ndim == 1 else diagonal[:, np.newaxis]
+        top = g[:-1] / size if factor is None else solve_cholesky(factor, g[:-1])
         end = g[-1:] / total if problem.free_intercept else np.zeros_like(g[-1:])
         return np.concatenate([top, end])
 

@@ -140,10 +140,8 @@ class Second:
     @classmethod
     def of(cls, smooth: Smooth, point: Point) -> Second:
         """Factorise; where rounding leaves no positive definite matrix, drop the directions that are lost in it."""
-        hessian = point.seen.hessian
-        assert hessian is not None
         problem = smooth.problem
-        full = np.array(hessian)
+        full: Vector = np.array(point.seen.hessian)
         p = problem.shape[1]
         full[np.arange(p), np.arange(p)] += problem.penalty.curvature(point.w)
         if not problem.free_intercept:
@@ -191,4 +189,3 @@ def entries_of(problem: Problem) -> float:
     """Return how many numbers a pass reads."""
     n, p = problem.shape
     return float(problem.design.table.nnz) if isinstance(problem.design, Sparse) else float(n * p)
-

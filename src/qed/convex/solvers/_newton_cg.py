@@ -76,8 +76,8 @@ class NewtonCG:
 
     def _direction(self, smooth: Smooth, point: Point, accuracy: float) -> Vector:
         """Solve Newton's equations to a relative accuracy, by conjugate gradients scaled by the diagonal."""
-        problem, bend = smooth.problem, point.seen.bend
-        assert bend is not None
+        problem = smooth.problem
+        bend: Vector = np.asarray(point.seen.bend)
         curvature = np.append(problem.penalty.curvature(point.w), 0.0)
         free = np.append(np.ones(len(point.w)), 1.0 if problem.free_intercept else 0.0)
         total = float(bend.sum())

@@ -115,9 +115,8 @@ class Smooth:
         """Estimate the gap of the slope, balanced as the intercept asks."""
         problem, penalty = self.problem, self.problem.penalty
         over, under = point.seen.sides
-        rise, fall = point.seen.known.rise, point.seen.known.fall
-        assert rise is not None
-        assert fall is not None
+        rise: Vector = np.asarray(point.seen.known.rise)
+        fall: Vector = np.asarray(point.seen.known.fall)
         up = down = 1.0
         if problem.free_intercept:
             up = min(1.0, -under / over) if over > 0 else 1.0
@@ -128,7 +127,9 @@ class Smooth:
             return penalty.excess(point.w, z, np.zeros_like(z))[0] + tilt
         inside = penalty.project(z)
         size = np.where(problem.sizes > 0, problem.sizes, np.inf)
-        reach = 10.0 * max(float(np.max(np.abs(point.w) * problem.sizes, initial=0.0)), float(np.std(point.seen.t)), 1.0)
+        reach = 10.0 * max(
+            float(np.max(np.abs(point.w) * problem.sizes, initial=0.0)), float(np.std(point.seen.t)), 1.0
+        )
         beyond = reach * float(np.sum(np.abs(z - inside) / size))
         return min(penalty.excess(point.w, inside, np.zeros_like(z))[0] + tilt + beyond, point.objective)
 
