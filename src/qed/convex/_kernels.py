@@ -70,15 +70,13 @@ def dense_pass(
 
 
 def csr_pass(
-    name: str, X: Any, rows: tuple[Vector, Vector, Vector], at: tuple[Vector, float, Vector], **wanted: bool
+    name: str, X: Any, rows: tuple[Vector, Vector, Vector], at: tuple[Vector, float, Vector], *, bend: bool
 ) -> tuple[Any, ...]:
     """Return the same for compressed rows, without a hessian."""
     (y, c, out), (w, b, shift) = rows, at
     point = _plain(w), float(b), _plain(shift)
     starts, indices, values = csr_arrays(X)
-    return tuple(
-        _native.csr_glm_pass(name, starts, indices, values, X.shape, _plain(y), _plain(c), *point, out, **wanted)
-    )
+    return tuple(_native.csr_glm_pass(name, starts, indices, values, X.shape, _plain(y), _plain(c), *point, out, bend))
 
 
 def curvature_product(X: Any, weight: Vector, shift: Vector, v: Vector) -> Vector:

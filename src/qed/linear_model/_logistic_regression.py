@@ -9,7 +9,7 @@ import numpy as np
 
 from qed.convex import L2, Logistic, Softmax
 from qed.convex.penalties import ElasticNet
-from qed.convex.solvers import LBFGS, CoordinateDescent, Newton, NewtonCG, ProximalGradient
+from qed.convex.solvers import LBFGS, CoordinateDescent, Newton, NewtonCG, NewtonScores, ProximalGradient
 from qed.core import (
     KW_ONLY,
     InvalidParameter,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LogisticRegression", "Strength", "declare_logistic", "fit_classes"]
 
-SOLVERS = (Newton(), NewtonCG(), LBFGS(), CoordinateDescent(), ProximalGradient())
+SOLVERS = (Newton(), NewtonCG(), NewtonScores(), LBFGS(), CoordinateDescent(), ProximalGradient())
 
 
 class Strength(NamedTuple):

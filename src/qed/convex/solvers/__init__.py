@@ -6,6 +6,7 @@ from qed.convex.solvers._coordinate_descent import CoordinateDescent
 from qed.convex.solvers._lbfgs import LBFGS
 from qed.convex.solvers._newton import Newton
 from qed.convex.solvers._newton_cg import NewtonCG
+from qed.convex.solvers._newton_scores import NewtonScores
 from qed.convex.solvers._proximal_gradient import ProximalGradient
 
-__all__ = ["LBFGS", "CoordinateDescent", "Newton", "NewtonCG", "ProximalGradient"]
+__all__ = ["LBFGS", "CoordinateDescent", "Newton", "NewtonCG", "NewtonScores", "ProximalGradient"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["LBFGS"]
+__all__ = ["LBFGS", "Descent", "at_point", "step_along"]
 
 MEMORY = 12  # steps that correct the preconditioner
 LARGEST = 4000  # columns whose products are worth factorising
@@ -40,10 +40,11 @@ class LBFGS:
         return refuse_unless_smooth(problem)
 
     def cost(self, problem: Problem, tol: float) -> float:
-        """Predict some tens of passes, more for small tolerances."""
+        """Predict some tens of passes, more for small tolerances, and hundreds where the penalty is weak."""
         k = problem.loss.traits.n_scores
-        passes = 20.0 * max(1.0, -np.log10(max(tol, 1e-16)) / 6) * (1.0 if k > 1 else 4.0)
-        return float(3e-9 * passes * k * (entries_of(problem) + sum(problem.shape)) + 5e-4)
+        weak = 1.0 if problem.penalty.traits.convexity > 1e-2 else 15.0
+        passes = 20.0 * weak * max(1.0, -np.log10(max(tol, 1e-16)) / 6) * (1.0 if k > 1 else 4.0)
+        return float(3e-9 * passes * k * (entries_of(problem) + sum(problem.shape)) + 5e-4 * passes / 20.0)
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:  # noqa: ARG002
         """Yield the iterates."""
@@ -107,7 +108,7 @@ def descend(problem: Problem, start: tuple[Vector, Any]) -> Iterator[Descent]:
     """Yield points until rounding ends the descent."""
     w, b = start
     z = np.concatenate([w, np.reshape(b, (1, *w.shape[1:]))])
-    point = _at(problem, z, problem.scores(w, b))
+    point = at_point(problem, z, problem.scores(w, b))
     first = precondition(problem, point)
     learnt: deque[tuple[Vector, Vector, float]] = deque(maxlen=MEMORY)
     idle = 0
@@ -120,7 +121,7 @@ def descend(problem: Problem, start: tuple[Vector, Any]) -> Iterator[Descent]:
                 return
             learnt.clear()
             continue
-        new = _step(point, d, promised)
+        new = step_along(point, d, promised)
         if new is None:
             if not learnt:
                 return
@@ -136,7 +137,7 @@ def descend(problem: Problem, start: tuple[Vector, Any]) -> Iterator[Descent]:
         point = new
 
 
-def _at(problem: Problem, z: Vector, t: Vector) -> Descent:
+def at_point(problem: Problem, z: Vector, t: Vector) -> Descent:
     """Look at a point whose scores are known."""
     slope = problem.loss.slope(t)
     value = float(problem.share @ problem.loss.value(t))
@@ -145,7 +146,7 @@ def _at(problem: Problem, z: Vector, t: Vector) -> Descent:
     return Descent(problem, z, t, slope, value + problem.penalty.value(z[:-1]), g)
 
 
-def _step(point: Descent, d: Vector, promised: float) -> Descent | None:
+def step_along(point: Descent, d: Vector, promised: float) -> Descent | None:
     """Return a point along d that is lower by what the slope promises; None if rounding hides the descent."""
     problem, c = point.problem, point.problem.share
     move = problem.scores(d[:-1], d[-1] if problem.free_intercept else 0.0)

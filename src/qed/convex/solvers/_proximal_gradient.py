@@ -29,9 +29,10 @@ class ProximalGradient:
         return None if np.isfinite(problem.loss.traits.bend) else "it needs a loss with bounded curvature"
 
     def cost(self, problem: Problem, tol: float) -> float:
-        """Predict some hundreds of passes, more for small tolerances."""
+        """Predict thousands of passes, more for small tolerances: the last resort where another solver will do."""
         n, p = problem.shape
-        return float(2e-9 * n * p * 200 * max(1.0, -np.log10(max(tol, 1e-16))))
+        k = problem.loss.traits.n_scores
+        return float(2e-9 * n * p * k * 2000 * max(1.0, -np.log10(max(tol, 1e-16))) + 1.0)
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:  # noqa: ARG002
         """Yield the iterates."""
