@@ -46,11 +46,13 @@ class LBFGS:
         passes = 20.0 * weak * max(1.0, -np.log10(max(tol, 1e-16)) / 6) * (1.0 if k > 1 else 4.0)
         return float(3e-9 * passes * k * (entries_of(problem) + sum(problem.shape)) + 5e-4 * passes / 20.0)
 
-    def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:  # noqa: ARG002
+    def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
         at = self._begin(problem, start)
-        for point in descend(problem, at):
-            yield Iterate(point.w, point.b, hint=point.hint())
+        for number, point in enumerate(descend(problem, at)):
+            hint = point.hint()
+            if number or hint <= target:  # a start is no step, unless it will do
+                yield Iterate(point.w, point.b, hint=hint)
 
     def _begin(self, problem: Problem, start: tuple[Vector, Any]) -> tuple[Vector, Any]:
         """Return the solution of a sample of the rows, to the accuracy that a sample can have, if it beats the start."""

@@ -94,7 +94,9 @@ class Newton:
         is_cheap = n * p * p < CHEAP
         before, idle = np.inf, 0
         while True:
-            yield smooth.iterate(point)
+            at = smooth.iterate(point)
+            if np.isfinite(before) or (at.hint is not None and at.hint <= target):  # a start is no step, unless it will do
+                yield at
             d = -second.solve(point.g)
             decrement = max(float(-point.g @ d), 0.0)
             idle = idle + 1 if decrement >= 0.5 * before else 0

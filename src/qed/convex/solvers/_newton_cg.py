@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.convex._solve import Iterate
 from qed.convex.solvers._newton import entries_of
 from qed.convex.solvers._smooth import Point, Smooth, refuse_unless_smooth, sample_of, start_of
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
-    from qed.convex._solve import Iterate
 
 __all__ = ["NewtonCG"]
 
@@ -45,9 +45,10 @@ class NewtonCG:
         first = smooth.size(point.g)
         before, idle = np.inf, 0
         while True:
-            yield smooth.iterate(point)
-            now = smooth.size(point.g)
             hint = smooth.hint(point)
+            if np.isfinite(before) or hint <= target:  # a start is no step, unless it will do
+                yield Iterate(point.w, point.b, hint=hint, known=point.seen.known)
+            now = smooth.size(point.g)
             idle = idle + 1 if now > 0.7 * before else 0
             if now == 0.0 or (idle >= 4 and hint <= max(target, 1e-12 * abs(point.objective))):
                 return

@@ -44,20 +44,22 @@ class NewtonScores:
         d = (problem.shape[1] + 1) * k
         return float(8 * (1e-10 * problem.shape[0] * d * d + 5e-11 * d**3 + 1e-8 * k * entries_of(problem)) + 1e-4)
 
-    def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:  # noqa: ARG002
+    def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
         w, b = start
         z = np.concatenate([w, np.reshape(b, (1, *w.shape[1:]))])
         table = _with_ones(problem)
         point, idle = at_point(problem, z, problem.scores(w, b)), 0
-        while True:
+        if point.hint() <= target:
             yield Iterate(point.w, point.b, hint=point.hint())
+        while True:
             d = _direction(problem, table, point)
             promised = float(np.sum(point.g * d))
             new = step_along(point, d, promised) if promised < 0 else None
             if new is None:
                 return
             idle = idle + 1 if np.linalg.norm(new.g) > 0.5 * np.linalg.norm(point.g) else 0
+            yield Iterate(new.w, new.b, hint=new.hint())
             if idle >= 4 and abs(promised) <= NOISE * abs(point.objective):
                 return
             point = new
