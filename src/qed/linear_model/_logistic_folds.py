@@ -87,11 +87,17 @@ def class_folds(owner: str, cv: Any, data: FitData) -> list[tuple[Indices, Indic
 
 
 def _in_proportion(codes: Indices, number: int) -> list[tuple[Indices, Indices]]:
-    """Deal the rows of each class out to folds, in their order, so that each fold has its share of every class."""
+    """Deal the rows of each class out to folds, in their order, so that each fold has its share of every class.
+
+    Classes count in the order in which they first appear, so that the folds do not depend on what labels are called.
+    """
+    _, first = np.unique(codes, return_index=True)
+    place = np.argsort(np.argsort(first))
+    codes = place[codes]
     order = np.sort(codes)
-    dealt = np.array([np.bincount(order[i::number], minlength=codes.max() + 1) for i in range(number)])
+    dealt = np.array([np.bincount(order[i::number], minlength=len(first)) for i in range(number)])
     fold = np.empty(len(codes), dtype=np.intp)
-    for label in range(codes.max() + 1):
+    for label in range(len(first)):
         fold[codes == label] = np.repeat(np.arange(number), dealt[:, label])
     return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(number)]
 
