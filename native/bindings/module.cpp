@@ -80,5 +80,6 @@ NB_MODULE(QED_MODULE, module) {
     bind_dense(module);
     bind_factor(module);
     bind_glm(module);
+    bind_rank(module);
     bind_sparse(module);
 }

@@ -24,6 +24,10 @@ def counts(random, n):
     return random.choice([0.0, 0.0, 1.0, 2.0, 0.25, 7.0, 100.0], n)
 
 
+def costs(random, n):
+    return random.choice([0.5, 1.0, 8.0], n)
+
+
 def of(name, targets, **options):
     return lambda random, n: getattr(losses, name)(targets(random, n), **options)
 
@@ -59,6 +63,12 @@ RECIPES = {
     "SquaredEpsilonInsensitive": of("SquaredEpsilonInsensitive", numbers, epsilon=0.5),
     "SquaredHinge": of("SquaredHinge", signs),
     "ZeroOne": of("ZeroOne", signs),
+    "Weighted": lambda random, n: losses.Weighted(losses.Quantile(numbers(random, n), 0.25), 4.0),
+    "Weighted by row": lambda random, n: losses.Weighted(losses.Hinge(signs(random, n)), costs(random, n)),
+    "Weighted smooth": lambda random, n: losses.Weighted(losses.Logistic(signs(random, n)), costs(random, n)),
+    "Weighted classes": lambda random, n: losses.Weighted(
+        losses.CrammerSinger(classes(random, n, 3), 3), costs(random, n)
+    ),
     "Bounded": bounded("Squared", shape="exponential"),
     "Bounded, rational": bounded("Squared", shape="rational", scale=2.0),
     "Bounded, truncated": bounded("Huber", shape="truncated", scale=0.5),

@@ -36,6 +36,10 @@ def xlogx(x):
     return x * np.log(x) if x > 0 else LONG(0)
 
 
+def cost(loss, i):
+    return LONG(loss.cost if np.ndim(loss.cost) == 0 else loss.cost[i])
+
+
 # --------------------------------------------------------------------------- values
 def squared(loss, i, t):
     return np.sum((t - np.asarray(loss.y[i], dtype=LONG)) ** 2) / 2
@@ -110,6 +114,7 @@ VALUES = {
     "Squared": squared,
     "SquaredEpsilonInsensitive": lambda loss, i, t: beyond(loss, i, t) ** 2 / 2,
     "SquaredHinge": lambda loss, i, t: short(loss, i, t) ** 2 / 2,
+    "Weighted": lambda loss, i, t: cost(loss, i) * VALUES[type(loss.loss).__name__](loss.loss, i, t),
     "ZeroOne": lambda loss, i, t: LONG(target(loss, i) * t <= 0),
 }
 
@@ -157,5 +162,8 @@ CONJUGATES = {
     "Squared": lambda loss, i, u: np.sum(u * u / 2 + u * np.asarray(loss.y[i], dtype=LONG)),
     "SquaredEpsilonInsensitive": of_residual(lambda loss, u: u * u / 2 + LONG(loss.epsilon) * abs(u)),
     "SquaredHinge": of_margin(lambda loss, q: q * q / 2 - q),
+    "Weighted": lambda loss, i, u: (
+        cost(loss, i) * CONJUGATES[type(loss.loss).__name__](loss.loss, i, u / cost(loss, i))
+    ),
     "ZeroOne": lambda loss, i, u: LONG(0),
 }

@@ -168,7 +168,8 @@ class _System:
         problem = self.model.problem
         matrix = self._matrix()
         k = 1 if g.ndim == 1 else g.shape[1]
-        rhs = (g.reshape(len(self.free), k) / self.scale[:, np.newaxis]).T.ravel()
+        columns = g[:, np.newaxis] if g.ndim == 1 else g
+        rhs = (columns / self.scale[:, np.newaxis]).T.ravel()
         if problem.free_intercept:
             rhs = np.concatenate([rhs, np.atleast_1d(lean)])
         d = _solve(matrix, rhs)
@@ -266,10 +267,11 @@ def _bent_penalty(slope: Callable[[Vector], Vector], at: Vector, d: Vector) -> V
 
 def _penalty_blocks(slope: Callable[[Vector], Vector], at: Vector) -> Vector:
     """Return the second derivatives of a penalty of single coefficients or of rows of them, (m, k, k)."""
-    rows = at.reshape(len(at), -1)
+    rows = at[:, np.newaxis] if at.ndim == 1 else at
     k = rows.shape[1]
     blocks = np.zeros((len(at), k, k))
-    h = 1e-6 * np.where(np.abs(rows).max(axis=1) > 0, np.abs(rows).max(axis=1), 1.0)
+    size = np.abs(rows).max(axis=1, initial=0.0)
+    h = 1e-6 * np.where(size > 0, size, 1.0)
     for score in range(k):
         unit = np.zeros_like(rows)
         unit[:, score] = h
@@ -311,7 +313,8 @@ def kink_points(problem: Problem, w: Vector, t: Vector) -> Iterator[Vector]:
         return
     free = np.flatnonzero(problem.penalty.free(w, np.zeros_like(w), np.zeros_like(problem.spans)))
     most = 4 * (len(free) + 1) + 50
-    scale = problem.length(t - t.mean()) + problem.length(problem.loss.slope(t))
+    y = np.asarray(problem.loss.y, dtype=np.float64)
+    scale = problem.length(t - t.mean()) + problem.length(y - y.mean())
     for width in (1e-13, 1e-11, 1e-9, 1e-7, 1e-5):
         low, high = problem.loss.slope(t - width * scale), problem.loss.slope(t + width * scale)
         kinks = np.flatnonzero(high > low)

@@ -171,6 +171,24 @@ class Problem:
         return {}
 
     @property
+    def _has_classes(self) -> bool:
+        """Whether the scores of a row belong together, as those of classes do; those of several targets do not."""
+        return self.loss.traits.n_scores > 1 and self.loss.y.ndim == 1
+
+    @cached_property
+    def _length_y(self) -> float:
+        """Root mean square of the targets."""
+        return self.length(np.asarray(self.loss.y, dtype=np.float64))
+
+    @cached_property
+    def _score_unit(self) -> float:
+        """What a score is compared with inside the loss: one in margins and exponentials, else the size of the targets."""
+        traits = self.loss.traits
+        if (np.isfinite(traits.swing) and not traits.is_quadratic) or self._has_classes:
+            return 1.0
+        return min(1.0, self._length_y)
+
+    @property
     def _score_shape(self) -> tuple[int, ...]:
         n, k = self.shape[0], self.loss.traits.n_scores
         several = k > 1 or self.loss.y.ndim == 2
@@ -249,7 +267,7 @@ class Problem:
 
     def _by_nothing(self, at: _Point) -> Gap:
         """Return the gap of the dual point zero: no objective is below zero."""
-        rounding = at.stored + self._loss_doubt(at, at.length_slope, 0.0, at.loss)
+        rounding = at.stored + self._loss_doubt(at, at.length_slope, at.loss)
         value = at.objective + rounding
         whole = value if np.isfinite(value) else np.inf
         return Gap(whole, rounding if np.isfinite(value) else 0.0, at.objective, np.inf, np.zeros_like(at.t))
@@ -288,7 +306,7 @@ class Problem:
 
         The scores of classes depend on each other and are left as they are: `_lean` charges what they lack.
         """
-        if not self.free_intercept or (slope.ndim == 2 and self.loss.y.ndim == 1):
+        if not self.free_intercept or self._has_classes:
             return slope, -(rise + fall)
         over, under = self.share @ np.maximum(slope, 0.0), self.share @ np.maximum(-slope, 0.0)
         up = np.minimum(1.0, np.where(over > 0, under / np.where(over > 0, over, 1.0), 1.0))
@@ -297,7 +315,6 @@ class Problem:
 
     def _bound(self, at: _Point, u: Vector, z: Vector | None = None) -> Gap:
         """Make one dual point feasible, and charge all that separates it from the point."""
-        is_slope = u is at.slope
         if not np.isfinite(np.sum(u)):
             return Gap(np.inf, 0.0, at.objective, np.inf, u)
         if z is None:
@@ -307,32 +324,38 @@ class Problem:
             z = -self.adjoint(u)
         length_u = self.length(u)
         lean, charge = self._lean(at, u) if self.free_intercept else (0.0, 0.0)
-        rounded = self._doubt(z, length_u)
-        doubt = rounded + self._as_coefficients(lean * self.sizes * (length_u + 2.0), z)
-        radius, beyond, beyond_doubt, factor = np.inf, 0.0, 0.0, 1.0
+        other = 2.0 if self._has_classes else 0.0  # the length of what a share of u is given up for
+        tilt = self._as_coefficients(lean * self.sizes * (length_u + other), z)
+        doubt = self._doubt(z, length_u) + tilt
+        tilt = tilt if lean > LEVEL else np.zeros_like(tilt)  # what is more than rounding is a distance
+        radius, beyond, beyond_doubt, factor, given_up = np.inf, 0.0, 0.0, 1.0, 0.0
         if self.penalty.traits.is_bounding:
             factor = self.penalty.shrink(z, doubt)
             if factor < 1.0:
                 factor *= 1 - 4 * UNIT  # the products below round once more
-                z, length_u = factor * z, factor * length_u
+                sure = self.penalty.shrink(z, tilt)
+                given_up = 1 - factor / sure if sure > 0 else 0.0
+                z = factor * z
         else:
             radius, beyond, beyond_doubt, z = self._beyond(at, z, doubt)
         penalty_excess, penalty_doubt = self.penalty.excess(at.w, z, doubt)
-        tilted = 0.0
-        if lean > LEVEL:  # more than rounding leaves in a balanced sum is a distance from the optimum
-            less = self.penalty.excess(at.w, z, rounded)[1]
-            tilted, charge, penalty_doubt = charge + max(penalty_doubt - less, 0.0), 0.0, less
-        if is_slope and 8 * (1 - factor) * at.loss <= at.target:
+        slack, tilted = charge + penalty_doubt + beyond_doubt, 0.0
+        if lean > LEVEL:
+            further = 0.0 if np.isinf(radius) else self._beyond(at, z, tilt)[2]
+            tilted = min(slack, charge + self.penalty.excess(at.w, z, tilt)[1] + further)
+        if u is at.slope and 8 * (1 - factor) * at.loss <= at.target:
             # convex in u, nothing at the slope, the loss at zero: what a shrunk slope costs needs no second look
             loss_excess, apart = (1 - factor) * at.loss, (1 - factor) * at.length_slope
         else:
             u = u if factor == 1.0 else factor * u
             loss_excess, apart = float(self.share @ self.loss.excess(at.t, u)), self.length(at.slope - u)
-        rounding = at.stored + charge + penalty_doubt + beyond_doubt + 16 * UNIT * (penalty_excess + beyond)
-        rounding += self._loss_doubt(at, apart, length_u, loss_excess)
+        rounding = at.stored + (slack - tilted) + 16 * UNIT * (penalty_excess + beyond)
+        rounding += self._loss_doubt(at, apart, loss_excess)
         value = loss_excess + penalty_excess + beyond + tilted + rounding
         if not np.isfinite(value):
             return Gap(np.inf, 0.0, at.objective, radius, u)
+        # by convexity, the share of u that only doubt made us give up has cost no more than that share of the objective
+        rounding += min(given_up * at.objective, loss_excess + penalty_excess)
         return Gap(value, rounding, at.objective, radius, u)
 
     def _doubt(self, z: Vector, length_u: float) -> Vector:
@@ -361,7 +384,7 @@ class Problem:
         columns = u.reshape(len(u), -1)
         shares = np.array([_sides(c * column) for column in np.ascontiguousarray(columns.T)], dtype=np.float64)
         off = np.abs(shares[:, 0] - shares[:, 1]) + PAIRWISE * float(np.finfo(kind).eps) * shares.sum(axis=1)
-        if self.loss.y.ndim == 2 or columns.shape[1] == 1:
+        if not self._has_classes:
             heavier = np.maximum(shares[:, 0], shares[:, 1])
             lean = float(np.max(off / np.where(heavier > 0, heavier, 1.0), initial=0.0))
             return lean, lean * at.loss
@@ -377,14 +400,16 @@ class Problem:
         whole = float(self.share @ self.loss.excess(at.t, mixed)) + float(np.log(columns.shape[1])) + 1.0
         return lean, 1.5 * lean * whole
 
-    def _loss_doubt(self, at: _Point, apart: float, length_u: float, loss_excess: float) -> float:
+    def _loss_doubt(self, at: _Point, apart: float, loss_excess: float) -> float:
         """Bound the rounding of the loss's part, for scores that are off and dual points ``apart`` from the slope."""
         traits, n = self.loss.traits, self.shape[0]
         further = at.bend * at.off if at.off > 0 else 0.0
         if not traits.has_curvature:
             further = min(further, 2 * traits.steepest)
-        formula = 8 * UNIT * (1.0 + at.length_t + at.length_slope + length_u)
+        formula = 8 * UNIT * (self._score_unit + at.length_t + self._length_y)
         first = apart * (at.off + formula) + further * at.off
+        if traits.has_curvature:  # an exponential that rounds to one hides this much even where slopes agree
+            first += at.bend * (8 * UNIT * self._score_unit) ** 2
         return first + (min(n, 8192) + 64) * UNIT * loss_excess
 
     def _beyond(self, at: _Point, z: Vector, doubt: Vector) -> tuple[float, float, float, Vector]:
@@ -392,8 +417,8 @@ class Problem:
         inside = self.penalty.project(z)
         rest = np.abs(z - inside)
         size = self._as_coefficients(self.spans, z)
-        span = max(float(np.max(np.abs(at.w) * size, initial=0.0)), self.length(at.t - np.mean(at.t, axis=0)), 1.0)
-        radius = REACH * span
+        span = max(float(np.max(np.abs(at.w) * size, initial=0.0)), self.length(at.t - np.mean(at.t, axis=0)))
+        radius = REACH * max(span, self._score_unit, np.finfo(np.float64).tiny)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.where(size > 0, radius / size, 0.0)
         return radius, float(np.sum(rest * step)), float(np.sum(doubt * step)), inside

@@ -18,6 +18,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
 
 from __future__ import annotations
 
+from qed.core._missing import lacking
 from qed.linear_model._linear import CoefficientTable
 from qed.linear_model._linear_regression import LinearRegression
 from qed.linear_model._logistic_regression import LogisticRegression
@@ -35,3 +36,4 @@ __all__ = [
     "Ridge",
     "RidgeCV",
 ]
+__getattr__ = lacking(__name__)

@@ -162,7 +162,7 @@ def check(model: Estimator, certificate: DualityGapCertificate, X: Any, y: Any, 
     return Verdict(certificate.statement, float(at.objective), distance, rounding, certificate.gap)
 
 
-_CHANGED = "the coefficients, the parameters or the certificate were changed after the fit. Fit again, or load the model from its file."
+_CHANGED = "the coefficients, parameters or certificate were changed after the fit. Fit again, or load the model from its file."
 
 
 def _least_distance(judge: _Judge, certificate: DualityGapCertificate) -> tuple[float, float]:

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.core._doors import learn_columns
+from qed.core._errors import InvalidData
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -56,6 +59,10 @@ def read(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     chunks = getattr(X, "chunks", None)
     if chunks is not None:
         schema, n_rows = X.schema, X.n_rows
+        learn_columns(model, schema.n_features, schema.names, reset=False)
+        if y is not None or sample_weight is not None or not schema.n_targets:
+            msg = "A source of chunks brings its own target and weights, and nothing comes beside it: scan(..., target='price')."
+            raise InvalidData(msg)
         kind = _precision(n_rows, schema.n_features)
         every = lambda: (block for chunk in chunks() for block in _cut(chunk.X, chunk.y, chunk.s, kind))  # noqa: E731
         return Rows(every, schema.n_features, schema.n_targets, kind)

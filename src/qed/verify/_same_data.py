@@ -46,6 +46,25 @@ def look(rows: Rows) -> Seen:
     return Seen(count, weight, mean, spread)
 
 
+def _tolerances(stated: Fingerprint, seen: Seen) -> tuple[Any, Array, Array]:
+    """Return how far weight, means and spreads may be from those stated.
+
+    A fingerprint states its own rounding, which forgetting rows may have made large. It is believed up to a millionth of
+    what it is about (``forget`` refuses beyond that), so that nobody can state one that fits all data. Of a single row that
+    is left, a value may be zero: it is compared with the others.
+    """
+    size, deviation = np.abs(seen.mean), np.sqrt(seen.spread / seen.weight)
+    squares = seen.weight * seen.mean**2
+    weight = 1e-9 * seen.weight + min(stated.weight_doubt, 1e-6 * seen.weight)
+    spread = 1e-9 * (seen.spread + 1e-6 * squares)
+    if stated.mean_doubt is None or stated.spread_doubt is None:  # from a file that does not say
+        return weight, np.asarray(1e-9 * (deviation + 1e-3 * size)), np.asarray(spread)
+    most = 1e-6 * (deviation + size) + 1e-9 * np.max(deviation + size, initial=0)
+    mean = 1e-9 * (deviation + 1e-6 * size) + np.minimum(stated.mean_doubt, most)
+    spread = spread + np.minimum(stated.spread_doubt, 1e-6 * (seen.spread + 1e-3 * squares))
+    return weight, np.asarray(mean), np.asarray(spread)
+
+
 def difference(print_: Fingerprint, seen: Seen, p: int) -> str | None:
     """Say in words how rows differ from a fingerprint, None if they do not.
 
@@ -54,13 +73,11 @@ def difference(print_: Fingerprint, seen: Seen, p: int) -> str | None:
     same = print_.rows == seen.rows and print_.mean.shape == seen.mean.shape
     column = -1
     if same:
-        deviation = np.sqrt(seen.spread / seen.weight)
-        off_mean = np.abs(print_.mean - seen.mean) > 1e-9 * (deviation + 1e-3 * np.abs(seen.mean))
-        whole = seen.spread + 1e-6 * seen.weight * seen.mean**2
-        off_spread = np.abs(print_.spread - seen.spread) > 1e-9 * whole
+        weight, mean, spread = _tolerances(print_, seen)
+        off_mean, off_spread = np.abs(print_.mean - seen.mean) > mean, np.abs(print_.spread - seen.spread) > spread
         off = np.flatnonzero(off_mean | off_spread)
         column = int(off[0]) if len(off) else -1
-        same = column < 0 and abs(print_.weight - seen.weight) <= 1e-9 * seen.weight
+        same = column < 0 and abs(print_.weight - seen.weight) <= weight
     if same:
         return None
     where = ""

@@ -8,7 +8,7 @@ of the residual ``r = t - y``                           of the margin ``m = y t`
 `Poisson` (of counts)                                   `Softmax`, `CrammerSinger`
 ======================================================= ==================================================
 
-`Bounded` limits any of them. `ZeroOne` and `Bounded` are not convex, and their traits say so.
+`Bounded` limits any of them, `Weighted` gives each row a cost. `ZeroOne` and `Bounded` are not convex, and their traits say so.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from qed.convex.losses._softmax import Softmax
 from qed.convex.losses._squared import Squared
 from qed.convex.losses._squared_epsilon_insensitive import SquaredEpsilonInsensitive
 from qed.convex.losses._squared_hinge import SquaredHinge
+from qed.convex.losses._weighted import Weighted
 from qed.convex.losses._zero_one import ZeroOne
 
 __all__ = [
@@ -48,5 +49,6 @@ __all__ = [
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
+    "Weighted",
     "ZeroOne",
 ]

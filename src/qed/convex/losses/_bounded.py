@@ -14,8 +14,8 @@ from qed.core import InvalidParameter
 __all__ = ["Bounded"]
 
 SHAPES = ("truncated", "rational", "exponential")
-GRID = 65  # weights at which a proximal step looks for the deepest valley
-NARROWINGS = 80  # golden sections that close it
+GRID = 33  # weights at which a proximal step looks for the deepest valley
+NARROWINGS = 48  # golden sections that close it
 STARTS = 9  # constants from which the best one is looked for
 ROUNDS = 200  # of reweighting
 
@@ -159,11 +159,11 @@ class Bounded:
             return t, self.value(t) + far / (2.0 * step)
 
         rows = len(v)
-        grid = np.linspace(0.0, 1.0, GRID)
+        grid = np.linspace(0.0, 1.0, 2 if self.shape == "truncated" else GRID)
         costs = np.stack([at(np.full(rows, weight))[1] for weight in grid])
         best = np.argmin(costs, axis=0)
         if self.shape == "truncated":  # only all or nothing can be best
-            return at((costs[-1] < costs[0]).astype(np.float64))[0]
+            return at(grid[best])[0]
         low, high = grid[np.maximum(best - 1, 0)], grid[np.minimum(best + 1, GRID - 1)]
         golden = 0.5 * (np.sqrt(5.0) - 1.0)
         for _ in range(NARROWINGS):

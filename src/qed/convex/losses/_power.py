@@ -115,10 +115,17 @@ class Power:
         spread = high - low
         if not 0.0 < spread < np.inf:
             return 0.5 * low + 0.5 * high
-        unit = Power((self.y - low) / spread, self.p)  # powers of errors up to one do not overflow
-        return low + spread * root(
-            lambda b: float(c @ unit.slope(np.asarray(b))), lambda b: float(c @ unit.curvature(np.asarray(b))), 0.0, 1.0
-        )
+        y, p = (self.y - low) / spread, self.p
+
+        def sums(b: float, order: float) -> float:
+            # in units of the largest error, whose power then neither overflows nor underflows
+            r = b - y
+            most = float(np.max(np.abs(r)))
+            with np.errstate(divide="ignore", under="ignore"):
+                part = (np.abs(r) / most) ** order
+            return float(c @ (np.sign(r) * part)) if order == p - 1.0 else float((p - 1.0) / most * (c @ part))
+
+        return low + spread * root(lambda b: sums(b, p - 1.0), lambda b: sums(b, p - 2.0), 0.0, 1.0)
 
     def take(self, rows: Any) -> Power:
         """Return the loss of some rows."""

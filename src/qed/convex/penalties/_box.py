@@ -99,6 +99,10 @@ class Box:
         inside = (moved > lo) & (moved < hi)
         return np.asarray(inside if inside.ndim == 1 else inside.any(axis=1))
 
+    def numbers(self, p: int) -> tuple[Any, ...]:  # noqa: ARG002
+        """Return nothing: no compiled loop asks."""
+        return ()
+
     def take(self, columns: Any) -> Box:
         """Return the box of some coordinates."""
         lo, hi = (wall if np.ndim(wall) == 0 else wall[columns] for wall in (self.lo, self.hi))

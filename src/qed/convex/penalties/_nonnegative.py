@@ -55,7 +55,11 @@ class Nonnegative:
         """A wall at zero; otherwise those of the other penalty."""
         inner = self.other.traits
         return PenaltyTraits(
-            is_smooth=False, is_separable=True, convexity=inner.convexity, is_bounding=inner.is_bounding
+            is_smooth=False,
+            is_separable=True,
+            convexity=inner.convexity,
+            is_bounding=inner.is_bounding,
+            native="kinks" if inner.native == "kinks" else None,
         )
 
     def value(self, w: Vector) -> float:
@@ -98,6 +102,13 @@ class Nonnegative:
         size = step if w.ndim == 1 else step[:, np.newaxis]
         away = self.prox(w + size * z, size) > 0
         return np.logical_and(away if away.ndim == 1 else np.any(away, axis=1), self.other.free(w, z, step))
+
+    def numbers(self, p: int) -> tuple[Any, ...]:
+        """Return the slopes on both sides of zero, infinite below, and the ridge, where the other penalty has them."""
+        if self.other.traits.native != "kinks":
+            return ()
+        _, high, ridge = self.other.numbers(p)
+        return np.full(p, -np.inf), high, ridge
 
     def take(self, columns: Any) -> Nonnegative:
         """Return the penalty of some coordinates."""

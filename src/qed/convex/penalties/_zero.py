@@ -30,7 +30,7 @@ class Zero:
     @property
     def traits(self) -> PenaltyTraits:
         """Smooth, and bounds nothing."""
-        return PenaltyTraits(is_smooth=True, is_separable=True, convexity=0.0, is_bounding=False)
+        return PenaltyTraits(is_smooth=True, is_separable=True, convexity=0.0, is_bounding=False, native="kinks")
 
     def value(self, w: Vector) -> float:  # noqa: ARG002
         """Return zero."""
@@ -67,6 +67,10 @@ class Zero:
     def free(self, w: Vector, z: Vector, step: Vector) -> Vector:  # noqa: ARG002
         """Say that all coordinates are free."""
         return np.ones(w.shape[0], dtype=bool)
+
+    def numbers(self, p: int) -> tuple[Any, ...]:
+        """Return no slopes and no ridge."""
+        return np.zeros(p), np.zeros(p), 0.0
 
     def take(self, columns: Any) -> Zero:  # noqa: ARG002
         """Return the penalty of some coordinates."""
