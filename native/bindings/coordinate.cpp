@@ -1,6 +1,9 @@
 #include "qed/coordinate.hpp"
 
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
+#include <vector>
 
 #include "arrays.hpp"
 #include "qed/columns.hpp"
@@ -62,35 +65,23 @@ nb::tuple gram_of(const QuadraticArrays& quadratic, const KinkArrays& penalty, c
     return nb::make_tuple(w.give(), gradient.give(), done.sweeps, done.gap);
 }
 
-nb::tuple grams_of(const std::tuple<Array, Array, Array>& quadratics, const KinkArrays& penalty,
-                   const std::tuple<Array, Index>& goal, const Array& start) {
-    const Matrix grams = rows_of(std::get<0>(quadratics), "the Gram matrices");
-    const Matrix linear = rows_of(std::get<1>(quadratics), "the linear parts");
-    const Matrix given = rows_of(start, "w");
-    const Index count = linear.rows;
-    const Index size = linear.columns;
-    require(grams.rows == count * size && grams.columns == size && given.rows == count && given.columns == size,
-            "Gram matrices, linear parts and w must be as many, and of one size");
-    require((count <= 1 || (linear.row_stride == size && given.row_stride == size)),
-            "linear parts and w must be contiguous");
-    const double* constants = vector(std::get<2>(quadratics), "constants", count);
-    const double* targets = vector(std::get<0>(goal), "targets", count);
-    const Kinks kinks = kinks_of(penalty, size);
-    const Quadratic first{.gram = static_cast<const double*>(grams.data),
-                          .stride = size <= 1 ? 1 : grams.row_stride,
-                          .size = size,
-                          .linear = static_cast<const double*>(linear.data),
-                          .constant = 0.0};
-    Fresh<double> w({count, size});
-    std::copy_n(static_cast<const double*>(given.data), count * size, w.get());
-    Fresh<double> gradient({count, size});
-    Fresh<double> sweeps({count});
-    Fresh<double> gaps({count});
-    run([&] {
-        descend_grams(first, count, constants, kinks, targets, {0.0, std::get<1>(goal)},
-                      {w.get(), gradient.get(), sweeps.get(), gaps.get()});
-    });
-    return nb::make_tuple(w.give(), gradient.give(), sweeps.give(), gaps.give());
+nb::list grams_of(const std::vector<std::tuple<QuadraticArrays, KinkArrays, GoalNumbers, Array>>& problems) {
+    std::vector<GramTask> tasks;
+    std::vector<Fresh<double>> results;
+    for (const auto& [quadratic, penalty, goal, start] : problems) {
+        const Quadratic q = quadratic_of(quadratic);
+        results.push_back(copy_of(vector(start, "w", q.size), q.size));
+        double* w = results.back().get();
+        results.push_back(Fresh<double>({q.size}));
+        tasks.push_back({q, kinks_of(penalty, q.size), goal_of(goal), w, results.back().get(), {}});
+    }
+    run([&] { descend_grams(tasks.data(), static_cast<Index>(tasks.size())); });
+    nb::list out;
+    for (std::size_t k = 0; k < tasks.size(); ++k) {
+        out.append(
+            nb::make_tuple(results[2 * k].give(), results[2 * k + 1].give(), tasks[k].done.sweeps, tasks[k].done.gap));
+    }
+    return out;
 }
 
 /// What both kernels for several targets share: a start of size × targets, contiguous.
@@ -202,7 +193,7 @@ nb::tuple sums_of(const Array& X, const Array& U, const MaybeArray& s, const May
 
 void bind_coordinate(nb::module_& module) {
     module.def("descend_gram", &gram_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"));
-    module.def("descend_grams", &grams_of, arg("quadratics"), arg("penalty"), arg("goal"), arg("w"));
+    module.def("descend_grams", &grams_of, arg("problems"));
     module.def("descend_targets", &targets_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"));
     module.def("descend_rows", &row_lengths_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"));
     module.def("descend_columns", &dense_of, arg("A"), arg("penalty"), arg("goal"), arg("w"), arg("residual"));

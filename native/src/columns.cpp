@@ -1,6 +1,7 @@
 #include "qed/columns.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "qed/fold.hpp"
 #include "qed/pack.hpp"
@@ -63,7 +64,7 @@ void add_rows(const Rows<T>& x, Index row, Index column, Index width, const Oper
                 entry[i] = static_cast<double>(from[i][c]) - origin;
             }
         }
-#pragma GCC unroll 5
+#pragma GCC unroll 9
         for (int a = 0; a < M + (Squares ? 1 : 0); ++a) {
             double* to = sums + a * stride + column + c;
             V total;
@@ -124,7 +125,7 @@ void add_columns(const T* x, Index column_stride, Index first, Index count, Inde
     Index i = 0;
     for (; i + kLanes<double> <= count; i += kLanes<double>) {
         Vector<double> factor[M + 1];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int a = 0; a < M; ++a) {
             factor[a] = load(u + a * with.length + i);
         }
@@ -132,7 +133,7 @@ void add_columns(const T* x, Index column_stride, Index first, Index count, Inde
 #pragma GCC unroll 4
         for (int j = 0; j < C; ++j) {
             const Vector<double> entry = load_wide(x + j * column_stride + i) - origin[j];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
             for (int a = 0; a < M; ++a) {
                 total[j][a] += entry * factor[a];
             }
@@ -162,9 +163,10 @@ template <int M, bool Squares, class T>
 void add_column_block(const T* x, Index column_stride, Index first, Index last, Index columns, const Operands& with,
                       double* sums) noexcept {
     Index j = 0;
-    for (; j + kColumnsTogether <= columns; j += kColumnsTogether) {
-        add_columns<kColumnsTogether, M, Squares>(x + j * column_stride, column_stride, first, last - first, j, columns,
-                                                  with, sums);
+    constexpr int kTogether = M > 4 ? 2 : kColumnsTogether;  // as many sums as there are registers
+    for (; j + kTogether <= columns; j += kTogether) {
+        add_columns<kTogether, M, Squares>(x + j * column_stride, column_stride, first, last - first, j, columns, with,
+                                           sums);
     }
     for (; j < columns; ++j) {
         add_columns<1, M, Squares>(x + j * column_stride, column_stride, first, last - first, j, columns, with, sums);
@@ -244,23 +246,10 @@ void column_sums(const Centred& x, const Matrix& u, const double* s, const Colum
             sums_of<M, false>(x, with, out);
         }
     };
-    switch (u.columns) {
-        case 0:
-            call(std::integral_constant<int, 0>{});
-            break;
-        case 1:
-            call(std::integral_constant<int, 1>{});
-            break;
-        case 2:
-            call(std::integral_constant<int, 2>{});
-            break;
-        case 3:
-            call(std::integral_constant<int, 3>{});
-            break;
-        default:
-            call(std::integral_constant<int, 4>{});
-            break;
-    }
+    const auto dispatch = [&]<int... M>(std::integer_sequence<int, M...>) {
+        static_cast<void>(((u.columns == M ? (call(std::integral_constant<int, M>{}), true) : false) || ...));
+    };
+    dispatch(std::make_integer_sequence<int, static_cast<int>(kFewColumns) + 1>{});
 }
 
 void take_columns(const Centred& x, const Index* index, Index count, const double* scale, double* out) {

@@ -16,8 +16,8 @@ namespace {
 /// Coordinates without a kink have no compact dual: what is left of their gradient is charged this far, as the
 /// certificate does.
 constexpr double kReach = 10.0;
-/// Less progress than this share of the objective is rounding.
-constexpr double kNothing = 1e-21;
+/// Less progress than this share of the objective (whose gap is of the size of the root) is rounding.
+constexpr double kNothing = 1e-28;
 
 using Numbers = std::vector<double>;
 
@@ -286,6 +286,14 @@ class GramDescent {
             }
         }
         return false;
+    }
+
+    /// Gives one coordinate a value, and lets the gradient follow.
+    void set(Index j, double value) noexcept {
+        if (value != w_[j]) {
+            add_scaled(row(j), value - w_[j], g_, q_.size);
+            w_[j] = value;
+        }
     }
 
     /// The gradient anew, without what rounding has added up.
@@ -775,10 +783,8 @@ Descent descend_several(const Quadratic& quadratic, Index targets, const Penalty
     return result;
 }
 
-}  // namespace
-
-Descent descend_gram(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient) {
-    GramDescent descent(quadratic, penalty, w, gradient);
+/// Descends on the whole of a quadratic.
+Descent descend_whole(GramDescent& descent, double constant, const Goal& goal) {
     Pace pace;
     Descent result{0, descent.gap()};
     int idle = 0;
@@ -791,7 +797,7 @@ Descent descend_gram(const Quadratic& quadratic, const Kinks& penalty, const Goa
         if (result.gap <= goal.target) {
             break;
         }
-        const bool still = moved <= kNothing * quadratic.constant;
+        const bool still = moved <= kNothing * constant;
         if (still || pace.sweeps_left(goal.target) * descent.sweep_cost() > 2.0 * descent.step_cost()) {
             const bool gained = descent.step();
             descent.refresh();
@@ -806,19 +812,113 @@ Descent descend_gram(const Quadratic& quadratic, const Kinks& penalty, const Goa
     return result;
 }
 
-void descend_grams(const Quadratic& first, Index count, const double* constants, const Kinks& penalty,
-                   const double* targets, const Goal& goal, const GramsOut& out) {
-    const Effort effort(static_cast<double>(first.size * first.size) * 8.0 * static_cast<double>(count));
+/// The coordinates that move: those in use, and those that want to be. Their products lie together, so that sweeps over
+/// them cost no more than they must; the others follow when all is done.
+class Part {
+  public:
+    Part(const Quadratic& whole, const Kinks& penalty, double half, const double* w, const double* gradient)
+        : whole_(&whole), inside_(at(whole.size), false), ridge_(penalty.ridge), half_(half) {
+        for (Index j = 0; j < whole.size; ++j) {
+            if (w[j] != 0.0 || wants(penalty, j, gradient[j])) {
+                inside_[at(j)] = true;
+                index_.push_back(j);
+            }
+        }
+        for (const Index j : index_) {
+            low_.push_back(penalty.low[j]);
+            high_.push_back(penalty.high[j]);
+            w_.push_back(w[j]);
+            gradient_.push_back(gradient[j]);
+        }
+    }
+    [[nodiscard]] Index size() const noexcept { return static_cast<Index>(index_.size()); }
+
+    /// Descends on the part, and lets all coordinates of `descent` follow. Returns sweeps.
+    Index descend(GramDescent& descent, double scale, const Goal& goal) const {
+        const Index s = size();
+        const ScratchArray<double> gram(s * s);
+        for (Index a = 0; a < s; ++a) {
+            const double* from = whole_->gram + index_[at(a)] * whole_->stride;
+            for (Index b = 0; b < s; ++b) {
+                gram[a * s + b] = from[index_[at(b)]];
+            }
+        }
+        // the linear part and the constant that give the gradient and the residual there are
+        Numbers linear(at(s));
+        double constant = half_;
+        for (Index a = 0; a < s; ++a) {
+            linear[at(a)] = dot(gram.get() + a * s, w_.data(), s) - gradient_[at(a)];
+            constant -= 0.5 * w_[at(a)] * (gradient_[at(a)] - linear[at(a)]);
+        }
+        const Quadratic quadratic{gram.get(), s, s, linear.data(), constant};
+        const Kinks penalty{low_.data(), high_.data(), ridge_};
+        Numbers w = w_;
+        Numbers gradient(at(s));
+        GramDescent part(quadratic, penalty, w.data(), gradient.data());
+        const Index sweeps = descend_whole(part, scale, goal).sweeps;
+        for (Index a = 0; a < s; ++a) {
+            descent.set(index_[at(a)], w[at(a)]);
+        }
+        return sweeps;
+    }
+    /// Whether coordinates outside the part want to be used.
+    [[nodiscard]] bool grows(const Kinks& penalty, const double* gradient) const noexcept {
+        for (Index j = 0; j < whole_->size; ++j) {
+            if (!inside_[at(j)] && wants(penalty, j, gradient[j])) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+  private:
+    static bool wants(const Kinks& penalty, Index j, double gradient) noexcept {
+        return -gradient > penalty.high[j] || -gradient < penalty.low[j];
+    }
+    const Quadratic* whole_;
+    std::vector<bool> inside_;
+    std::vector<Index> index_;
+    Numbers low_, high_, w_, gradient_;
+    double ridge_;
+    double half_;
+};
+
+}  // namespace
+
+Descent descend_gram(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient) {
+    constexpr Index kSmall = 64;
+    GramDescent descent(quadratic, penalty, w, gradient);
+    Descent result{0, descent.gap()};
+    double target = 0.5 * goal.target;
+    while (result.gap > goal.target && result.sweeps < goal.most) {
+        const Part part(quadratic, penalty, descent.half(), w, gradient);
+        const Goal inner{target, goal.most - result.sweeps};
+        if (quadratic.size <= kSmall || 5 * part.size() > 3 * quadratic.size) {
+            const Descent done = descend_whole(descent, quadratic.constant, {goal.target, inner.most});
+            return {result.sweeps + done.sweeps, done.gap};
+        }
+        const double before = result.gap;
+        result.sweeps += std::max<Index>(1, part.descend(descent, quadratic.constant, inner));
+        result.gap = descent.gap();
+        if (result.gap > 0.9 * before && !part.grows(penalty, gradient)) {
+            target *= 0.1;  // nothing is missing, so the part needs more digits
+            if (target < 1e-6 * goal.target || target == 0.0) {
+                break;
+            }
+        }
+    }
+    return result;
+}
+
+void descend_grams(GramTask* tasks, Index count) {
+    double work = 0.0;
+    for (Index k = 0; k < count; ++k) {
+        work += 8.0 * static_cast<double>(tasks[k].quadratic.size * tasks[k].quadratic.size);
+    }
+    const Effort effort(work);
     parallel_for(count, [&](Index k) {
-        const Quadratic one{.gram = first.gram + k * first.size * first.stride,
-                            .stride = first.stride,
-                            .size = first.size,
-                            .linear = first.linear + k * first.size,
-                            .constant = constants[k]};
-        const Descent done =
-            descend_gram(one, penalty, {targets[k], goal.most}, out.w + k * first.size, out.gradient + k * first.size);
-        out.sweeps[k] = static_cast<double>(done.sweeps);
-        out.gaps[k] = done.gap;
+        GramTask& task = tasks[k];
+        task.done = descend_gram(task.quadratic, task.penalty, task.goal, task.w, task.gradient);
     });
 }
 

@@ -12,6 +12,9 @@
 namespace qed {
 namespace {
 
+/// Up to this many columns, row by row beats packing.
+constexpr Index kRowByRow = 4;
+
 /// A small factor as contiguous doubles, column after column.
 std::vector<double> columns_of(const Matrix& w) {
     std::vector<double> out(static_cast<std::size_t>(w.rows * w.columns));
@@ -248,7 +251,7 @@ void multiply(const Centred& x, const Matrix& w, const double* b, Kind kind, voi
     const Effort effort(operations(x, w));
     with_type(kind, [&](auto type) {
         using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
-        if (w.columns <= kFewColumns) {
+        if (w.columns <= kRowByRow) {
             with_row_type(x, [&](auto row_type) {
                 using S = std::remove_cv_t<std::remove_pointer_t<decltype(row_type)>>;
                 multiply_few<S>(x, w, b, static_cast<T*>(out));

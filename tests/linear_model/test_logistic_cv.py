@@ -16,7 +16,13 @@ X = rng.standard_normal((90, 5))
 y = (rng.random(90) < 1 / (1 + np.exp(-X @ [1.0, -2.0, 0.5, 0.0, 0.0]))).astype(int)
 IRIS = load_iris(return_X_y=True)
 GRID = np.logspace(-3, 2, 4)
-THEIRS = {"l1_ratios": (0.0,), "use_legacy_attributes": False, "tol": 1e-9, "max_iter": 5000, "solver": "newton-cholesky"}
+THEIRS = {
+    "l1_ratios": (0.0,),
+    "use_legacy_attributes": False,
+    "tol": 1e-9,
+    "max_iter": 5000,
+    "solver": "newton-cholesky",
+}
 
 
 @pytest.mark.parametrize("data", [(X, y), IRIS], ids=["two", "three"])

@@ -9,7 +9,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression as Theirs
 
 import qed
-from qed.core import CertificateError, InvalidData, InvalidParameter, NotInQed, NotReached
+from qed import _native
+from qed.core import CertificateError, InvalidData, InvalidParameter, NotInQed, NotReached, _events
 from qed.core._events import STOP
 from qed.linear_model import LogisticRegression
 
@@ -51,7 +52,9 @@ def test_the_gradient_vanishes_in_both_codings():
     np.testing.assert_allclose(0.7 * X.T @ (y - p), model.coef_[0], atol=1e-8)
     assert abs(np.sum(y - p)) < 1e-8
     sign = 2 * y - 1
-    np.testing.assert_allclose(0.7 * X.T @ (sign / (1 + np.exp(sign * model.decision_function(X)))), model.coef_[0], atol=1e-8)
+    np.testing.assert_allclose(
+        0.7 * X.T @ (sign / (1 + np.exp(sign * model.decision_function(X)))), model.coef_[0], atol=1e-8
+    )
 
 
 @pytest.mark.covers("CLS-27")
@@ -281,8 +284,6 @@ def test_parameters_are_obeyed_or_refused():
 
 
 def test_interrupts_leave_a_model_with_a_proof(monkeypatch):
-    from qed.core import _events
-
     def press(self, *_args):
         raise KeyboardInterrupt
 
@@ -310,8 +311,6 @@ def test_the_checker_confirms(label, setting):
 def test_threads_do_not_change_a_bit():
     tall = np.random.default_rng(9).standard_normal((30_000, 8))
     label = (tall[:, 0] + np.random.default_rng(8).standard_normal(30_000) > 0).astype(int)
-    from qed import _native
-
     before = _native.get_num_threads()
     try:
         coefs = []

@@ -33,7 +33,9 @@ def test_the_gradient_vanishes():
 def test_agrees_with_scikit_learn(alpha, intercept):
     s = rng.random(200) + 0.1
     ours = PoissonRegressor(alpha=alpha, fit_intercept=intercept, tol=1e-13).fit(X, y, sample_weight=s)
-    theirs = Theirs(alpha=alpha, fit_intercept=intercept, solver="newton-cholesky", tol=1e-10).fit(X, y, sample_weight=s)
+    theirs = Theirs(alpha=alpha, fit_intercept=intercept, solver="newton-cholesky", tol=1e-10).fit(
+        X, y, sample_weight=s
+    )
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-7)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-6)
     assert ours.score(X, y, s) == pytest.approx(theirs.score(X, y, s), abs=1e-9)

@@ -78,7 +78,9 @@ def test_columns_beside_a_view_are_not_read(native):
 def test_losses_of_rows(native, loss):
     rng = np.random.default_rng(5)
     k = 5 if loss == "softmax" else 1
-    t = np.concatenate([rng.standard_normal((999, k)) * 5, np.array([[0.0], [30.0], [-30.0], [700.0], [-700.0]]) * np.eye(k)[0]])
+    t = np.concatenate(
+        [rng.standard_normal((999, k)) * 5, np.array([[0.0], [30.0], [-30.0], [700.0], [-700.0]]) * np.eye(k)[0]]
+    )
     y = rng.integers(0, k, len(t)).astype(float) if loss == "softmax" else targets(rng, loss, len(t))
     t = t if loss == "softmax" else t[:, 0]
     value, slope = native.loss_value_and_slope(loss, t, y)
@@ -103,7 +105,12 @@ def test_nothing_overflows_to_nan(native):
 def test_bits_do_not_depend_on_threads(native, dtype):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((20_000, 37)).astype(dtype)
-    y, c, w, shift = targets(rng, "logistic", 20_000), np.full(20_000, 5e-5), rng.standard_normal(37), X.mean(axis=0, dtype=float)
+    y, c, w, shift = (
+        targets(rng, "logistic", 20_000),
+        np.full(20_000, 5e-5),
+        rng.standard_normal(37),
+        X.mean(axis=0, dtype=float),
+    )
     sparse = csr_array(np.where(rng.random(X.shape) < 0.1, X, 0).astype(dtype))
 
     def everything():

@@ -10,7 +10,7 @@
 namespace qed {
 
 /// Up to this many columns of u go with one pass.
-inline constexpr Index kFewColumns = 4;
+inline constexpr Index kFewColumns = 8;
 
 struct ColumnSums {
     double* cross;    ///< Σ u (x - shift), columns of x × columns of u, row-major; null if u has no columns

@@ -40,15 +40,16 @@ struct Descent {
 /// Minimises quadratic plus penalty from w on. `gradient` receives Qw - q (without the ridge).
 Descent descend_gram(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient);
 
-/// Several quadratics of one size, in threads: Gram matrices, linear parts and results lie one after the other.
-struct GramsOut {
-    double* w;  ///< where each starts, and ends
+/// Several such problems, in threads.
+struct GramTask {
+    Quadratic quadratic;
+    Kinks penalty;
+    Goal goal;
+    double* w;
     double* gradient;
-    double* sweeps;
-    double* gaps;
+    Descent done;
 };
-void descend_grams(const Quadratic& first, Index count, const double* constants, const Kinks& penalty,
-                   const double* targets, const Goal& goal, const GramsOut& out);
+void descend_grams(GramTask* tasks, Index count);
 
 /// The same for w of size × targets, each coordinate penalised by itself (the same kinks for all targets of a row).
 Descent descend_targets(const Quadratic& quadratic, Index targets, const Kinks& penalty, const Goal& goal, double* w,

@@ -232,7 +232,7 @@ def take_columns(X: Matrix, index: Indices, scale: Vector | None, shift: Vector 
     """Columns of diag(scale) (X − shift), (n, k), in Fortran order. ``index`` is int64."""
 
 def column_sums(X: Matrix, U: Matrix, s: Vector | None, shift: Vector | None) -> tuple[Vector, Vector]:
-    """(X − shift)ᵀ U, (p, m), for m <= 4, and Σ s (x − shift)² of each column, (p,), in one pass."""
+    """(X − shift)ᵀ U, (p, m), for m <= 8, and Σ s (x − shift)² of each column, (p,), in one pass."""
 
 Quadratic: TypeAlias = tuple[Vector, Vector, float]
 """Q (k, k) with contiguous rows, q (k,) or (k, m), and a constant, of ½ wᵀQw − qᵀw + constant >= 0."""
@@ -247,20 +247,17 @@ def descend_gram(quadratic: Quadratic, penalty: Kinks, goal: Goal, w: Vector) ->
     """Minimise quadratic plus penalty from w on: coefficients, gradient Qw − q, sweeps, gap (not rigorous: it rounds)."""
 
 def descend_grams(
-    quadratics: tuple[Vector, Vector, Vector], penalty: Kinks, goal: tuple[Vector, int], w: Vector
-) -> tuple[Vector, Vector, Vector, Vector]:
-    """Minimise f problems of one size in threads: Gram matrices (f k, k), linear parts (f, k), constants (f,), w (f, k).
-
-    The goal holds one gap for each. Returns coefficients and gradients (f, k), sweeps and gaps (f,).
-    """
+    problems: list[tuple[Quadratic, Kinks, Goal, Vector]],
+) -> list[tuple[Vector, Vector, int, float]]:
+    """Do `descend_gram` for several problems, in threads."""
 
 def descend_targets(quadratic: Quadratic, penalty: Kinks, goal: Goal, w: Vector) -> tuple[Vector, Vector, int, float]:
-    """``descend_gram`` for w of shape (k, m), every entry penalised by itself."""
+    """Do the same for w of shape (k, m), every entry penalised by itself."""
 
 def descend_rows(
     quadratic: Quadratic, penalty: tuple[Vector, float], goal: Goal, w: Vector
 ) -> tuple[Vector, Vector, int, float]:
-    """``descend_gram`` with a penalty of ``strength`` (k,) times the lengths of the rows of w, plus a ridge."""
+    """Do the same with a penalty of ``strength`` (k,) times the lengths of the rows of w, plus a ridge."""
 
 def descend_columns(
     A: Vector, penalty: Kinks, goal: Goal, w: Vector, residual: Vector
@@ -278,7 +275,7 @@ def descend_sparse_columns(
     w: Vector,
     residual: Vector,
 ) -> tuple[Vector, Vector, Vector, int, float]:
-    """``descend_columns`` for compressed columns less ``root`` (n,) times their ``centre`` (k,); ``centring`` is (centre, root)."""
+    """Do the same for compressed columns less ``root`` (n,) times their ``centre`` (k,); ``centring`` is (centre, root)."""
 
 def ranked(
     scores: Matrix, positive: NDArray[np.uint8], s: Vector | None

@@ -23,6 +23,7 @@ __all__ = [
     "dense_pass",
     "descend_columns",
     "descend_gram",
+    "descend_grams",
     "descend_rows",
     "descend_sparse",
     "descend_targets",
@@ -127,6 +128,16 @@ def descend_gram(
     """Minimise ``w'Qw/2 - q'w + constant`` plus a penalty with kinks; return w, Qw - q, sweeps and gap."""
     quadratic = (Q, np.ascontiguousarray(q), float(constant))
     return _native.descend_gram(quadratic, _numbers(penalty), goal, np.ascontiguousarray(w))
+
+
+def descend_grams(problems: list[tuple[Any, Any, Goal, Vector]]) -> list[tuple[Vector, Vector, int, float]]:
+    """Minimise several such problems in threads; each is a quadratic (Q, q, constant), a penalty, a goal and a start."""
+    return _native.descend_grams(
+        [
+            ((Q, np.ascontiguousarray(q), float(constant)), _numbers(penalty), goal, np.ascontiguousarray(w))
+            for (Q, q, constant), penalty, goal, w in problems
+        ]
+    )
 
 
 def descend_targets(

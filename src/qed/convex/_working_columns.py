@@ -74,12 +74,13 @@ class _DenseColumns:
         self._gram: Vector | None = None
 
     def add(self, index: np.ndarray[Any, Any]) -> None:
-        block = self._design.taken(index, self._root, self._centre)
-        assert not isinstance(block, Compressed)
-        self._blocks.append(block)
+        """Take more columns."""
+        block = np.asarray(self._design.taken(index, self._root, self._centre))
+        self._blocks = [*self._blocks, block] if len(self.index) else [block]
         self.index = np.concatenate([self.index, index])
 
     def product(self, w: Vector) -> Vector:
+        """Return A w."""
         total = np.zeros((len(self._root), *w.shape[1:]))
         at = 0
         for block in self._blocks:
@@ -93,9 +94,11 @@ class _DenseColumns:
         return total
 
     def adjoint(self, r: Vector) -> Vector:
+        """Return A'r."""
         return np.concatenate([block.T @ r for block in self._blocks])
 
     def gram(self) -> Vector:
+        """Return A'A."""
         known = 0 if self._gram is None else len(self._gram)
         k = len(self.index)
         if self._gram is not None and known == k:
@@ -124,6 +127,7 @@ class _DenseColumns:
         return self._blocks[0]
 
     def prefers_gram(self) -> bool:
+        """Compare the predicted costs."""
         n, k = len(self._root), len(self.index)
         known = 0 if self._gram is None else len(self._gram)
         make = IN_BLOCKS * n * (k - known) * (known + 0.5 * (k - known))
@@ -150,8 +154,8 @@ class _CompressedColumns:
         return self._whole_centre[self.index]
 
     def add(self, index: np.ndarray[Any, Any]) -> None:
-        more = self._design.taken(index, self._root)
-        assert isinstance(more, Compressed)
+        """Take more columns."""
+        more = Compressed(*self._design.taken(index, self._root))
         old = self._arrays
         self._arrays = Compressed(
             np.concatenate([old.starts, old.starts[-1] + more.starts[1:]]),
@@ -162,22 +166,26 @@ class _CompressedColumns:
         self._gram = None
 
     def product(self, w: Vector) -> Vector:
+        """Return A w."""
         plain = _kernels.compressed_product(*self._arrays, len(self._root), w)
         middle = self._centre @ w
         return np.asarray(plain.reshape((len(self._root), *w.shape[1:])) - np.multiply.outer(self._root, middle))
 
     def adjoint(self, r: Vector) -> Vector:
+        """Return A'r."""
         plain = _kernels.compressed_adjoint(*self._arrays, len(self._root), r)
         return np.asarray(
             plain.reshape((len(self.index), *r.shape[1:])) - np.multiply.outer(self._centre, self._root @ r)
         )
 
     def gram(self) -> Vector:
+        """Return A'A."""
         if self._gram is None:
             self._gram = self._design.columns(self.index).gram(self._root**2, self._centre)
         return self._gram
 
     def prefers_gram(self) -> bool:
+        """Compare the predicted costs."""
         k, entries, n = len(self.index), len(self._arrays.values), len(self._root)
         make = SCATTERED * entries * (1 + entries / max(n, 1)) + IN_BLOCKS * 30 * k * k
         return make + SWEEPS * ALONG * 0.5 * k * k < SWEEPS * SCATTERED * 1.5 * entries
@@ -185,4 +193,4 @@ class _CompressedColumns:
     def descend(
         self, penalty: tuple[Any, ...], goal: tuple[float, int], w: Vector, residual: Vector
     ) -> tuple[Vector, Vector, Vector, int, float]:
-        return _kernels.descend_sparse(tuple(self._arrays), (self._centre, self._root), penalty, goal, w, residual)
+        return _kernels.descend_sparse(self._arrays, (self._centre, self._root), penalty, goal, w, residual)

@@ -4,7 +4,8 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
 
 ::
 
-    _linear_regression, _ridge, _ridge_cv   the models, as declarations
+    _linear_regression, _ridge, _ridge_cv   least squares, as declarations
+    _lasso, _elastic_net, _multi_task       sparse models, as declarations; _sparse_regression is what they share
     _least_squares, _linear, _stream        what they share: learn, learn more, forget, predict
     _learn                                  which way to solve, what to store
     _solve                                  products of columns -> coefficients and proof
@@ -14,26 +15,43 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _conjugate_gradients                    products with vectors alone, for wide sparse designs
     _leave_one_out                          exact leave-one-out predictions for many strengths
     _inference                              standard errors and intervals
+    _lasso_cv, _cross_validated_path        the same with a strength chosen by folds; _paths gives coefficients for many
+    _learn_convex                           models that are a loss and a penalty, over qed.convex
 """
 
 from __future__ import annotations
 
 from qed.core._missing import lacking
+from qed.linear_model._elastic_net import ElasticNet
+from qed.linear_model._lasso import Lasso
+from qed.linear_model._lasso_cv import ElasticNetCV, LassoCV, MultiTaskElasticNetCV, MultiTaskLassoCV
 from qed.linear_model._linear import CoefficientTable
 from qed.linear_model._linear_regression import LinearRegression
 from qed.linear_model._logistic_regression import LogisticRegression
 from qed.linear_model._logistic_regression_cv import LogisticRegressionCV
+from qed.linear_model._multi_task import MultiTaskElasticNet, MultiTaskLasso
+from qed.linear_model._paths import enet_path, lasso_path
 from qed.linear_model._poisson_regressor import PoissonRegressor
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_cv import RidgeCV
 
 __all__ = [
     "CoefficientTable",
+    "ElasticNet",
+    "ElasticNetCV",
+    "Lasso",
+    "LassoCV",
     "LinearRegression",
     "LogisticRegression",
     "LogisticRegressionCV",
+    "MultiTaskElasticNet",
+    "MultiTaskElasticNetCV",
+    "MultiTaskLasso",
+    "MultiTaskLassoCV",
     "PoissonRegressor",
     "Ridge",
     "RidgeCV",
+    "enet_path",
+    "lasso_path",
 ]
 __getattr__ = lacking(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,11 +34,11 @@ class ElasticNet:
     ridge: float = 0.0
     nonnegative: bool = False
 
-    @property
+    @cached_property
     def traits(self) -> PenaltyTraits:
         """A kink at zero; a conjugate that is a box without the ridge, and finite everywhere with it."""
-        strong = bool(np.all(np.asarray(self.alpha) > 0))
-        smooth = not self.nonnegative and not np.any(np.asarray(self.alpha) > 0)
+        least, most = (self.alpha, self.alpha) if np.ndim(self.alpha) == 0 else (np.min(self.alpha), np.max(self.alpha))
+        strong, smooth = bool(least > 0), not self.nonnegative and not most > 0
         bounding = strong or self.ridge > 0
         return PenaltyTraits(
             is_smooth=smooth, is_separable=True, convexity=float(self.ridge), is_bounding=bounding, native="kinks"
@@ -47,7 +48,8 @@ class ElasticNet:
         """Return the penalty."""
         if self.nonnegative and np.any(w < 0):
             return np.inf
-        return float(np.sum(self._strength(w) * np.abs(w)) + 0.5 * self.ridge * np.sum(w * w))
+        squares = 0.5 * self.ridge * float((w * w).sum()) if self.ridge else 0.0
+        return float((self._strength(w) * np.abs(w)).sum()) + squares
 
     def prox(self, v: Vector, step: float | Vector) -> Vector:
         """Return v moved towards zero by ``step * alpha``, and no further, then divided by ``1 + step * ridge``."""
@@ -72,6 +74,9 @@ class ElasticNet:
         if self.ridge > 0:
             return 1.0
         size = (z if self.nonnegative else np.abs(z)) + doubt
+        if np.ndim(self.alpha) == 0:
+            largest = float(size.max(initial=0.0))
+            return 1.0 if largest <= self.alpha else float(self.alpha) / largest
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(size > 0, self._strength(z) / size, 1.0)
         return float(min(1.0, ratio.min(initial=1.0)))
@@ -81,9 +86,10 @@ class ElasticNet:
         if self.nonnegative and np.any(w < 0):
             return np.inf, 0.0
         alpha, inside = self._strength(w), self._inside(z)
-        value = float(np.sum(np.abs(w) * np.maximum(alpha - np.sign(w) * inside, 0.0)))
+        size = np.abs(w)
+        value = float((size * np.maximum(alpha - np.sign(w) * inside, 0.0)).sum())
         if self.ridge == 0:
-            return value, float(np.sum(np.abs(w) * doubt))
+            return value, float((size * doubt).sum())
         out = z - inside
         apart = self.ridge * w - out
         value += float(np.sum(apart * apart)) / (2 * self.ridge)

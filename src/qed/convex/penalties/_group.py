@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,10 +35,10 @@ class Group:
     groups: Any = None
     ridge: float = 0.0
 
-    @property
+    @cached_property
     def traits(self) -> PenaltyTraits:
         """A kink where a whole group is zero, and a conjugate that is a product of balls."""
-        bounding = bool(np.all(np.asarray(self.alpha) > 0)) or self.ridge > 0
+        bounding = bool(np.min(self.alpha) > 0) or self.ridge > 0
         return PenaltyTraits(
             is_smooth=False,
             is_separable=False,

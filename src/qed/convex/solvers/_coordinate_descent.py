@@ -69,15 +69,16 @@ class CoordinateDescent:
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield a point for each working set."""
         descent = _Quadratic(problem) if problem.loss.traits.is_quadratic else _Curved(problem)
-        at = descent.look(*start)
+        size = _first_size(problem)
+        few = size == problem.shape[1] and problem.loss.traits.is_quadratic
+        at = descent.unseen(*start) if few else descent.look(*start)
         # a start that is the answer already: the null model under a strong penalty, an earlier fit
         if at.gap <= target:
             yield _iterate(at, at.gap)
-        size = 0
         while True:
-            wanted = _wanted(problem, at, size if size else _first_size(problem))
+            wanted = np.flatnonzero(problem.spans) if few else _wanted(problem, at, size)
             size = descent.use(wanted)
-            at, is_exact = descent.solve(at, max(TIGHTER * target, 0.02 * at.gap if np.isfinite(at.gap) else 0.0))
+            at, is_exact = descent.solve(at, TIGHTER * target)
             done = at.gap > target and is_exact and not len(_missing(problem, at, descent.index))
             # nothing is missing and the gap is still open: the proof must do better than the slope, or rounding rules
             yield _iterate(at, None if done else at.gap)
@@ -139,6 +140,7 @@ class _Descent:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.numbers = problem.penalty.numbers(problem.shape[1])
+        self.is_bounding = problem.penalty.traits.is_bounding
         self.index: np.ndarray[Any, Any] = np.zeros(0, dtype=np.int64)
         self.tighter = 1.0
 
@@ -157,16 +159,23 @@ class _Descent:
             )
         return self._passed(w, b, t)
 
-    def _passed(self, w: Vector, b: Any, t: Vector) -> _Look:
+    @staticmethod
+    def unseen(w: Vector, b: Any) -> _Look:
+        """Return a point that nothing is known of: with few columns the first pass would tell what the first step tells."""
+        nothing = np.zeros(0)
+        return _Look(w, b, nothing, nothing, nothing, np.inf)
+
+    def _passed(self, w: Vector, b: Any, t: Vector, gap: float | None = None) -> _Look:
+        """Make one pass at a point; its gap may be known from a descent over all columns."""
         problem = self.problem
         slope = problem.loss.slope(t)
         gradient = problem.adjoint(slope)
-        return _Look(w, b, t, slope, gradient, self._gap(w, t, slope, gradient))
+        return _Look(w, b, t, slope, gradient, self._gap(w, t, slope, gradient) if gap is None else gap)
 
     def _gap(self, w: Vector, t: Vector, slope: Vector, gradient: Vector) -> float:
         """Return the gap of the slope as a dual point, rounding left aside."""
         problem, penalty = self.problem, self.problem.penalty
-        if not penalty.traits.is_bounding:
+        if not self.is_bounding:
             return np.inf
         nothing = np.zeros(gradient.shape)
         factor = penalty.shrink(-gradient, nothing)
@@ -188,7 +197,7 @@ class _Quadratic(_Descent):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.root = np.sqrt(problem.share)
-        self.columns: WorkingColumns | None = None
+        self.columns = working_columns(problem.design, self.root, problem.centre, self.index)
         y, b = problem.loss.y, problem.null_point[1]
         self.b = b  # of centred columns the best intercept is the mean, whatever the coefficients
         self.target = self._scaled(y - b)
@@ -199,35 +208,37 @@ class _Quadratic(_Descent):
 
     def use(self, wanted: np.ndarray[Any, Any]) -> int:
         """Take the columns that are not there yet."""
-        fresh = np.sort(np.setdiff1d(wanted, self.index))
-        if self.columns is None:
-            self.columns = working_columns(self.problem.design, self.root, self.problem.centre, fresh)
-        elif len(fresh):
+        fresh = np.setdiff1d(wanted, self.index) if len(self.index) else np.sort(wanted)
+        if len(fresh):
             self.columns.add(fresh)
         self.index = self.columns.index
         return len(self.index)
 
     def solve(self, at: _Look, target: float) -> tuple[_Look, bool]:
         """Minimise over the working set, then make one pass."""
-        assert self.columns is not None
         columns, index = self.columns, self.index
         target *= self.tighter
         w = at.w[index]
-        penalty, goal = self._penalty(index), (target, SWEEPS)
+        # along columns a sweep is dear, and the set will grow: no more digits than the others allow
+        along = w.ndim == 1 and not columns.prefers_gram()
+        rough = max(target, 0.02 * at.gap) if along and np.isfinite(at.gap) and len(index) < len(at.w) else target
+        gap = None
         if len(index):
-            w = self._descended(columns, penalty, goal, w)
+            w, gap = self._descended(columns, self._penalty(index), (rough, SWEEPS), w, along=along)
         whole = np.zeros_like(at.w)
         whole[index] = w
         fitted = columns.product(w)
         t = fitted / (self.root if fitted.ndim == 1 else self.root[:, np.newaxis]) + self.b
-        return self._passed(whole, self.b, t), True
+        is_whole = len(index) == len(at.w) and self.is_bounding and gap is not None and gap <= target
+        return self._passed(whole, self.b, t, gap if is_whole else None), rough == target
 
     def _descended(
-        self, columns: WorkingColumns, penalty: tuple[Any, ...], goal: tuple[float, int], w: Vector
-    ) -> Vector:
-        if w.ndim == 1 and not columns.prefers_gram():
+        self, columns: WorkingColumns, penalty: tuple[Any, ...], goal: tuple[float, int], w: Vector, *, along: bool
+    ) -> tuple[Vector, float]:
+        if along:
             residual = columns.product(w) - self.target
-            return columns.descend(penalty, goal, w, residual)[0]
+            w, _, _, _, gap = columns.descend(penalty, goal, w, residual)
+            return w, gap
         Q = columns.gram()
         if len(self.pull) < len(w):
             self.pull = columns.adjoint(self.target)
@@ -237,7 +248,8 @@ class _Quadratic(_Descent):
             strength, ridge = penalty
             penalty, rows = (-strength, strength, ridge), False
         kernel = _kernels.descend_gram if w.ndim == 1 else _kernels.descend_rows if rows else _kernels.descend_targets
-        return kernel(Q, self.pull, constant, penalty, goal, w)[0]
+        w, _, _, gap = kernel(Q, self.pull, constant, penalty, goal, w)
+        return w, gap
 
 
 class _Curved(_Descent):

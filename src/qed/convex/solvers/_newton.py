@@ -95,7 +95,9 @@ class Newton:
         before, idle = np.inf, 0
         while True:
             at = smooth.iterate(point)
-            if np.isfinite(before) or (at.hint is not None and at.hint <= target):  # a start is no step, unless it will do
+            if np.isfinite(before) or (
+                at.hint is not None and at.hint <= target
+            ):  # a start is no step, unless it will do
                 yield at
             d = -second.solve(point.g)
             decrement = max(float(-point.g @ d), 0.0)
