@@ -25,6 +25,9 @@ def _unusual() -> list[Any]:
         Ridge(1e3, fit_intercept=False, solver="svd"),
         RidgeCV([0.5, 5.0], cv=3),
         RidgeCV(2.0, scoring="r2", fit_intercept=False),
+        LogisticRegression(l1_ratio=0.5, class_weight="balanced"),
+        LogisticRegressionCV(Cs=3, cv=3),
+        PoissonRegressor(alpha=0.0),
     ]
 
 
