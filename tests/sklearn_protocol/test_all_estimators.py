@@ -9,7 +9,14 @@ import toys
 from battery import checks_for
 from instances import every_model
 
-from qed.linear_model import LinearRegression, Ridge, RidgeCV
+from qed.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+    PoissonRegressor,
+    Ridge,
+    RidgeCV,
+)
 
 
 def _instances() -> list[Any]:
