@@ -92,22 +92,24 @@ class Newton:
         """Yield points until rounding ends the descent."""
         n, p = smooth.problem.shape
         is_cheap = n * p * p < CHEAP
-        before, idle = np.inf, 0
+        before, idle, polished = np.inf, 0, False
         while True:
             at = smooth.iterate(point)
-            if np.isfinite(before) or (
-                at.hint is not None and at.hint <= target
-            ):  # a start is no step, unless it will do
+            is_near = at.hint is not None and at.hint <= target
+            # one more step squares what is left, and where it costs next to nothing it is taken before anybody is told
+            is_held = is_near and is_cheap and not polished
+            polished = polished or is_held
+            if not is_held and (np.isfinite(before) or is_near):  # a start is no step, unless it will do
                 yield at
             d = -second.solve(point.g)
             decrement = max(float(-point.g @ d), 0.0)
             idle = idle + 1 if decrement >= 0.5 * before else 0
             if decrement == 0.0 or (idle >= 3 and smooth.hint(point) <= max(target, 1e-12 * abs(point.objective))):
-                return
+                break
             renew = is_cheap or bool(decrement > SLOW * before)
             new = smooth.advance(point, d, hessian=renew)
             if new is None and not second.is_old:
-                return
+                break
             if new is None or new.seen.hessian is not None:
                 point = smooth.look(point.w, point.b, hessian=True) if new is None else new
                 second = Second.of(smooth, point)
@@ -115,6 +117,8 @@ class Newton:
                 second.learn(new, point)
                 point = new
             before = decrement
+        if is_held:
+            yield at
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,6 +50,7 @@ class NewtonScores:
         z = np.concatenate([w, np.reshape(b, (1, *w.shape[1:]))])
         table = _with_ones(problem)
         point, idle = at_point(problem, z, problem.scores(w, b)), 0
+        polished = is_held = False
         if point.hint() <= target:
             yield Iterate(point.w, point.b, hint=point.hint())
         while True:
@@ -57,12 +58,20 @@ class NewtonScores:
             promised = float(np.sum(point.g * d))
             new = step_along(point, d, promised) if promised < 0 else None
             if new is None:
-                return
+                break
+            hint = new.hint()
+            # one more step squares what is left: it is taken before anybody is told
+            is_held = hint <= target and not polished
+            polished = polished or is_held
             idle = idle + 1 if np.linalg.norm(new.g) > 0.5 * np.linalg.norm(point.g) else 0
-            yield Iterate(new.w, new.b, hint=new.hint())
-            if idle >= 4 and abs(promised) <= NOISE * abs(point.objective):
-                return
+            is_idle = idle >= 4 and abs(promised) <= NOISE * abs(point.objective)
             point = new
+            if not is_held:
+                yield Iterate(point.w, point.b, hint=hint)
+            if is_idle:
+                break
+        if is_held:
+            yield Iterate(point.w, point.b, hint=point.hint())
 
 
 def _with_ones(problem: Problem) -> Vector:
