@@ -44,7 +44,7 @@ class LBFGS:
         k = problem.loss.traits.n_scores
         weak = 1.0 if problem.penalty.traits.convexity > 1e-2 else 15.0
         passes = 20.0 * weak * max(1.0, -np.log10(max(tol, 1e-16)) / 6) * (1.0 if k > 1 else 4.0)
-        return float(3e-9 * passes * k * (entries_of(problem) + sum(problem.shape)) + 5e-4 * passes / 20.0)
+        return float(3e-9 * passes * k * (entries_of(problem) + sum(problem.shape)) + 2.5e-4 * passes)
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
