@@ -79,5 +79,6 @@ NB_MODULE(QED_MODULE, module) {
     bind_dense(module);
     bind_factor(module);
     bind_rank(module);
+    bind_robust(module);
     bind_sparse(module);
 }

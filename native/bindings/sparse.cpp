@@ -2,13 +2,9 @@
 
 #include <nanobind/stl/pair.h>
 
-#include "arrays.hpp"
+#include "sparse_arrays.hpp"
 
 namespace qed::bindings {
-namespace {
-
-using nb::arg;
-using Shape = std::pair<Index, Index>;
 
 bool is_wide(const Array& indices) {
     const bool wide = indices.dtype() == nb::dtype<std::int64_t>();
@@ -52,6 +48,10 @@ SparseRows sparse_rows(const Array& indptr, const Array& indices, const Array& d
             .indices = indices.data(),
             .values = data.data()};
 }
+
+namespace {
+
+using nb::arg;
 
 template <class T>
 Numbers product_as(const SparseRows& x, const Matrix& w, const double* b) {

@@ -44,6 +44,10 @@ class Design(Protocol):
         """Return the design of some columns, in the order given; a copy of them, laid out for many products."""
         ...
 
+    def rows(self, index: Any) -> Design:
+        """Return the design of some rows, in the order given; a copy of them, in memory."""
+        ...
+
     def __matmul__(self, w: Any) -> Matrix:
         """Return X w for w of shape (p,) or (p, m)."""
         ...

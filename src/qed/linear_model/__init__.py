@@ -14,15 +14,30 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _conjugate_gradients                    products with vectors alone, for wide sparse designs
     _leave_one_out                          exact leave-one-out predictions for many strengths
     _inference                              standard errors and intervals
+    _quantile_regressor                     models that are a loss and a penalty, as declarations
+    _huber_regressor, _square_root_lasso    models that estimate a scale with the coefficients, as declarations
+    _convex_regressor, _learn_convex        what they share: from the door of fit to coefficients and proof
+    _learn_scaled                           the same, with a scale
 """
 
 from __future__ import annotations
 
 from qed.core._missing import lacking
+from qed.linear_model._huber_regressor import HuberRegressor
 from qed.linear_model._linear import CoefficientTable
 from qed.linear_model._linear_regression import LinearRegression
+from qed.linear_model._quantile_regressor import QuantileRegressor
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_cv import RidgeCV
+from qed.linear_model._square_root_lasso import SquareRootLasso
 
-__all__ = ["CoefficientTable", "LinearRegression", "Ridge", "RidgeCV"]
+__all__ = [
+    "CoefficientTable",
+    "HuberRegressor",
+    "LinearRegression",
+    "QuantileRegressor",
+    "Ridge",
+    "RidgeCV",
+    "SquareRootLasso",
+]
 __getattr__ = lacking(__name__)
