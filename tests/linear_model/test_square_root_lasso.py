@@ -7,9 +7,9 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import Lasso
 
 import qed
-from qed import CertificateError
+from qed import CertificateError, InvalidParameter
 from qed.core._events import STOP, listen
-from qed.linear_model import LinearRegression, SquareRootLasso
+from qed.linear_model import SquareRootLasso
 
 
 def table(n=60, p=6, seed=0):
@@ -109,11 +109,9 @@ def test_more_columns_than_can_be_multiplied_at_once(monkeypatch):
     np.testing.assert_allclose(by_passes.coef_, plain.coef_, atol=1e-8)
 
 
-def test_no_penalty_is_least_squares():
-    X, y = table()
-    model = SquareRootLasso(0.0, tol=1e-10).fit(X, y)
-    np.testing.assert_allclose(model.coef_, LinearRegression().fit(X, y).coef_, atol=1e-6)
-    assert model.certificate_.reached
+def test_a_strength_of_nothing_is_refused():
+    with pytest.raises(InvalidParameter, match="must be a real number > 0"):
+        SquareRootLasso(0.0).fit(*table())
 
 
 @pytest.mark.parametrize("alpha", [0.001, 0.05])

@@ -50,11 +50,14 @@ class HuberRegressor(ConvexRegressor):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from qed.linear_model import HuberRegressor
-    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0.1, 0.9, 2.1, 2.9, 4.1, 50.0]
-    >>> model = HuberRegressor(alpha=0.0).fit(X, y)
-    >>> model.coef_.round(3), model.outliers_
-    (array([0.996]), array([False, False, False, False, False,  True]))
+    >>> x = np.arange(12.0)
+    >>> y = 2 * x + 0.1 * (-1) ** x
+    >>> y[10] = 90.0
+    >>> model = HuberRegressor(alpha=0.0).fit(x[:, np.newaxis], y)
+    >>> model.coef_.round(2), model.outliers_.nonzero()[0]
+    (array([2.]), array([10]))
     """
 
     epsilon: AtLeastOne = param(1.35, "Residuals beyond so many scales count in proportion to their size.")
@@ -79,6 +82,6 @@ class HuberRegressor(ConvexRegressor):
             penalty=lambda rows: L2(self.alpha / rows.weight) if self.alpha > 0 else Zero(),
             unit=lambda rows: 2.0 * rows.weight,
             knee=self.epsilon,
-            solver=ScaledNewton(),
+            solver=ScaledNewton,
             wish=Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose),
         )

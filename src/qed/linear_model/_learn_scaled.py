@@ -31,7 +31,7 @@ def learn_scaled(
     penalty: Callable[[Rows], Penalty],
     knee: float,
     unit: Callable[[Rows], float],
-    solver: Any,
+    solver: Callable[[], Any],
     wish: Wish,
 ) -> None:
     """Fit a model on arrays, frames or sparse containers, and store what was learnt."""
@@ -42,7 +42,7 @@ def learn_scaled(
     length = rows.length if wish.intercept else np.hypot(rows.length, rows.mean)
     joint = Concomitant(design(rows.X), rows.y, penalty(rows), rows.share, knee, wish.intercept, centre, length)
     # the driver asks a problem for its null model and its proofs, which this one has
-    problem, chosen = cast("Problem", joint), cast("Solver", solver)
+    problem, chosen = cast("Problem", joint), cast("Solver", solver())
     with one_blas_thread(), Progress(type(model).__name__, wish.max_iter, verbose=wish.verbose) as progress:
         begin = from_model(problem, start) if data.warm else None
         solution = solve(problem, chosen, tol=wish.tol, max_iter=wish.max_iter, progress=progress, start=begin)

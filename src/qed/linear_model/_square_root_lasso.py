@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from qed.convex import L1, Zero
-from qed.convex.solvers import ScaledLasso, ScaledNewton
-from qed.core import KW_ONLY, NonNegative, NonNegativeInt, PositiveInt, fitted, param
+from qed.convex import L1
+from qed.convex.solvers import ScaledLasso
+from qed.core import KW_ONLY, NonNegative, NonNegativeInt, Positive, PositiveInt, fitted, param
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._learn_convex import Wish
 from qed.linear_model._learn_scaled import learn_scaled
@@ -46,11 +46,13 @@ class SquareRootLasso(ConvexRegressor):
     --------
     >>> from qed.linear_model import SquareRootLasso
     >>> X, y = [[1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0]], [1.0, 2.0, 3.0, 4.5]
-    >>> SquareRootLasso(alpha=0.1).fit(X, y).coef_.round(4)
-    array([1.0895, 0.    ])
+    >>> SquareRootLasso(alpha=0.1).fit(X, y).coef_.round(3)
+    array([1.125, 0.074])
     """
 
-    alpha: NonNegative = param(1.0, "Strength of the l1 penalty, free of the units of y.")
+    alpha: Positive = param(
+        1.0, "Strength of the l1 penalty, free of the units of y; without one use LinearRegression."
+    )
     _: KW_ONLY
     fit_intercept: bool = param(True, "Whether to fit an intercept, which is not penalised.")
     tol: NonNegative = param(1e-6, "Largest accepted gap, relative to the objective of the intercept alone.")
@@ -67,9 +69,9 @@ class SquareRootLasso(ConvexRegressor):
             X,
             y,
             sample_weight,
-            penalty=lambda _: L1(self.alpha) if self.alpha > 0 else Zero(),
+            penalty=lambda _: L1(self.alpha),
             unit=lambda _: 1.0,
             knee=np.inf,
-            solver=ScaledLasso() if self.alpha > 0 else ScaledNewton(),
+            solver=ScaledLasso,
             wish=Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose),
         )

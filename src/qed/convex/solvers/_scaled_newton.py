@@ -57,6 +57,7 @@ class ScaledNewton:
             scale = problem.scale(r, guess)
             if not tried and (scale <= floor or count == PATIENCE):
                 tried = True
+                yield Iterate(w, b)  # it may be good enough
                 for at in _without_scale(problem, target):
                     yield at
                     there = problem.objective(at.w, at.b) if at.hint is None else np.inf
