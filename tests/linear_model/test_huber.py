@@ -6,8 +6,9 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import HuberRegressor as Theirs
 
 import qed
-from qed import CertificateError
+from qed import CertificateError, ModelFileError
 from qed.core._events import STOP, listen
+from qed.core._persistence import dumps, loads
 from qed.linear_model import HuberRegressor
 
 
@@ -172,3 +173,16 @@ def test_ctrl_c_leaves_the_model_so_far():
         model.fit(X, y)
     assert model.certificate_.outcome == "interrupted"
     assert model.outliers_.shape == (120,)
+
+
+def test_files_keep_scale_and_outliers_and_refuse_nonsense():
+    X, y = table()
+    model = HuberRegressor().fit(X, y)
+    again = loads(dumps(model))
+    assert again.scale_ == model.scale_
+    np.testing.assert_array_equal(again.outliers_, model.outliers_)
+    for name, value in (("scale_", -1.0), ("scale_", np.nan), ("outliers_", np.ones(3))):
+        spoilt = HuberRegressor().fit(X, y)
+        setattr(spoilt, name, value)
+        with pytest.raises(ModelFileError):
+            loads(dumps(spoilt))

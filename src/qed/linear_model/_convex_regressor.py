@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from qed.core import Array, Regressor, fitted
 from qed.core._certificates import DualityGapCertificate
-from qed.linear_model._linear import predict_linear, require_linear_state
+from qed.linear_model._linear import predict_linear, require_linear_state, require_scale_state
 
 __all__ = ["ConvexRegressor"]
 
@@ -61,3 +61,4 @@ class ConvexRegressor(Regressor, sparse=True):
 
     def _check_fitted_state(self) -> None:
         require_linear_state(self)
+        require_scale_state(self)
