@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["ScaledNewton"]
 
 VANISHING = 1e-5  # a scale that may be on its way to zero, compared with the objective of the null model
+SHORT = 0.1  # a step that must be cut to less than this is not worth taking if there is another
 PATIENCE = 40  # steps after which it is looked for there in any case
 
 
@@ -58,19 +59,19 @@ class ScaledNewton:
             if not tried and (scale <= floor or count == PATIENCE):
                 tried = True
                 yield Iterate(w, b)  # it may be good enough
-                for at in _without_scale(problem, target):
-                    yield at
-                    there = problem.objective(at.w, at.b) if at.hint is None else np.inf
-                    if there < value:
-                        w, b, t, value = at.w, float(at.b), problem.scores(at.w, at.b), there
-                r, guess = t - problem.y, 0.0
-                scale = problem.scale(r)
+                yield from _without_scale(problem, target)
             if scale == 0.0:
                 break
-            d, decrement = _step(problem, grams, w, r, scale)
+            steps, decrement = _steps(problem, grams, w, r, scale)
             yield Iterate(w, b, hint=decrement)
-            dt = problem.design.product(d[:-1], problem.centre) + d[-1]
-            length, lower = _search(problem, w, b, t, d, dt, value, scale)
+            length, lower, d, dt = 0.0, value, steps[0], r
+            for step in steps:  # the second is shorter-sighted, and safe
+                along = problem.design.product(step[:-1], problem.centre) + step[-1]
+                far, there = _search(problem, w, b, t, step, along, value, scale)
+                if far > 0 and (length == 0.0 or there <= lower):
+                    length, lower, d, dt = far, there, step, along
+                if far >= SHORT:
+                    break
             if length == 0.0:
                 break
             w, b, t, guess = w + length * d[:-1], b + length * float(d[-1]), t + length * dt, scale
@@ -134,8 +135,8 @@ class _Grams:
         return out
 
 
-def _step(problem: Concomitant, grams: _Grams, w: Vector, r: Vector, scale: float) -> tuple[Vector, float]:
-    """Return the Newton step, and half the fall that it predicts."""
+def _steps(problem: Concomitant, grams: _Grams, w: Vector, r: Vector, scale: float) -> tuple[list[Vector], float]:
+    """Return the Newton step, that of a scale held fixed, and half the fall that the first predicts."""
     h = problem.clipped(r, scale)
     inside = h == r
     c, p = problem.share, problem.shape[1]
@@ -151,15 +152,16 @@ def _step(problem: Concomitant, grams: _Grams, w: Vector, r: Vector, scale: floa
         matrix[p, p] = 1.0
     solve = solver_of(matrix)
     if solve is None:
-        return -g, np.inf
+        return [-g], np.inf
     target = np.append(sums[:, 0] + scale * problem.penalty.slope(w), float(pulled.sum()) if free else 0.0)
     d = solve(-target)
     bent = solve(q)
     squares = float(held @ r)
     left = squares - float(q @ bent)
+    steps = [d]
     if left > 0.05 * squares:
-        d = d + bent * (float(q @ d) / left)
-    return d, max(-0.5 * float(g @ d), 0.0)
+        steps = [d + bent * (float(q @ d) / left), d]
+    return steps, max(-0.5 * float(g @ steps[0]), 0.0)
 
 
 def _search(
