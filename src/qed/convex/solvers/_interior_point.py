@@ -55,11 +55,13 @@ class InteriorPoint:
         return None
 
     def cost(self, problem: Problem, tol: float) -> float:
-        """Predict some fifteen Gram matrices and factorisations."""
+        """Predict some twenty Gram matrices of the rows in doubt, and as many passes over all of them before."""
         n, p = problem.shape
         small = min(n, p)
         steps = 12 + 0.5 * max(0.0, -np.log10(max(tol, 1e-16)))
-        return float(steps * (4e-4 + 4e-11 * min(n, FEW + 100 * p) * p * small + 1e-10 * small**3) + 5e-9 * n * p)
+        path = steps * (4e-4 + 4e-11 * min(n, FEW + 100 * p) * p * small + 1e-10 * small**3)
+        screening = 20 * n * (5e-11 * p * small + 1.5e-7) if n > FEW else 0.0
+        return float(path + screening)
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
