@@ -23,6 +23,8 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
     b = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
     if problem.task in ROBUST:
         return ROBUST[problem.task](data.y - (data.X @ W[:, 0] + b[0]), W[:, 0], problem.params)
+    if problem.task in LIKELIHOODS:
+        return LIKELIHOODS[problem.task](data.y, data.X @ W + b, W, problem.params)
     total = 0.0
     Y = data.y.reshape(len(data.y), -1)
     for start in range(0, len(Y), ROWS):
@@ -77,11 +79,35 @@ def huber(r: np.ndarray, w: np.ndarray, params: dict[str, Any]) -> float:
 ROBUST = {"QuantileRegressor": pinball, "HuberRegressor": huber}
 
 
+def logistic(y: np.ndarray, t: np.ndarray, w: np.ndarray, params: dict[str, Any]) -> float:
+    """C times the cross-entropy of labels 0, 1, …, plus half the squares."""
+    t = np.concatenate([np.zeros_like(t), t], axis=1) if t.shape[1] == 1 else t
+    own = t[np.arange(len(y)), y.astype(np.intp)]
+    loss = float(np.sum(np.logaddexp.reduce(t, axis=1) - own))
+    return float(params.get("C", 1.0)) * loss + 0.5 * float(np.sum(w**2))
+
+
+def poisson(y: np.ndarray, t: np.ndarray, w: np.ndarray, params: dict[str, Any]) -> float:
+    """Half the mean deviance, plus half alpha times the squares."""
+    t = t[:, 0]
+    deviance = np.where(y > 0, y * (np.log(np.where(y > 0, y, 1.0)) - t), 0.0) - y + np.exp(t)
+    return float(np.mean(deviance)) + 0.5 * float(params.get("alpha", 1.0)) * float(np.sum(w**2))
+
+
+LIKELIHOODS = {"LogisticRegression": logistic, "PoissonRegressor": poisson}
+
+
 def null_objective(data: Data, problem: Problem | None = None) -> float:
-    """The objective of the model that predicts a constant: the mean, or of robust models the quantile."""
+    """The objective of the model that predicts a constant: the mean, a quantile, or the frequencies of the classes."""
     if problem is not None and problem.task in ROBUST:
         constant = np.quantile(data.y, problem.params.get("quantile", 0.5))
         return ROBUST[problem.task](data.y - constant, np.zeros(1), problem.params)
+    if problem is not None and problem.task in LIKELIHOODS:
+        if problem.task == "PoissonRegressor":
+            constant = np.full((len(data.y), 1), np.log(np.mean(data.y)))
+        else:
+            constant = np.log(np.bincount(data.y.astype(np.intp)) / len(data.y))[np.newaxis].repeat(len(data.y), axis=0)
+        return LIKELIHOODS[problem.task](data.y, constant, np.zeros(1), problem.params)
     Y = data.y.reshape(len(data.y), -1).astype(np.float64)
     return float(np.sum((Y - Y.mean(axis=0)) ** 2))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.problems import hard, robust, scores, small, sparse, tall, wide
+from benchmarks.problems import hard, likelihood, robust, scores, small, sparse, tall, wide
 from benchmarks.problems._problem import Data, Problem
 
 PROBLEMS: tuple[Problem, ...] = (
@@ -13,6 +13,7 @@ PROBLEMS: tuple[Problem, ...] = (
     *hard.PROBLEMS,
     *scores.PROBLEMS,
     *robust.PROBLEMS,
+    *likelihood.PROBLEMS,
 )
 
 __all__ = ["PROBLEMS", "Data", "Problem", "chosen"]

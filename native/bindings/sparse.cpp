@@ -95,6 +95,29 @@ nb::tuple moments_of(const Array& indptr, const Array& indices, const Array& dat
     return nb::make_tuple(weight, sums.give(), scatter.give());
 }
 
+nb::tuple taken_of(const std::tuple<Array, Array, Array>& X, const Shape& shape, bool by_columns, const Array& index,
+                   const MaybeArray& scale) {
+    const auto& [indptr, indices, data] = X;
+    const Shape stored = by_columns ? Shape{shape.second, shape.first} : shape;
+    const SparseRows x = sparse_rows(indptr, indices, data, stored);
+    const bool fits = index.ndim() == 1 && index.dtype() == nb::dtype<std::int64_t>() &&
+                      (index.shape(0) <= 1 || index.stride(0) == 1);
+    require(fits, "index must be a contiguous vector of int64");
+    const auto* columns = static_cast<const Index*>(index.data());
+    const Index count = static_cast<Index>(index.shape(0));
+    for (Index j = 0; j < count; ++j) {
+        require(columns[j] >= 0 && columns[j] < shape.second, "index must name columns of X");
+    }
+    const double* factors = vector(scale, "scale", shape.first);
+    Fresh<Index> starts({count + 1});
+    run([&] { take_sparse_columns(x, by_columns, columns, count, factors, {starts.get(), nullptr, nullptr}); });
+    const Index entries = starts.get()[count];
+    Fresh<Index> rows({entries});
+    Fresh<double> values({entries});
+    run([&] { take_sparse_columns(x, by_columns, columns, count, factors, {starts.get(), rows.get(), values.get()}); });
+    return nb::make_tuple(starts.give(), rows.give(), values.give());
+}
+
 }  // namespace
 
 void bind_sparse(nb::module_& module) {
@@ -105,6 +128,8 @@ void bind_sparse(nb::module_& module) {
     module.def("indices_within", &indices_within_of, arg("indices"), arg("bound"));
     module.def("csr_moments", &moments_of, arg("indptr"), arg("indices"), arg("data"), arg("shape"), arg("Y"),
                arg("s").none());
+    module.def("csr_take_columns", &taken_of, arg("X"), arg("shape"), arg("by_columns"), arg("index"),
+               arg("scale").none());
 }
 
 }  // namespace qed::bindings

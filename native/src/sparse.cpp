@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "qed/csr.hpp"
 #include "qed/fold.hpp"
 #include "qed/pack.hpp"
 #include "qed/parallel.hpp"
@@ -15,55 +16,6 @@ namespace qed {
 namespace {
 
 constexpr Index kEntriesAtOnce = Index{1} << 15;
-
-/// The typed face of SparseRows.
-template <class T, class I>
-struct Csr {
-    Index rows;
-    Index columns;
-    const I* starts;
-    const I* indices;
-    const T* values;
-
-    explicit Csr(const SparseRows& x) noexcept
-        : rows(x.rows),
-          columns(x.columns),
-          starts(static_cast<const I*>(x.starts)),
-          indices(static_cast<const I*>(x.indices)),
-          values(static_cast<const T*>(x.values)) {}
-
-    [[nodiscard]] Index entries() const noexcept { return rows == 0 ? 0 : Index{starts[rows]} - Index{starts[0]}; }
-    /// First row of block `block` out of `count` with about equally many entries and rows each.
-    [[nodiscard]] Index first_row(Index block, Index count) const noexcept {
-        // entries plus rows grow strictly, so empty rows are shared out as well
-        const Index work = entries() + rows;
-        const Index target = block * (work / count) + std::min(block, work % count);
-        Index low = 0;
-        Index high = rows;
-        while (low < high) {
-            const Index middle = low + (high - low) / 2;
-            if (Index{starts[middle]} - Index{starts[0]} + middle < target) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        return low;
-    }
-    [[nodiscard]] Index blocks(Index size) const noexcept { return blocks_of(entries() + rows, size); }
-};
-
-template <class Work>
-void with_csr(const SparseRows& x, Work&& work) {
-    with_type(x.kind, [&](auto type) {
-        using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
-        if (x.wide) {
-            work(Csr<T, std::int64_t>(x));
-        } else {
-            work(Csr<T, std::int32_t>(x));
-        }
-    });
-}
 
 /// Calls work with a function from stored values to doubles.
 template <class Work>
@@ -240,6 +192,56 @@ void wide_moments(const Csr<T, I>& x, const Matrix& y, const double* s, double* 
     }
 }
 
+/// Compressed columns: what is taken lies together.
+template <class T, class I>
+void take_lines(const Csr<T, I>& x, const Index* index, Index count, const double* scale, const TakenColumns& out) {
+    Index next = 0;
+    for (Index j = 0; j < count; ++j) {
+        out.starts[j] = next;
+        const Index first = x.starts[index[j]];
+        const Index length = Index{x.starts[index[j] + 1]} - first;
+        for (Index e = 0; out.rows != nullptr && e < length; ++e) {
+            const Index row = x.indices[first + e];
+            out.rows[next + e] = row;
+            out.values[next + e] = static_cast<double>(x.values[first + e]) * (scale == nullptr ? 1.0 : scale[row]);
+        }
+        next += length;
+    }
+    out.starts[count] = next;
+}
+
+/// Compressed rows: one look at every entry.
+template <class T, class I>
+void take_across(const Csr<T, I>& x, const Index* index, Index count, const double* scale, const TakenColumns& out) {
+    std::vector<std::int32_t> place(static_cast<std::size_t>(x.columns), -1);
+    for (Index j = 0; j < count; ++j) {
+        place[static_cast<std::size_t>(index[j])] = static_cast<std::int32_t>(j);
+    }
+    std::vector<Index> next(static_cast<std::size_t>(count) + 1);
+    const bool counting = out.rows == nullptr;
+    std::copy_n(out.starts, counting ? 0 : count, next.begin());
+    for (Index i = 0; i < x.rows; ++i) {
+        for (Index e = x.starts[i]; e < Index{x.starts[i + 1]}; ++e) {
+            const std::int32_t column = place[static_cast<std::size_t>(x.indices[e])];
+            if (column < 0) {
+                continue;
+            }
+            Index& to = next[static_cast<std::size_t>(column)];
+            if (!counting) {
+                out.rows[to] = i;
+                out.values[to] = static_cast<double>(x.values[e]) * (scale == nullptr ? 1.0 : scale[i]);
+            }
+            ++to;
+        }
+    }
+    if (counting) {
+        out.starts[0] = 0;
+        for (Index j = 0; j < count; ++j) {
+            out.starts[j + 1] = out.starts[j] + next[static_cast<std::size_t>(j)];
+        }
+    }
+}
+
 /// Seen as unsigned, a negative index lies beyond every bound.
 template <class I>
 bool all_below(const I* indices, Index count, Index bound) {
@@ -325,6 +327,17 @@ void sparse_moments(const SparseRows& x, const Matrix& y, const double* s, const
         }
     });
     mirror_upper(out.scatter, q);
+}
+
+void take_sparse_columns(const SparseRows& x, bool transposed, const Index* index, Index count, const double* scale,
+                         const TakenColumns& out) {
+    with_csr(x, [&]<class T, class I>(const Csr<T, I>& csr) {
+        if (transposed) {
+            take_lines(csr, index, count, scale, out);
+        } else {
+            take_across(csr, index, count, scale, out);
+        }
+    });
 }
 
 }  // namespace qed

@@ -12,6 +12,9 @@ from instances import every_model
 from qed.linear_model import (
     HuberRegressor,
     LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+    PoissonRegressor,
     QuantileRegressor,
     Ridge,
     RidgeCV,
@@ -36,6 +39,9 @@ def _unusual() -> list[Any]:
         QuantileRegressor(quantile=0.9, alpha=0.01, fit_intercept=False, solver="highs-ipm"),
         HuberRegressor(epsilon=2.0, alpha=0.0, tol=1e-8),
         SquareRootLasso(0.05, fit_intercept=False),
+        LogisticRegression(l1_ratio=0.5, class_weight="balanced"),
+        LogisticRegressionCV(Cs=3, cv=3),
+        PoissonRegressor(alpha=0.0),
     ]
 
 

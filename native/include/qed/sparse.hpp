@@ -41,4 +41,15 @@ struct SparseMomentsOut {
 };
 void sparse_moments(const SparseRows& x, const Matrix& y, const double* s, const SparseMomentsOut& out);
 
+/// Columns taken out of compressed rows (or, `transposed`, rows out of compressed rows), as columns of doubles: entries
+/// of column i of the result lie in [starts[i], starts[i + 1]), rows ascending if they were. `scale`, one number for
+/// each row of the table, may be null. The first call, with null `rows`, fills `starts` (count + 1) only.
+struct TakenColumns {
+    Index* starts;
+    Index* rows;
+    double* values;
+};
+void take_sparse_columns(const SparseRows& x, bool transposed, const Index* index, Index count, const double* scale,
+                         const TakenColumns& out);
+
 }  // namespace qed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.data import Chunk, Schema, Source, fold
-from qed.designs._design import Adjoint, Design, Matrix, Vector, given_centre, operand, row_weights
+from qed.designs._design import Adjoint, Design, Matrix, Vector, given_centre, operand, row_weights, taken_by_products
 from qed.designs._tables import table_design
 
 if TYPE_CHECKING:
@@ -79,6 +79,10 @@ class Chunked:
         from scipy.sparse import csr_array, vstack  # noqa: PLC0415  only for sparse chunks, which have loaded it
 
         return table_design(csr_array(vstack([csr_array(part) for part in parts], format="csr"))[back])
+
+    def taken(self, index: Any, scale: Vector, centre: Vector | None = None) -> Matrix:
+        """Return columns, centred, each row times ``scale``, in Fortran order: one pass."""
+        return taken_by_products(self.columns(index), scale, None if centre is None else centre[index])
 
     def __matmul__(self, w: Any) -> Matrix:
         """Return X w."""

@@ -66,6 +66,10 @@ class Dense:
         """Return the design of some rows."""
         return Dense(np.ascontiguousarray(self._X[index]))
 
+    def taken(self, index: Any, scale: Vector, centre: Vector | None = None) -> Matrix:
+        """Return columns, centred, each row times ``scale``, in Fortran order."""
+        return _kernels.take_columns(self._X, index, scale, given_centre(centre, self.shape[1]))
+
     def __matmul__(self, w: Any) -> Matrix:
         """Return X w."""
         return self.product(w)

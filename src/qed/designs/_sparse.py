@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.core._errors import InvalidData
 from qed.designs import _kernels
-from qed.designs._design import Adjoint, Matrix, Vector, given_centre, operand, row_weights
+from qed.designs._design import Adjoint, Compressed, Matrix, Vector, given_centre, operand, row_weights
 
 
 class Sparse:
@@ -65,6 +65,10 @@ class Sparse:
     def rows(self, index: Any) -> Sparse:
         """Return the design of some rows, by rows."""
         return Sparse(self._X.tocsr()[index])
+
+    def taken(self, index: Any, scale: Vector, centre: Vector | None = None) -> Compressed:  # noqa: ARG002
+        """Return columns, compressed and not centred, each row times ``scale``."""
+        return Compressed(*_kernels.csr_take_columns(self._X, index, scale))
 
     def __matmul__(self, w: Any) -> Matrix:
         """Return X w."""
