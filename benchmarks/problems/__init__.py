@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.problems import hard, likelihood, scores, small, sparse, tall, wide
+from benchmarks.problems import hard, likelihood, robust, scores, small, sparse, tall, wide
 from benchmarks.problems._problem import Data, Problem
 
 PROBLEMS: tuple[Problem, ...] = (
@@ -12,6 +12,7 @@ PROBLEMS: tuple[Problem, ...] = (
     *sparse.PROBLEMS,
     *hard.PROBLEMS,
     *scores.PROBLEMS,
+    *robust.PROBLEMS,
     *likelihood.PROBLEMS,
 )
 

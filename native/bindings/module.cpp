@@ -81,5 +81,6 @@ NB_MODULE(QED_MODULE, module) {
     bind_factor(module);
     bind_glm(module);
     bind_rank(module);
+    bind_robust(module);
     bind_sparse(module);
 }

@@ -285,3 +285,46 @@ def ranked(
     The three arrays are as long as there are rows; only the first ``count`` entries are written. None: a score is NaN or
     infinite. ``positive`` is contiguous; equal scores are added up in the order of the rows.
     """
+
+def scaled_spread(r: Vector, c: Vector, knee: float, guess: float) -> tuple[float, float]:
+    """Return the largest σ with σ² = Σ c min(r², knee² σ²), and σ/2 + Σ c σ h(r/σ) there, h the squared loss with a knee.
+
+    guess is where to start looking; zero means nowhere in particular. knee may be infinite. One thread.
+    """
+
+def dual_ascent(
+    X: Matrix,
+    logistic: bool,
+    loss: tuple[Vector, Vector, Vector, float, float],
+    rows: tuple[Vector, Vector, Vector, float, float, float],
+    u: Vector,
+    w: Vector,
+    order: NDArray[np.int64],
+    active: int,
+    numbers: Vector,
+    seed: int,
+    passes: int,
+) -> tuple[int, int]:
+    """Make passes of dual ascent over the first ``active`` rows of ``order``; return how many stay active, and the seed.
+
+    X has contiguous rows. loss is (kink, low, high, bend, width): conjugates bend u²/2 + kink u + width |u| from low to high;
+    a logistic loss has its labels as kink. rows is (weights, squared lengths, products with the centre, squared length of
+    the centre, alpha, give). u, w, order and numbers (drift, along, base, sum, threshold, largest, gap) are written to. One
+    thread; Ctrl-C is noticed after the last pass.
+    """
+
+def csr_dual_ascent(
+    X: tuple[Indices, Indices, Matrix],
+    shape: tuple[int, int],
+    logistic: bool,
+    loss: tuple[Vector, Vector, Vector, float, float],
+    rows: tuple[Vector, Vector, Vector, float, float, float],
+    u: Vector,
+    w: Vector,
+    order: NDArray[np.int64],
+    active: int,
+    numbers: Vector,
+    seed: int,
+    passes: int,
+) -> tuple[int, int]:
+    """Do the same for compressed rows: indptr, indices and data."""

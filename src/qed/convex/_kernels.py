@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
 __all__ = [
+    "AscentLosses",
+    "AscentRows",
     "cholesky",
     "compressed_adjoint",
     "compressed_product",
@@ -27,11 +29,13 @@ __all__ = [
     "descend_rows",
     "descend_sparse",
     "descend_targets",
+    "dual_ascent",
     "gram",
     "loss_excess",
     "loss_slope",
     "loss_value",
     "loss_value_and_slope",
+    "scaled_spread",
     "solve_cholesky",
 ]
 
@@ -188,3 +192,52 @@ def compressed_adjoint(starts: Any, rows: Any, values: Vector, n: int, r: Vector
     """Return A'r for compressed columns of n rows."""
     shape = (len(starts) - 1, n)
     return np.asarray(_native.csr_matmul(starts, rows, values, shape, np.ascontiguousarray(r), None))
+
+
+class AscentLosses(NamedTuple):
+    """Conjugates ``bend u²/2 + kink u + width |u|`` from low to high; of a logistic loss the labels stand in place of kinks."""
+
+    kink: Vector
+    low: Vector
+    high: Vector
+    bend: float
+    width: float
+
+
+class AscentRows(NamedTuple):
+    """Weights, squared lengths of the centred rows, products with the centre, its square, the penalty, the intercept's give."""
+
+    weight: Vector
+    squares: Vector
+    along: Vector
+    centre_square: float
+    alpha: float
+    give: float
+
+
+def scaled_spread(r: Vector, c: Vector, knee: float, guess: float) -> tuple[float, float]:
+    """Return the best scale of residuals, and their spread there."""
+    return _native.scaled_spread(np.ascontiguousarray(r), np.ascontiguousarray(c), float(knee), float(guess))
+
+
+def dual_ascent(
+    table: Any,
+    losses: AscentLosses,
+    rows: AscentRows,
+    state: tuple[Vector, Vector, Any, Vector],
+    counts: tuple[int, int, int],
+    *,
+    logistic: bool,
+) -> tuple[int, int]:
+    """Make passes over rows of an array with contiguous rows, or of a table compressed by rows; ``state`` is written to.
+
+    ``state`` is dual variables, coefficients, order of rows and seven numbers; ``counts`` are active rows, seed and passes.
+    Returns how many rows stay active, and the next seed.
+    """
+    u, w, order, numbers = state
+    active, seed, passes = counts
+    if isinstance(table, np.ndarray):
+        return _native.dual_ascent(table, logistic, losses, rows, u, w, order, active, numbers, seed, passes)
+    return _native.csr_dual_ascent(
+        csr_arrays(table), table.shape, logistic, losses, rows, u, w, order, active, numbers, seed, passes
+    )

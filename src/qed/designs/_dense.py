@@ -62,6 +62,10 @@ class Dense:
         """Return the design of some columns, copied into the layout that products with rows like best."""
         return Dense(np.ascontiguousarray(self._X[:, index]))
 
+    def rows(self, index: Any) -> Dense:
+        """Return the design of some rows."""
+        return Dense(np.ascontiguousarray(self._X[index]))
+
     def taken(self, index: Any, scale: Vector, centre: Vector | None = None) -> Matrix:
         """Return columns, centred, each row times ``scale``, in Fortran order."""
         return _kernels.take_columns(self._X, index, scale, given_centre(centre, self.shape[1]))

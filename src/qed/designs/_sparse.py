@@ -62,6 +62,10 @@ class Sparse:
         """Return the design of some columns, in the same format."""
         return Sparse(self._X[:, index])
 
+    def rows(self, index: Any) -> Sparse:
+        """Return the design of some rows, by rows."""
+        return Sparse(self._X.tocsr()[index])
+
     def taken(self, index: Any, scale: Vector, centre: Vector | None = None) -> Compressed:  # noqa: ARG002
         """Return columns, compressed and not centred, each row times ``scale``."""
         return Compressed(*_kernels.csr_take_columns(self._X, index, scale))

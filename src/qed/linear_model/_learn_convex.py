@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
     from qed.core import FitData
 
-__all__ = ["Declared", "Rows", "Wish", "learn_convex", "learn_rows"]
+__all__ = ["Declared", "Rows", "Wish", "from_model", "learn_convex", "learn_rows", "store"]
 
 
 class Declared(NamedTuple):
@@ -139,12 +139,15 @@ def learn_rows(
     problem = rows.problem(declared, intercept=wish.intercept)
     chosen = choose(problem, solvers, wish.tol)
     with one_blas_thread(), Progress(type(model).__name__, wish.max_iter, verbose=wish.verbose) as progress:
-        begin = None if start is None else _from_model(problem, start)
+        begin = None if start is None else from_model(problem, start)
         solution = solve(problem, chosen, tol=wish.tol, max_iter=wish.max_iter, progress=progress, start=begin)
-    store(model, solution, problem, declared, rows, wish)
+    if declared.outcome is not None:
+        solution = replace(solution, outcome=declared.outcome(solution, problem))
+    dual = None if declared.loss.traits.has_curvature else solution.gap.u
+    store(model, solution, problem, unit=declared.unit, rows=rows, wish=wish, dual=dual)
 
 
-def _from_model(problem: Problem, start: tuple[Any, Any]) -> tuple[Vector, Any] | None:
+def from_model(problem: Problem, start: tuple[Any, Any]) -> tuple[Vector, Any] | None:
     """Return the coefficients of an earlier fit as a point of this problem, if their shape allows."""
     coef, intercept = start
     w, b = problem.null_point
@@ -157,7 +160,9 @@ def _from_model(problem: Problem, start: tuple[Any, Any]) -> tuple[Vector, Any] 
     return w, np.reshape(np.asarray(intercept, dtype=np.float64), np.shape(b)) + shift
 
 
-def store(model: Any, solution: Solution, problem: Problem, declared: Declared, rows: Rows, wish: Wish) -> None:
+def store(
+    model: Any, solution: Solution, problem: Problem, *, unit: float, rows: Rows, wish: Wish, dual: Vector | None
+) -> None:
     """Keep coefficients and proof, in the units of the documented objective."""
     w, b, gap = solution.w, solution.b, solution.gap
     if not np.all(np.isfinite(w)):
@@ -168,8 +173,6 @@ def store(model: Any, solution: Solution, problem: Problem, declared: Declared, 
     model.intercept_ = float(b) if np.ndim(b) == 0 else np.asarray(b)
     model.n_iter_ = solution.n_iter
     model.solver_used_ = solution.solver
-    unit = declared.unit
-    outcome = declared.outcome(solution, problem) if declared.outcome is not None else solution.outcome
     model.certificate_ = DualityGapCertificate(
         gap=unit * gap.value,
         rounding=unit * gap.rounding,
@@ -177,9 +180,9 @@ def store(model: Any, solution: Solution, problem: Problem, declared: Declared, 
         null_objective=unit * problem.null_objective,
         tol=float(wish.tol),
         radius=gap.radius,
-        outcome=outcome,
+        outcome=solution.outcome,
         fingerprint=rows.seen,
-        dual=None if declared.loss.traits.has_curvature else gap.u,
+        dual=dual,
     )
     if solution.outcome == "interrupted":
         raise KeyboardInterrupt
