@@ -12,12 +12,15 @@ if TYPE_CHECKING:
 # an answer counts as equal when its objective exceeds the best one by less than this share of the null model's
 TOLERANCE = 1e-6
 ROWS = 65_536
+ROUGHLY = 1e-5  # how much of the squares counts where a strength was chosen: a tenth of them may differ
 
 
 def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndarray) -> float:
-    """Residual sum of squares, plus alpha‖w‖² for ridge; of robust models what they document.
+    """Residual sum of squares, plus alpha‖w‖² for ridge, or twice the rows times the penalty of lasso and elastic net;
+    of robust models and likelihoods what they document.
 
-    For RidgeCV alpha is the reference's choice, so another choice reads as worse.
+    For RidgeCV alpha is the reference's choice, so another choice reads as worse. A lasso that chooses its strength by folds
+    is judged by its squares alone, and only roughly: strengths are neighbours on a grid.
     """
     W = np.atleast_2d(np.asarray(coef, dtype=np.float64)).T
     b = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
@@ -32,7 +35,18 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
         block = block.astype(np.float64)
         residual = Y[start : start + ROWS].astype(np.float64) - (block @ W + b)
         total += float(np.sum(residual**2))
+    if problem.task in ("Lasso", "ElasticNet"):
+        return total + 2 * len(Y) * sparse_penalty(problem, W)
+    if problem.task == "LassoCV":
+        return ROUGHLY * total
     return total + strength(problem, data) * float(np.sum(W**2))
+
+
+def sparse_penalty(problem: Problem, W: np.ndarray) -> float:
+    """The documented penalty of lasso and elastic net."""
+    alpha = problem.params["alpha"]
+    ratio = problem.params.get("l1_ratio", 1.0)
+    return float(alpha * ratio * np.abs(W).sum() + 0.5 * alpha * (1 - ratio) * np.sum(W**2))
 
 
 def score_error(problem: Problem, data: Data, value: float) -> float:

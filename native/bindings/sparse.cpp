@@ -2,6 +2,9 @@
 
 #include <nanobind/stl/pair.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "sparse_arrays.hpp"
 
 namespace qed::bindings {
@@ -109,12 +112,16 @@ nb::tuple taken_of(const std::tuple<Array, Array, Array>& X, const Shape& shape,
         require(columns[j] >= 0 && columns[j] < shape.second, "index must name columns of X");
     }
     const double* factors = vector(scale, "scale", shape.first);
-    Fresh<Index> starts({count + 1});
-    run([&] { take_sparse_columns(x, by_columns, columns, count, factors, {starts.get(), nullptr, nullptr}); });
-    const Index entries = starts.get()[count];
-    Fresh<Index> rows({entries});
-    Fresh<double> values({entries});
-    run([&] { take_sparse_columns(x, by_columns, columns, count, factors, {starts.get(), rows.get(), values.get()}); });
+    TakenColumns taken;
+    run([&] { taken = take_sparse_columns(x, by_columns, columns, count, factors); });
+    const auto given = []<class T>(const std::vector<T>& from) {
+        Fresh<T> out({static_cast<Index>(from.size())});
+        std::copy(from.begin(), from.end(), out.get());
+        return out;
+    };
+    auto starts = given(taken.starts);
+    auto rows = given(taken.rows);
+    auto values = given(taken.values);
     return nb::make_tuple(starts.give(), rows.give(), values.give());
 }
 

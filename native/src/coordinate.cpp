@@ -19,6 +19,10 @@ constexpr double kReach = 10.0;
 /// Less progress than this share of the objective (whose gap is of the size of the root) is rounding.
 constexpr double kNothing = 1e-28;
 
+/// A direction on a face is tried at lengths that shrink like this, until it brings this share of what it promised.
+constexpr double kShorter = 0.3;
+constexpr double kEnough = 0.05;
+
 using Numbers = std::vector<double>;
 
 std::size_t at(Index i) noexcept {
@@ -152,15 +156,25 @@ Numbers clipped(const Face& face, const double* w, const Numbers& direction) {
     return move;
 }
 
-/// Takes a step on a face: the whole direction with signs kept if that goes down, else up to the first change of sign.
-/// apply(move) returns the change of the quadratic and keeps what commit() needs.
+/// Takes a step on a face: as much of the direction, with signs kept, as goes down well, at least to the first change
+/// of sign. apply(move) returns the change of the quadratic and keeps what commit() needs.
 template <class Apply, class Commit>
 bool take_step(const Kinks& penalty, const Face& face, const Numbers& direction, double* w, Apply&& apply,
                Commit&& commit) {
     Index blocking = -1;
     const double room = face.room(w, direction, blocking);
-    Numbers move = clipped(face, w, direction);
+    const double slope = dot(face.pull.data(), direction.data(), face.size());  // the fall to first order
+    Numbers part = direction;
+    Numbers move = clipped(face, w, part);
     double change = apply(move) + penalty_change(penalty, face, w, move);
+    for (double length = kShorter; blocking >= 0 && length > room && change > -kEnough * length * slope;
+         length *= kShorter) {
+        for (Index a = 0; a < face.size(); ++a) {
+            part[at(a)] = length * direction[at(a)];
+        }
+        move = clipped(face, w, part);
+        change = apply(move) + penalty_change(penalty, face, w, move);
+    }
     if (blocking >= 0 && !(change < 0.0)) {
         for (Index a = 0; a < face.size(); ++a) {
             move[at(a)] = room * direction[at(a)];
@@ -798,7 +812,7 @@ Descent descend_whole(GramDescent& descent, double constant, const Goal& goal) {
             break;
         }
         const bool still = moved <= kNothing * constant;
-        if (still || pace.sweeps_left(goal.target) * descent.sweep_cost() > 2.0 * descent.step_cost()) {
+        if (still || pace.sweeps_left(goal.target) * descent.sweep_cost() > descent.step_cost()) {
             const bool gained = descent.step();
             descent.refresh();
             result.gap = descent.gap();

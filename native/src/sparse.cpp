@@ -194,52 +194,70 @@ void wide_moments(const Csr<T, I>& x, const Matrix& y, const double* s, double* 
 
 /// Compressed columns: what is taken lies together.
 template <class T, class I>
-void take_lines(const Csr<T, I>& x, const Index* index, Index count, const double* scale, const TakenColumns& out) {
-    Index next = 0;
+TakenColumns take_lines(const Csr<T, I>& x, const Index* index, Index count, const double* scale) {
+    TakenColumns out;
+    out.starts.push_back(0);
     for (Index j = 0; j < count; ++j) {
-        out.starts[j] = next;
-        const Index first = x.starts[index[j]];
-        const Index length = Index{x.starts[index[j] + 1]} - first;
-        for (Index e = 0; out.rows != nullptr && e < length; ++e) {
-            const Index row = x.indices[first + e];
-            out.rows[next + e] = row;
-            out.values[next + e] = static_cast<double>(x.values[first + e]) * (scale == nullptr ? 1.0 : scale[row]);
+        for (Index e = x.starts[index[j]]; e < Index{x.starts[index[j] + 1]}; ++e) {
+            const Index row = x.indices[e];
+            out.rows.push_back(row);
+            out.values.push_back(static_cast<double>(x.values[e]) * (scale == nullptr ? 1.0 : scale[row]));
         }
-        next += length;
+        out.starts.push_back(static_cast<Index>(out.rows.size()));
     }
-    out.starts[count] = next;
+    return out;
 }
 
-/// Compressed rows: one look at every entry.
+/// An entry of a column that is taken, by the place of the column in the result.
+struct Hit {
+    std::int32_t place;
+    Index row;
+    double value;
+};
+
+/// Compressed rows: one look at every entry, in blocks of rows; then each column gathers its own, block after block.
 template <class T, class I>
-void take_across(const Csr<T, I>& x, const Index* index, Index count, const double* scale, const TakenColumns& out) {
+TakenColumns take_across(const Csr<T, I>& x, const Index* index, Index count, const double* scale) {
     std::vector<std::int32_t> place(static_cast<std::size_t>(x.columns), -1);
     for (Index j = 0; j < count; ++j) {
         place[static_cast<std::size_t>(index[j])] = static_cast<std::int32_t>(j);
     }
-    std::vector<Index> next(static_cast<std::size_t>(count) + 1);
-    const bool counting = out.rows == nullptr;
-    std::copy_n(out.starts, counting ? 0 : count, next.begin());
-    for (Index i = 0; i < x.rows; ++i) {
-        for (Index e = x.starts[i]; e < Index{x.starts[i + 1]}; ++e) {
-            const std::int32_t column = place[static_cast<std::size_t>(x.indices[e])];
-            if (column < 0) {
-                continue;
+    const Index blocks = std::max<Index>(1, x.blocks(kEntriesAtOnce));
+    std::vector<std::vector<Hit>> found(static_cast<std::size_t>(blocks));
+    const Effort effort(2.0 * static_cast<double>(x.entries()));
+    parallel_for(blocks, [&](Index block) {
+        std::vector<Hit>& hits = found[static_cast<std::size_t>(block)];
+        for (Index i = x.first_row(block, blocks); i < x.first_row(block + 1, blocks); ++i) {
+            const double factor = scale == nullptr ? 1.0 : scale[i];
+            for (Index e = x.starts[i]; e < Index{x.starts[i + 1]}; ++e) {
+                const std::int32_t column = place[static_cast<std::size_t>(x.indices[e])];
+                if (column >= 0) {
+                    hits.push_back({column, i, static_cast<double>(x.values[e]) * factor});
+                }
             }
-            Index& to = next[static_cast<std::size_t>(column)];
-            if (!counting) {
-                out.rows[to] = i;
-                out.values[to] = static_cast<double>(x.values[e]) * (scale == nullptr ? 1.0 : scale[i]);
-            }
-            ++to;
+        }
+    });
+    TakenColumns out;
+    out.starts.assign(static_cast<std::size_t>(count) + 1, 0);
+    for (const auto& hits : found) {
+        for (const Hit& hit : hits) {
+            ++out.starts[static_cast<std::size_t>(hit.place) + 1];
         }
     }
-    if (counting) {
-        out.starts[0] = 0;
-        for (Index j = 0; j < count; ++j) {
-            out.starts[j + 1] = out.starts[j] + next[static_cast<std::size_t>(j)];
+    for (std::size_t j = 0; j < static_cast<std::size_t>(count); ++j) {
+        out.starts[j + 1] += out.starts[j];
+    }
+    out.rows.resize(static_cast<std::size_t>(out.starts.back()));
+    out.values.resize(out.rows.size());
+    std::vector<Index> next(out.starts.begin(), out.starts.end() - 1);
+    for (const auto& hits : found) {
+        for (const Hit& hit : hits) {
+            const auto to = static_cast<std::size_t>(next[static_cast<std::size_t>(hit.place)]++);
+            out.rows[to] = hit.row;
+            out.values[to] = hit.value;
         }
     }
+    return out;
 }
 
 /// Seen as unsigned, a negative index lies beyond every bound.
@@ -329,15 +347,13 @@ void sparse_moments(const SparseRows& x, const Matrix& y, const double* s, const
     mirror_upper(out.scatter, q);
 }
 
-void take_sparse_columns(const SparseRows& x, bool transposed, const Index* index, Index count, const double* scale,
-                         const TakenColumns& out) {
-    with_csr(x, [&]<class T, class I>(const Csr<T, I>& csr) {
-        if (transposed) {
-            take_lines(csr, index, count, scale, out);
-        } else {
-            take_across(csr, index, count, scale, out);
-        }
+TakenColumns take_sparse_columns(const SparseRows& x, bool transposed, const Index* index, Index count,
+                                 const double* scale) {
+    TakenColumns out;
+    with_csr(x, [&](const auto& csr) {
+        out = transposed ? take_lines(csr, index, count, scale) : take_across(csr, index, count, scale);
     });
+    return out;
 }
 
 }  // namespace qed

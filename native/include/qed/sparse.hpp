@@ -6,6 +6,8 @@
 /// caller has checked them.
 #pragma once
 
+#include <vector>
+
 #include "qed/matrix.hpp"
 
 namespace qed {
@@ -41,15 +43,16 @@ struct SparseMomentsOut {
 };
 void sparse_moments(const SparseRows& x, const Matrix& y, const double* s, const SparseMomentsOut& out);
 
-/// Columns taken out of compressed rows (or, `transposed`, rows out of compressed rows), as columns of doubles: entries
-/// of column i of the result lie in [starts[i], starts[i + 1]), rows ascending if they were. `scale`, one number for
-/// each row of the table, may be null. The first call, with null `rows`, fills `starts` (count + 1) only.
+/// Columns of doubles, column after column: entries of column i lie in [starts[i], starts[i + 1]).
 struct TakenColumns {
-    Index* starts;
-    Index* rows;
-    double* values;
+    std::vector<Index> starts;
+    std::vector<Index> rows;
+    std::vector<double> values;
 };
-void take_sparse_columns(const SparseRows& x, bool transposed, const Index* index, Index count, const double* scale,
-                         const TakenColumns& out);
+
+/// Columns taken out of compressed rows, or out of compressed columns, whose arrays are those of the `transposed`. Rows
+/// ascend if they did. `scale`, one number for each row of the table, may be null.
+TakenColumns take_sparse_columns(const SparseRows& x, bool transposed, const Index* index, Index count,
+                                 const double* scale);
 
 }  // namespace qed
