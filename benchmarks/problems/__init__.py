@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.problems import hard, lasso, scores, small, sparse, tall, wide
+from benchmarks.problems import hard, lasso, likelihood, robust, scores, small, sparse, tall, wide
 from benchmarks.problems._problem import Data, Problem
 
 PROBLEMS: tuple[Problem, ...] = (
@@ -13,6 +13,8 @@ PROBLEMS: tuple[Problem, ...] = (
     *hard.PROBLEMS,
     *lasso.PROBLEMS,
     *scores.PROBLEMS,
+    *robust.PROBLEMS,
+    *likelihood.PROBLEMS,
 )
 
 __all__ = ["PROBLEMS", "Data", "Problem", "chosen"]

@@ -79,6 +79,8 @@ NB_MODULE(QED_MODULE, module) {
     bind_coordinate(module);
     bind_dense(module);
     bind_factor(module);
+    bind_glm(module);
     bind_rank(module);
+    bind_robust(module);
     bind_sparse(module);
 }

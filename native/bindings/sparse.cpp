@@ -5,13 +5,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "arrays.hpp"
+#include "sparse_arrays.hpp"
 
 namespace qed::bindings {
-namespace {
-
-using nb::arg;
-using Shape = std::pair<Index, Index>;
 
 bool is_wide(const Array& indices) {
     const bool wide = indices.dtype() == nb::dtype<std::int64_t>();
@@ -55,6 +51,10 @@ SparseRows sparse_rows(const Array& indptr, const Array& indices, const Array& d
             .indices = indices.data(),
             .values = data.data()};
 }
+
+namespace {
+
+using nb::arg;
 
 template <class T>
 Numbers product_as(const SparseRows& x, const Matrix& w, const double* b) {

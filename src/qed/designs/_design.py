@@ -44,6 +44,10 @@ class Design(Protocol):
         """Return the design of some columns, in the order given; a copy of them, laid out for many products."""
         ...
 
+    def rows(self, index: Any) -> Design:
+        """Return the design of some rows, in the order given; a copy of them, in memory."""
+        ...
+
     def taken(self, index: Any, scale: Vector, centre: Vector | None = None) -> Matrix | Compressed:
         """Return columns, each row times ``scale``, as an array in Fortran order with the centre subtracted first.
 

@@ -62,6 +62,10 @@ class Standardised:
         """Return the design of some columns, with their centres and scales."""
         return Standardised(self._inner.columns(index), self._centre[index], self._scale[index])
 
+    def rows(self, index: Any) -> Standardised:
+        """Return the design of some rows, with the same centres and scales."""
+        return Standardised(self._inner.rows(index), self._centre, self._scale)
+
     def taken(self, index: Any, scale: Vector, centre: Vector | None = None) -> Matrix:
         """Return columns, centred, each row times ``scale``, in Fortran order."""
         return taken_by_products(self.columns(index), scale, None if centre is None else centre[index])
