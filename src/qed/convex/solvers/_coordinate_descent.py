@@ -197,7 +197,7 @@ class _Quadratic(_Descent):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.root = np.sqrt(problem.share)
-        self.columns = working_columns(problem.design, self.root, problem.centre, self.index)
+        self.columns: WorkingColumns  # there with the first working set
         y, b = problem.loss.y, problem.null_point[1]
         self.b = b  # of centred columns the best intercept is the mean, whatever the coefficients
         self.target = self._scaled(y - b)
@@ -208,9 +208,12 @@ class _Quadratic(_Descent):
 
     def use(self, wanted: np.ndarray[Any, Any]) -> int:
         """Take the columns that are not there yet."""
-        fresh = np.setdiff1d(wanted, self.index) if len(self.index) else np.sort(wanted)
-        if len(fresh):
-            self.columns.add(fresh)
+        if not len(self.index):
+            self.columns = working_columns(self.problem.design, self.root, self.problem.centre, np.sort(wanted))
+        else:
+            fresh = np.setdiff1d(wanted, self.index)
+            if len(fresh):
+                self.columns.add(fresh)
         self.index = self.columns.index
         return len(self.index)
 
