@@ -27,7 +27,9 @@ def scattered(rng: np.random.Generator, n: int, p: int) -> Data:
 
     row = max(1, p // 500)
     indices = np.sort(rng.integers(0, p, size=(n, row), dtype=np.int32), axis=1)
-    X = csr_array((rng.standard_normal(n * row), indices.ravel(), np.arange(0, n * row + 1, row)), shape=(n, p))
+    X = csr_array(
+        (rng.standard_normal(n * row), indices.ravel(), np.arange(0, n * row + 1, row, dtype=np.int32)), shape=(n, p)
+    )
     X.sum_duplicates()
     w = np.zeros(p)
     some = rng.choice(p, min(2 * USEFUL, p), replace=False)
