@@ -1,0 +1,90 @@
+"""Named parts: how a model of models lists them, reaches into them and asks them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qed.core import Estimator, InvalidParameter
+
+__all__ = ["Delegated", "accepts_weight", "named_params", "require_names", "set_named_params"]
+
+
+class Delegated:
+    """A method that a model of models has exactly when the model it hands over to has it."""
+
+    def __init__(self, text: str) -> None:
+        self.__doc__ = text
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, outer: Any, owner: type | None = None) -> Any:
+        """Return the method, bound; AttributeError if the inner model has none."""
+        if outer is None:
+            return self
+        inner = outer._delegate()  # noqa: SLF001
+        if not hasattr(inner, self.name):
+            raise AttributeError(f"{type(outer).__name__} has no {self.name}: {type(inner).__name__} in it has none.")
+        return lambda X, **options: outer._ask(self.name, X, **options)  # noqa: SLF001
+
+
+def require_names(owner: Estimator, names: list[Any]) -> None:
+    """Refuse names of parts that could not be told apart from each other or from parameters."""
+    title = type(owner).__name__
+    if any(not isinstance(name, str) for name in names):
+        raise InvalidParameter(f"{title}: names of parts must be words, got {names!r}.")
+    if len(set(names)) != len(names):
+        raise InvalidParameter(f"{title}: names provided are not unique: {names!r}. Rename one of them.")
+    taken = set(names) & set(owner.get_params(deep=False))
+    if taken:
+        raise InvalidParameter(f"{title}: names conflict with constructor arguments: {sorted(taken)!r}. Rename them.")
+    if any("__" in name for name in names):
+        raise InvalidParameter(f"{title}: names must not contain __: got {[n for n in names if '__' in n]!r}.")
+
+
+def named_params(own: dict[str, Any], parts: Any, *, deep: bool) -> dict[str, Any]:
+    """Return own parameters, and with ``deep`` those of the parts as ``part__parameter``."""
+    params = dict(own)
+    if not deep:
+        return params
+    try:
+        listed = [(part[0], part[1]) for part in parts]
+    except (TypeError, IndexError):  # not parts yet: fit will say so
+        return params
+    for name, part in listed:
+        params[name] = part
+        if hasattr(part, "get_params") and not isinstance(part, type):
+            params.update((f"{name}__{key}", value) for key, value in part.get_params(deep=True).items())
+    return params
+
+
+def set_named_params(owner: Any, field: str, params: dict[str, Any]) -> None:
+    """Set own parameters first, then whole parts, then parameters inside parts."""
+    own = {name: value for name, value in params.items() if name in owner._fields}  # noqa: SLF001
+    for name, value in own.items():
+        setattr(owner, name, value)
+    rest = {name: value for name, value in params.items() if name not in own}
+    parts = list(getattr(owner, field) or [])
+    names = [part[0] for part in parts]
+    for name in [name for name in rest if name in names]:
+        at = names.index(name)
+        parts[at] = (name, rest.pop(name), *parts[at][2:])
+        setattr(owner, field, parts)
+    for name, value in rest.items():
+        outer, _, inner = name.partition("__")
+        if outer not in names or not inner:
+            known = sorted([*owner._fields, *names])  # noqa: SLF001
+            raise InvalidParameter(
+                f"Invalid parameter {outer!r} for estimator {type(owner).__name__}. Valid parameters are: {known!r}."
+            )
+        parts[names.index(outer)][1].set_params(**{inner: value})
+
+
+def accepts_weight(model: Any) -> bool:
+    """Say whether ``fit`` of a model takes ``sample_weight``."""
+    import inspect  # noqa: PLC0415
+
+    try:
+        return "sample_weight" in inspect.signature(model.fit).parameters
+    except (TypeError, ValueError):
+        return False
