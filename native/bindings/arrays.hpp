@@ -80,6 +80,7 @@ void run(Kernel&& kernel) {
 
 void bind_dense(nb::module_& module);
 void bind_factor(nb::module_& module);
+void bind_rank(nb::module_& module);
 void bind_sparse(nb::module_& module);
 
 }  // namespace qed::bindings

@@ -78,5 +78,6 @@ NB_MODULE(QED_MODULE, module) {
     module.def("started_threads", &qed::started_threads);
     bind_dense(module);
     bind_factor(module);
+    bind_rank(module);
     bind_sparse(module);
 }

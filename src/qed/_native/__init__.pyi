@@ -127,3 +127,12 @@ def csr_moments(
     indptr: Indices, indices: Indices, data: Matrix, shape: tuple[int, int], Y: Matrix, s: Vector | None
 ) -> tuple[float, Vector, Vector]:
     """Weight, sums and scatter of the rows [x | y] about zero, as ``moments`` with a shift of zero."""
+
+def ranked(
+    scores: Matrix, positive: NDArray[np.uint8], s: Vector | None
+) -> tuple[int, NDArray[np.floating], Vector, Vector] | None:
+    """Count, then distinct scores from high to low (in their own type) and the weights of positive and other rows there.
+
+    The three arrays are as long as there are rows; only the first ``count`` entries are written. None: a score is NaN or
+    infinite. ``positive`` is contiguous; equal scores are added up in the order of the rows.
+    """

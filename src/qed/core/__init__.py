@@ -29,6 +29,7 @@ from qed.core._doors import FitData
 from qed.core._errors import (
     CertificateError,
     DataConversionWarning,
+    FitFailedWarning,
     Forgetting,
     InvalidData,
     InvalidDataType,
@@ -39,6 +40,7 @@ from qed.core._errors import (
     NotInQed,
     NotReached,
     QedError,
+    UndefinedMetricWarning,
 )
 from qed.core._estimator import Estimator, clone
 from qed.core._params import (
@@ -76,6 +78,7 @@ __all__ = [
     "Estimator",
     "Fingerprint",
     "FitData",
+    "FitFailedWarning",
     "Forgetting",
     "Fraction",
     "HeldOutCertificate",
@@ -105,6 +108,7 @@ __all__ = [
     "Traits",
     "Transformer",
     "Uncertified",
+    "UndefinedMetricWarning",
     "Vector",
     "__version__",
     "clone",

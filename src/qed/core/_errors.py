@@ -1,4 +1,4 @@
-"""The tree of errors, and the one warning.
+"""The tree of errors, and the warnings.
 
 ::
 
@@ -15,6 +15,8 @@
     └── NotInQed            scikit-learn has it, qed has not                   (NotImplementedError)
 
     DataConversionWarning   the data were reshaped to what was clearly meant   (UserWarning)
+    FitFailedWarning        a fit failed, and others went on                   (RuntimeWarning)
+    UndefinedMetricWarning  a score is a quotient by zero; its value was agreed  (UserWarning)
 
 Code written for scikit-learn catches scikit-learn's classes. Where scikit-learn has a class of the same
 meaning and is loaded, raising ours therefore makes an object of both: ``raise NotFitted(...)`` is caught by
@@ -32,6 +34,7 @@ from qed.core import _sklearn
 __all__ = [
     "CertificateError",
     "DataConversionWarning",
+    "FitFailedWarning",
     "Forgetting",
     "InvalidData",
     "InvalidDataType",
@@ -42,6 +45,7 @@ __all__ = [
     "NotInQed",
     "NotReached",
     "QedError",
+    "UndefinedMetricWarning",
 ]
 
 
@@ -123,3 +127,15 @@ class DataConversionWarning(_Twinned, UserWarning):
     """The data were converted to what was clearly meant."""
 
     _twin = ("sklearn.exceptions", "DataConversionWarning")
+
+
+class FitFailedWarning(_Twinned, RuntimeWarning):
+    """A fit failed on some folds or settings, and the others went on."""
+
+    _twin = ("sklearn.exceptions", "FitFailedWarning")
+
+
+class UndefinedMetricWarning(_Twinned, UserWarning):
+    """A score is not defined for these data, and the value that was agreed upon is returned."""
+
+    _twin = ("sklearn.exceptions", "UndefinedMetricWarning")

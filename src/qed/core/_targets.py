@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from qed.core._params import Array
     from qed.core._traits import Traits
 
-__all__ = ["encode", "labels", "read", "read_numbers", "weights"]
+__all__ = ["as_target", "encode", "labels", "read", "read_numbers", "weights"]
 
 
-def _array(values: Any, what: str) -> Array:
+def as_target(values: Any, what: str) -> Array:
     """See a target or a weight as an array of any dtype."""
     if type(values) is np.ndarray:
         return values
@@ -38,7 +38,7 @@ def _array(values: Any, what: str) -> Array:
 
 def read(y: Any, n_rows: int, traits: Traits, owner: str) -> tuple[Array, Array | None]:
     """Read a target: floats for regressors; for classifiers codes, and the labels they stand for."""
-    array = _shaped(_array(y, "y"), n_rows, traits)
+    array = _shaped(as_target(y, "y"), n_rows, traits)
     if traits.target == "number":
         return _as_numbers(array, traits, owner), None
     if array.ndim == 2:
@@ -54,12 +54,12 @@ def read(y: Any, n_rows: int, traits: Traits, owner: str) -> tuple[Array, Array 
 
 def read_numbers(y: Any, n_rows: int, traits: Traits, owner: str) -> Array:
     """Read a target of numbers, as a regressor's ``score`` does."""
-    return _as_numbers(_shaped(_array(y, "y"), n_rows, traits, warn=False), traits, owner)
+    return _as_numbers(_shaped(as_target(y, "y"), n_rows, traits, warn=False), traits, owner)
 
 
 def labels(y: Any, n_rows: int, traits: Traits) -> Array:
     """Read a target of labels as they are, as a classifier's ``score`` does."""
-    return _shaped(_array(y, "y"), n_rows, traits, warn=False)
+    return _shaped(as_target(y, "y"), n_rows, traits, warn=False)
 
 
 def _shaped(array: Array, n_rows: int, traits: Traits, *, warn: bool = True) -> Array:
@@ -152,7 +152,7 @@ def weights(sample_weight: Any, n_rows: int) -> Array | None:
     if isinstance(sample_weight, Real) and not isinstance(sample_weight, bool):
         array = np.full(n_rows, float(sample_weight))
     else:
-        array = _array(sample_weight, what)
+        array = as_target(sample_weight, what)
     if array.ndim != 1:
         raise InvalidData(
             f"Sample weights must be 1D array or scalar, got {array.ndim}D array of shape {array.shape}."

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Rows = slice | Indices
 
-__all__ = ["Choice", "Found", "by_folds", "by_leaving_one_out"]
+__all__ = ["Choice", "Found", "by_folds", "by_leaving_one_out", "predictions_of_folds"]
 
 
 @dataclass(frozen=True)
@@ -137,20 +137,39 @@ def by_folds(choice: Choice, X: Any, y: Array, s: Array | None) -> Found:
     _require_rows_in_folds(folds, s)
     require_range(ArraySource(X, y, s), fingerprint(X, y, s))
     judged = replace(choice, scoring=choice.scoring or "r2")
-    total, everything = np.zeros((1, len(choice.alphas))), None
-    if isinstance(X, np.ndarray) and len(y) <= X.shape[1]:
-        paths = (_wide_path(train, X, y, s, choice) for train, _ in folds)
-    else:
-        statistics, everything = _training_statistics(folds, X, y, s)
-        paths = (ridge_path(moments, choice.alphas, intercept=choice.intercept) for moments in statistics)
-    for (_, test), (w, b) in zip(folds, paths, strict=True):
-        p, m, k = w.shape
-        predicted = (design(X[test]) @ w.reshape(p, m * k)).reshape(-1, m, k) + b
+    total = np.zeros((1, len(choice.alphas)))
+    predictions, everything = predictions_of_folds(folds, X, y, s, choice.alphas, intercept=choice.intercept)
+    for (_, test), predicted in zip(folds, predictions, strict=True):
         total += _scored(judged, y[test], predicted, None if s is None else s[test])
     total /= len(folds)
     _require_scores(total, choice)
     best = int(np.argmax(total[0]))
     return Found(choice.alphas[[best]], total[0, [best]], moments=everything)
+
+
+def predictions_of_folds(
+    folds: list[tuple[Indices, Indices]],
+    X: Any,
+    y: Array,
+    s: Array | None,
+    alphas: Array,
+    *,
+    intercept: bool,
+    digits: float | None = None,
+) -> tuple[Iterator[Array], Moments | None]:
+    """Return, fold by fold, predictions of the test rows (rows, m, strengths), and the statistic of all rows if it was made."""
+    everything = None
+    if isinstance(X, np.ndarray) and len(y) <= X.shape[1]:
+        paths = [_wide_path(train, X, y, s, alphas, intercept=intercept) for train, _ in folds]
+    else:
+        statistics, everything = _training_statistics(folds, X, y, s)
+        paths = [ridge_path(moments, alphas, intercept=intercept, digits=digits) for moments in statistics]
+    return (_predicted(X[test], *path) for (_, test), path in zip(folds, paths, strict=True)), everything
+
+
+def _predicted(X: Any, w: Array, b: Array) -> Array:
+    p, m, k = w.shape
+    return np.asarray((design(X) @ w.reshape(p, m * k)).reshape(-1, m, k) + b)
 
 
 def _require_scores(scores: Array, choice: Choice) -> None:
@@ -170,10 +189,12 @@ def _require_rows_in_folds(folds: list[tuple[Indices, Indices]], s: Array | None
                 )
 
 
-def _wide_path(train: Indices, X: Any, y: Array, s: Array | None, choice: Choice) -> tuple[Array, Array]:
+def _wide_path(
+    train: Indices, X: Any, y: Array, s: Array | None, alphas: Array, *, intercept: bool
+) -> tuple[Array, Array]:
     used = train if s is None else train[s[train] > 0]
-    wide = Wide.of(X[used], y[used], None if s is None else s[used], intercept=choice.intercept)
-    return wide_path(wide, choice.alphas)
+    wide = Wide.of(X[used], y[used], None if s is None else s[used], intercept=intercept)
+    return wide_path(wide, alphas)
 
 
 def _folds(cv: Any, X: Any, y: Array) -> list[tuple[Indices, Indices]]:

@@ -102,11 +102,16 @@ def _spectrum(quadratic: Quadratic, alphas: Array, X: NDArray[Any], y: Array, s:
     return sigma**2, Vt.T
 
 
-def ridge_path(moments: Moments, alphas: Array, *, intercept: bool) -> tuple[Array, Array]:
-    """Return coefficients (p, m, strengths) and intercepts (m, strengths) for many strengths, from one decomposition."""
+def ridge_path(moments: Moments, alphas: Array, *, intercept: bool, digits: float | None = None) -> tuple[Array, Array]:
+    """Return coefficients (p, m, strengths) and intercepts (m, strengths) for many strengths, from one decomposition.
+
+    Raises FloatingPointError if squaring the columns would cost the smallest strength more than the ``digits`` allowed.
+    """
     quadratic = Quadratic.of(moments, intercept=intercept)
     with one_blas_thread():
         values, vectors = np.linalg.eigh(quadratic.S)
+    if digits is not None and len(values) * UNIT * values[-1] > digits * (max(values[0], 0.0) + alphas.min()):
+        raise FloatingPointError("the columns are too nearly dependent for their products")
     floor = np.maximum(values, len(values) * UNIT * values[-1])
     inside = (vectors.T @ quadratic.c)[:, :, None] / (floor[:, None] + alphas)[:, None, :]
     w = np.einsum("pk,kma->pma", vectors, inside, optimize=True)

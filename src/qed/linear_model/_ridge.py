@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from qed.core import (
     KW_ONLY,
@@ -16,6 +16,10 @@ from qed.core import (
 )
 from qed.linear_model._learn import Settings
 from qed.linear_model._least_squares import LeastSquares
+from qed.linear_model._shared_folds import predict_folds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["Ridge"]
 
@@ -84,6 +88,12 @@ class Ridge(LeastSquares):
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
     warm_start: bool = param(False, "Whether an iterative fit starts from the coefficients there are.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+
+    def _predict_folds(
+        self, X: Any, y: Any, sample_weight: Any, folds: Sequence[Any], settings: Sequence[Mapping[str, Any]]
+    ) -> Iterator[Array] | None:
+        """Predict the test rows of all folds for many strengths from one pass; None where that is not the same."""
+        return predict_folds(self, X, y, sample_weight, folds, settings)
 
     def _settings(self) -> Settings:
         return Settings(

@@ -1,0 +1,75 @@
+"""Scores are formulas over statistics that merge, and every score can say how sure it is.
+
+The names, arguments and answers are scikit-learn's. What is added: `Tally`, a score that merges with the score of other
+rows, and `score_interval`, a score with an interval around it.
+
+Map: `Confusion` (labels), `Ranking` (scores of two classes), `Sample` and `Largest` (errors by order) and
+`qed.data.Moments` (mean losses) are the statistics; a function reads its arguments, computes the statistic and applies a
+formula; `_recipes` lists which formula belongs to which statistic and what is known about its interval. Scorers turn a
+score into what model selection asks for; displays draw, and load matplotlib when they do.
+"""
+
+from __future__ import annotations
+
+from qed.metrics._areas import average_precision_score, roc_auc_score
+from qed.metrics._classification import (
+    accuracy_score,
+    balanced_accuracy_score,
+    class_likelihood_ratios,
+    cohen_kappa_score,
+    confusion_matrix,
+    hamming_loss,
+    matthews_corrcoef,
+    zero_one_loss,
+)
+from qed.metrics._confusion import Confusion
+from qed.metrics._curves import (
+    OperatingPoint,
+    auc,
+    confusion_matrix_at_thresholds,
+    det_curve,
+    operating_point,
+    precision_recall_curve,
+    roc_curve,
+)
+from qed.metrics._intervals import Score
+from qed.metrics._precision_recall import (
+    f1_score,
+    fbeta_score,
+    jaccard_score,
+    multilabel_confusion_matrix,
+    precision_recall_fscore_support,
+    precision_score,
+    recall_score,
+)
+from qed.metrics._probabilities import (
+    brier_score_loss,
+    d2_brier_score,
+    d2_log_loss_score,
+    hinge_loss,
+    log_loss,
+    top_k_accuracy_score,
+)
+from qed.metrics._quantiles import Largest, Sample
+from qed.metrics._ranking import Ranking
+from qed.metrics._regression import (
+    d2_absolute_error_score,
+    d2_pinball_score,
+    d2_tweedie_score,
+    explained_variance_score,
+    max_error,
+    mean_absolute_error,
+    mean_absolute_percentage_error,
+    mean_gamma_deviance,
+    mean_pinball_loss,
+    mean_poisson_deviance,
+    mean_squared_error,
+    mean_squared_log_error,
+    mean_tweedie_deviance,
+    median_absolute_error,
+    r2_score,
+    root_mean_squared_error,
+    root_mean_squared_log_error,
+)
+from qed.metrics._report import classification_report
+from qed.metrics._tally import Tally, score_interval

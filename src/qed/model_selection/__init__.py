@@ -1,0 +1,75 @@
+"""Which rows to learn from, which to be judged by, and which settings to keep.
+
+One rule: **a model is judged on rows it has not seen, and what the folds have in common is computed once.**
+
+::
+
+    _splitter                             what a splitter is
+    _folds, _leave_out, _random_splits    every row once; all but some; at random
+    _choice_of_folds, _subset             what ``cv`` may be; the plain split in two; some rows of any table
+    _judge, _cross_validate               one fold; all folds
+    _settings, _search                    what to try; the best of it
+    _shared                               work that folds and settings have in common
+"""
+
+from __future__ import annotations
+
+from qed.model_selection._choice_of_folds import check_cv, train_test_split
+from qed.model_selection._cross_validate import cross_val_predict, cross_val_score, cross_validate
+from qed.model_selection._curves import (
+    LearningCurveDisplay,
+    ValidationCurveDisplay,
+    learning_curve,
+    validation_curve,
+)
+from qed.model_selection._folds import (
+    GroupKFold,
+    KFold,
+    RepeatedKFold,
+    RepeatedStratifiedKFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
+from qed.model_selection._leave_out import (
+    LeaveOneGroupOut,
+    LeaveOneOut,
+    LeavePGroupsOut,
+    LeavePOut,
+    PredefinedSplit,
+)
+from qed.model_selection._random_splits import Bootstrap, GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
+from qed.model_selection._search import GridSearchCV, RandomizedSearchCV
+from qed.model_selection._settings import ParameterGrid, ParameterSampler
+
+__all__ = [
+    "Bootstrap",
+    "GridSearchCV",
+    "GroupKFold",
+    "GroupShuffleSplit",
+    "KFold",
+    "LearningCurveDisplay",
+    "LeaveOneGroupOut",
+    "LeaveOneOut",
+    "LeavePGroupsOut",
+    "LeavePOut",
+    "ParameterGrid",
+    "ParameterSampler",
+    "PredefinedSplit",
+    "RandomizedSearchCV",
+    "RepeatedKFold",
+    "RepeatedStratifiedKFold",
+    "ShuffleSplit",
+    "StratifiedGroupKFold",
+    "StratifiedKFold",
+    "StratifiedShuffleSplit",
+    "TimeSeriesSplit",
+    "ValidationCurveDisplay",
+    "check_cv",
+    "cross_val_predict",
+    "cross_val_score",
+    "cross_validate",
+    "learning_curve",
+    "train_test_split",
+    "validation_curve",
+]

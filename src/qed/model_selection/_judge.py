@@ -1,0 +1,190 @@
+"""One setting on one fold: fit, predict, score, and what it took."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qed.core import Classifier, InvalidParameter, Regressor, clone
+from qed.core._threads import default_num_threads
+from qed.metrics import get_scorer
+from qed.model_selection._subset import rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from qed.model_selection._splitter import Indices
+
+__all__ = ["Judged", "Table", "is_classifier", "judge", "parallel", "scorers_of"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows that are judged on, and what is passed to ``fit`` beside them."""
+
+    X: Any
+    y: Any
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def rows(self, index: Indices) -> tuple[Any, Any, dict[str, Any]]:
+        """Return some rows, and what belongs to them."""
+        n = _length(self.X)
+        extra = {name: rows_of(value, index) if _length(value) == n else value for name, value in self.extra.items()}
+        return rows_of(self.X, index), rows_of(self.y, index), extra
+
+
+def _length(values: Any) -> int | None:
+    shape = getattr(values, "shape", None)
+    if shape:
+        return int(shape[0])
+    return len(values) if hasattr(values, "__len__") and not isinstance(values, str | dict) else None
+
+
+class Judged(NamedTuple):
+    """What a fold says of a setting."""
+
+    scores: dict[str, float]
+    train_scores: dict[str, float] | None
+    fit_time: float
+    score_time: float
+    estimator: Any
+    failure: str | None = None
+
+
+def judge(
+    estimator: Any,
+    table: Table,
+    pair: tuple[Indices, Indices],
+    setting: Mapping[str, Any],
+    scorers: Mapping[str, Callable[..., float]],
+    *,
+    error_score: Any,
+    with_train: bool,
+    keep: bool,
+) -> Judged:
+    """Fit a copy of the estimator on the training rows and score it on the test rows."""
+    train, test = pair
+    model = clone(estimator)
+    start = time.perf_counter()
+    try:
+        if setting:
+            model.set_params(**{name: clone(value) for name, value in setting.items()})
+        X, y, extra = table.rows(train)
+        if y is None:
+            model.fit(X, **extra)
+        else:
+            model.fit(X, y, **extra)
+    except Exception:
+        if error_score == "raise":
+            raise
+        took, failed = time.perf_counter() - start, dict.fromkeys(scorers, float(error_score))
+        return Judged(failed, dict(failed) if with_train else None, took, 0.0, None, traceback.format_exc())
+    fitted = time.perf_counter()
+    held_X, held_y, _ = table.rows(test)
+    scores, failure = _scored(model, held_X, held_y, scorers, error_score)
+    scored = time.perf_counter()
+    learnt = _scored(model, X, y, scorers, error_score)[0] if with_train else None
+    return Judged(scores, learnt, fitted - start, scored - fitted, model if keep else None, failure)
+
+
+def _scored(
+    model: Any, X: Any, y: Any, scorers: Mapping[str, Callable[..., float]], error_score: Any
+) -> tuple[dict[str, float], str | None]:
+    values: dict[str, float] = {}
+    failure = None
+    for name, scorer in scorers.items():
+        try:
+            value = scorer(model, X) if y is None else scorer(model, X, y)
+        except Exception:
+            if error_score == "raise":
+                raise
+            value, failure = error_score, traceback.format_exc()
+        if not isinstance(value, Real | np.number):
+            value = getattr(value, "item", lambda value=value: value)()
+        if not isinstance(value, Real):
+            raise InvalidParameter(
+                f"scoring must return a number, got {value!r} ({type(value)}) instead (scorer={name})."
+            )
+        values[name] = float(value)
+    return values, failure
+
+
+def scorers_of(estimator: Any, scoring: Any) -> tuple[dict[str, Callable[..., float]], bool]:
+    """Return the scorers by name, and whether several were asked for.
+
+    Parameters
+    ----------
+    estimator : object
+        What is judged; without ``scoring`` its own ``score`` does.
+    scoring : None, str, callable, sequence of str, or dict
+        As in scikit-learn.
+    """
+    if scoring is None:
+        if not hasattr(estimator, "score"):
+            raise TypeError(
+                "If no scoring is specified, the estimator passed should have a 'score' method. The estimator"
+                f" {estimator!r} does not."
+            )
+        return {"score": _own_score}, False
+    if isinstance(scoring, str):
+        return {"score": get_scorer(scoring)}, False
+    if callable(scoring):
+        return {"score": scoring}, False
+    if isinstance(scoring, dict):
+        names = {name: get_scorer(one) if isinstance(one, str) else one for name, one in scoring.items()}
+    elif isinstance(scoring, list | tuple | set) and all(isinstance(one, str) for one in scoring):
+        if len(set(scoring)) != len(scoring):
+            raise InvalidParameter(f"scoring names a score twice: {scoring!r}.")
+        names = {name: get_scorer(name) for name in scoring}
+    else:
+        raise InvalidParameter(
+            f"scoring must be None, a name, a function, a list of names or a dict of name to scorer; got {scoring!r}."
+        )
+    if not names:
+        raise InvalidParameter("scoring holds no scorer. Name at least one, or pass None.")
+    return names, True
+
+
+def _own_score(model: Any, X: Any, y: Any = None) -> float:
+    return float(model.score(X) if y is None else model.score(X, y))
+
+
+def is_classifier(estimator: Any) -> bool:
+    """Say whether an estimator, of qed or not, predicts classes."""
+    if isinstance(estimator, Classifier):
+        return True
+    if isinstance(estimator, Regressor):
+        return False
+    tags = getattr(estimator, "__sklearn_tags__", None)
+    try:
+        return tags is not None and tags().estimator_type == "classifier"
+    except AttributeError:
+        return hasattr(estimator, "classes_") or hasattr(estimator, "predict_proba")
+
+
+def parallel(tasks: Sequence[Callable[[], Any]], n_jobs: int | None) -> Iterator[Any]:
+    """Run tasks and yield what they return, in their order; with several jobs, in threads."""
+    workers = 1 if n_jobs is None else n_jobs if n_jobs > 0 else max(1, default_num_threads() + 1 + n_jobs)
+    if n_jobs == 0:
+        raise InvalidParameter("n_jobs == 0 has no meaning. Use 1 for none at the same time, or -1 for all processors.")
+    if workers == 1 or len(tasks) < 2:
+        yield from (task() for task in tasks)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(task) for task in tasks]
+        try:
+            yield from _results(futures)
+        finally:
+            for future in futures:
+                future.cancel()
+
+
+def _results(futures: Iterable[Any]) -> Iterator[Any]:
+    for future in futures:
+        yield future.result()

@@ -1,0 +1,432 @@
+"""Searching for the best setting: every setting judged on the same folds, within a budget, and resumable."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from qed.core import (
+    KW_ONLY,
+    Estimator,
+    InvalidParameter,
+    NonNegativeInt,
+    Positive,
+    PositiveInt,
+    Seed,
+    Traits,
+    clone,
+    fitted,
+    param,
+)
+from qed.core._events import STOP, Progress
+from qed.model_selection._choice_of_folds import check_cv
+from qed.model_selection._cross_validate import report_failures, require_error_score, require_folds
+from qed.model_selection._judge import Judged, Table, is_classifier, judge, parallel, scorers_of
+from qed.model_selection._settings import ParameterGrid, ParameterSampler
+from qed.model_selection._shared import judged_together
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["GridSearchCV", "RandomizedSearchCV"]
+
+Array = np.ndarray[Any, Any]
+
+
+class _Delegated:
+    """A method that the search has exactly when the model in it has it."""
+
+    def __init__(self, text: str) -> None:
+        self.__doc__ = text
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, search: Any, owner: type | None = None) -> Any:
+        """Return the method of the best model, or of the model that is searched with as long as there is none."""
+        if search is None:
+            return self
+        best = search.__dict__.get("best_estimator_")
+        method = getattr(best if best is not None else search.estimator, self.name)  # AttributeError if there is none
+        if best is not None:
+            return method
+
+        def not_yet(*_: Any, **__: Any) -> Any:
+            search._check_is_fitted()  # noqa: SLF001
+            raise AttributeError(
+                f"{type(search).__name__} has no best model to {self.name} with: refit=False. Set refit=True, or fit a model"
+                " with best_params_."
+            )
+
+        return not_yet
+
+
+class _Search(Estimator):
+    """What both searches share."""
+
+    if TYPE_CHECKING:  # declared by each of them, in the order of its own constructor
+        estimator: Any
+        refit: Any
+        resume: bool
+
+    cv_results_: dict[str, Any] = fitted("Every setting with its scores, by name of the column.")
+    best_estimator_: Any = fitted("The best setting, fitted on all rows.")
+    best_params_: dict[str, Any] = fitted("The best setting.")
+    best_score_: float = fitted("Its mean score.")
+    best_index_: int = fitted("Its row in ``cv_results_``; of equal ones the first.")
+    scorer_: Any = fitted("The scorers that judged.")
+    n_splits_: int = fitted("Number of folds.")
+    refit_time_: float = fitted("Seconds of the last fit, on all rows.")
+    multimetric_: bool = fitted("Whether several scores were asked for.")
+    outcome_: str = fitted(
+        "``'searched'``, or ``'budget'``, ``'stopped'`` or ``'interrupted'`` when some settings were left out."
+    )
+
+    predict = _Delegated("Predict with the best model.")
+    predict_proba = _Delegated("Return the probabilities of the best model.")
+    predict_log_proba = _Delegated("Return the log-probabilities of the best model.")
+    decision_function = _Delegated("Return the scores of the best model.")
+    transform = _Delegated("Transform with the best model.")
+    inverse_transform = _Delegated("Undo the transformation of the best model.")
+    score_samples = _Delegated("Score rows with the best model.")
+
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, **fit_params: Any) -> Self:
+        """Judge the settings, and fit the best on all rows.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of n rows
+            Rows.
+        y : array-like of shape (n,) or (n, m), optional
+            Targets.
+        groups : array-like of shape (n,), optional
+            Which rows belong together, for splitters that ask.
+        **fit_params : object
+            Passed to ``fit`` of the model; what has one entry for each row is cut like the rows.
+
+        Returns
+        -------
+        self
+            The search, with the best model in it.
+        """
+        self._validate_params()
+        search = _Run(self, X, y, groups, fit_params)
+        earlier = self.__dict__.get("_judged", {}) if self.resume else {}
+        search.run(earlier)
+        return self
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the score of the best model, by the scorer that chose it.
+
+        Parameters
+        ----------
+        X : array-like of n rows
+            Rows.
+        y : array-like, optional
+            Targets.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        self._check_is_fitted()
+        if "best_estimator_" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no best model to score: refit=False.")
+        scorer = self.scorer_
+        if isinstance(scorer, dict):
+            scorer = scorer[self.refit]
+        return float(scorer(self.best_estimator_, X) if y is None else scorer(self.best_estimator_, X, y))
+
+    @property
+    def classes_(self) -> Array:
+        """The labels that the best model knows."""
+        return np.asarray(self._best().classes_)
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns that the best model was fitted on."""
+        return int(self._best().n_features_in_)
+
+    def _best(self) -> Any:
+        best = self.__dict__.get("best_estimator_")
+        if best is None:
+            raise AttributeError(f"{type(self).__name__} has no fitted model yet.")
+        return best
+
+    @property
+    def certificate_(self) -> Any:
+        """What is proved about the best model."""
+        return self._best().certificate_
+
+    def _settings(self) -> Sequence[Mapping[str, Any]]:
+        raise NotImplementedError
+
+    def _traits(self) -> Traits:
+        own = getattr(self.estimator, "_traits", None)
+        if own is not None:
+            traits: Traits = own()
+            return traits._replace(deterministic=True, poor_score=True)
+        role = "classifier" if is_classifier(self.estimator) else "regressor"
+        return Traits(role=role, target="label" if role == "classifier" else "number", sparse=True, poor_score=True)
+
+
+class GridSearchCV(_Search):
+    """Try every combination of values and keep the one that predicts unseen rows best.
+
+    Objective
+    ---------
+    The mean score over the folds; of equal settings the first, so list simpler ones first.
+
+    Certificate
+    -----------
+    That of the best model, fitted on all rows.
+
+    Cost
+    ----
+    One fit for each setting and fold, less what the model can share: least squares needs one pass for all of them.
+
+    Notes
+    -----
+    Works with estimators, splitters and scorers of scikit-learn, and inside its own search.
+
+    Examples
+    --------
+    >>> from qed.datasets import make_regression
+    >>> from qed.linear_model import Ridge
+    >>> from qed.model_selection import GridSearchCV
+    >>> X, y = make_regression(n_samples=100, n_features=4, noise=1.0, random_state=0)
+    >>> GridSearchCV(Ridge(), {"alpha": [0.01, 1.0, 100.0]}).fit(X, y).best_params_
+    {'alpha': 0.01}
+    """
+
+    estimator: Any = param(None, "The model whose settings are searched.")
+    param_grid: Any = param(None, "Values to try, by name of the parameter; or a list of such dictionaries.")
+    _: KW_ONLY
+    scoring: Any = param(None, "How to score: a name, a function, several of them; None is the model's own score.")
+    n_jobs: Any = param(None, "Fits at the same time, in threads; -1 for as many as there are processors.")
+    refit: Any = param(
+        True, "Whether to fit the best on all rows; with several scores, the name of the one that chooses."
+    )
+    cv: Any = param(None, "Folds: a number, a splitter or pairs of indices; five by default.")
+    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    pre_dispatch: Any = param("2*n_jobs", "Tasks that scikit-learn would dispatch ahead.", kind="hint")
+    error_score: Any = param(float("nan"), "What a failing fit scores; 'raise' to stop.")
+    return_train_score: bool = param(False, "Whether to score the training rows too.")
+    budget: Positive | None = param(None, "Seconds after which no further setting is started; at least one is judged.")
+    resume: bool = param(False, "Whether to go on where an earlier fit on the same rows was interrupted.")
+
+    def _settings(self) -> Sequence[Mapping[str, Any]]:
+        if self.param_grid is None:
+            raise InvalidParameter("GridSearchCV.param_grid is missing: {'alpha': [0.1, 1.0]}, for example.")
+        return list(ParameterGrid(self.param_grid))
+
+
+class RandomizedSearchCV(_Search):
+    """Try settings drawn at random and keep the one that predicts unseen rows best.
+
+    Objective
+    ---------
+    The mean score over the folds; of equal settings the first.
+
+    Certificate
+    -----------
+    That of the best model, fitted on all rows.
+
+    Cost
+    ----
+    One fit for each setting and fold, less what the model can share.
+    """
+
+    estimator: Any = param(None, "The model whose settings are searched.")
+    param_distributions: Any = param(None, "Values or distributions (with rvs) to draw from, by name of the parameter.")
+    _: KW_ONLY
+    n_iter: PositiveInt = param(10, "Number of draws.")
+    scoring: Any = param(None, "How to score: a name, a function, several of them; None is the model's own score.")
+    n_jobs: Any = param(None, "Fits at the same time, in threads; -1 for as many as there are processors.")
+    refit: Any = param(
+        True, "Whether to fit the best on all rows; with several scores, the name of the one that chooses."
+    )
+    cv: Any = param(None, "Folds: a number, a splitter or pairs of indices; five by default.")
+    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    pre_dispatch: Any = param("2*n_jobs", "Tasks that scikit-learn would dispatch ahead.", kind="hint")
+    random_state: Seed = param(None, "Seed of the draws.")
+    error_score: Any = param(float("nan"), "What a failing fit scores; 'raise' to stop.")
+    return_train_score: bool = param(False, "Whether to score the training rows too.")
+    budget: Positive | None = param(None, "Seconds after which no further setting is started; at least one is judged.")
+    resume: bool = param(False, "Whether to go on where an earlier fit on the same rows was interrupted.")
+
+    def _settings(self) -> Sequence[Mapping[str, Any]]:
+        if self.param_distributions is None:
+            raise InvalidParameter(
+                "RandomizedSearchCV.param_distributions is missing: {'alpha': [0.1, 1.0]}, for example."
+            )
+        return list(ParameterSampler(self.param_distributions, self.n_iter, random_state=self.random_state))
+
+
+class _Run:
+    """One search: the settings, the folds, and what is known so far."""
+
+    def __init__(self, search: Any, X: Any, y: Any, groups: Any, fit_params: Mapping[str, Any]) -> None:
+        self.search = search
+        if search.estimator is None or not hasattr(search.estimator, "fit"):
+            raise InvalidParameter(
+                f"{type(search).__name__}.estimator must be a model with fit, got {search.estimator!r}."
+            )
+        self.table = Table(X, y, dict(fit_params))
+        self.scorers, self.several = scorers_of(search.estimator, search.scoring)
+        require_error_score(search.error_score)
+        self._require_refit()
+        splitter = check_cv(search.cv, y, classifier=is_classifier(search.estimator))
+        self.folds = list(splitter.split(X, y, groups))
+        require_folds(self.folds)
+        self.settings = search._settings()  # noqa: SLF001
+        if not self.settings:
+            raise InvalidParameter(f"{type(search).__name__} has no setting to try.")
+        for name in {name for setting in self.settings for name in setting}:
+            if name.partition("__")[0] not in search.estimator.get_params(deep=True):
+                clone(search.estimator).set_params(**{name: None})  # raises in the model's own words
+
+    def _require_refit(self) -> None:
+        refit = self.search.refit
+        if self.several and refit is not False and not callable(refit) and refit not in self.scorers:
+            raise InvalidParameter(
+                f"{type(self.search).__name__}: with several scores, refit must be False or the name of one of them"
+                f" ({', '.join(self.scorers)}), got {refit!r}: it says which one chooses."
+            )
+
+    def run(self, earlier: Mapping[int, list[Judged]]) -> None:
+        """Judge, store the table, and fit the best."""
+        search = self.search
+        judged, outcome = self._judge(earlier)
+        search._judged = judged if outcome != "searched" else {}  # noqa: SLF001
+        if not judged:
+            raise KeyboardInterrupt
+        report_failures([one for row in judged.values() for one in row], search.error_score)
+        self._store(judged, outcome)
+        if search.refit is not False:
+            self._fit_best()
+        if outcome == "interrupted":
+            raise KeyboardInterrupt
+
+    def _judge(self, earlier: Mapping[int, list[Judged]]) -> tuple[dict[int, list[Judged]], str]:
+        search = self.search
+        judged = {k: row for k, row in earlier.items() if k < len(self.settings) and len(row) == len(self.folds)}
+        left = [k for k in range(len(self.settings)) if k not in judged]
+        if not search.return_train_score and left:
+            together = judged_together(
+                search.estimator, self.table, self.folds, [self.settings[k] for k in left], self.scorers
+            )
+            if together is not None:
+                judged.update(zip(left, together, strict=True))
+                return judged, "searched"
+        return judged, self._one_by_one(judged, left)
+
+    def _one_by_one(self, judged: dict[int, list[Judged]], left: Sequence[int]) -> str:
+        """Judge the settings that are left, and say how it ended."""
+        search = self.search
+        options = {"error_score": search.error_score, "with_train": search.return_train_score, "keep": False}
+        start = time.perf_counter()
+        with Progress(type(search).__name__, len(left), verbose=search.verbose) as progress:
+            for k in left:
+                if search.budget is not None and judged and time.perf_counter() - start > search.budget:
+                    return "budget"
+                tasks = [
+                    partial(judge, search.estimator, self.table, pair, self.settings[k], self.scorers, **options)
+                    for pair in self.folds
+                ]
+                try:
+                    judged[k] = list(parallel(tasks, search.n_jobs))
+                except KeyboardInterrupt:
+                    return "interrupted"
+                name = next(iter(self.scorers))
+                if (
+                    progress.step(float(np.mean([one.scores[name] for one in judged[k]])), str(self.settings[k]))
+                    is STOP
+                ):
+                    return "stopped"
+        return "searched"
+
+    def _store(self, judged: Mapping[int, list[Judged]], outcome: str) -> None:
+        search = self.search
+        order = sorted(judged)
+        settings = [self.settings[k] for k in order]
+        results = _table(settings, [judged[k] for k in order], self.scorers, several=self.several)
+        search.cv_results_, search.outcome_ = results, outcome
+        search.n_splits_, search.multimetric_ = len(self.folds), self.several
+        search.scorer_ = dict(self.scorers) if self.several else self.scorers["score"]
+        for name in ("best_estimator_", "best_index_", "best_params_", "best_score_", "refit_time_"):
+            search.__dict__.pop(name, None)
+        if callable(search.refit):
+            search.best_index_ = int(search.refit(results))
+        elif search.refit is not False or not self.several:
+            name = search.refit if self.several else "score"
+            search.best_index_ = int(np.argmin(results[f"rank_test_{name}"]))
+            search.best_score_ = float(results[f"mean_test_{name}"][search.best_index_])
+        if "best_index_" in search.__dict__:
+            search.best_params_ = dict(settings[search.best_index_])
+
+    def _fit_best(self) -> None:
+        search = self.search
+        start = time.perf_counter()
+        model = clone(search.estimator).set_params(**clone(search.best_params_))
+        if self.table.y is None:
+            model.fit(self.table.X, **self.table.extra)
+        else:
+            model.fit(self.table.X, self.table.y, **self.table.extra)
+        search.best_estimator_, search.refit_time_ = model, time.perf_counter() - start
+        if hasattr(model, "feature_names_in_"):
+            search.feature_names_in_ = model.feature_names_in_
+
+
+def _table(
+    settings: Sequence[Mapping[str, Any]],
+    judged: Sequence[Sequence[Judged]],
+    scorers: Mapping[str, Any],
+    *,
+    several: bool,
+) -> dict[str, Any]:
+    """Write what was found as columns, under scikit-learn's names."""
+    results: dict[str, Any] = {}
+    for column in ("fit_time", "score_time"):
+        values = np.array([[getattr(one, column) for one in row] for row in judged])
+        results[f"mean_{column}"], results[f"std_{column}"] = values.mean(axis=1), values.std(axis=1)
+    for name in sorted({name for setting in settings for name in setting}):
+        results[f"param_{name}"] = _masked([setting.get(name, np.ma.masked) for setting in settings])
+    results["params"] = [dict(setting) for setting in settings]
+    for name in scorers:
+        label = name if several else "score"
+        scores = np.array([[one.scores[name] for one in row] for row in judged])
+        results |= _score_columns("test", label, scores)
+        results[f"rank_test_{label}"] = _ranks(results[f"mean_test_{label}"])
+        if judged and judged[0] and judged[0][0].train_scores is not None:
+            learnt = np.array([[(one.train_scores or {}).get(name, np.nan) for one in row] for row in judged])
+            results |= _score_columns("train", label, learnt)
+    return results
+
+
+def _score_columns(part: str, label: str, scores: Array) -> dict[str, Array]:
+    columns = {f"split{k}_{part}_{label}": scores[:, k] for k in range(scores.shape[1])}
+    return columns | {f"mean_{part}_{label}": scores.mean(axis=1), f"std_{part}_{label}": scores.std(axis=1)}
+
+
+def _ranks(mean: Array) -> Array:
+    """Return one for the best; equal ones share the better rank, and what has no score comes last."""
+    known = np.where(np.isnan(mean), -np.inf, mean)
+    return np.array([1 + int(np.sum(known > value)) for value in known], dtype=np.int32)
+
+
+def _masked(values: Sequence[Any]) -> Any:
+    plain = np.empty(len(values), dtype=object)
+    mask = np.array([value is np.ma.masked for value in values])
+    for k, value in enumerate(values):
+        plain[k] = None if mask[k] else value
+    kinds = {type(value) for value, hidden in zip(values, mask, strict=True) if not hidden}
+    if len(kinds) == 1 and next(iter(kinds)) in (bool, int, float, np.float64, np.int64):
+        kind = next(iter(kinds))
+        filled = np.array([kind() if hidden else value for value, hidden in zip(values, mask, strict=True)])
+        return np.ma.array(filled, mask=mask)
+    return np.ma.array(plain, mask=mask, dtype=object)

@@ -1,0 +1,211 @@
+"""Search: the same table as scikit-learn's, with shared work, budgets, interrupts and resumption."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn.linear_model as their_models
+import sklearn.model_selection as theirs
+from scipy.stats import loguniform
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import qed
+import qed.model_selection as ours
+from qed.core import InvalidParameter
+from qed.core._events import STOP
+from qed.linear_model import LinearRegression, Ridge
+from qed.metrics import accuracy_score
+
+X, Y = load_diabetes(return_X_y=True)
+GRID = {"alpha": [0.01, 0.1, 1.0, 10.0], "fit_intercept": [True, False]}
+
+
+@pytest.mark.covers("SEL-11", "SEL-07")
+@pytest.mark.parametrize("scoring", [None, "neg_mean_absolute_error"])
+@pytest.mark.parametrize("model", [Ridge(), their_models.Ridge()])
+def test_the_table_is_that_of_scikit_learn(model, scoring):
+    mine = ours.GridSearchCV(model, GRID, scoring=scoring, cv=4).fit(X, Y)
+    other = theirs.GridSearchCV(model, GRID, scoring=scoring, cv=4).fit(X, Y)
+    assert mine.best_params_ == other.best_params_
+    assert mine.best_index_ == other.best_index_
+    assert set(mine.cv_results_) == set(other.cv_results_)
+    for name in mine.cv_results_:
+        if "test_score" in name and "rank" not in name:
+            np.testing.assert_allclose(mine.cv_results_[name], other.cv_results_[name], rtol=1e-8, err_msg=name)
+    np.testing.assert_array_equal(mine.cv_results_["rank_test_score"], other.cv_results_["rank_test_score"])
+    np.testing.assert_array_equal(mine.cv_results_["param_alpha"], other.cv_results_["param_alpha"])
+    np.testing.assert_allclose(mine.predict(X), other.predict(X), rtol=1e-8)
+    np.testing.assert_allclose(mine.score(X, Y), other.score(X, Y), rtol=1e-8)
+
+
+def test_shared_work_gives_what_single_fits_give():
+    together = ours.GridSearchCV(Ridge(), GRID, cv=5).fit(X, Y)
+    alone = ours.GridSearchCV(Ridge(), GRID, cv=5, return_train_score=True).fit(X, Y)
+    np.testing.assert_allclose(together.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"], rtol=1e-9)
+    assert qed.verify(together.best_estimator_, X, Y).holds
+
+
+@pytest.mark.covers("SEL-25")
+def test_of_equal_settings_the_first_is_kept():
+    search = ours.GridSearchCV(Ridge(), {"alpha": [1.0, 1.0, 1.0]}).fit(X, Y)
+    assert search.best_index_ == 0
+    np.testing.assert_array_equal(search.cv_results_["rank_test_score"], [1, 1, 1])
+
+
+def test_several_scores():
+    scoring = ["r2", "neg_mean_squared_error"]
+    mine = ours.GridSearchCV(Ridge(), GRID, scoring=scoring, refit="r2", return_train_score=True).fit(X, Y)
+    other = theirs.GridSearchCV(Ridge(), GRID, scoring=scoring, refit="r2", return_train_score=True).fit(X, Y)
+    assert set(mine.cv_results_) == set(other.cv_results_)
+    np.testing.assert_allclose(mine.cv_results_["mean_train_r2"], other.cv_results_["mean_train_r2"], rtol=1e-9)
+    with pytest.raises(InvalidParameter, match="which one chooses"):
+        ours.GridSearchCV(Ridge(), GRID, scoring=scoring).fit(X, Y)
+
+
+def test_random_settings():
+    search = ours.RandomizedSearchCV(Ridge(), {"alpha": loguniform(1e-3, 1e3)}, n_iter=7, random_state=0).fit(X, Y)
+    again = ours.RandomizedSearchCV(Ridge(), {"alpha": loguniform(1e-3, 1e3)}, n_iter=7, random_state=0).fit(X, Y)
+    assert len(search.cv_results_["params"]) == 7
+    assert search.cv_results_["params"] == again.cv_results_["params"]
+    listed = ours.RandomizedSearchCV(Ridge(), GRID, n_iter=5, random_state=0).fit(X, Y)
+    assert len({tuple(sorted(one.items())) for one in listed.cv_results_["params"]}) == 5
+
+
+def test_searches_nest_both_ways():
+    A, y = load_breast_cancer(return_X_y=True)
+    model = make_pipeline(StandardScaler(), their_models.LogisticRegression())
+    grid = {"logisticregression__C": [0.1, 1.0]}
+    mine = ours.GridSearchCV(model, grid, cv=3).fit(A, y)
+    other = theirs.GridSearchCV(model, grid, cv=3).fit(A, y)
+    np.testing.assert_allclose(mine.cv_results_["mean_test_score"], other.cv_results_["mean_test_score"])
+    np.testing.assert_allclose(mine.predict_proba(A), other.predict_proba(A))
+    np.testing.assert_array_equal(mine.classes_, [0, 1])
+    nested = theirs.cross_val_score(ours.GridSearchCV(Ridge(), GRID, cv=3), X, Y, cv=3)
+    expected = theirs.cross_val_score(theirs.GridSearchCV(Ridge(), GRID, cv=3), X, Y, cv=3)
+    np.testing.assert_allclose(nested, expected, rtol=1e-8)
+    assert clone(mine).get_params()["cv"] == 3
+
+
+def test_methods_are_those_of_the_model():
+    search = ours.GridSearchCV(Ridge(), GRID)
+    assert hasattr(search, "predict")
+    assert not hasattr(search, "predict_proba")
+    with pytest.raises(qed.core.NotFitted):
+        search.predict(X)
+    search = ours.GridSearchCV(Ridge(), GRID, refit=False).fit(X, Y)
+    with pytest.raises(AttributeError, match="refit=False"):
+        search.predict(X)
+
+
+def test_a_search_survives_pickling():
+    search = ours.GridSearchCV(Ridge(), GRID).fit(X, Y)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(search)).predict(X), search.predict(X))
+
+
+def test_a_budget_leaves_out_settings_and_says_so():
+    search = ours.GridSearchCV(LinearRegression(), {"fit_intercept": [True, False] * 50}, budget=1e-9).fit(X, Y)
+    assert search.outcome_ == "budget"
+    assert 1 <= len(search.cv_results_["params"]) < 100
+    assert hasattr(search, "best_estimator_")
+
+
+def test_a_stopped_search_resumes_where_it_was():
+    search = ours.GridSearchCV(LinearRegression(), {"fit_intercept": [True, False, True, False]}, resume=True)
+    with qed.listen(lambda event: STOP if event.kind == "step" and event.step == 2 else None):
+        search.fit(X, Y)
+    assert search.outcome_ == "stopped"
+    assert len(search.cv_results_["params"]) == 2
+    seen = []
+    with qed.listen(lambda event: seen.append(event) if event.kind == "step" and "Search" in event.source else None):
+        search.fit(X, Y)
+    assert search.outcome_ == "searched"
+    assert len(search.cv_results_["params"]) == 4
+    assert len(seen) == 2
+
+
+class Interrupting(LinearRegression):
+    """Behaves like a fit in which somebody presses Ctrl-C, at the third setting."""
+
+    fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        Interrupting.fits += 1
+        if Interrupting.fits == 11:
+            raise KeyboardInterrupt
+        return super().fit(X, y, sample_weight)
+
+
+def test_an_interrupted_search_keeps_the_best_so_far():
+    Interrupting.fits = 0
+    search = ours.GridSearchCV(Interrupting(), {"fit_intercept": [False, True, True]}, cv=5)
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, Y)
+    assert search.outcome_ == "interrupted"
+    assert search.best_params_ == {"fit_intercept": True}
+    assert search.predict(X).shape == Y.shape
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: ours.GridSearchCV(None, GRID).fit(X, Y), "must be a model"),
+        (lambda: ours.GridSearchCV(Ridge()).fit(X, Y), "param_grid is missing"),
+        (lambda: ours.GridSearchCV(Ridge(), {"alpha": 3}).fit(X, Y), "needs to be a list"),
+        (lambda: ours.GridSearchCV(Ridge(), {"alpha": []}).fit(X, Y), "non-empty"),
+        (lambda: ours.GridSearchCV(Ridge(), {"alhpa": [1]}).fit(X, Y), "alhpa"),
+        (lambda: ours.GridSearchCV(Ridge(), [1]).fit(X, Y), "not a dict"),
+    ],
+)
+def test_bad_settings_are_refused_in_words(make, words):
+    with pytest.raises(InvalidParameter, match=words):
+        make()
+
+
+@pytest.mark.covers("SEL-14")
+def test_training_scores_of_nested_models_only_rise():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, size=60)
+    y = np.sin(3 * x) + 0.1 * rng.normal(size=60)
+    powers = x[:, None] ** np.arange(1, 9)
+    learnt = [
+        ours.cross_validate(LinearRegression(), powers[:, :k], y, cv=[(np.arange(60), np.arange(60))])["test_score"][0]
+        for k in range(1, 9)
+    ]
+    assert np.all(np.diff(learnt) >= -1e-9)
+    sizes, train, test = ours.learning_curve(LinearRegression(), powers[:, :3], y, cv=5)
+    expected = theirs.learning_curve(LinearRegression(), powers[:, :3], y, cv=5)
+    np.testing.assert_array_equal(sizes, expected[0])
+    np.testing.assert_allclose(train, expected[1], rtol=1e-9)
+    np.testing.assert_allclose(test, expected[2], rtol=1e-9)
+
+
+@pytest.mark.covers("SEL-26")
+def test_the_drawn_curve_is_the_table():
+    pytest.importorskip("matplotlib").use("Agg")
+    alphas = [0.01, 0.1, 1.0, 10.0]
+    train, test = ours.validation_curve(Ridge(), X, Y, param_name="alpha", param_range=alphas, cv=4)
+    other = theirs.validation_curve(Ridge(), X, Y, param_name="alpha", param_range=alphas, cv=4)
+    np.testing.assert_allclose(train, other[0], rtol=1e-9)
+    np.testing.assert_allclose(test, other[1], rtol=1e-9)
+    shown = ours.ValidationCurveDisplay.from_estimator(Ridge(), X, Y, param_name="alpha", param_range=alphas, cv=4)
+    lines = shown.ax_.get_lines()
+    np.testing.assert_allclose(lines[0].get_ydata(), train.mean(axis=1))
+    np.testing.assert_allclose(lines[1].get_ydata(), test.mean(axis=1))
+    shown = ours.LearningCurveDisplay.from_estimator(Ridge(), X, Y, cv=4)
+    np.testing.assert_array_equal(shown.ax_.get_lines()[0].get_xdata(), shown.train_sizes)
+
+
+@pytest.mark.covers("SEL-13")
+def test_choosing_the_best_of_many_guesses_fits_the_test_set():
+    rng = np.random.default_rng(0)
+    n, m, trials = 50, 40, 200
+    truth = rng.integers(0, 2, size=(trials, 1, n))
+    guesses = rng.integers(0, 2, size=(trials, m, n))
+    best = [max(accuracy_score(truth[t, 0], guess) for guess in guesses[t]) for t in range(trials)]
+    fresh = rng.integers(0, 2, size=(trials, n))
+    again = [accuracy_score(fresh[t], guesses[t, 0]) for t in range(trials)]
+    assert np.mean(best) > 0.6
+    assert abs(np.mean(again) - 0.5) < 7 * 0.5 / np.sqrt(n * trials)
