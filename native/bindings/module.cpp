@@ -76,6 +76,7 @@ NB_MODULE(QED_MODULE, module) {
         },
         nb::arg("n"));
     module.def("started_threads", &qed::started_threads);
+    bind_columns(module);
     bind_dense(module);
     bind_factor(module);
     bind_rank(module);

@@ -136,3 +136,21 @@ def ranked(
     The three arrays are as long as there are rows; only the first ``count`` entries are written. None: a score is NaN or
     infinite. ``positive`` is contiguous; equal scores are added up in the order of the rows.
     """
+
+def look(X: Matrix, s: Vector | None) -> tuple[Vector, int]:
+    """Entries that are not NaN, their weight, mean, scatter, least and largest, (6, p), and the longest chain of roundings.
+
+    A block of rows is read twice while it is in cache, so that its scatter is about its own mean; blocks merge in order.
+    """
+
+def move(
+    X: Matrix, out: Matrix, first: Vector, second: Vector, divides: bool, clip: tuple[float, float] | None
+) -> None:
+    """Write (X − first) / second, or X · second + first, cut off at ``clip``, into ``out``, which may be X itself."""
+
+def monomials(X: Matrix, runs: NDArray[np.int64], first: int, columns: int) -> Matrix:
+    """Products of columns, (n, columns): ones before ``first``, then X, then for each run (target, source, length, factor)
+    the columns from source on times column ``factor`` of X, written from target on. In the type of X, row-major."""
+
+def number_words(words: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Number equal rows of bytes in the order of their first appearance: for each row its number, and where each began."""

@@ -40,6 +40,14 @@ class Traits(NamedTuple):
         Whether a transformer gives float32 for float32.
     min_samples : int
         The fewest rows the model can be fitted on.
+    table : bool
+        Whether ``X`` is a table; False for models of labels or of texts.
+    strings, categorical : bool
+        Whether the columns of ``X`` may hold words, and whether they hold categories.
+    labels_only : bool
+        Whether the model is fitted on a target alone.
+    validates : bool
+        Whether the model looks at what it is given at all.
     """
 
     role: str | None = None
@@ -59,6 +67,11 @@ class Traits(NamedTuple):
     requires_fit: bool = True
     keeps_dtype: bool = True
     min_samples: int = 1
+    table: bool = True
+    strings: bool = False
+    categorical: bool = False
+    labels_only: bool = False
+    validates: bool = True
 
 
 def merged(cls: type) -> Traits:
