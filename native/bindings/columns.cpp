@@ -1,5 +1,6 @@
 #include "qed/columns.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "arrays.hpp"
@@ -91,12 +92,95 @@ nb::tuple words(const Array& bytes) {
     return nb::make_tuple(codes.give(), found.give());
 }
 
+/// Numbers equal objects in the order of their first appearance, as a dictionary would, without a Python object a look-up.
+/// `addresses` are those of live objects, which the caller holds.
+class ObjectTable {
+  public:
+    std::int32_t number(PyObject* object, Index at) {
+        const Py_hash_t hash = PyObject_Hash(object);
+        if (hash == -1 && PyErr_Occurred() != nullptr) {
+            throw nb::python_error();
+        }
+        std::size_t place = spread(hash) & mask_;
+        while (slots_[place].code >= 0) {
+            const Slot slot = slots_[place];
+            if (slot.hash == hash && equal(slot.object, object)) {
+                return slot.code;
+            }
+            place = (place + 1) & mask_;
+        }
+        const auto code = static_cast<std::int32_t>(firsts_.size());
+        slots_[place] = {object, hash, code};
+        firsts_.push_back(at);
+        if (firsts_.size() * 2 > mask_) {
+            grow();
+        }
+        return code;
+    }
+    [[nodiscard]] const std::vector<Index>& firsts() const noexcept { return firsts_; }
+
+  private:
+    struct Slot {
+        PyObject* object = nullptr;
+        Py_hash_t hash = 0;
+        std::int32_t code = -1;
+    };
+    static std::size_t spread(Py_hash_t hash) noexcept {
+        const auto bits = static_cast<std::uint64_t>(hash) * 0x9E3779B97F4A7C15ULL;
+        return static_cast<std::size_t>(bits ^ (bits >> 32));
+    }
+    static bool equal(PyObject* a, PyObject* b) {
+        if (a == b) {
+            return true;
+        }
+        const int answer = PyObject_RichCompareBool(a, b, Py_EQ);
+        if (answer < 0) {
+            throw nb::python_error();
+        }
+        return answer != 0;
+    }
+    void grow() {
+        std::vector<Slot> larger(slots_.size() * 4);
+        mask_ = larger.size() - 1;
+        for (const Slot& slot : slots_) {
+            if (slot.code >= 0) {
+                std::size_t place = spread(slot.hash) & mask_;
+                while (larger[place].code >= 0) {
+                    place = (place + 1) & mask_;
+                }
+                larger[place] = slot;
+            }
+        }
+        slots_.swap(larger);
+    }
+    std::vector<Slot> slots_ = std::vector<Slot>(256);
+    std::size_t mask_ = 255;
+    std::vector<Index> firsts_;
+};
+
+nb::tuple objects(const Array& addresses) {
+    const bool fits = addresses.dtype() == nb::dtype<std::uint64_t>() && addresses.ndim() == 1;
+    require(fits && addresses.shape(0) < (std::size_t{1} << 31), "addresses must be fewer than 2^31 uint64");
+    const Index n = static_cast<Index>(addresses.shape(0));
+    const auto* from = static_cast<PyObject* const*>(addresses.data());
+    Fresh<std::int32_t> codes({n});
+    ObjectTable table;
+    for (Index i = 0; i < n; ++i) {
+        PyObject* object = from[i * addresses.stride(0)];
+        codes.get()[i] = table.number(object == nullptr ? Py_None : object, i);
+    }
+    Fresh<std::int64_t> found({static_cast<Index>(table.firsts().size())});
+    std::copy(table.firsts().begin(), table.firsts().end(), found.get());
+    return nb::make_tuple(codes.give(), found.give());
+}
+
 }  // namespace
 
 void bind_columns(nb::module_& module) {
     module.def("look", &look, arg("X"), arg("s").none());
     module.def("move", &move, arg("X"), arg("out"), arg("first"), arg("second"), arg("divides"), arg("clip").none());
     module.def("monomials", &monomials_of, arg("X"), arg("runs"), arg("first"), arg("columns"));
+    module.def("number_objects", &objects, arg("addresses"));
     module.def("number_words", &words, arg("words"));
 }
 

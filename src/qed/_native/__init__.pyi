@@ -154,3 +154,9 @@ def monomials(X: Matrix, runs: NDArray[np.int64], first: int, columns: int) -> M
 
 def number_words(words: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Number equal rows of bytes in the order of their first appearance: for each row its number, and where each began."""
+
+def number_objects(addresses: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Number equal Python objects, given by their addresses, as ``number_words`` does words; hash and equality are Python's.
+
+    The caller holds the objects. The GIL is kept.
+    """

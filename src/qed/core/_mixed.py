@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import _doors, _finite, _tables
+from qed.core import _doors, _finite, _kernels, _tables
 from qed.core._errors import InvalidData, InvalidDataType
 
 if TYPE_CHECKING:
@@ -203,13 +203,38 @@ def _numbers(series: Any) -> Array:
 
 def _of_polars(native: Any) -> Column:
     polars = sys.modules["polars"]
-    if native.dtype == polars.String:
-        native = native.cast(polars.Categorical)
-    codes = native.to_physical()
-    words = np.asarray(native.cat.get_categories().to_list(), dtype=object)
-    if codes.null_count():
-        return Column(None, codes.cast(polars.Int64).fill_null(-1).to_numpy(), words)
-    return Column(None, codes.to_numpy(), words)
+    if native.dtype == polars.String and not native.null_count() and len(native):
+        views = _short_words(native)
+        if views is not None:
+            codes, firsts = _kernels.number_words(views)
+            return Column(None, codes, np.asarray(native.gather(firsts).to_list(), dtype=object))
+    coded = native.cast(polars.Categorical) if native.dtype == polars.String else native
+    places = coded.to_physical()
+    if places.null_count():
+        places = places.cast(polars.Int64).fill_null(-1)
+    codes = places.to_numpy()
+    n_words = int(codes.max()) + 1 if len(codes) else 0
+    # Where each word stands, so that only those that occur become objects; a missing entry stands at the end.
+    where = np.full(n_words + 1, -1, dtype=np.int64)
+    where[codes] = np.arange(len(codes))
+    used = np.flatnonzero(where[:n_words] >= 0)
+    words = np.full(n_words, None, dtype=object)
+    words[used] = native.gather(where[used]).cast(polars.String).to_list()
+    return Column(None, codes, words)
+
+
+def _short_words(native: Any) -> Array | None:
+    """See words of at most twelve bytes as entries of fixed width, as polars keeps them; None for longer ones."""
+    polars = sys.modules["polars"]
+    try:
+        arrow = native.to_arrow(compat_level=polars.CompatLevel.newest())
+    except ImportError:  # polars hands its memory over through Arrow's own library
+        return None
+    if str(arrow.type) != "string_view":
+        return None
+    views = np.frombuffer(arrow.buffers()[1], "V16")[arrow.offset : arrow.offset + len(arrow)]
+    lengths = np.frombuffer(arrow.buffers()[1], np.int32)[4 * arrow.offset :: 4][: len(arrow)]
+    return views if len(views) == len(arrow) and lengths.max() <= 12 else None
 
 
 def _of_arrow(native: Any) -> Column:

@@ -3,4 +3,6 @@ from qed.preprocessing._standard import StandardScaler
 from qed.preprocessing._ranges import MinMaxScaler, MaxAbsScaler
 from qed.preprocessing._robust import RobustScaler
 from qed.preprocessing._rows import Normalizer, Binarizer
-__all__ = ["StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer", "Binarizer"]
+from qed.preprocessing._one_hot import OneHotEncoder
+from qed.preprocessing._ordinal import OrdinalEncoder
+__all__ = ["StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer", "Binarizer","OneHotEncoder","OrdinalEncoder"]

@@ -10,7 +10,7 @@ from qed import _native
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["monomials", "moved", "number_words"]
+__all__ = ["monomials", "moved"]
 
 
 def moved(
@@ -36,18 +36,3 @@ def monomials(X: Array, runs: Array, first: int, columns: int) -> Array:
     """Return products of columns, row-major, as `runs` say: target, source, length, factor."""
     return _native.monomials(X, np.ascontiguousarray(runs, dtype=np.int64), first, columns)
 
-
-def number_words(values: Array) -> tuple[Array, Array]:
-    """Number equal entries of an array of fixed-width entries in the order of their first appearance.
-
-    Returns
-    -------
-    ndarray of int32 of shape (n,)
-        The number of each entry.
-    ndarray of int64
-        Where each number appeared first.
-    """
-    flat = np.ascontiguousarray(values)
-    width = max(flat.itemsize, 1)
-    codes, firsts = _native.number_words(flat.view(np.uint8).reshape(len(flat), width))
-    return codes, firsts
