@@ -1,6 +1,8 @@
 #include "qed/columns.hpp"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
@@ -42,15 +44,12 @@ void move(const Array& X, Writable out, const Array& first, const Array& second,
     run([&] { move_columns(x, how, to); });
 }
 
-template <class T>
-Numbers monomials_as(const Matrix& x, const std::vector<Run>& runs, Index first, Index columns) {
-    Fresh<T> out({x.rows, columns});
-    run([&] { monomials(x, runs.data(), static_cast<Index>(runs.size()), first, out.get(), columns); });
-    return out.template give<Numbers>();
-}
-
-Numbers monomials_of(const Array& X, const Array& runs, Index first, Index columns) {
+void monomials_of(const Array& X, Writable out, const Array& runs, Index first) {
     const Matrix x = matrix(X, "X");
+    const Index columns = out.ndim() == 2 ? static_cast<Index>(out.shape(1)) : 0;
+    const bool same = out.dtype() == (x.kind == Kind::float32 ? nb::dtype<float>() : nb::dtype<double>());
+    require(same && out.ndim() == 2 && static_cast<Index>(out.shape(0)) == x.rows, "out must have the type and rows of X");
+    require(x.rows <= 1 || (out.stride(0) == columns && out.stride(1) == 1), "out must be in C order");
     if (runs.dtype() != nb::dtype<std::int64_t>()) {
         throw nb::type_error("runs must be int64");
     }
@@ -67,8 +66,32 @@ Numbers monomials_of(const Array& X, const Array& runs, Index first, Index colum
                             at[1] + at[2] <= columns && at[3] >= 0 && at[3] < x.columns;
         require(inside, "a run leaves the columns");
     }
-    return x.kind == Kind::float32 ? monomials_as<float>(x, list, first, columns)
-                                   : monomials_as<double>(x, list, first, columns);
+    run([&] { monomials(x, list.data(), count, first, out.data(), columns); });
+}
+
+const Index* indices(const Array& array, const char* name) {
+    const bool fits = array.dtype() == nb::dtype<std::int64_t>() && array.ndim() == 1;
+    require(fits && (array.shape(0) <= 1 || array.stride(0) == 1), std::string(name) + " must be contiguous int64");
+    return static_cast<const Index*>(array.data());
+}
+
+void sparse_monomials_of(const Array& starts, const Array& columns, const Array& data, Index width, const Array& offsets,
+                         std::pair<Index, Index> degrees, bool distinct, bool ones, const Array& out_starts,
+                         Writable out_columns, Writable out_data) {
+    const Matrix values = matrix(data, "data");
+    const SparseRows x{indices(starts, "starts"), indices(columns, "columns"), values.data, values.kind,
+                       static_cast<Index>(starts.shape(0)) - 1, width};
+    require(values.columns == 1 && (values.rows <= 1 || values.row_stride == 1), "data must be contiguous");
+    require(static_cast<Index>(offsets.shape(0)) >= (degrees.second - 1) * width, "offsets must have a row for each degree");
+    require(static_cast<Index>(out_starts.shape(0)) == x.rows + 1, "out_starts must have an end for each row");
+    const Index* ends = indices(out_starts, "out_starts");
+    require(out_columns.dtype() == nb::dtype<std::int32_t>() && out_data.dtype() == data.dtype() &&
+                static_cast<Index>(out_columns.shape(0)) >= ends[x.rows] &&
+                static_cast<Index>(out_data.shape(0)) >= ends[x.rows],
+            "there must be room for every product");
+    const Products how{indices(offsets, "offsets"), degrees.first, degrees.second, ones ? 1 : 0, distinct, ones};
+    auto* places = static_cast<std::int32_t*>(out_columns.data());
+    run([&] { sparse_monomials(x, how, ends, places, out_data.data()); });
 }
 
 nb::tuple words(const Array& bytes) {
@@ -179,7 +202,10 @@ nb::tuple objects(const Array& addresses) {
 void bind_columns(nb::module_& module) {
     module.def("look", &look, arg("X"), arg("s").none());
     module.def("move", &move, arg("X"), arg("out"), arg("first"), arg("second"), arg("divides"), arg("clip").none());
-    module.def("monomials", &monomials_of, arg("X"), arg("runs"), arg("first"), arg("columns"));
+    module.def("monomials", &monomials_of, arg("X"), arg("out"), arg("runs"), arg("first"));
+    module.def("sparse_monomials", &sparse_monomials_of, arg("starts"), arg("columns"), arg("data"), arg("width"),
+               arg("offsets"), arg("degrees"), arg("distinct"), arg("ones"), arg("out_starts"), arg("out_columns"),
+               arg("out_data"));
     module.def("number_objects", &objects, arg("addresses"));
     module.def("number_words", &words, arg("words"));
 }

@@ -384,6 +384,66 @@ void monomials(const Matrix& x, const Run* runs, Index count, Index first, void*
 
 namespace {
 
+/// Walks the products of one row in rising order of their place, by recursion over the degree.
+template <class T>
+struct RowProducts {
+    const Products& how;
+    const Index* columns;
+    const T* values;
+    Index count;
+    Index width;
+    std::int32_t* places;
+    T* out;
+
+    /// Products of `degree` more factors from entry `from` on, to be multiplied by `value` and moved by `shift`.
+    void walk(Index degree, Index from, T value, Index shift) {
+        if (degree == 1) {
+            for (Index i = from; i < count; ++i) {
+                *places++ = static_cast<std::int32_t>(shift + how.first + columns[i]);
+                *out++ = value * values[i];
+            }
+            return;
+        }
+        const Index* offsets = how.offsets + (degree - 2) * width;
+        for (Index i = from; i < count; ++i) {
+            walk(degree - 1, how.distinct ? i + 1 : i, value * values[i], shift + offsets[columns[i]]);
+        }
+    }
+};
+
+}  // namespace
+
+void sparse_monomials(const SparseRows& x, const Products& how, const Index* out_starts, std::int32_t* out_indices,
+                      void* out_data) {
+    const Effort effort(4.0 * static_cast<double>(out_starts[x.rows]));
+    constexpr Index kRowsAtOnce = 256;
+    parallel_for(blocks_of(x.rows, kRowsAtOnce), [&](Index block) {
+        const Index to = std::min(x.rows, (block + 1) * kRowsAtOnce);
+        with_type(x.kind, [&](auto type) {
+            using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+            for (Index i = block * kRowsAtOnce; i < to; ++i) {
+                const Index begin = x.starts[i];
+                RowProducts<T> row{how,
+                                   x.indices + begin,
+                                   static_cast<const T*>(x.data) + begin,
+                                   x.starts[i + 1] - begin,
+                                   x.columns,
+                                   out_indices + out_starts[i],
+                                   static_cast<T*>(out_data) + out_starts[i]};
+                if (how.ones) {
+                    *row.places++ = 0;
+                    *row.out++ = T{1};
+                }
+                for (Index degree = how.low; degree <= how.high; ++degree) {
+                    row.walk(degree, 0, T{1}, 0);
+                }
+            }
+        });
+    });
+}
+
+namespace {
+
 std::uint64_t mixed(std::uint64_t state, std::uint64_t word) noexcept {
     state = (state ^ word) * 0x9E3779B97F4A7C15ULL;
     return state ^ (state >> 32);

@@ -55,6 +55,30 @@ struct Run {
 /// `out` is row-major of the type of x; columns before `first` are set to one.
 void monomials(const Matrix& x, const Run* runs, Index count, Index first, void* out, Index out_columns);
 
+/// Compressed rows, and where the products of each row go: as many places as it has products.
+struct SparseRows {
+    const Index* starts;
+    const Index* indices;
+    const void* data;
+    Kind kind;
+    Index rows;
+    Index columns;
+};
+
+/// Products of the entries of compressed rows, of every degree from `low` to `high`, columns rising within a row.
+/// A product of column j and a product at place r of the degree below stands at offsets[(degree - 2) * columns + j] + r;
+/// `first` is the place of column 0 itself; a row begins with a one at place 0 if `ones`.
+struct Products {
+    const Index* offsets;
+    Index low;
+    Index high;
+    Index first;
+    bool distinct;
+    bool ones;
+};
+void sparse_monomials(const SparseRows& x, const Products& how, const Index* out_starts, std::int32_t* out_indices,
+                      void* out_data);
+
 /// Numbers equal words of `width` bytes in the order of their first appearance. codes is (n,), firsts has room for n.
 /// Returns how many differ.
 Index number_words(const std::uint8_t* words, Index n, Index width, Index stride, std::int32_t* codes, Index* firsts);

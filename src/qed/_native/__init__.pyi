@@ -148,9 +148,27 @@ def move(
 ) -> None:
     """Write (X − first) / second, or X · second + first, cut off at ``clip``, into ``out``, which may be X itself."""
 
-def monomials(X: Matrix, runs: NDArray[np.int64], first: int, columns: int) -> Matrix:
-    """Products of columns, (n, columns): ones before ``first``, then X, then for each run (target, source, length, factor)
-    the columns from source on times column ``factor`` of X, written from target on. In the type of X, row-major."""
+def monomials(X: Matrix, out: Matrix, runs: NDArray[np.int64], first: int) -> None:
+    """Write products of columns into ``out``, row-major, of the type of X: ones before ``first``, then X, then for each run
+    (target, source, length, factor) the columns from source on times column ``factor`` of X, from target on."""
+
+def sparse_monomials(
+    starts: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    data: Matrix,
+    width: int,
+    offsets: NDArray[np.int64],
+    degrees: tuple[int, int],
+    distinct: bool,
+    ones: bool,
+    out_starts: NDArray[np.int64],
+    out_columns: NDArray[np.int32],
+    out_data: Matrix,
+) -> None:
+    """Write the products of the entries of compressed rows, of all degrees in a range, columns rising within a row.
+
+    Column j times the product at place r of the degree below stands at ``offsets[(degree - 2) * width + j] + r``.
+    """
 
 def number_words(words: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Number equal rows of bytes in the order of their first appearance: for each row its number, and where each began."""

@@ -10,7 +10,7 @@ from qed import _native
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["monomials", "moved"]
+__all__ = ["monomials", "moved", "sparse_monomials"]
 
 
 def moved(
@@ -34,5 +34,27 @@ def _vector(values: Array) -> Array:
 
 def monomials(X: Array, runs: Array, first: int, columns: int) -> Array:
     """Return products of columns, row-major, as `runs` say: target, source, length, factor."""
-    return _native.monomials(X, np.ascontiguousarray(runs, dtype=np.int64), first, columns)
+    out = np.empty((len(X), columns), X.dtype)
+    _native.monomials(X, out, np.ascontiguousarray(runs, dtype=np.int64), first)
+    return out
 
+
+def sparse_monomials(
+    X: Any, offsets: Array, degrees: tuple[int, int], starts: Array, *, distinct: bool, ones: bool
+) -> tuple[Array, Array]:
+    """Return columns and values of the products of the entries of compressed rows; `starts` counts them."""
+    columns, values = np.empty(starts[-1], np.int32), np.empty(starts[-1], X.dtype)
+    _native.sparse_monomials(
+        X.indptr.astype(np.int64),
+        X.indices.astype(np.int64),
+        np.ascontiguousarray(X.data),
+        X.shape[1],
+        np.ascontiguousarray(offsets, dtype=np.int64).ravel(),
+        degrees,
+        distinct,
+        ones,
+        starts,
+        columns,
+        values,
+    )
+    return columns, values
