@@ -197,6 +197,21 @@ nb::tuple objects(const Array& addresses) {
     return nb::make_tuple(codes.give(), found.give());
 }
 
+nb::ndarray<nb::numpy, std::int32_t> hashes(const Array& bytes, const Array& ends) {
+    require(bytes.dtype() == nb::dtype<std::uint8_t>() && bytes.ndim() == 1, "bytes must be uint8");
+    const Index* stops = indices(ends, "ends");
+    const Index n = static_cast<Index>(ends.shape(0));
+    Index before = 0;
+    for (Index i = 0; i < n; ++i) {
+        require(stops[i] >= before, "ends must rise");
+        before = stops[i];
+    }
+    require(before <= static_cast<Index>(bytes.shape(0)), "ends must lie within the bytes");
+    Fresh<std::int32_t> out({n});
+    run([&] { hash_words(static_cast<const std::uint8_t*>(bytes.data()), stops, n, out.get()); });
+    return out.give();
+}
+
 }  // namespace
 
 void bind_columns(nb::module_& module) {
@@ -206,6 +221,7 @@ void bind_columns(nb::module_& module) {
     module.def("sparse_monomials", &sparse_monomials_of, arg("starts"), arg("columns"), arg("data"), arg("width"),
                arg("offsets"), arg("degrees"), arg("distinct"), arg("ones"), arg("out_starts"), arg("out_columns"),
                arg("out_data"));
+    module.def("hash_words", &hashes, arg("bytes"), arg("ends"));
     module.def("number_objects", &objects, arg("addresses"));
     module.def("number_words", &words, arg("words"));
 }

@@ -512,4 +512,39 @@ Index number_words(const std::uint8_t* words, Index n, Index width, Index stride
     return known;
 }
 
+namespace {
+
+std::uint32_t rotated(std::uint32_t word, int by) noexcept {
+    return (word << by) | (word >> (32 - by));
+}
+std::uint32_t scrambled(std::uint32_t word) noexcept {
+    return rotated(word * 0xCC9E2D51U, 15) * 0x1B873593U;
+}
+
+}  // namespace
+
+void hash_words(const std::uint8_t* bytes, const Index* ends, Index count, std::int32_t* out) noexcept {
+    Index at = 0;
+    for (Index i = 0; i < count; ++i) {
+        const Index length = ends[i] - at;
+        std::uint32_t state = 0;
+        Index done = 0;
+        for (; done + 4 <= length; done += 4) {
+            std::uint32_t piece = 0;
+            std::memcpy(&piece, bytes + at + done, 4);
+            state = rotated(state ^ scrambled(piece), 13) * 5U + 0xE6546B64U;
+        }
+        if (done < length) {
+            std::uint32_t piece = 0;
+            std::memcpy(&piece, bytes + at + done, static_cast<std::size_t>(length - done));
+            state ^= scrambled(piece);
+        }
+        state ^= static_cast<std::uint32_t>(length);
+        state = (state ^ (state >> 16)) * 0x85EBCA6BU;
+        state = (state ^ (state >> 13)) * 0xC2B2AE35U;
+        out[i] = static_cast<std::int32_t>(state ^ (state >> 16));
+        at = ends[i];
+    }
+}
+
 }  // namespace qed

@@ -83,4 +83,7 @@ void sparse_monomials(const SparseRows& x, const Products& how, const Index* out
 /// Returns how many differ.
 Index number_words(const std::uint8_t* words, Index n, Index width, Index stride, std::int32_t* codes, Index* firsts);
 
+/// MurmurHash3 of 32 bits, seed zero, of words that follow each other in memory: word i ends before ends[i].
+void hash_words(const std::uint8_t* bytes, const Index* ends, Index count, std::int32_t* out) noexcept;
+
 }  // namespace qed

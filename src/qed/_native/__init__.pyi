@@ -178,3 +178,6 @@ def number_objects(addresses: NDArray[np.uint64]) -> tuple[NDArray[np.int32], ND
 
     The caller holds the objects. The GIL is kept.
     """
+
+def hash_words(bytes: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.int32]:  # noqa: A002
+    """MurmurHash3 (32 bits, seed zero) of words that follow each other in memory and end where ``ends`` says."""

@@ -10,7 +10,7 @@ from qed import _native
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["monomials", "moved", "sparse_monomials"]
+__all__ = ["hashed", "monomials", "moved", "sparse_monomials"]
 
 
 def moved(
@@ -58,3 +58,10 @@ def sparse_monomials(
         values,
     )
     return columns, values
+
+
+def hashed(words: list[str]) -> Array:
+    """Return MurmurHash3 (32 bits, seed zero) of words, signed."""
+    coded = [word.encode() for word in words]
+    ends = np.cumsum([len(word) for word in coded], dtype=np.int64) if coded else np.zeros(0, np.int64)
+    return _native.hash_words(np.frombuffer(b"".join(coded), np.uint8), ends)
