@@ -150,7 +150,8 @@ def move(
 
 def monomials(X: Matrix, out: Matrix, runs: NDArray[np.int64], first: int) -> None:
     """Write products of columns into ``out``, row-major, of the type of X: ones before ``first``, then X, then for each run
-    (target, source, length, factor) the columns from source on times column ``factor`` of X, from target on."""
+    (target, source, length, factor) the columns from source on times column ``factor`` of X, from target on.
+    """
 
 def sparse_monomials(
     starts: NDArray[np.int64],

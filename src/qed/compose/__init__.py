@@ -8,6 +8,7 @@ One rule: **a part is known by the estimator contract alone**, so that parts of 
     _columns             different columns, different transformations
     _choose_columns      which columns are meant
     _target              a regressor in other units
+    _multi_output        one model for each target
     _steps               named parts: parameters inside parameters, methods handed over
 """
 
@@ -15,12 +16,15 @@ from __future__ import annotations
 
 from qed.compose._choose_columns import make_column_selector
 from qed.compose._columns import ColumnTransformer, FeatureUnion, make_column_transformer, make_union
+from qed.compose._multi_output import MultiOutputClassifier, MultiOutputRegressor
 from qed.compose._pipeline import Pipeline, make_pipeline
 from qed.compose._target import TransformedTargetRegressor
 
 __all__ = [
     "ColumnTransformer",
     "FeatureUnion",
+    "MultiOutputClassifier",
+    "MultiOutputRegressor",
     "Pipeline",
     "TransformedTargetRegressor",
     "make_column_selector",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
+from qed.core._records import record
 
 __all__ = ["chosen_columns", "column_names", "make_column_selector", "some_columns"]
 
@@ -51,7 +51,9 @@ def _sliced(wanted: slice, names: list[str] | None, n_columns: int) -> list[Any]
             raise InvalidParameter(f"There is no column {end!r} to slice by.")
         return names.index(end) + (1 if last else 0)
 
-    return list(range(n_columns)[slice(position(wanted.start, last=False), position(wanted.stop, last=True), wanted.step)])
+    return list(
+        range(n_columns)[slice(position(wanted.start, last=False), position(wanted.stop, last=True), wanted.step)]
+    )
 
 
 def _settled(one: Any, names: list[str] | None, n_columns: int) -> Any:
@@ -61,7 +63,9 @@ def _settled(one: Any, names: list[str] | None, n_columns: int) -> Any:
                 f"Specifying the columns using strings is only supported for dataframes; got {one!r} for a table without names."
             )
         if one not in names:
-            raise InvalidParameter(f"A given column is not a column of the dataframe: {one!r}. There are {', '.join(names[:20])}.")
+            raise InvalidParameter(
+                f"A given column is not a column of the dataframe: {one!r}. There are {', '.join(names[:20])}."
+            )
         return one
     if not isinstance(one, int | np.integer):
         raise InvalidParameter(
@@ -85,11 +89,13 @@ def some_columns(X: Any, columns: list[Any]) -> Any:
         return X[:, picked]
     names = column_names(X)
     if names is None:
-        raise InvalidData("The fit saw a table with names of columns, and this one has none. Pass a frame with the same names.")
+        raise InvalidData(
+            "The fit saw a table with names of columns, and this one has none. Pass a frame with the same names."
+        )
     return X.select(columns) if hasattr(X, "select") else X[columns]
 
 
-@dataclass
+@record("column-selector")
 class make_column_selector:  # noqa: N801  scikit-learn's name
     """A function of the table that picks columns by pattern and type.
 
@@ -129,7 +135,14 @@ class make_column_selector:  # noqa: N801  scikit-learn's name
 def _kinds(asked: Any) -> set[str]:
     listed = asked if isinstance(asked, list | tuple | set) else [asked]
     words = {one if isinstance(one, str) else getattr(one, "__name__", str(one)) for one in listed}
-    same = {"float64": "number", "int64": "number", "float": "number", "int": "number", "str": "object", "string": "object"}
+    same = {
+        "float64": "number",
+        "int64": "number",
+        "float": "number",
+        "int": "number",
+        "str": "object",
+        "string": "object",
+    }
     return {same.get(word, word) for word in words}
 
 

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 import numpy as np
 
 from qed.compose._choose_columns import chosen_columns, column_names, some_columns
 from qed.compose._pipeline import names_for, traits_of
-from qed.compose._steps import accepts_weight, named_params, require_names, set_named_params
-from qed.core import KW_ONLY, Fraction, InvalidData, InvalidParameter, Traits, Transformer, clone, fitted, param
-from qed.core._threads import default_num_threads
+from qed.compose._steps import (
+    accepts_weight,
+    mapped,
+    named_params,
+    parts_certificate,
+    require_names,
+    set_named_params,
+)
+from qed.core import (
+    KW_ONLY,
+    InvalidData,
+    InvalidParameter,
+    PartsCertificate,
+    Probability,
+    Traits,
+    Transformer,
+    clone,
+    fitted,
+    param,
+)
 
 __all__ = ["ColumnTransformer", "FeatureUnion", "make_column_transformer", "make_union"]
 
@@ -20,9 +36,13 @@ __all__ = ["ColumnTransformer", "FeatureUnion", "make_column_transformer", "make
 class ColumnTransformer(Transformer):
     """Transformations of some columns each, put side by side.
 
+    Objective
+    ---------
+    That of each part, on its columns.
+
     Certificate
     -----------
-    None of its own: the parts carry theirs, see ``named_transformers_``.
+    PartsCertificate: every part keeps its own, about its columns; ``qed.verify`` checks them one by one.
 
     Cost
     ----
@@ -46,18 +66,21 @@ class ColumnTransformer(Transformer):
     transformers: Any = param((), "Triples of name, transformer ('drop', 'passthrough') and columns.")
     _: KW_ONLY
     remainder: Any = param("drop", "What becomes of other columns: 'drop', 'passthrough' or a transformer.")
-    sparse_threshold: Fraction = param(0.3, "The result is sparse if some part is and less than this share of it is nonzero.")
+    sparse_threshold: Probability = param(
+        0.3, "The result is sparse if some part is and less than this share of it is nonzero."
+    )
     n_jobs: Any = param(None, "Parts at the same time, in threads; -1 for as many as there are processors.")
     transformer_weights: Any = param(None, "A factor for each part, by name.")
     verbose: bool = param(False, "Whether to show how long each part takes.")
     verbose_feature_names_out: Any = param(
-        True, "Whether names of columns are preceded by the name of the part; or a format, '{transformer_name}__{feature_name}'."
+        True,
+        "Whether names of columns are preceded by the name of the part; or a format, '{transformer_name}__{feature_name}'.",
     )
-    force_int_remainder_cols: Any = param("deprecated", "As in scikit-learn: without meaning.", kind="hint")
 
     transformers_: Any = fitted("The fitted parts with their columns.")
     output_indices_: Any = fitted("Which columns of the result each part gave.")
     sparse_output_: bool = fitted("Whether the result is sparse.")
+    certificate_: PartsCertificate = fitted("The certificates of the parts.")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, with ``deep`` those of the parts too."""
@@ -117,8 +140,11 @@ class ColumnTransformer(Transformer):
                 return model, model.fit_transform(inside, y, **extra)
             return model, model.fit(inside, y, **extra).transform(inside)
 
-        done = _mapped(learnt, parts, self.n_jobs)
-        self.transformers_ = [(name, model, columns) for (name, _, columns), (model, _) in zip(parts, done, strict=True)]
+        done = mapped(learnt, parts, self.n_jobs)
+        self.transformers_ = [
+            (name, model, columns) for (name, _, columns), (model, _) in zip(parts, done, strict=True)
+        ]
+        self.certificate_ = parts_certificate([(name, model) for name, model, _ in self.transformers_])
         blocks = [block for _, block in done]
         self._remember(blocks)
         return self._joined(blocks)
@@ -141,7 +167,7 @@ class ColumnTransformer(Transformer):
                 return None if model == "drop" else some_columns(X, columns)
             return model.transform(some_columns(X, columns))
 
-        return self._joined(_mapped(changed, self.transformers_, self.n_jobs))
+        return self._joined(mapped(changed, self.transformers_, self.n_jobs))
 
     @property
     def named_transformers_(self) -> dict[str, Any]:
@@ -178,7 +204,8 @@ class ColumnTransformer(Transformer):
             style = "{transformer_name}__{feature_name}"
         if isinstance(style, str):
             return np.asarray(
-                [style.format(transformer_name=part, feature_name=one) for part, names in named for one in names], dtype=object
+                [style.format(transformer_name=part, feature_name=one) for part, names in named for one in names],
+                dtype=object,
             )
         if callable(style):
             return np.asarray([style(part, one) for part, names in named for one in names], dtype=object)
@@ -263,17 +290,25 @@ class ColumnTransformer(Transformer):
             inner = [traits_of(model) for _, model, _ in self.transformers if not isinstance(model, str)]
         except (TypeError, ValueError):
             inner = []
-        return super()._traits()._replace(
-            sparse=all(one.sparse for one in inner), allow_nan=all(one.allow_nan for one in inner), keeps_dtype=True
+        return (
+            super()
+            ._traits()
+            ._replace(
+                sparse=all(one.sparse for one in inner), allow_nan=all(one.allow_nan for one in inner), keeps_dtype=True
+            )
         )
 
 
 class FeatureUnion(Transformer):
     """Transformations of the same rows, put side by side.
 
+    Objective
+    ---------
+    That of each part, on all columns.
+
     Certificate
     -----------
-    None of its own: the parts carry theirs.
+    PartsCertificate: every part keeps its own; ``qed.verify`` checks them one by one.
 
     Cost
     ----
@@ -288,6 +323,7 @@ class FeatureUnion(Transformer):
     verbose_feature_names_out: bool = param(True, "Whether names of columns are preceded by the name of the part.")
 
     transformers_: Any = fitted("The fitted parts, as pairs of name and model.")
+    certificate_: PartsCertificate = fitted("The certificates of the parts.")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, with ``deep`` those of the parts too."""
@@ -340,8 +376,9 @@ class FeatureUnion(Transformer):
                 model.fit_transform(X, y) if hasattr(model, "fit_transform") else model.fit(X, y).transform(X)
             )
 
-        done = _mapped(learnt, list(parts), self.n_jobs)
+        done = mapped(learnt, list(parts), self.n_jobs)
         self.transformers_ = [(name, model) for (name, _), (model, _) in zip(parts, done, strict=True)]
+        self.certificate_ = parts_certificate(self.transformers_)
         return self._joined([block for _, block in done])
 
     def transform(self, X: Any) -> Any:
@@ -355,13 +392,15 @@ class FeatureUnion(Transformer):
         self._check_is_fitted()
         X = _table(X)
         if _width(X) != self.n_features_in_:
-            raise InvalidData(f"X has {_width(X)} features, but FeatureUnion is expecting {self.n_features_in_} features as input.")
+            raise InvalidData(
+                f"X has {_width(X)} features, but FeatureUnion is expecting {self.n_features_in_} features as input."
+            )
 
         def changed(part: tuple[str, Any]) -> Any:
             model = part[1]
             return (None if model == "drop" else X) if isinstance(model, str) else model.transform(X)
 
-        return self._joined(_mapped(changed, self.transformers_, self.n_jobs))
+        return self._joined(mapped(changed, self.transformers_, self.n_jobs))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Name the columns that come out.
@@ -395,8 +434,10 @@ class FeatureUnion(Transformer):
             inner = [traits_of(model) for _, model in self.transformer_list if not isinstance(model, str)]
         except (TypeError, ValueError):
             inner = []
-        return super()._traits()._replace(
-            sparse=all(one.sparse for one in inner), allow_nan=all(one.allow_nan for one in inner)
+        return (
+            super()
+            ._traits()
+            ._replace(sparse=all(one.sparse for one in inner), allow_nan=all(one.allow_nan for one in inner))
         )
 
 
@@ -446,14 +487,6 @@ def _is_sparse(X: Any) -> bool:
 
 def _width(X: Any) -> int:
     return int(X.shape[1]) if len(X.shape) == 2 else 1
-
-
-def _mapped(work: Any, parts: list[Any], n_jobs: int | None) -> list[Any]:
-    workers = 1 if n_jobs is None else n_jobs if n_jobs > 0 else max(1, default_num_threads() + 1 + n_jobs)
-    if workers == 1 or len(parts) < 2:
-        return [work(part) for part in parts]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(work, parts))
 
 
 def make_column_transformer(*transformers: Any, **options: Any) -> ColumnTransformer:

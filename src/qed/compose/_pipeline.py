@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Self
 
-from qed.compose._steps import Delegated, accepts_weight, named_params, require_names, set_named_params
-from qed.core import KW_ONLY, Estimator, InvalidParameter, Traits, clone, fitted, param
+from qed.compose._steps import (
+    Delegated,
+    accepts_weight,
+    named_params,
+    parts_certificate,
+    require_names,
+    set_named_params,
+)
+from qed.core import KW_ONLY, Estimator, InvalidParameter, PartsCertificate, Traits, clone, fitted, param
 
 __all__ = ["Pipeline", "make_pipeline"]
 
@@ -20,7 +27,7 @@ class Pipeline(Estimator):
 
     Certificate
     -----------
-    That of the last step; verify it on the rows that it saw: ``qed.verify(pipeline[-1], pipeline[:-1].transform(X), y)``.
+    PartsCertificate: every step keeps its own, about the rows that reached it; ``qed.verify`` checks them in order.
 
     Cost
     ----
@@ -43,7 +50,10 @@ class Pipeline(Estimator):
     steps: Any = param((), "Pairs of name and model, in order; 'passthrough' for a step that does nothing.")
     _: KW_ONLY
     transform_input: Any = param(
-        None, "Metadata to transform on the way.", kind="refused", instead="Use sklearn.pipeline.Pipeline(transform_input=...)."
+        None,
+        "Metadata to transform on the way.",
+        kind="refused",
+        instead="Use sklearn.pipeline.Pipeline(transform_input=...).",
     )
     memory: Any = param(
         None, "Where to cache fitted steps.", kind="refused", instead="Use sklearn.pipeline.Pipeline(memory=...)."
@@ -51,6 +61,7 @@ class Pipeline(Estimator):
     verbose: bool = param(False, "Whether to show how long each step takes.")
 
     steps_: Any = fitted("The fitted steps, as pairs of name and model.")
+    certificate_: PartsCertificate = fitted("The certificates of the steps.")
 
     predict = Delegated("Predict with the last step.")
     predict_proba = Delegated("Return the probabilities of the last step.")
@@ -78,6 +89,7 @@ class Pipeline(Estimator):
             part = type(self)(list(self.steps)[key], verbose=self.verbose)
             if "steps_" in self.__dict__:
                 part.steps_ = self.steps_[key]
+                part.certificate_ = parts_certificate(part.steps_)
             return part
         steps = self._known()
         return dict(steps)[key] if isinstance(key, str) else steps[key][1]
@@ -159,6 +171,7 @@ class Pipeline(Estimator):
             last.fit(X, **options) if y is None else last.fit(X, y, **options)
         done.append((name, "passthrough" if last is None else last))
         self.steps_ = done
+        self.certificate_ = parts_certificate(done)
         return (X, last) if keep else (None, None)
 
     @staticmethod
@@ -286,11 +299,6 @@ class Pipeline(Estimator):
         return names
 
     # -- what others want to know --------------------------------------------------------------------------
-
-    @property
-    def certificate_(self) -> Any:
-        """What is proved about the last step."""
-        return self._fitted_last().certificate_
 
     @property
     def classes_(self) -> Any:
@@ -421,4 +429,3 @@ def names_for(models: Any) -> list[str]:
             seen[name] += 1
             names[at] = f"{name}-{seen[name]}"
     return names
-

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from qed.core import Estimator, InvalidParameter
+from qed.core import Certificate, Estimator, InvalidParameter, PartsCertificate, Uncertified
+from qed.core._threads import default_num_threads
 
-__all__ = ["Delegated", "accepts_weight", "named_params", "require_names", "set_named_params"]
+__all__ = [
+    "Delegated",
+    "accepts_weight",
+    "copy_columns",
+    "mapped",
+    "named_params",
+    "parts_certificate",
+    "require_names",
+    "set_named_params",
+]
 
 
 class Delegated:
@@ -60,7 +71,7 @@ def named_params(own: dict[str, Any], parts: Any, *, deep: bool) -> dict[str, An
 
 def set_named_params(owner: Any, field: str, params: dict[str, Any]) -> None:
     """Set own parameters first, then whole parts, then parameters inside parts."""
-    own = {name: value for name, value in params.items() if name in owner._fields}  # noqa: SLF001
+    own = {name: value for name, value in params.items() if name in owner._fields}
     for name, value in own.items():
         setattr(owner, name, value)
     rest = {name: value for name, value in params.items() if name not in own}
@@ -73,7 +84,7 @@ def set_named_params(owner: Any, field: str, params: dict[str, Any]) -> None:
     for name, value in rest.items():
         outer, _, inner = name.partition("__")
         if outer not in names or not inner:
-            known = sorted([*owner._fields, *names])  # noqa: SLF001
+            known = sorted([*owner._fields, *names])
             raise InvalidParameter(
                 f"Invalid parameter {outer!r} for estimator {type(owner).__name__}. Valid parameters are: {known!r}."
             )
@@ -88,3 +99,36 @@ def accepts_weight(model: Any) -> bool:
         return "sample_weight" in inspect.signature(model.fit).parameters
     except (TypeError, ValueError):
         return False
+
+
+def parts_certificate(parts: list[tuple[str, Any]]) -> PartsCertificate:
+    """Gather the certificates of fitted parts; models of other libraries claim nothing."""
+
+    def own(model: Any) -> Any:
+        found = getattr(model, "certificate_", None)
+        if isinstance(found, Certificate):
+            return found
+        return Uncertified(
+            f"{type(model).__name__} of {type(model).__module__.partition('.')[0]} carries no certificate"
+        )
+
+    return PartsCertificate(
+        {name: own(model) for name, model in parts if not (model is None or isinstance(model, str))}
+    )
+
+
+def mapped(work: Any, parts: list[Any], n_jobs: int | None) -> list[Any]:
+    """Do the same with every part, on request several at a time, in threads."""
+    workers = 1 if n_jobs is None else n_jobs if n_jobs > 0 else max(1, default_num_threads() + 1 + n_jobs)
+    if workers == 1 or len(parts) < 2:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(work, parts))
+
+
+def copy_columns(model: Any, inner: Any) -> None:
+    """Take over what an inner model learnt about the columns."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        model.__dict__.pop(name, None)
+        if hasattr(inner, name):
+            setattr(model, name, getattr(inner, name))

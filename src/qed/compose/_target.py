@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight
-from qed.core import KW_ONLY, InvalidParameter, Regressor, Traits, clone, fitted, param
+from qed.compose._steps import accepts_weight, copy_columns, parts_certificate
+from qed.core import KW_ONLY, InvalidParameter, PartsCertificate, Regressor, Traits, clone, fitted, param
 
 __all__ = ["TransformedTargetRegressor"]
 
@@ -22,7 +22,7 @@ class TransformedTargetRegressor(Regressor):
 
     Certificate
     -----------
-    That of ``regressor_``; verify it with the transformed target.
+    PartsCertificate: the regressor and the transformer of the target keep their own; ``qed.verify`` checks both.
 
     Cost
     ----
@@ -47,6 +47,7 @@ class TransformedTargetRegressor(Regressor):
 
     regressor_: Any = fitted("The fitted regressor.")
     transformer_: Any = fitted("The fitted transformer of the target; None for plain functions.")
+    certificate_: PartsCertificate = fitted("The certificates of regressor and transformer.")
     flat_: bool = fitted("Whether the target came as one column without a second dimension.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
@@ -81,10 +82,8 @@ class TransformedTargetRegressor(Regressor):
             extra["sample_weight"] = sample_weight
         model.fit(X, changed[:, 0] if changed.ndim == 2 and changed.shape[1] == 1 else changed, **extra)
         self.regressor_ = model
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
+        copy_columns(self, model)
+        self.certificate_ = parts_certificate([("transformer", self.transformer_), ("regressor", model)])
         return self
 
     def predict(self, X: Any) -> Any:
@@ -101,13 +100,6 @@ class TransformedTargetRegressor(Regressor):
         back = np.asarray(self._backward(table))
         return back[:, 0] if self.flat_ and back.ndim == 2 and back.shape[1] == 1 else back
 
-    @property
-    def certificate_(self) -> Any:
-        """What is proved about the regressor, on the transformed target."""
-        if "regressor_" not in self.__dict__:
-            raise AttributeError("This TransformedTargetRegressor is not fitted yet.")
-        return self.regressor_.certificate_
-
     def _regressor(self) -> Any:
         if self.regressor is None or not hasattr(self.regressor, "fit"):
             raise InvalidParameter(f"TransformedTargetRegressor.regressor must be a regressor, got {self.regressor!r}.")
@@ -118,7 +110,9 @@ class TransformedTargetRegressor(Regressor):
             raise InvalidParameter("'transformer' and functions 'func'/'inverse_func' cannot both be set.")
         if (self.func is None) != (self.inverse_func is None):
             lacking = "inverse_func" if self.inverse_func is None else "func"
-            raise InvalidParameter(f"When one of func and inverse_func is provided, the other must be too; {lacking} is missing.")
+            raise InvalidParameter(
+                f"When one of func and inverse_func is provided, the other must be too; {lacking} is missing."
+            )
         self.transformer_ = None if self.transformer is None else clone(self.transformer).fit(table)
 
     def _forward(self, table: Any) -> Any:

@@ -62,7 +62,7 @@ __all__ = ["PACKAGES", "RECORD_HOMES", "Decoder", "Encoder"]
 # Packages of qed that a file may cause to be imported. A family enters with its first estimator.
 PACKAGES = ("compose", "ensemble", "linear_model", "preprocessing")
 # Modules whose records may be met before anything else has loaded them.
-RECORD_HOMES = ("qed.core._certificates", "qed.data", "qed.data._column_moments")
+RECORD_HOMES = ("qed.core._certificates", "qed.data", "qed.data._column_moments", "qed.compose")
 
 DEEPEST = 64
 
@@ -401,7 +401,14 @@ def _ufunc(content: Any) -> np.ufunc:
 
 # What NumPy calls its own types of numbers, and its functions of single numbers: names of data, not code.
 _TYPES = frozenset(
-    ["bool_", "bool", "object_", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)), "float32", "float64"]
+    [
+        "bool_",
+        "bool",
+        "object_",
+        *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
+        "float32",
+        "float64",
+    ]
 )
 _ATOMS: dict[str, Callable[[Any], Any]] = {
     "int": _int,

@@ -186,7 +186,9 @@ def _column(series: Any) -> Column:
         return Column(_numbers(series))
     if series.implementation.is_pandas_like():
         return Column(np.asarray(native))
-    return Column(np.asarray(series.to_list(), dtype=object) if isinstance(dtype, nw.Object) else np.asarray(series.to_numpy()))
+    return Column(
+        np.asarray(series.to_list(), dtype=object) if isinstance(dtype, nw.Object) else np.asarray(series.to_numpy())
+    )
 
 
 def _numbers(series: Any) -> Array:
@@ -244,7 +246,9 @@ def _of_arrow(native: Any) -> Column:
     native = native.unify_dictionaries() if hasattr(native, "unify_dictionaries") else native
     whole = native.combine_chunks() if hasattr(native, "combine_chunks") else native
     if isinstance(whole, pyarrow.ChunkedArray):
-        whole = whole.chunk(0) if whole.num_chunks else pyarrow.DictionaryArray.from_arrays([], pyarrow.array([], "string"))
+        whole = (
+            whole.chunk(0) if whole.num_chunks else pyarrow.DictionaryArray.from_arrays([], pyarrow.array([], "string"))
+        )
     words = np.asarray(whole.dictionary.to_pylist(), dtype=object)
     return Column(None, whole.indices.fill_null(-1).to_numpy(zero_copy_only=False), words)
 
@@ -259,7 +263,9 @@ def _require_finite(table: MixedTable, owner: str, *, allow_nan: bool) -> None:
         return
     for j, column in enumerate(table.columns):
         if column.values is not None and column.values.dtype.kind == "f":
-            _finite.require(column.values[:, np.newaxis], "X", None if names is None else [names[j]], owner, allow_nan=allow_nan)
+            _finite.require(
+                column.values[:, np.newaxis], "X", None if names is None else [names[j]], owner, allow_nan=allow_nan
+            )
     if not allow_nan:
         _refuse_missing(table, owner)
 
@@ -269,7 +275,9 @@ def _refuse_missing(table: MixedTable, owner: str) -> None:
         bad = column.codes < 0 if column.codes is not None else _missing(column.values)
         if bad.any():
             place = f"column {j}" if table.names is None else f"column {table.names[j]!r}"
-            raise InvalidData(f"Input X contains NaN.\n{owner} does not accept missing values: row {int(np.argmax(bad))}, {place}.")
+            raise InvalidData(
+                f"Input X contains NaN.\n{owner} does not accept missing values: row {int(np.argmax(bad))}, {place}."
+            )
 
 
 def _missing(values: Any) -> Array:

@@ -75,9 +75,7 @@ class ColumnMoments:
 
     def check(self) -> None:
         """Refuse what no rows can give."""
-        arrays = {
-            name: getattr(self, name) for name in ("count", "weight", "mean", "scatter", "low", "high")
-        }
+        arrays = {name: getattr(self, name) for name in ("count", "weight", "mean", "scatter", "low", "high")}
         for name, value in arrays.items():
             expect_array(value, f"column-moments.{name}", shape=(len(self.count),))
         expect(self.rows >= 0 and self.terms >= 0, "column-moments counts rows below zero")

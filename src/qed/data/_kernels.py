@@ -130,7 +130,9 @@ def _look_sparse(X: Any, s: Array | None) -> Array:
     here = values == values  # noqa: PLR0124  not NaN
     if not here.all():
         rows, columns, gaps, values = rows[here], columns[here], columns[~here], values[here]
-        gap_weight = np.bincount(gaps, None if s is None else s[major[~here] if X.format == "csr" else X.indices[~here]], p)
+        gap_weight = np.bincount(
+            gaps, None if s is None else s[major[~here] if X.format == "csr" else X.indices[~here]], p
+        )
         n_gaps = np.bincount(gaps, minlength=p)
     else:
         gap_weight = n_gaps = np.zeros(p)

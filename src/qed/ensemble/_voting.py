@@ -6,16 +6,23 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.compose._columns import _mapped
 from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, named_params, require_names, set_named_params
-from qed.core import KW_ONLY, Classifier, InvalidParameter, Regressor, Traits, clone, fitted, param
+from qed.compose._steps import (
+    accepts_weight,
+    copy_columns,
+    mapped,
+    named_params,
+    parts_certificate,
+    require_names,
+    set_named_params,
+)
+from qed.core import KW_ONLY, Classifier, InvalidParameter, PartsCertificate, Regressor, Traits, clone, fitted, param
 from qed.core._targets import encode
 
 __all__ = ["VotingClassifier", "VotingRegressor"]
 
 
-class _Members:
+class Members:
     """What models of several models share: a list of pairs ``estimators``, of which some may be dropped."""
 
     estimators: Any
@@ -44,10 +51,10 @@ class _Members:
                 raise TypeError(f"Underlying estimator {member[0]} does not support sample weights.")
             return model.fit(X, y, sample_weight=sample_weight)
 
-        return _mapped(learnt, members, self.n_jobs)
+        return mapped(learnt, members, self.n_jobs)
 
 
-def _inner_traits(own: Traits, estimators: Any) -> Traits:
+def inner_traits(own: Traits, estimators: Any) -> Traits:
     try:
         inner = [traits_of(model) for _, model in estimators if not isinstance(model, str)]
     except (TypeError, ValueError):
@@ -59,19 +66,20 @@ def _inner_traits(own: Traits, estimators: Any) -> Traits:
     )
 
 
-def _copy_columns(model: Any, first: Any) -> None:
-    for name in ("n_features_in_", "feature_names_in_"):
-        model.__dict__.pop(name, None)
-        if hasattr(first, name):
-            setattr(model, name, getattr(first, name))
+def pairs(members: list[tuple[str, Any]], models: list[Any]) -> list[tuple[str, Any]]:
+    return [(name, model) for (name, _), model in zip(members, models, strict=True)]
 
 
-class VotingClassifier(Classifier, _Members):
+class VotingClassifier(Classifier, Members):
     """The label that most models, or their mean probabilities, vote for.
+
+    Objective
+    ---------
+    That of each member.
 
     Certificate
     -----------
-    None of its own: the members carry theirs, see ``estimators_``.
+    PartsCertificate: every member keeps its own; ``qed.verify`` checks them one by one.
 
     Cost
     ----
@@ -87,6 +95,7 @@ class VotingClassifier(Classifier, _Members):
     verbose: bool = param(False, "Whether to show how long each member takes.")
 
     estimators_: Any = fitted("The fitted members.")
+    certificate_: PartsCertificate = fitted("The certificates of the members.")
     classes_: Any = fitted("The labels.")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -118,7 +127,8 @@ class VotingClassifier(Classifier, _Members):
             labels = labels[:, 0]
         self.classes_, codes = encode(labels)
         self.estimators_ = self._fitted_members(members, X, codes, sample_weight)
-        _copy_columns(self, self.estimators_[0])
+        copy_columns(self, self.estimators_[0])
+        self.certificate_ = parts_certificate(pairs(members, self.estimators_))
         return self
 
     def predict(self, X: Any) -> Any:
@@ -183,15 +193,19 @@ class VotingClassifier(Classifier, _Members):
         return np.array([w for w, (name, _) in zip(self.weights, self.estimators, strict=True) if name in kept])
 
     def _traits(self) -> Traits:
-        return _inner_traits(super()._traits(), self.estimators)
+        return inner_traits(super()._traits(), self.estimators)
 
 
-class VotingRegressor(Regressor, _Members):
+class VotingRegressor(Regressor, Members):
     """The mean of what several regressors predict.
+
+    Objective
+    ---------
+    That of each member.
 
     Certificate
     -----------
-    None of its own: the members carry theirs, see ``estimators_``.
+    PartsCertificate: every member keeps its own; ``qed.verify`` checks them one by one.
 
     Cost
     ----
@@ -205,6 +219,7 @@ class VotingRegressor(Regressor, _Members):
     verbose: bool = param(False, "Whether to show how long each member takes.")
 
     estimators_: Any = fitted("The fitted members.")
+    certificate_: PartsCertificate = fitted("The certificates of the members.")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, with ``deep`` those of the members too."""
@@ -228,9 +243,11 @@ class VotingRegressor(Regressor, _Members):
             How often each row counts.
         """
         self._validate_params()
-        self.estimators_ = self._fitted_members(self._required(), X, y, sample_weight)
+        members = self._required()
         self._mean_weights()
-        _copy_columns(self, self.estimators_[0])
+        self.estimators_ = self._fitted_members(members, X, y, sample_weight)
+        copy_columns(self, self.estimators_[0])
+        self.certificate_ = parts_certificate(pairs(members, self.estimators_))
         return self
 
     def predict(self, X: Any) -> Any:
@@ -271,5 +288,4 @@ class VotingRegressor(Regressor, _Members):
         return np.array([w for w, (name, _) in zip(self.weights, self.estimators, strict=True) if name in kept])
 
     def _traits(self) -> Traits:
-        return _inner_traits(super()._traits(), self.estimators)
-
+        return inner_traits(super()._traits(), self.estimators)

@@ -101,7 +101,9 @@ class BasisFunctions(Transformer):
         if isinstance(given, dict):
             pairs = list(given.items())
         elif isinstance(given, list | tuple):
-            pairs = [(one if isinstance(one, str) else getattr(one, "__name__", f"f{k}"), one) for k, one in enumerate(given)]
+            pairs = [
+                (one if isinstance(one, str) else getattr(one, "__name__", f"f{k}"), one) for k, one in enumerate(given)
+            ]
         else:
             raise InvalidParameter(f"BasisFunctions.functions must be a list or a dict, got {given!r}.")
         strange = [one for _, one in pairs if not (callable(one) or one in _KNOWN)]
@@ -181,7 +183,9 @@ class RadialBasis(Transformer):
     n_centers: PositiveInt = param(5, "Bumps for each column, if no centres are given.")
     _: KW_ONLY
     centers: Any = param(None, "Centres, an array of shape (k, p): one bump for each row, in all columns together.")
-    width: Positive | None = param(None, "Width of the bumps; the distance of neighbours by default (1 for given centres).")
+    width: Positive | None = param(
+        None, "Width of the bumps; the distance of neighbours by default (1 for given centres)."
+    )
 
     centers_: Array = fitted("The centres: (k, p), or without ``centers`` those of each column, (n_centers, p).")
     width_: Any = fitted("The width, or without ``centers`` that of each column.")
@@ -299,7 +303,9 @@ class PiecewiseBasis(Transformer):
             self.knots_ = [np.unique(np.quantile(data.X[:, j].astype(np.float64), levels)) for j in range(p)]
         else:
             if len(self.knots) != p:
-                raise InvalidParameter(f"PiecewiseBasis.knots must list knots for each of {p} columns, got {len(self.knots)} lists.")
+                raise InvalidParameter(
+                    f"PiecewiseBasis.knots must list knots for each of {p} columns, got {len(self.knots)} lists."
+                )
             self.knots_ = [np.unique(np.asarray(one, dtype=np.float64)) for one in self.knots]
         self.certificate_ = ExactCertificate(f"knots of {p} columns", data.n_rows, 8 * 2.0**-53)
         return self
@@ -330,5 +336,3 @@ class PiecewiseBasis(Transformer):
 
     def _n_features_out(self) -> int:
         return int(sum(len(knots) + 1 for knots in self.knots_))
-
-

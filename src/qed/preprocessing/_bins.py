@@ -53,7 +53,9 @@ class KBinsDiscretizer(Transformer, keeps_dtype=True):
     n_bins: Any = param(5, "Number of bins, at least two; or one for each column.")
     _: KW_ONLY
     encode: Literal["onehot", "onehot-dense", "ordinal"] = param("onehot", "How bins are written.")
-    strategy: Literal["uniform", "quantile", "kmeans"] = param("quantile", "What bins have in common: width, number of rows, centre.")
+    strategy: Literal["uniform", "quantile", "kmeans"] = param(
+        "quantile", "What bins have in common: width, number of rows, centre."
+    )
     quantile_method: str = param("averaged_inverted_cdf", "Method of ``numpy.percentile`` for quantiles.")
     dtype: Any = param(None, "Type of the result; that of X by default.")
     subsample: PositiveInt | None = param(200_000, "Rows to draw, with replacement, if there are more; None for all.")
@@ -83,7 +85,9 @@ class KBinsDiscretizer(Transformer, keeps_dtype=True):
         data = self._fit_data(X, None, sample_weight)
         table, weight = data.X, data.weight
         if self.dtype not in (None, np.float32, np.float64):
-            raise InvalidParameter(f"KBinsDiscretizer.dtype must be None, np.float32 or np.float64, got {self.dtype!r}.")
+            raise InvalidParameter(
+                f"KBinsDiscretizer.dtype must be None, np.float32 or np.float64, got {self.dtype!r}."
+            )
         if self.subsample is not None and len(table) > self.subsample:
             share = None if weight is None else weight / weight.sum()
             drawn = generator(self.random_state).choice(len(table), self.subsample, replace=True, p=share)

@@ -183,4 +183,3 @@ def refuse_unknown(unknown: list[Any], number: int, when: str) -> None:
             f"Found unknown categories {shown} in column {number} during {when}. Say what to do with such values:"
             " handle_unknown='ignore', for example."
         )
-

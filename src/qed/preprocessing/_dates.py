@@ -58,7 +58,9 @@ class DateFeatures(Transformer, strings=True, keeps_dtype=False, allow_nan=True)
 
     parts: Any = param(("year", "month", "day", "weekday"), f"Which parts: of {', '.join(_PERIODS)}.")
     _: KW_ONLY
-    cyclic: bool = param(False, "Whether parts that begin again become sine and cosine, so that December is next to January.")
+    cyclic: bool = param(
+        False, "Whether parts that begin again become sine and cosine, so that December is next to January."
+    )
     origin: str = param("1970-01-01", "Date that ``days_since`` counts from.")
 
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
@@ -87,7 +89,9 @@ class DateFeatures(Transformer, strings=True, keeps_dtype=False, allow_nan=True)
         return self
 
     def _parts(self) -> list[str]:
-        strange = [part for part in self.parts if part not in _PERIODS] if not isinstance(self.parts, str) else [self.parts]
+        strange = (
+            [part for part in self.parts if part not in _PERIODS] if not isinstance(self.parts, str) else [self.parts]
+        )
         if strange or not len(self.parts):
             raise InvalidParameter(f"DateFeatures.parts must be a list of {', '.join(_PERIODS)}; got {strange!r}.")
         try:

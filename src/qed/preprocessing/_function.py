@@ -42,7 +42,9 @@ class FunctionTransformer(Transformer, sparse=True, allow_nan=True, requires_fit
     validate: bool = param(False, "Whether the table is read as numbers first.")
     accept_sparse: bool = param(False, "Whether sparse tables are let in when the table is read.")
     check_inverse: bool = param(True, "Whether to check on some rows that the inverse is one.")
-    feature_names_out: Any = param(None, "Names of the columns that come out: 'one-to-one', or a function of model and names.")
+    feature_names_out: Any = param(
+        None, "Names of the columns that come out: 'one-to-one', or a function of model and names."
+    )
     kw_args: Any = param(None, "Further arguments of the function.")
     inv_kw_args: Any = param(None, "Further arguments of the inverse.")
 
@@ -160,10 +162,14 @@ class FunctionTransformer(Transformer, sparse=True, allow_nan=True, requires_fit
         if how is None:
             if self.func is None:
                 return super().get_feature_names_out(input_features)
-            raise AttributeError("This FunctionTransformer does not name its columns: say feature_names_out='one-to-one'.")
+            raise AttributeError(
+                "This FunctionTransformer does not name its columns: say feature_names_out='one-to-one'."
+            )
         if how == "one-to-one":
             return super().get_feature_names_out(input_features)
         if not callable(how):
-            raise InvalidParameter(f"feature_names_out={how!r} is invalid. It must either be \"one-to-one\" or a callable.")
+            raise InvalidParameter(
+                f'feature_names_out={how!r} is invalid. It must either be "one-to-one" or a callable.'
+            )
         inside = super().get_feature_names_out(input_features)
         return np.asarray(list(how(self, inside)), dtype=object)

@@ -106,7 +106,9 @@ class SimpleImputer(Transformer, sparse=True, strings=False):
 
     _: KW_ONLY
     missing_values: Any = param(np.nan, "What stands for a gap.")
-    strategy: Any = param("mean", "What gaps become: 'mean', 'median', 'most_frequent', 'constant' or a function of a column.")
+    strategy: Any = param(
+        "mean", "What gaps become: 'mean', 'median', 'most_frequent', 'constant' or a function of a column."
+    )
     fill_value: Any = param(None, "The constant; 0 for numbers and 'missing_value' for words by default.")
     copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
     add_indicator: bool = param(False, "Whether columns that mark the gaps are put beside.")
@@ -145,7 +147,9 @@ class SimpleImputer(Transformer, sparse=True, strings=False):
         self._require_numbers(array)
         sparse = is_sparse(array)
         if sparse and self.missing_values == 0:
-            raise InvalidData("Imputation not possible when missing_values == 0 and input is sparse. Provide a dense array instead.")
+            raise InvalidData(
+                "Imputation not possible when missing_values == 0 and input is sparse. Provide a dense array instead."
+            )
         columns = [self._column(array, j) for j in range(array.shape[1])]
         statistics = [self._statistic(values) for values in columns]
         words = not sparse and array.dtype == object
@@ -251,7 +255,9 @@ class SimpleImputer(Transformer, sparse=True, strings=False):
 
     def _filled_sparse(self, array: Any) -> Any:
         if self.missing_values == 0:
-            raise InvalidData("Imputation not possible when missing_values == 0 and input is sparse. Provide a dense array instead.")
+            raise InvalidData(
+                "Imputation not possible when missing_values == 0 and input is sparse. Provide a dense array instead."
+            )
         out = array.tocsc(copy=self.copy)
         mask = gaps(out.data, self.missing_values)
         column_of = np.repeat(np.arange(out.shape[1]), np.diff(out.indptr))
@@ -282,7 +288,9 @@ class SimpleImputer(Transformer, sparse=True, strings=False):
         """
         self._check_is_fitted()
         if self.indicator_ is None:
-            raise InvalidData("'inverse_transform' works only when 'SimpleImputer' is instantiated with 'add_indicator=True'.")
+            raise InvalidData(
+                "'inverse_transform' works only when 'SimpleImputer' is instantiated with 'add_indicator=True'."
+            )
         X = np.asarray(X)
         marked = self.indicator_.features_
         n_kept = X.shape[1] - len(marked)
@@ -343,7 +351,9 @@ class MissingIndicator(Transformer, sparse=True, keeps_dtype=False):
 
     _: KW_ONLY
     missing_values: Any = param(np.nan, "What stands for a gap.")
-    features: Literal["missing-only", "all"] = param("missing-only", "Whether only columns with gaps in the fit are marked.")
+    features: Literal["missing-only", "all"] = param(
+        "missing-only", "Whether only columns with gaps in the fit are marked."
+    )
     sparse: Any = param("auto", "Whether the result is sparse; 'auto' for as the table is.")
     error_on_new: bool = param(True, "Whether gaps in columns that had none in the fit raise.")
 

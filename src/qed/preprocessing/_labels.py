@@ -34,7 +34,9 @@ def _labels(y: Any, owner: str) -> Any:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise InvalidData(f"y should be a 1d array, got an array of shape {array.shape} instead; {owner} takes one label a row.")
+        raise InvalidData(
+            f"y should be a 1d array, got an array of shape {array.shape} instead; {owner} takes one label a row."
+        )
     return array
 
 
@@ -149,7 +151,9 @@ class LabelEncoder(Estimator, role="transformer", transforms=True, table=False, 
             return np.array([])
         strange = np.setdiff1d(codes, np.arange(len(self.classes_)))
         if len(strange):
-            raise InvalidData(f"y contains previously unseen labels: {strange}. There are {len(self.classes_)} classes.")
+            raise InvalidData(
+                f"y contains previously unseen labels: {strange}. There are {len(self.classes_)} classes."
+            )
         found: Array = self.classes_[codes.astype(np.intp)]
         return found
 
@@ -341,9 +345,7 @@ def _refuse_continuous(labels: Any) -> None:
         raise InvalidData("Unknown label type: continuous. Labels are words or whole numbers.")
 
 
-def label_binarize(
-    y: Any, *, classes: Any, neg_label: int = 0, pos_label: int = 1, sparse_output: bool = False
-) -> Any:
+def label_binarize(y: Any, *, classes: Any, neg_label: int = 0, pos_label: int = 1, sparse_output: bool = False) -> Any:
     """Turn labels into columns, for classes given in advance.
 
     Parameters
@@ -420,7 +422,9 @@ class MultiLabelBinarizer(Estimator, role="transformer", transforms=True, table=
         if self.classes is None:
             listed = sorted(set(chain.from_iterable(rows)))
         elif len(set(self.classes)) < len(self.classes):
-            raise InvalidParameter("The classes argument contains duplicate classes. Remove these duplicates before passing them.")
+            raise InvalidParameter(
+                "The classes argument contains duplicate classes. Remove these duplicates before passing them."
+            )
         else:
             listed = list(self.classes)
         dtype = int if listed and all(isinstance(one, int) for one in listed) else object

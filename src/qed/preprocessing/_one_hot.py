@@ -35,9 +35,7 @@ from qed.preprocessing._sparse import compressed_ones
 __all__ = ["OneHotEncoder", "learnt_categories"]
 
 
-def learnt_categories(
-    table: MixedTable, given: Any, *, refuse: bool
-) -> tuple[list[Any], list[Array], list[Array]]:
+def learnt_categories(table: MixedTable, given: Any, *, refuse: bool) -> tuple[list[Any], list[Array], list[Array]]:
     """Return the categories of each column, the place of each entry (-1: none of them), and how often each occurs."""
     if not (isinstance(given, str) and given == "auto"):
         if not isinstance(given, list | tuple):
@@ -100,7 +98,9 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
     handle_unknown: Literal["error", "ignore", "infrequent_if_exist", "warn"] = param(
         "error", "What becomes of values that the fit has not seen."
     )
-    min_frequency: PositiveInt | Fraction | None = param(None, "Rows, or share of rows, below which a category is rare.")
+    min_frequency: PositiveInt | Fraction | None = param(
+        None, "Rows, or share of rows, below which a category is rare."
+    )
     max_categories: PositiveInt | None = param(None, "Most categories of a column, all rare ones together being one.")
     feature_name_combiner: Any = param("concat", "How a name is made: 'concat', or a function of column and category.")
 
@@ -148,15 +148,11 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
 
     def _learn(self, X: Any) -> list[Array]:
         table = fit_table(self, X)
-        categories, codes, counts = learnt_categories(
-            table, self.categories, refuse=self.handle_unknown == "error"
-        )
+        categories, codes, counts = learnt_categories(table, self.categories, refuse=self.handle_unknown == "error")
         self.categories_ = categories
         self.rare_ = [None] * len(categories)
         if self._groups:
-            self.rare_ = [
-                rare_ones(count, table.n_rows, self.min_frequency, self.max_categories) for count in counts
-            ]
+            self.rare_ = [rare_ones(count, table.n_rows, self.min_frequency, self.max_categories) for count in counts]
         self.drop_idx_ = self._dropped()
         self.certificate_ = ExactCertificate(f"categories of {len(categories)} columns", table.n_rows, 0.0)
         return codes
@@ -182,10 +178,15 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
         groups = [grouping(len(known), rare) for known, rare in zip(self.categories_, self.rare_, strict=True)]
         if isinstance(self.drop, str):
             if self.drop not in ("first", "if_binary"):
-                raise InvalidParameter(f"OneHotEncoder.drop must be 'first', 'if_binary' or an array, got {self.drop!r}.")
+                raise InvalidParameter(
+                    f"OneHotEncoder.drop must be 'first', 'if_binary' or an array, got {self.drop!r}."
+                )
             always = self.drop == "first"
             chosen = [0 if always or group.max() == 1 else None for group in groups]
-            chosen = [place if place is None else int(np.flatnonzero(g == 0)[0]) for place, g in zip(chosen, groups, strict=True)]
+            chosen = [
+                place if place is None else int(np.flatnonzero(g == 0)[0])
+                for place, g in zip(chosen, groups, strict=True)
+            ]
         else:
             chosen = self._dropped_values(groups)
         found = np.empty(len(chosen), object)
@@ -278,7 +279,7 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
         if self.sparse_output and kind in ("pandas", "polars"):
             raise InvalidData(
                 f"{kind.capitalize()} output does not support sparse data. Set sparse_output=False to output {kind}"
-                f" dataframes or disable {kind.capitalize()} output via ` ohe.set_output(transform=\"default\")."
+                f' dataframes or disable {kind.capitalize()} output via ` ohe.set_output(transform="default").'
             )
 
     def inverse_transform(self, X: Any) -> Any:
@@ -384,4 +385,3 @@ def _check_categories(model: Any) -> None:
     listed = model.__dict__.get("categories_")
     sound = isinstance(listed, list) and all(isinstance(one, np.ndarray) and one.ndim == 1 for one in listed)
     expect(sound and len(listed) == model.n_features_in_, "the categories do not fit the columns")
-

@@ -45,8 +45,12 @@ class ThermometerEncoder(Transformer, allow_nan=False, categorical=True, keeps_d
     """
 
     _: KW_ONLY
-    levels: Any = param("auto", "Levels of each column, from low to high; 'auto' for the values that occur, in their order.")
-    handle_unknown: Literal["error", "ignore"] = param("error", "Whether values that are no level raise, or turn nothing on.")
+    levels: Any = param(
+        "auto", "Levels of each column, from low to high; 'auto' for the values that occur, in their order."
+    )
+    handle_unknown: Literal["error", "ignore"] = param(
+        "error", "Whether values that are no level raise, or turn nothing on."
+    )
     dtype: Any = param(np.float64, "Type of the result.")
 
     categories_: list[Any] = fitted("Levels of each column, from low to high.")
@@ -111,7 +115,9 @@ class ThermometerEncoder(Transformer, allow_nan=False, categorical=True, keeps_d
         self._check_is_fitted()
         X, ends = np.asarray(X), np.cumsum([len(one) for one in self.categories_])
         if X.ndim != 2 or X.shape[1] != ends[-1]:
-            raise InvalidData(f"Shape of the passed X data is not correct. Expected {ends[-1]} columns, got {X.shape[-1]}.")
+            raise InvalidData(
+                f"Shape of the passed X data is not correct. Expected {ends[-1]} columns, got {X.shape[-1]}."
+            )
         blocks = []
         for known, end in zip(self.categories_, ends, strict=True):
             on = X[:, end - len(known) : end] > 0.5
@@ -188,7 +194,9 @@ class FactoredEncoder(Transformer, categorical=True, keeps_dtype=False):
     _: KW_ONLY
     factors: Any = param(None, "Regular expression for each name: the bit is on where it is found.")
     separator: str = param("|", "Where values are split when there are no factors.")
-    handle_unknown: Literal["error", "ignore"] = param("error", "Whether parts that the fit has not seen raise, or turn nothing on.")
+    handle_unknown: Literal["error", "ignore"] = param(
+        "error", "Whether parts that the fit has not seen raise, or turn nothing on."
+    )
     dtype: Any = param(np.float64, "Type of the result.")
 
     categories_: list[Any] = fitted("Without factors: for each column, the parts that occur at each place.")
@@ -224,12 +232,16 @@ class FactoredEncoder(Transformer, categorical=True, keeps_dtype=False):
                 raise InvalidParameter(f"FactoredEncoder.separator must be a word, got {self.separator!r}.")
             return
         if not isinstance(self.factors, dict) or not self.factors:
-            raise InvalidParameter(f"FactoredEncoder.factors must be a dict of names and patterns, got {self.factors!r}.")
+            raise InvalidParameter(
+                f"FactoredEncoder.factors must be a dict of names and patterns, got {self.factors!r}."
+            )
         for name, pattern in self.factors.items():
             try:
                 re.compile(pattern)
             except (re.error, TypeError) as error:
-                raise InvalidParameter(f"Factor {name!r} has the pattern {pattern!r}, which cannot be read: {error}.") from error
+                raise InvalidParameter(
+                    f"Factor {name!r} has the pattern {pattern!r}, which cannot be read: {error}."
+                ) from error
 
     def _parts_of(self, column: Column) -> list[Any]:
         split = [str(one).split(self.separator) for one in numbered(column).values.tolist()]

@@ -60,7 +60,9 @@ class OrdinalEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=
     )
     unknown_value: Any = param(None, "Number for them, with ``handle_unknown='use_encoded_value'``.")
     encoded_missing_value: Any = param(np.nan, "Number for NaN.")
-    min_frequency: PositiveInt | Fraction | None = param(None, "Rows, or share of rows, below which a category is rare.")
+    min_frequency: PositiveInt | Fraction | None = param(
+        None, "Rows, or share of rows, below which a category is rare."
+    )
     max_categories: PositiveInt | None = param(None, "Most categories of a column, all rare ones together being one.")
 
     categories_: list[Any] = fitted("Categories of each column, in order.")
@@ -141,8 +143,7 @@ class OrdinalEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=
         value, used = self.unknown_value, self.handle_unknown == "use_encoded_value"
         if used and not (is_nan(value) or (isinstance(value, Integral) and not isinstance(value, bool))):
             raise InvalidDataType(
-                "unknown_value should be an integer or np.nan when handle_unknown is 'use_encoded_value', got"
-                f" {value}."
+                f"unknown_value should be an integer or np.nan when handle_unknown is 'use_encoded_value', got {value}."
             )
         if used and is_nan(value) and np.dtype(self.dtype).kind != "f":
             raise InvalidParameter(

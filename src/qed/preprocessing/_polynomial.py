@@ -83,7 +83,9 @@ class PolynomialFeatures(Transformer, sparse=True):
         given = self.degree
         pair = (0, given) if isinstance(given, int | np.integer) and not isinstance(given, bool) else given
         if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
-            raise InvalidParameter(f"PolynomialFeatures.degree must be a non-negative int or tuple (min_degree, max_degree), got {given}.")
+            raise InvalidParameter(
+                f"PolynomialFeatures.degree must be a non-negative int or tuple (min_degree, max_degree), got {given}."
+            )
         low, high = pair
         whole = all(isinstance(end, int | np.integer) and end >= 0 for end in (low, high))
         if not whole or low > high:
@@ -146,7 +148,9 @@ class PolynomialFeatures(Transformer, sparse=True):
         first = int(self.include_bias)
         runs, starts = _runs(p, high, first, interaction_only=self.interaction_only)
         if starts[-1] >= 2**31:
-            raise InvalidParameter(f"{starts[-1]} monomials are more than a sparse matrix can number. Lower the degree.")
+            raise InvalidParameter(
+                f"{starts[-1]} monomials are more than a sparse matrix can number. Lower the degree."
+            )
         offsets = np.zeros((high - 1, p), np.int64)
         for target, source, _, factor in runs.tolist():
             degree = int(np.searchsorted(starts, target, side="right"))  # starts[d - 1] is where degree d begins
@@ -208,7 +212,10 @@ def _runs(p: int, degree: int, first: int, *, interaction_only: bool) -> tuple[A
     A monomial of degree k that begins with column j is column j times a monomial of degree k - 1 that begins with column j or a
     later one, and those stand together.
     """
-    starts, begins = [first, first + p], np.arange(first, first + p + 1)  # begins[j]: where monomials with first column j start
+    starts, begins = (
+        [first, first + p],
+        np.arange(first, first + p + 1),
+    )  # begins[j]: where monomials with first column j start
     runs: list[tuple[int, int, int, int]] = []
     for _ in range(2, degree + 1):
         at, end, here = starts[-1], starts[-1], []

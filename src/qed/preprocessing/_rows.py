@@ -175,7 +175,7 @@ class Binarizer(Transformer, sparse=True, requires_fit=False):
             X.eliminate_zeros()
             return X
         if copy or not X.flags.writeable:
-            return (X > self.threshold).astype(X.dtype)
+            return (self.threshold < X).astype(X.dtype)
         return np.greater(X, self.threshold, out=X, casting="unsafe")
 
 

@@ -6,7 +6,16 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, ExactCertificate, InvalidData, InvalidParameter, NonNegativeInt, Transformer, fitted, param
+from qed.core import (
+    KW_ONLY,
+    ExactCertificate,
+    InvalidData,
+    InvalidParameter,
+    NonNegativeInt,
+    Transformer,
+    fitted,
+    param,
+)
 from qed.core._roles import _input_names
 from qed.preprocessing._quantiles import weighted_percentile
 
@@ -212,5 +221,3 @@ def _extended(base: Array, degree: int) -> Array:
 def _periodic(base: Array, degree: int) -> Array:
     period = base[-1] - base[0]
     return np.concatenate([base[-(degree + 1) : -1] - period, base, base[1 : degree + 1] + period])
-
-

@@ -61,7 +61,9 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
 
     mean_: Array = fitted("Mean of each column; None when neither means nor deviations are used.")
     var_: Array = fitted("Variance of each column, with divisor n; None without ``with_std``.")
-    scale_: Array = fitted("What columns are divided by: the standard deviation, 1 for constant columns; None without ``with_std``.")
+    scale_: Array = fitted(
+        "What columns are divided by: the standard deviation, 1 for constant columns; None without ``with_std``."
+    )
     n_samples_seen_: Any = fitted("Rows, or their weight; an array when columns have different numbers of gaps.")
     statistics_: ColumnMoments = fitted("The statistics behind, which further rows are merged into.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")

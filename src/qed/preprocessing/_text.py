@@ -30,10 +30,16 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
     """What turns a text into words: shared by everything that counts them."""
 
     _: KW_ONLY
-    input: Literal["content", "file", "filename"] = param("content", "Whether texts, open files or names of files are given.")
+    input: Literal["content", "file", "filename"] = param(
+        "content", "Whether texts, open files or names of files are given."
+    )
     encoding: str = param("utf-8", "Encoding of texts that come as bytes.")
-    decode_error: Literal["strict", "ignore", "replace"] = param("strict", "What becomes of bytes that the encoding cannot read.")
-    strip_accents: Any = param(None, "Whether accents are taken away: 'ascii', 'unicode', a function of a text, or None.")
+    decode_error: Literal["strict", "ignore", "replace"] = param(
+        "strict", "What becomes of bytes that the encoding cannot read."
+    )
+    strip_accents: Any = param(
+        None, "Whether accents are taken away: 'ascii', 'unicode', a function of a text, or None."
+    )
     lowercase: bool = param(True, "Whether capitals become small letters.")
     preprocessor: Any = param(None, "Function of a text in place of accents and capitals.")
     tokenizer: Any = param(None, "Function of a text in place of the pattern.")
@@ -67,7 +73,9 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
             return self.tokenizer
         pattern = re.compile(self.token_pattern)
         if pattern.groups > 1:
-            raise InvalidParameter("More than 1 capturing group in token pattern. Only a single group should be captured.")
+            raise InvalidParameter(
+                "More than 1 capturing group in token pattern. Only a single group should be captured."
+            )
         return pattern.findall
 
     def get_stop_words(self) -> frozenset[str] | None:
@@ -110,7 +118,9 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
             letters = _letters_in_words if self.analyzer == "char_wb" else _letters
             return lambda doc: letters(prepared(self.decode(doc)), low, high)
         if self.analyzer != "word":
-            raise InvalidParameter(f"{self.analyzer} is not a valid tokenization scheme/analyzer: 'word', 'char' or 'char_wb'.")
+            raise InvalidParameter(
+                f"{self.analyzer} is not a valid tokenization scheme/analyzer: 'word', 'char' or 'char_wb'."
+            )
         words, stop = self.build_tokenizer(), self.get_stop_words()
 
         def analysed(doc: Any) -> list[str]:
@@ -266,7 +276,9 @@ class CountVectorizer(TextReader, keeps_dtype=False):
             return None
         if isinstance(given, dict):
             if sorted(given.values()) != list(range(len(given))):
-                raise InvalidParameter(f"Vocabulary of size {len(given)} repeats or leaves out an index: columns count from 0 on.")
+                raise InvalidParameter(
+                    f"Vocabulary of size {len(given)} repeats or leaves out an index: columns count from 0 on."
+                )
             numbered = {str(word): int(place) for word, place in given.items()}
         else:
             words = sorted(given) if isinstance(given, set | frozenset) else list(given)
@@ -321,7 +333,9 @@ class CountVectorizer(TextReader, keeps_dtype=False):
     @staticmethod
     def _number(limit: Any, n: int, name: str) -> float:
         if isinstance(limit, bool) or not isinstance(limit, int | float | np.number) or limit < 0:
-            raise InvalidParameter(f"CountVectorizer.{name} must be a share in [0, 1] or a whole number, got {limit!r}.")
+            raise InvalidParameter(
+                f"CountVectorizer.{name} must be a share in [0, 1] or a whole number, got {limit!r}."
+            )
         return limit if isinstance(limit, int | np.integer) else float(limit * n)
 
     def transform(self, raw_documents: Any) -> Any:

@@ -324,4 +324,3 @@ class HashingVectorizer(TextReader, requires_fit=False, keeps_dtype=False):
         if self.binary:
             made.data.fill(1)
         return made if self.norm is None else _normalized(made, self.norm, copy=False)[0]
-
