@@ -31,6 +31,25 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
     return total + strength(problem, data) * float(np.sum(W**2))
 
 
+def score_error(problem: Problem, data: Data, value: float) -> float:
+    """How far a score is from its definition, in plain NumPy."""
+    y, t = data.y, data.X[:, 0]
+    if problem.task == "roc_auc_score":
+        # the sum of ranks, tied ones averaged, of the positive rows (Mann and Whitney)
+        _, place, counts = np.unique(t, return_inverse=True, return_counts=True)
+        ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
+        positives = int(y.sum())
+        area = float(ranks[y == 1].sum()) - positives * (positives + 1) / 2
+        return abs(value - area / positives / (len(y) - positives))
+    if problem.task == "cohen_kappa_score":
+        true, guessed = (np.bincount(part, minlength=int(max(y.max(), t.max())) + 1) / len(y) for part in (y, t))
+        chance = float(true @ guessed)
+        return abs(value - (float(np.mean(y == t)) - chance) / (1 - chance))
+    squares = float(np.mean((y - t) ** 2.0))
+    want = {"accuracy_score": float(np.mean(y == t)), "mean_squared_error": squares, "r2_score": 1 - squares / y.var()}
+    return abs(value - want[problem.task])
+
+
 def null_objective(data: Data) -> float:
     """The objective of the model that predicts the mean."""
     Y = data.y.reshape(len(data.y), -1).astype(np.float64)

@@ -50,6 +50,6 @@ def quote_fitted(_app: object, _what: str, _name: str, _obj: object, _options: o
 
 def setup(app: Any) -> None:
     """Load the lazy packages once, so that autosummary finds what their doors export."""
-    for name in ("linear_model", "data", "datasets", "designs", "verify", "report"):
+    for name in ("linear_model", "data", "datasets", "designs", "metrics", "verify", "report"):
         import_module(f"qed.{name}")
     app.connect("autodoc-process-docstring", quote_fitted)

@@ -1,6 +1,8 @@
 """Marks, Hypothesis profiles and the one warning that scikit-learn's checks always raise for outsiders."""
 
 import os
+import sys
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
@@ -13,3 +15,5 @@ settings.register_profile(
 )
 settings.register_profile("fuzz", parent=settings.get_profile("ci"), max_examples=20_000, derandomize=False)
 settings.load_profile(os.environ.get("QED_HYPOTHESIS", "ci"))
+
+sys.path.insert(0, str(Path(__file__).parent))  # for instances.py, which several folders use

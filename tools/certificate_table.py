@@ -11,6 +11,7 @@ from pathlib import Path
 import qed
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "certificates.md"
+INSIDE = "that of the model inside"
 HEAD = """# What each estimator certifies
 
 Written by `tools/certificate_table.py` from the estimators themselves. `Uncertified` may be returned only by estimators
@@ -25,7 +26,8 @@ def rows() -> dict[str, tuple[str, str]]:
     """Return, for each estimator, the type of its certificate and the first sentence about it."""
     found = {}
     for name, cls in qed.all_estimators():
-        kind = cls._results["certificate_"].written
+        declared = cls._results.get("certificate_")
+        kind = INSIDE if declared is None else declared.written
         lines = (cls.__doc__ or "").split("Certificate\n-----------\n", 1)[-1].split("\n\n", 1)[0]
         words = " ".join(lines.split()).removeprefix(f"{kind}").lstrip(": ")
         found[name] = (kind, words.split(". ")[0].rstrip(".") + ".")

@@ -1,6 +1,7 @@
 """`make fuzz`: look for counter-examples for a stated time, and write down how hard we looked.
 
-The laws run under Hypothesis without a fixed seed, each for an equal share of the time; then `fuzz_files.py` mutates
+The laws, and convex problems against an interior-point solver, run under Hypothesis without a fixed seed, each for an equal
+share of the time; then `fuzz_files.py` mutates
 model files. A row with the date and the counts is appended to fuzz/RECORD.md.
 """
 
@@ -19,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "fuzz" / "RECORD.md"
+LAWS = ("tests/laws", "tests/convex/test_certificate_fuzz.py", "tests/verify/test_duality_fuzz.py")
 HEAD = """# How hard we have looked
 
 Each row is one run of `make fuzz`: laws under Hypothesis with fresh random seeds, then mutated model files.
@@ -39,7 +41,7 @@ def fuzz_laws(seconds: float) -> tuple[int, int, bool]:
             "QED_FUZZ_SECONDS": str(seconds),
             "QED_FUZZ_COUNTS": str(counts),
         }
-        command = [sys.executable, "-m", "pytest", "-q", "-rfE", "-p", "fuzz_laws", "tests/laws"]
+        command = [sys.executable, "-m", "pytest", "-q", "-rfE", "-p", "fuzz_laws", *LAWS]
         status = subprocess.call(command, env={**environment, "PYTHONPATH": path}, cwd=ROOT)
         tried: dict[str, int] = json.loads(counts.read_text(encoding="utf-8")) if counts.exists() else {}
     return sum(tried.values()), len(tried), status == 0

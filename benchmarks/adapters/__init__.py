@@ -1,7 +1,7 @@
 """One module per rival: `NAME`, `versions()`, and `estimator(task)`, which imports the library when called.
 
 The estimator follows scikit-learn's conventions: fit, predict, coef_, intercept_. `estimator` returns None where the
-library has no such method.
+library has no such method. `score(task)` gives a function of truth and prediction, or None.
 """
 
 from __future__ import annotations

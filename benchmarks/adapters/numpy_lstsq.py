@@ -27,3 +27,7 @@ class Lstsq:
 
 def estimator(task: str, *, sparse: bool = False, **params: Any) -> Any:
     return Lstsq() if task == "LinearRegression" and not sparse and not params else None
+
+
+def score(_: str) -> Any:
+    return None  # it predicts, and scores nothing

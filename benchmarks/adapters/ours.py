@@ -22,3 +22,9 @@ def estimator(task: str, **params: Any) -> Any:
     from qed import linear_model
 
     return getattr(linear_model, task)(**params)
+
+
+def score(task: str) -> Any:
+    from qed import metrics
+
+    return getattr(metrics, task)

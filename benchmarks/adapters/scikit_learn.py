@@ -20,3 +20,9 @@ def estimator(task: str, *, sparse: bool = False, **params: Any) -> Any:
         # by default it stops early on sparse data and drops weak directions of dense data: a worse objective
         params["tol"] = 1e-12
     return getattr(linear_model, task)(**params)
+
+
+def score(task: str) -> Any:
+    from sklearn import metrics
+
+    return getattr(metrics, task)

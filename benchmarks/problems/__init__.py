@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from benchmarks.problems import hard, small, sparse, tall, wide
+from benchmarks.problems import hard, scores, small, sparse, tall, wide
 from benchmarks.problems._problem import Data, Problem
 
-PROBLEMS: tuple[Problem, ...] = (*small.PROBLEMS, *tall.PROBLEMS, *wide.PROBLEMS, *sparse.PROBLEMS, *hard.PROBLEMS)
+PROBLEMS: tuple[Problem, ...] = (
+    *small.PROBLEMS,
+    *tall.PROBLEMS,
+    *wide.PROBLEMS,
+    *sparse.PROBLEMS,
+    *hard.PROBLEMS,
+    *scores.PROBLEMS,
+)
 
 __all__ = ["PROBLEMS", "Data", "Problem", "chosen"]
 

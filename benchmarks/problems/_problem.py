@@ -52,9 +52,9 @@ class Problem:
     title: str
     shape: tuple[int, int]
     make: Callable[[np.random.Generator, int, int], Data]
-    task: Literal["LinearRegression", "Ridge", "RidgeCV"]
+    task: str  # a model, or for the measure "score" a function of the metrics
     params: dict[str, Any] = field(default_factory=dict)
-    measure: Literal["fit", "predict", "process"] = "fit"
+    measure: Literal["fit", "predict", "process", "score"] = "fit"
     is_sparse: bool = False
     scales: tuple[bool, bool] = (True, False)  # which sides shrink under --scale
 

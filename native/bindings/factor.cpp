@@ -1,4 +1,5 @@
 #include "arrays.hpp"
+#include "qed/reflect.hpp"
 #include "qed/triangular.hpp"
 
 namespace qed::bindings {
@@ -28,10 +29,27 @@ Doubles solution_of(const Array& L, const Array& B) {
     return x.give();
 }
 
+Doubles triangle_of(const Array& X, const Array& Y, const MaybeArray& s, const MaybeArray& shift,
+                    const MaybeArray& scale, bool ones) {
+    const Matrix x = matrix(X, "X");
+    const Matrix y = matrix(Y, "Y");
+    require(x.rows == y.rows, "X and Y must have equally many rows");
+    const Index q = x.columns + y.columns;
+    const TriangleOptions options{.s = vector(s, "s", x.rows),
+                                  .shift = vector(shift, "shift", q),
+                                  .scale = vector(scale, "scale", q),
+                                  .ones = ones};
+    Fresh<double> r({q + ones, q + ones});
+    run([&] { triangle(x, y, options, r.get()); });
+    return r.give();
+}
+
 }  // namespace
 
 void bind_factor(nb::module_& module) {
     module.def("cholesky", &cholesky_of, arg("A"));
+    module.def("triangle", &triangle_of, arg("X"), arg("Y"), arg("s").none(), arg("shift").none(), arg("scale").none(),
+               arg("ones"));
     module.def("solve_lower", &solution_of<solve_lower>, arg("L"), arg("B"));
     module.def("solve_lower_t", &solution_of<solve_lower_transposed>, arg("L"), arg("B"));
 }

@@ -13,9 +13,7 @@ nb::object ranked_as(const Matrix& scores, const std::uint8_t* positive, const d
     Fresh<double> positives({scores.rows});
     Fresh<double> negatives({scores.rows});
     Index count = 0;
-    run([&] {
-        count = rank_scores(scores, positive, weights, {distinct.get(), positives.get(), negatives.get()});
-    });
+    run([&] { count = rank_scores(scores, positive, weights, {distinct.get(), positives.get(), negatives.get()}); });
     if (count < 0) {
         return nb::none();
     }

@@ -10,6 +10,27 @@ namespace {
 using nb::arg;
 using Shape = std::pair<Index, Index>;
 
+bool is_wide(const Array& indices) {
+    const bool wide = indices.dtype() == nb::dtype<std::int64_t>();
+    if (!wide && indices.dtype() != nb::dtype<std::int32_t>()) {
+        throw nb::type_error("indices must be int32 or int64");
+    }
+    return wide;
+}
+
+Reading reading(bool absolute, bool squared) {
+    return squared ? Reading::squared : absolute ? Reading::absolute : Reading::plain;
+}
+
+bool indices_within_of(const Array& indices, Index bound) {
+    const bool wide = is_wide(indices);
+    const auto count = static_cast<Index>(indices.size());
+    require(indices.ndim() == 1 && (count <= 1 || indices.stride(0) == 1), "indices must be a contiguous vector");
+    bool answer = false;
+    run([&] { answer = indices_within(indices.data(), wide, count, bound); });
+    return answer;
+}
+
 SparseRows sparse_rows(const Array& indptr, const Array& indices, const Array& data, const Shape& shape) {
     const auto contiguous = [](const Array& array) {
         return array.ndim() == 1 && (array.shape(0) <= 1 || array.stride(0) == 1);
@@ -40,8 +61,9 @@ Numbers product_as(const SparseRows& x, const Matrix& w, const double* b) {
 }
 
 Numbers product_of(const Array& indptr, const Array& indices, const Array& data, const Shape& shape, const Array& W,
-                   const MaybeArray& b) {
-    const SparseRows x = sparse_rows(indptr, indices, data, shape);
+                   const MaybeArray& b, bool absolute, bool squared) {
+    SparseRows x = sparse_rows(indptr, indices, data, shape);
+    x.reading = reading(absolute, squared);
     const Matrix w = matrix(W, "W");
     require(x.columns == w.rows, "W must have as many rows as X has columns");
     const double* offset = vector(b, "b", w.columns);
@@ -49,8 +71,9 @@ Numbers product_of(const Array& indptr, const Array& indices, const Array& data,
 }
 
 Doubles transposed_product_of(const Array& indptr, const Array& indices, const Array& data, const Shape& shape,
-                              const Array& U) {
-    const SparseRows x = sparse_rows(indptr, indices, data, shape);
+                              const Array& U, bool absolute, bool squared) {
+    SparseRows x = sparse_rows(indptr, indices, data, shape);
+    x.reading = reading(absolute, squared);
     const Matrix u = matrix(U, "U");
     require(x.rows == u.rows, "X and U must have equally many rows");
     Fresh<double> out({x.columns, u.columns});
@@ -76,9 +99,10 @@ nb::tuple moments_of(const Array& indptr, const Array& indices, const Array& dat
 
 void bind_sparse(nb::module_& module) {
     module.def("csr_matmul", &product_of, arg("indptr"), arg("indices"), arg("data"), arg("shape"), arg("W"),
-               arg("b").none());
+               arg("b").none(), arg("absolute") = false, arg("squared") = false);
     module.def("csr_rmatmul", &transposed_product_of, arg("indptr"), arg("indices"), arg("data"), arg("shape"),
-               arg("U"));
+               arg("U"), arg("absolute") = false, arg("squared") = false);
+    module.def("indices_within", &indices_within_of, arg("indices"), arg("bound"));
     module.def("csr_moments", &moments_of, arg("indptr"), arg("indices"), arg("data"), arg("shape"), arg("Y"),
                arg("s").none());
 }

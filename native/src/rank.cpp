@@ -106,8 +106,8 @@ Index write_distinct(const Item* positive, Index positives, const Item* negative
     Index i = 0;
     Index j = 0;
     while (i < positives || j < negatives) {
-        const Key<T> key = j == negatives || (i < positives && positive[i].key < negative[j].key) ? positive[i].key
-                                                                                                  : negative[j].key;
+        const Key<T> key =
+            j == negatives || (i < positives && positive[i].key < negative[j].key) ? positive[i].key : negative[j].key;
         double more = 0.0;
         double less = 0.0;
         for (; i < positives && positive[i].key == key; ++i) {
@@ -224,8 +224,8 @@ Index rank_as(const Matrix& scores, const std::uint8_t* positive, const double* 
             sort_items(run[is_positive], spare.get() + start, length[is_positive], low, shift);
         }
         const Index at = first_of(bucket);
-        distinct[b] = write_distinct<T>(run[1], length[1], run[0], length[0], written + at, out.positive + at,
-                                        out.negative + at);
+        distinct[b] =
+            write_distinct<T>(run[1], length[1], run[0], length[0], written + at, out.positive + at, out.negative + at);
     });
 
     Index count = 0;

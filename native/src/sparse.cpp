@@ -1,12 +1,15 @@
 #include "qed/sparse.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "qed/fold.hpp"
 #include "qed/pack.hpp"
-#include "qed/product.hpp"
 #include "qed/parallel.hpp"
+#include "qed/product.hpp"
 
 namespace qed {
 namespace {
@@ -62,20 +65,33 @@ void with_csr(const SparseRows& x, Work&& work) {
     });
 }
 
+/// Calls work with a function from stored values to doubles.
+template <class Work>
+void with_reading(Reading reading, Work&& work) {
+    if (reading == Reading::absolute) {
+        work([](auto value) { return std::abs(static_cast<double>(value)); });
+    } else if (reading == Reading::squared) {
+        work([](auto value) { return static_cast<double>(value) * static_cast<double>(value); });
+    } else {
+        work([](auto value) { return static_cast<double>(value); });
+    }
+}
+
 std::vector<double> row_major_copy(const Matrix& w) {
     std::vector<double> out(static_cast<std::size_t>(w.rows * w.columns));
     load_rows(w, 0, w.rows, 0, w.columns, out.data(), w.columns);
     return out;
 }
 
-template <class T, class I>
-void multiply_one(const Csr<T, I>& x, Index first, Index last, const double* w, double offset, T* out) noexcept {
+template <class T, class I, class Read>
+void multiply_one(const Csr<T, I>& x, Read read, Index first, Index last, const double* w, double offset,
+                  T* out) noexcept {
     for (Index i = first; i < last; ++i) {
         // One plain loop: rows are short, and a second one costs more in mispredicted branches than it wins.
         double total = offset;
         const Index end = x.starts[i + 1];
         for (Index e = x.starts[i]; e < end; ++e) {
-            total += static_cast<double>(x.values[e]) * w[x.indices[e]];
+            total += read(x.values[e]) * w[x.indices[e]];
         }
         out[i] = static_cast<T>(total);
     }
@@ -87,13 +103,14 @@ void add_scaled(const double* __restrict from, double factor, double* __restrict
     }
 }
 
-template <class T, class I>
-void multiply_several(const Csr<T, I>& x, Index first, Index last, const double* w, Index m, const double* b, T* out) {
+template <class T, class I, class Read>
+void multiply_several(const Csr<T, I>& x, Read read, Index first, Index last, const double* w, Index m, const double* b,
+                      T* out) {
     const ScratchArray<double> total(m);
     for (Index i = first; i < last; ++i) {
         std::fill_n(total.get(), m, 0.0);
         for (Index e = x.starts[i]; e < Index{x.starts[i + 1]}; ++e) {
-            add_scaled(w + x.indices[e] * m, static_cast<double>(x.values[e]), total.get(), m);
+            add_scaled(w + x.indices[e] * m, read(x.values[e]), total.get(), m);
         }
         for (Index j = 0; j < m; ++j) {
             out[i * m + j] = static_cast<T>(total[j] + (b == nullptr ? 0.0 : b[j]));
@@ -101,8 +118,8 @@ void multiply_several(const Csr<T, I>& x, Index first, Index last, const double*
     }
 }
 
-template <class T, class I>
-void scatter_rows(const Csr<T, I>& x, Index first, Index last, const Matrix& u, double* out) {
+template <class T, class I, class Read>
+void scatter_rows(const Csr<T, I>& x, Read read, Index first, Index last, const Matrix& u, double* out) {
     constexpr Index kChunk = 256;
     const Index m = u.columns;
     const ScratchArray<double> loaded(kChunk * m);
@@ -115,12 +132,12 @@ void scatter_rows(const Csr<T, I>& x, Index first, Index last, const Matrix& u, 
             if (m == 1) {
                 const double scale = *factor;
                 for (Index e = x.starts[i]; e < end; ++e) {
-                    out[x.indices[e]] += static_cast<double>(x.values[e]) * scale;
+                    out[x.indices[e]] += read(x.values[e]) * scale;
                 }
                 continue;
             }
             for (Index e = x.starts[i]; e < end; ++e) {
-                add_scaled(factor, static_cast<double>(x.values[e]), out + x.indices[e] * m, m);
+                add_scaled(factor, read(x.values[e]), out + x.indices[e] * m, m);
             }
         }
     }
@@ -223,7 +240,32 @@ void wide_moments(const Csr<T, I>& x, const Matrix& y, const double* s, double* 
     }
 }
 
+/// Seen as unsigned, a negative index lies beyond every bound.
+template <class I>
+bool all_below(const I* indices, Index count, Index bound) {
+    constexpr Index kAtOnce = Index{1} << 17;
+    using Unsigned = std::make_unsigned_t<I>;
+    std::atomic<bool> within{true};
+    const Effort effort(0.25 * static_cast<double>(count));
+    parallel_for(blocks_of(count, kAtOnce), [&](Index block) {
+        const Index last = std::min(count, (block + 1) * kAtOnce);
+        Unsigned largest = 0;
+        for (Index e = block * kAtOnce; e < last; ++e) {
+            largest = std::max(largest, static_cast<Unsigned>(indices[e]));
+        }
+        if (static_cast<std::uint64_t>(largest) >= static_cast<std::uint64_t>(bound)) {
+            within = false;
+        }
+    });
+    return within;
+}
+
 }  // namespace
+
+bool indices_within(const void* indices, bool wide, Index count, Index bound) {
+    return wide ? all_below(static_cast<const std::int64_t*>(indices), count, bound)
+                : all_below(static_cast<const std::int32_t*>(indices), count, bound);
+}
 
 void sparse_multiply(const SparseRows& x, const Matrix& w, const double* b, void* out) {
     const std::vector<double> factor = row_major_copy(w);
@@ -234,11 +276,14 @@ void sparse_multiply(const SparseRows& x, const Matrix& w, const double* b, void
         parallel_for(count, [&](Index block) {
             const Index first = csr.first_row(block, count);
             const Index last = csr.first_row(block + 1, count);
-            if (m == 1) {
-                multiply_one(csr, first, last, factor.data(), b == nullptr ? 0.0 : b[0], static_cast<T*>(out));
-            } else {
-                multiply_several(csr, first, last, factor.data(), m, b, static_cast<T*>(out));
-            }
+            with_reading(x.reading, [&](auto read) {
+                if (m == 1) {
+                    multiply_one(csr, read, first, last, factor.data(), b == nullptr ? 0.0 : b[0],
+                                 static_cast<T*>(out));
+                } else {
+                    multiply_several(csr, read, first, last, factor.data(), m, b, static_cast<T*>(out));
+                }
+            });
         });
     });
 }
@@ -251,7 +296,9 @@ void sparse_multiply_transposed(const SparseRows& x, const Matrix& u, double* ou
         const Index most = std::max<Index>(1, csr.blocks(kEntriesAtOnce));
         const Index count = std::clamp<Index>(work / std::max<Index>(1, 4 * size), 1, std::min<Index>(most, 64));
         fold_blocks(csr.rows == 0 ? 0 : count, size, out, [&](Index block, double* part) {
-            scatter_rows(csr, csr.first_row(block, count), csr.first_row(block + 1, count), u, part);
+            with_reading(x.reading, [&](auto read) {
+                scatter_rows(csr, read, csr.first_row(block, count), csr.first_row(block + 1, count), u, part);
+            });
         });
     });
 }

@@ -18,7 +18,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from qed.core import _aliases
+from qed.core import _aliases, _missing
 from qed.core._errors import (
     CertificateError,
     Forgetting,
@@ -99,6 +99,7 @@ _ALIASES = {
     "random_projection": "decomposition",
 }
 _aliases.install({f"qed.{theirs}": f"qed.{ours}" for theirs, ours in _ALIASES.items()})
+_missing.install()
 
 
 def _packages() -> list[str]:
@@ -120,7 +121,7 @@ def __getattr__(name: str) -> Any:
             if name not in _ALIASES:
                 raise
             raise AttributeError(str(error)) from None
-    raise AttributeError(f"module 'qed' has no attribute {name!r}")
+    raise _missing.missing("qed", name)
 
 
 def __dir__() -> list[str]:

@@ -12,11 +12,18 @@ import sklearn.exceptions
 from sklearn.utils._param_validation import InvalidParameterError
 
 from qed.core import _errors
-from qed.core._errors import DataConversionWarning, InvalidData, InvalidParameter, NotFitted, QedError
+from qed.core._errors import (
+    DataConversionWarning,
+    InvalidData,
+    InvalidParameter,
+    NotFitted,
+    QedError,
+    UndefinedMetricWarning,
+)
 
 
 def test_tree() -> None:
-    kinds = [getattr(_errors, name) for name in _errors.__all__ if name != "DataConversionWarning"]
+    kinds = [getattr(_errors, name) for name in _errors.__all__ if not name.endswith("Warning")]
     assert all(issubclass(kind, QedError) for kind in kinds)
     expected = {
         "InvalidParameter": (ValueError, TypeError),
@@ -41,6 +48,7 @@ def test_tree() -> None:
         (NotFitted, sklearn.exceptions.NotFittedError),
         (InvalidParameter, InvalidParameterError),
         (DataConversionWarning, sklearn.exceptions.DataConversionWarning),
+        (UndefinedMetricWarning, sklearn.exceptions.UndefinedMetricWarning),
     ],
 )
 def test_twins_are_caught_under_both_names(ours: type[Exception], theirs: type[Exception]) -> None:

@@ -194,7 +194,7 @@ def test_a_failing_callback_leaves_no_bar_behind(monkeypatch: pytest.MonkeyPatch
 
 
 def test_without_rich_a_terminal_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qed.core._events.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     loop(1, verbose=1)

@@ -39,3 +39,15 @@ def test_all_finite(layout: Callable[[np.ndarray], np.ndarray], finite: Callable
 def test_level_and_threads_can_be_asked() -> None:
     assert isinstance(_kernels.native_level(), str)
     assert _kernels.num_threads() >= 1
+
+
+@pytest.mark.parametrize("size", [0, 5, 100_000])
+@pytest.mark.parametrize("dtype", [np.int16, np.int32, np.int64])
+def test_all_within(size: int, dtype: type) -> None:
+    indices = (np.arange(size) % 100).astype(dtype)
+    assert _kernels.all_within(indices, 100)
+    assert _kernels.all_within(indices[::2], 100)
+    if size:
+        assert not _kernels.all_within(indices, int(indices.max()))
+        indices[-1] = -1
+        assert not _kernels.all_within(indices, 100)

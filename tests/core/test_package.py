@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from instances import instance
 
 import qed
 from qed.core import _aliases
@@ -139,7 +140,7 @@ def test_all_estimators_are_what_the_packages_offer() -> None:
     for name, kind in found.items():
         assert issubclass(kind, qed.Estimator)
         assert kind.__name__ == name
-        assert kind._declared_traits.role is not None
+        assert instance(kind)._traits().role is not None
     regressors = dict(qed.all_estimators("regressor"))
     assert regressors.items() <= found.items()
     assert all(kind._declared_traits.role == "regressor" for kind in regressors.values())

@@ -79,7 +79,7 @@ def test_control_groups(tmp_path, files, groups, share):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text + "\n")
     (tmp_path / "groups").write_text(groups)
-    assert _threads._cgroup_share(tmp_path / "root", tmp_path / "groups") == share
+    assert _threads._cgroup_share(str(tmp_path / "root"), str(tmp_path / "groups")) == share
 
 
 def test_threadpoolctl_sees_and_limits_qed():

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from qed.core._errors import InvalidData
 from qed.data import Chunk, Moments
-from qed.designs import Sparse
+from qed.designs import Dense, Sparse
 
 
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array])
@@ -50,3 +50,15 @@ def test_damaged_indices_are_refused_before_anybody_follows_them(form, part, val
         Sparse(X)
     with pytest.raises(InvalidData, match=r"damaged"):
         Moments.of(Chunk(X))
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array, np.asarray])
+def test_products_of_absolute_values(form):
+    rng = np.random.default_rng(5)
+    table = np.where(rng.random((300, 40)) < 0.2, rng.normal(size=(300, 40)), 0.0)
+    X, w = form(table), rng.normal(size=(40, 2))
+    made = Dense(X) if isinstance(X, np.ndarray) else Sparse(X)
+    assert np.allclose(made.absolute_product(w), np.abs(table) @ w, rtol=0, atol=1e-13)
+    assert np.allclose(made.absolute_product(w[:, 0]), np.abs(table) @ w[:, 0], rtol=0, atol=1e-13)
+    centre = rng.normal(size=40)
+    assert np.allclose(made.product(w, centre), (table - centre) @ w, rtol=0, atol=1e-12)

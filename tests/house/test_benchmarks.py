@@ -120,6 +120,17 @@ def test_memory_sees_a_large_array():
     assert _memory.peak() - before > 0.9 * block.nbytes
 
 
+@pytest.mark.parametrize("name", ["score-auc-f32", "score-kappa", "score-r2", "score-accuracy"])
+def test_scores_race_and_are_judged_by_their_definition(name):
+    measures = race(
+        chosen(name)[0], {"ours": sys.executable, "scikit_learn": sys.executable}, colds=1, warms=1, scale=1e-4
+    )
+    assert set(measures) == {"ours", "scikit_learn"}
+    assert all(measured.excess < _judge.TOLERANCE for measured in measures.values())
+    problem = chosen(name)[0]
+    assert _judge.score_error(problem, problem.data(1e-4), 7.0) > 1
+
+
 def test_a_tiny_race():
     measures = race(
         chosen("tall-ols-f32")[0],

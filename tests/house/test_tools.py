@@ -154,3 +154,17 @@ def test_help_lists_every_job():
         "size",
     ]:
         assert f"make {job} " in listed
+
+
+def test_a_first_fit_loads_nothing_heavy():
+    code = (
+        "import sys, numpy as np\n"
+        "from qed.linear_model import LinearRegression\n"
+        "X = np.random.default_rng(0).standard_normal((100, 3))\n"
+        "LinearRegression().fit(X, X[:, 0])\n"
+        "print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    # threadpoolctl learns of qed's threads when kernels load; all else that costs milliseconds waits for its user
+    unneeded = {"pathlib", "urllib", "logging", "html", *import_time.HEAVY} - {"threadpoolctl"}
+    assert not set(done.stdout.split()) & unneeded

@@ -302,3 +302,56 @@ def test_errors_travel() -> None:
     back = pickle.loads(pickle.dumps(caught.value))
     assert isinstance(back, qed.InvalidData)
     assert str(back) == str(caught.value)
+
+
+FORK_INSIDE = """
+    import os, threading
+    import threadpoolctl
+    import qed
+    from qed.core import _threads
+
+    def numbers():
+        return [info["num_threads"] for info in threadpoolctl.threadpool_info() if info["user_api"] in ("blas", "qed")]
+
+    def in_child(check):
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if check() else 1)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    def limited():
+        with _threads.one_blas_thread(), _threads.limited_threads(1):
+            entered.set()
+            leave.wait()
+
+    qed.set_num_threads(3)
+    threadpoolctl.threadpool_limits(limits=2, user_api="blas")
+    before = numbers()
+    entered, leave = threading.Event(), threading.Event()
+    other = threading.Thread(target=limited)
+    other.start()
+    entered.wait()
+    assert numbers() != before
+    codes = [in_child(lambda: numbers() == before)]  # what the other thread limited is its own affair
+
+    with _threads.one_blas_thread(), _threads.limited_threads(1):
+        inside = numbers()
+        codes.append(in_child(lambda: numbers() == inside))  # still inside a block of its own
+
+    def own_block():
+        with _threads.one_blas_thread(), _threads.limited_threads(1):
+            child = os.fork()
+        if child == 0:
+            os._exit(0 if numbers() == before else 1)  # left its own block, and nobody else is there
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    codes.append(own_block())
+    leave.set()
+    other.join()
+    print(codes, numbers() == before)
+"""
+
+
+@needs_fork
+def test_a_child_is_not_bound_by_limits_that_nobody_there_will_lift() -> None:
+    assert in_a_process(FORK_INSIDE) == "[0, 0, 0] True"

@@ -97,3 +97,22 @@ def test_what_is_not_a_model_of_qed_is_refused_in_words():
         qed.verify(steps, [[0.0], [1.0], [3.0]], [0.0, 1.0, 2.0])
     seen = steps[:-1].transform([[0.0], [1.0], [3.0]])
     assert qed.verify(steps[-1], seen, [0.0, 1.0, 2.0]).holds
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("targets", [1, 2])
+def test_a_constant_target_is_certified_against_all_coefficients(method, targets):
+    """Dependent columns and nothing to explain: a radius of zero would be a statement about nothing."""
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(40, 3))
+    X = np.column_stack([X, X[:, 0]])
+    y = np.full((40, targets), 3.0)[:, 0 if targets == 1 else slice(None)]
+    model = getattr(LinearRegression(), method)(X, y)
+    assert model.certificate_.radius == np.inf
+    assert model.certificate_.gap < 1e-20
+    assert qed.verify(model, X, y).holds
+    model.coef_ = model.coef_ + 1e-6
+    with pytest.raises(qed.CertificateError):
+        qed.verify(model, X, y)
+    origin = LinearRegression(fit_intercept=False).fit(X, 0 * y)
+    assert (origin.certificate_.radius, origin.certificate_.gap) == (np.inf, 0.0)

@@ -1,5 +1,9 @@
 """Standard errors and intervals: right where theory gives them, refused in words where it does not."""
 
+import sys
+import xml.etree.ElementTree as ET
+
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
@@ -95,3 +99,45 @@ def test_an_impossible_level_is_refused():
         Ridge().coefficient_table()
     with pytest.raises(qed.InvalidData, match="a penalty pulls"):
         RidgeCV().fit(X, y).coefficient_table()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", None])
+@pytest.mark.parametrize("targets", [1, 2])
+def test_the_table_as_a_frame(library, targets):
+    names = ["a", "b & c", "d"]
+    target = np.column_stack([y, -y])[:, 0 if targets == 1 else slice(None)]
+    table = LinearRegression().fit(pd.DataFrame(X[:, :3], columns=names), target).coefficient_table()
+    frame = nw.from_native(table.to_frame(library))
+    assert frame.implementation.value == (library or "pandas")  # loaded by this file
+    columns = ["name", "estimate", "standard_error", "lower", "upper"]
+    assert frame.columns == (columns if targets == 1 else ["target", *columns])
+    assert frame["name"].to_list() == [*names, "intercept"] * targets
+    for column in columns[1:]:
+        np.testing.assert_array_equal(frame[column].to_numpy(), getattr(table, column).ravel())
+    if targets == 2:
+        assert frame["target"].to_list() == [0] * 4 + [1] * 4
+
+
+def test_a_frame_of_a_library_that_is_not_there(monkeypatch):
+    table = LinearRegression().fit(X, y).coefficient_table()
+    with pytest.raises(qed.InvalidParameter, match="'duckdb'"):
+        table.to_frame("duckdb")
+    monkeypatch.delitem(sys.modules, "polars", raising=False)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="needs polars, which is not installed"):
+        table.to_frame("polars")
+
+
+def test_the_table_in_a_notebook():
+    table = LinearRegression().fit(pd.DataFrame(X[:, :2], columns=["a", "<b>"]), y).coefficient_table(0.9)
+    html = table._repr_html_()
+    rows = ET.fromstring(html).findall(".//tbody/tr")  # noqa: S314  (our own words)
+    assert [row[0].text for row in rows] == ["a", "<b>", "intercept"]
+    for k, row in enumerate(rows):
+        assert float(row[1].text) == pytest.approx(table.estimate[k], rel=1e-5)
+        assert float(row[2].text) == pytest.approx(table.standard_error[k], rel=1e-3)
+        assert row[3].text == f"[{table.lower[k]:.6g}, {table.upper[k]:.6g}]"
+    assert "90 % interval" in html
+    both = LinearRegression().fit(X, np.column_stack([y, y])).coefficient_table()._repr_html_()
+    assert both.count("<table>") == 2
+    assert "target 1" in both

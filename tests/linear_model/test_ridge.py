@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge as Theirs
 
@@ -159,3 +160,21 @@ def test_real_table():
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9)
     assert qed.verify(ours, data.data, data.target).holds
     assert str(ours.certificate_.fingerprint.rows) in str(ours.certificate_)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 1e10])
+@pytest.mark.parametrize("shape", [(40, 3), (5, 80)])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_prior_whose_squares_overflow_is_refused(alpha, shape, sparse):
+    noise = np.random.default_rng(4)
+    rows = scipy.sparse.csr_array(np.tile(noise.normal(size=shape), (1, 50))) if sparse else noise.normal(size=shape)
+    target = noise.normal(size=shape[0])
+    for size in (1e300, 1e155):
+        prior = np.zeros(rows.shape[1])
+        prior[1] = -size
+        with pytest.raises(qed.InvalidParameter, match=r"prior holds .* overflow"):
+            Ridge(alpha, prior=prior).fit(rows, target)
+    model = Ridge(alpha, prior=np.full(rows.shape[1], 1e100)).fit(rows, target)
+    assert qed.verify(model, rows, target).holds
+    with pytest.raises(qed.InvalidParameter, match="prior holds"):
+        Ridge(alpha, prior=prior).partial_fit(rows, target)

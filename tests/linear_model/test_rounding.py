@@ -1,5 +1,7 @@
 """Data on which rounding decides: offsets, heavy rows, constant columns, targets of very different size."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -165,3 +167,28 @@ def test_sparse_columns_whose_spread_is_lost_in_their_offset_still_verify():
         model = LinearRegression().fit(X, y)
         assert np.isfinite(model.certificate_.radius)
         assert qed.verify(model, X, y).holds
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_fingerprint_is_as_far_off_as_it_says_at_most(seed):
+    noise = np.random.default_rng(seed)
+    n, p = [(40, 3), (12, 90), (60, 200)][seed % 3]
+    offsets = [0.0, 10.0] if seed % 3 == 0 else [0.0, 1e3, 1e7]  # forgetting sparse columns far from zero is refused
+    X = noise.normal(size=(n, p)) * 10.0 ** noise.integers(0, 4, p) + noise.choice(offsets, p)
+    y = noise.normal(size=n) + (1e4 if seed % 3 else 1e2)
+    s = noise.random(n) + 0.01
+    table = sp.csr_array(X) if seed % 2 else X
+    model = Ridge(fit_intercept=bool(seed % 4)).fit(table, y, s)
+    if seed % 3 == 0:
+        model.partial_fit(table[:20], y[:20], s[:20]).forget(table[20:], y[20:], s[20:])
+        X, y, s = np.vstack([X[:20], X[:20]]), np.append(y[:20], y[:20]), np.append(s[:20], s[:20])
+    stated = model.certificate_.fingerprint
+    weights = [Fraction(value) for value in s]
+    total = sum(weights)
+    assert abs(Fraction(stated.weight) - total) <= stated.weight_doubt
+    for j, column in enumerate([*X.T, y]):
+        values = [Fraction(value) for value in column]
+        mean = sum(a * b for a, b in zip(weights, values, strict=True)) / total
+        spread = sum(a * (b - mean) ** 2 for a, b in zip(weights, values, strict=True))
+        assert abs(Fraction(stated.mean[j]) - mean) <= stated.mean_doubt[j]
+        assert abs(Fraction(stated.spread[j]) - spread) <= stated.spread_doubt[j]

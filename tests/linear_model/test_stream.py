@@ -1,10 +1,13 @@
 """Rows that come in parts, go away again, or never fit into memory: always the same model."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse as sp
 
 import qed
 from qed.data import ArraySource
@@ -166,3 +169,104 @@ def test_nothing_beside_a_source_is_ignored(method):
         getattr(model, method)(source, sample_weight=s[:10])
     with pytest.raises(qed.InvalidData, match="names none"):
         getattr(model, method)(ArraySource(X[:10], None, None))
+
+
+@pytest.mark.parametrize("target", [None, "price"])
+def test_predictions_for_files_are_those_for_arrays(parquet, target):
+    model = LinearRegression().fit(qed.scan(parquet, target="price", weight="weight"))
+    features = [f"x{j}" for j in range(6)]
+    predicted = model.predict(qed.scan(parquet, features=features, target=target))
+    np.testing.assert_array_equal(predicted, model.predict(pd.DataFrame(X, columns=features)))
+    with pytest.raises(qed.InvalidData, match="same order"):
+        model.predict(qed.scan(parquet, features=features[::-1]))
+    with pytest.raises(qed.NotFitted):
+        LinearRegression().predict(qed.scan(parquet, features=features))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_predictions_for_chunks_are_those_for_the_whole(dtype):
+    model = Ridge().fit(X, Y)
+    rows = X.astype(dtype)
+    predicted = model.predict(ArraySource(rows, chunk_rows=257))
+    assert predicted.dtype == dtype
+    np.testing.assert_array_equal(predicted, model.predict(rows))
+    sparse = sp.csr_array(rows)
+    np.testing.assert_array_equal(model.predict(ArraySource(sparse, chunk_rows=257)), model.predict(sparse))
+    with pytest.raises(qed.InvalidData, match="expecting 6 features"):
+        model.predict(ArraySource(rows[:, :3]))
+    rows[1234, 2] = np.nan
+    with pytest.raises(qed.InvalidData, match="row 206, column 2"):  # of its chunk: arrays have no file to name
+        model.predict(ArraySource(rows, chunk_rows=257))
+
+
+def test_predicting_from_files_holds_the_predictions_and_a_few_chunks(tmp_path):
+    rows = np.zeros((200_000, 40))
+    names = [f"x{j}" for j in range(40)]
+    pq.write_table(pa.table(dict(zip(names, rows.T, strict=True))), tmp_path / "a.parquet", row_group_size=10_000)
+    model = Ridge().fit(pd.DataFrame(rng.normal(size=(50, 40)), columns=names), rng.normal(size=50))
+    source = qed.scan(str(tmp_path / "a.parquet"), batch_rows=5_000)
+    model.predict(source)  # what is loaded and cached once
+    tracemalloc.start()
+    predicted = model.predict(source)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    chunk = 5_000 * 40 * 8
+    assert peak < predicted.nbytes + 6 * chunk < rows.nbytes / 4, peak
+
+
+def test_more_rows_from_a_source_have_the_columns_of_the_first(parquet):
+    features = [f"x{j}" for j in range(6)]
+    model = LinearRegression().partial_fit(pd.DataFrame(X, columns=features), y)
+    before = model.certificate_
+    for method in (model.partial_fit, model.forget):
+        with pytest.raises(qed.InvalidData, match="same order"):
+            method(qed.scan(parquet, features=features[::-1], target="price"))
+        with pytest.raises(qed.InvalidData, match="now missing"):
+            method(qed.scan(parquet, features=features[:3], target="price"))
+    assert model.certificate_ is before
+    model.partial_fit(qed.scan(parquet, features=features, target="price"))
+    assert model.moments_.rows == 6000
+    assert list(model.feature_names_in_) == features
+
+
+@pytest.mark.parametrize("source", [False, True])
+def test_products_that_do_not_fit_into_memory_are_refused_before_they_are_made(monkeypatch, source):
+    model = Ridge().partial_fit(X, y)
+    before = model.certificate_
+    monkeypatch.setenv("QED_MEMORY_LIMIT", "2000")
+    rows = (ArraySource(X, y[:, None]),) if source else (X, y)
+    for method in (model.partial_fit, model.forget, Ridge().partial_fit):
+        with pytest.raises(qed.MemoryLimit, match="7 x 7 matrix of products"):
+            method(*rows)
+    assert model.certificate_ is before
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_squares_that_vanish_are_refused_before_anything_is_merged(make):
+    faint = X[:50].copy()
+    faint[:, 2] *= 1e-170
+    for model in (LinearRegression(), LinearRegression().partial_fit(X, y), Ridge().partial_fit(X, y)):
+        before = dict(vars(model))
+        with pytest.raises(qed.InvalidData, match="underflow float64: column 2 of X lies between"):
+            model.partial_fit(make(faint), y[:50])
+        assert "moments_" not in vars(model) or vars(model) == before
+    with pytest.raises(qed.InvalidData, match="underflow float64: target 0"):
+        LinearRegression().partial_fit(X[:50], y[:50] * 1e-170)
+
+
+def test_squares_that_vanish_between_parts_are_refused_too():
+    model = LinearRegression().partial_fit([[0.0, 1.0], [0.0, 2.0]], [1.0, 2.0])
+    model.partial_fit([[0.0, 3.0]], [1.0])  # a column of zeros is constant, and stays so
+    with pytest.raises(qed.InvalidData, match="underflow float64: column 0"):
+        model.partial_fit([[1e-170, 3.0]], [1.0])
+    assert model.moments_.rows == 3
+    model = LinearRegression().partial_fit([[1e-170], [1e-170], [1e-170]], [1.0, 2.0, 3.0])
+    model.partial_fit([[1e-170]], [5.0])
+    assert model.coef_ == [0.0]
+
+
+def test_squares_that_overflow_together_are_refused():
+    model = LinearRegression().partial_fit([[0.5e150], [-0.5e150]], [1.0, 2.0])
+    with pytest.raises(qed.InvalidData, match="overflow float64: the one of column 0"):
+        model.partial_fit(ArraySource(np.array([[0.3e150], [-0.3e150]]), np.ones((2, 1)), np.full(2, 5.0)))
+    assert model.moments_.rows == 2

@@ -138,7 +138,7 @@ def test_bad_settings_are_refused_in_words(options, words):
 
 @pytest.mark.covers("SEL-08")
 def test_the_mean_predictor_has_the_error_that_theory_says():
-    n, k, trials = 20, 5, 4000
+    n, k, trials = 20, 5, 400
     rng = np.random.default_rng(0)
     nothing = np.zeros((n, 1))
     errors = []

@@ -25,6 +25,10 @@ def test_kernels(native, dtype, index, shape):
     close(product, twins.matmul(dense, W, b))
     close(native.csr_matmul(*X, W, None), twins.matmul(dense, W, None))
     close(native.csr_rmatmul(*X, Y), twins.rmatmul(dense, Y))
+    for how, read in [("absolute", np.abs(dense)), ("squared", dense.astype(np.float64) ** 2)]:
+        got = native.csr_matmul(*X, W, b, **{how: True})
+        close(got, twins.matmul(read, W, b).astype(dtype))
+        close(native.csr_rmatmul(*X, Y, **{how: True}), twins.rmatmul(read, Y))
     for weights in (None, s):
         wants = twins.moments(dense, Y, weights, np.zeros(p + m))
         for got, want in zip(native.csr_moments(*X, Y, weights), wants, strict=True):
@@ -45,3 +49,20 @@ def test_columns_out_of_order_and_repeated(native):
 def test_mixed_index_types_are_refused(native):
     with pytest.raises(TypeError, match="both be int32 or both be int64"):
         native.csr_matmul(np.zeros(2, np.int32), np.zeros(0, np.int64), np.zeros(0), (1, 1), np.zeros((1, 1)), None)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_indices_within(native, index):
+    indices = np.random.default_rng(4).integers(0, 1000, 300_000).astype(index)
+    indices[7] = 999
+    assert native.indices_within(indices, 1000)
+    assert not native.indices_within(indices, 999)
+    assert native.indices_within(indices[:0], 0)
+    for place in (0, 140_000, 299_999):
+        spoilt = indices.copy()
+        spoilt[place] = -1
+        assert not native.indices_within(spoilt, 1000)
+    with pytest.raises(TypeError, match="int32 or int64"):
+        native.indices_within(indices.astype(np.int16), 1000)
+    with pytest.raises(ValueError, match="contiguous"):
+        native.indices_within(indices[::2], 1000)

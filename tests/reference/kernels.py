@@ -42,3 +42,18 @@ def rmatmul(X: Array, U: Array) -> Array:
 def projected_squares(X: Array, shift: Array, V: Array, D: Array, B: Array) -> tuple[Array, Array]:
     z = (_wide(X) - shift) @ _wide(V)
     return z**2 @ _wide(D), z @ _wide(B)
+
+
+def triangle(
+    X: Array, Y: Array, s: Array | None, shift: Array | None, scale: Array | None, ones: bool
+) -> NDArray[np.float64]:
+    z = np.concatenate([_wide(X), _wide(Y)], axis=1) - (0.0 if shift is None else shift)
+    z = z * (1.0 if scale is None else scale)
+    if ones:
+        z = np.concatenate([np.ones((len(z), 1)), z], axis=1)
+    if s is not None:
+        z = np.sqrt(s)[:, None] * z
+    R = np.zeros((z.shape[1], z.shape[1]))
+    found = np.linalg.qr(z, mode="r")
+    R[: len(found)] = found
+    return R

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 import toys
 from battery import checks_for
+from instances import every_model
 
-import qed
 from qed.linear_model import LinearRegression, Ridge, RidgeCV
 
 
 def _instances() -> list[Any]:
     others = [toys.MeanRegressor(alpha=2.0, solver="sum"), toys.RandomColumns(n_components=1, random_state=3)]
-    return [kind() for kind in toys.ALL] + others + [kind() for _, kind in qed.all_estimators()] + _unusual()
+    return [kind() for kind in toys.ALL] + others + every_model() + _unusual()
 
 
 def _unusual() -> list[Any]:

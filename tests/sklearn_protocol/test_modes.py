@@ -11,6 +11,7 @@ import pytest
 import sklearn
 import toys
 from battery import checks_for
+from instances import instance
 
 import qed
 
@@ -35,5 +36,5 @@ def test_battery_with_array_api_dispatch() -> None:
 @pytest.mark.parametrize("kind", [*toys.ALL, *(kind for _, kind in qed.all_estimators())])
 def test_battery_with_routing_on(kind: type) -> None:
     with sklearn.config_context(enable_metadata_routing=True):
-        for _, check in checks_for(kind()):
+        for _, check in checks_for(instance(kind)):
             check()

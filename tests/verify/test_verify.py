@@ -134,3 +134,110 @@ def test_columns_of_a_frame_must_be_those_of_the_fit():
     assert qed.verify(model, frame, y).holds
     with pytest.raises(qed.InvalidData, match="feature names"):
         qed.verify(model, frame[["b", "a", "c", "d"]], y)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_forgetting_leaves_is_recognised_down_to_one_row(seed):
+    """The mean of one row out of many carries the rounding of all of them, and the fingerprint says how much."""
+    noise = np.random.default_rng(seed)
+    n, left = int(noise.choice([3, 30, 3000])), int(noise.choice([1, 1, 2]))
+    rows = noise.normal(size=(n, 3)) * 10.0 ** noise.integers(-3, 4, 3) + noise.choice([0.0, 1e4], 3)
+    rows[:, 0] = noise.integers(0, 2, n)
+    rows[0] *= seed % 4 > 0  # a row of zeros is the hardest to tell from rounding
+    target = rows @ noise.normal(size=3) + noise.normal(size=n)
+    weight = noise.integers(1, 4, n).astype(float) if seed % 3 else noise.random(n) + 0.1
+    table = sp.csr_array(rows) if seed % 5 == 0 else rows
+    model = [LinearRegression(), Ridge(0.5)][seed % 2].partial_fit(table, target, weight)
+    try:
+        model.forget(table[left:], target[left:], weight[left:])
+    except qed.Forgetting:
+        assert left > 1  # columns that became constant
+        return
+    assert qed.verify(model, table[:left], target[:left], weight[:left]).holds
+    others = (
+        rows[:left] * [1, 1, 1 + 1e-5],
+        target[:left] + 1e-5 * np.abs(target[:left]) + 1e-5,
+        weight[:left] * (1 + 1e-5),
+    )
+    for k, other in enumerate(others):
+        data = [rows[:left], target[:left], weight[:left]]
+        data[k] = other
+        if np.array_equal(other, [rows, target, weight][k][:left]):
+            continue
+        with pytest.raises(qed.CertificateError, match="not the data"):
+            qed.verify(model, *data)
+
+
+def test_a_fingerprint_that_doubts_everything_is_believed_up_to_a_millionth(model):
+    certificate = model.certificate_
+    boundless = np.full(5, 1e300)
+    forged = replace(certificate.fingerprint, weight_doubt=1e300, mean_doubt=boundless, spread_doubt=boundless)
+    model.certificate_ = replace(certificate, fingerprint=forged)
+    assert qed.verify(model, X, y, s).holds
+    for other in ((X + 1e-4, y, s), (X, y * 1.00001, s), (X, y, s * 1.00001), (X[::-1], y, s)):
+        with pytest.raises(qed.CertificateError):
+            qed.verify(model, *other)
+    with pytest.raises(qed.CertificateError, match="not the data"):
+        qed.verify(model, X * 1.00001, y, s)
+
+
+def test_means_are_told_apart_to_their_last_digits():
+    far = X + 1e6
+    for table, shift in ((far, 1e-8), (sp.csr_array(far), 1e-7)):  # sparse columns are summed about zero, and round
+        fit = LinearRegression().fit(table, y)
+        assert qed.verify(fit, table, y).holds
+        with pytest.raises(qed.CertificateError, match="not the data"):
+            qed.verify(fit, far + shift, y)
+
+
+@pytest.mark.parametrize("shape", [(30, 400), (2000, 300), (300, 2000)])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_sparse_and_wide_fits_are_recognised(shape, intercept):
+    noise = np.random.default_rng(3)
+    table = sp.random_array(shape, density=0.05, format="csr", rng=noise)
+    target = noise.normal(size=shape[0]) + 1e5
+    for data in (table, table.toarray()):
+        fit = Ridge(fit_intercept=intercept).fit(data, target)
+        assert np.all(fit.certificate_.fingerprint.mean_doubt < 1e-10 * (1 + np.abs(fit.certificate_.fingerprint.mean)))
+        assert qed.verify(fit, data, target).holds
+        with pytest.raises(qed.CertificateError, match="differ in target 0"):
+            qed.verify(fit, data, target + 1e-7)
+
+
+def test_a_fingerprint_of_an_old_file_is_compared_as_it_was(model):
+    known = model.certificate_.fingerprint
+    old = type(known)(known.rows, known.weight, known.mean, known.spread)
+    model.certificate_ = replace(model.certificate_, fingerprint=old)
+    assert old.mean_doubt is None
+    assert qed.verify(model, X, y, s).holds
+    with pytest.raises(qed.CertificateError, match="not the data"):
+        qed.verify(model, X + 1e-6, y, s)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"mean_doubt": np.zeros(4)},
+        {"spread_doubt": np.full(5, -1.0)},
+        {"mean_doubt": np.full(5, np.nan)},
+        {"weight_doubt": -1.0},
+    ],
+    ids=repr,
+)
+def test_a_doubt_that_makes_no_sense_is_refused_by_the_loader(wrong):
+    fit = LinearRegression().fit(X, y)
+    with pytest.raises(qed.core.ModelFileError, match="fingerprint is malformed"):
+        replace(fit.certificate_.fingerprint, **wrong).check()
+
+
+def test_a_source_is_compared_like_a_table(model):
+    with pytest.raises(qed.InvalidData, match="brings its own target"):
+        qed.verify(model, ArraySource(X, y, s), y)
+    with pytest.raises(qed.InvalidData, match="brings its own target"):
+        qed.verify(model, ArraySource(X))
+    with pytest.raises(qed.InvalidData, match="expecting 4 features"):
+        qed.verify(model, ArraySource(X[:, :3], y, s))
+    named = LinearRegression().fit(ArraySource(X, y, s, names=list("abcd")))
+    assert qed.verify(named, ArraySource(X, y, s, names=list("abcd"))).holds
+    with pytest.raises(qed.InvalidData, match="same order"):
+        qed.verify(named, ArraySource(X, y, s, names=list("bacd")))

@@ -10,15 +10,15 @@
 namespace qed {
 
 /// One factor of a product, read as depth × columns: the sum runs along `rows` of its parts.
-/// Up to two matrices stand side by side, so that [X | Y] needs no copy.
+/// Up to three matrices stand side by side, so that [1 | X | Y] needs no copy.
 struct Factor {
-    std::array<Matrix, 2> parts{};
+    std::array<Matrix, 3> parts{};
     const double* column_shift = nullptr;  ///< subtracted from each column, or null
     const double* row_shift = nullptr;     ///< subtracted from each row (the axis of the sum), or null
     const double* row_scale = nullptr;     ///< multiplies each row after the shift, or null
 
     [[nodiscard]] Index depth() const noexcept { return parts[0].rows; }
-    [[nodiscard]] Index columns() const noexcept { return parts[0].columns + parts[1].columns; }
+    [[nodiscard]] Index columns() const noexcept { return parts[0].columns + parts[1].columns + parts[2].columns; }
 };
 
 /// A single matrix as a factor, as it is.

@@ -1,8 +1,9 @@
 /// Distinct scores from high to low, and how much weight of each of two classes lies at each of them.
 ///
 /// Layout: scores are one column of a Matrix; `positive` holds one byte a row, zero or not; weights are contiguous.
-/// Determinism: rows are dealt to buckets by fixed blocks and each bucket is sorted stably, so equal scores are added up
-/// in the order of the rows whatever the number of threads. Memory: two copies of the scores (and weights) while it runs.
+/// Determinism: rows are dealt to buckets by fixed blocks and each bucket is sorted stably, so equal scores are added
+/// up in the order of the rows whatever the number of threads. Memory: two copies of the scores (and weights) while it
+/// runs.
 #pragma once
 
 #include <cstdint>

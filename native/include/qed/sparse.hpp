@@ -10,6 +10,9 @@
 
 namespace qed {
 
+/// What a product reads for a stored value x: itself, |x| or x².
+enum class Reading : std::uint8_t { plain, absolute, squared };
+
 struct SparseRows {
     Index rows = 0;
     Index columns = 0;
@@ -18,7 +21,11 @@ struct SparseRows {
     const void* starts = nullptr;
     const void* indices = nullptr;
     const void* values = nullptr;
+    Reading reading = Reading::plain;  ///< moments take values as they are, whatever this says
 };
+
+/// Do all indices lie in [0, bound)? Reads each once.
+bool indices_within(const void* indices, bool wide, Index count, Index bound);
 
 /// out = x w + b in the type of the values, row-major. `b` may be null.
 void sparse_multiply(const SparseRows& x, const Matrix& w, const double* b, void* out);

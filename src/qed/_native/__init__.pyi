@@ -106,21 +106,48 @@ def cholesky(A: Matrix) -> tuple[Vector, int]:
     of −1 and L is unfinished.
     """
 
+def triangle(X: Matrix, Y: Matrix, s: Vector | None, shift: Vector | None, scale: Vector | None, ones: bool) -> Vector:
+    """Upper factor R (q, q) with RᵀR = ZᵀSZ for Z = ([X | Y] − shift) scale, by reflections; rows of Z are never squared.
+
+    shift and scale have an entry for each column of [X | Y]. With ``ones`` a column of ones stands first and R has one
+    row and one column more. Signs on the diagonal are whatever the reflections leave. What remains of a column must
+    have a square that float64 holds: below 1e-290 it counts as zero.
+    """
+
 def solve_lower(L: Matrix, B: Matrix) -> Vector:
     """L⁻¹ B, (n, m). What L holds above its diagonal is not read."""
 
 def solve_lower_t(L: Matrix, B: Matrix) -> Vector:
     """L⁻ᵀ B, (n, m)."""
 
+def indices_within(indices: Indices, bound: int) -> bool:
+    """Tell whether all indices lie in [0, bound)."""
+
 def csr_matmul(
-    indptr: Indices, indices: Indices, data: Matrix, shape: tuple[int, int], W: Matrix, b: Vector | None
+    indptr: Indices,
+    indices: Indices,
+    data: Matrix,
+    shape: tuple[int, int],
+    W: Matrix,
+    b: Vector | None,
+    absolute: bool = False,
+    squared: bool = False,
 ) -> Matrix:
     """X W + b for compressed rows X, in the type of data. Columns need not be sorted; repeated ones add up.
 
-    The indices are trusted: the caller has checked that they lie inside ``shape``. This holds for all three kernels.
+    ``absolute`` reads |x| for each stored value, ``squared`` x². The indices are trusted: the caller has checked that
+    they lie inside ``shape``. This holds for all three kernels.
     """
 
-def csr_rmatmul(indptr: Indices, indices: Indices, data: Matrix, shape: tuple[int, int], U: Matrix) -> Vector:
+def csr_rmatmul(
+    indptr: Indices,
+    indices: Indices,
+    data: Matrix,
+    shape: tuple[int, int],
+    U: Matrix,
+    absolute: bool = False,
+    squared: bool = False,
+) -> Vector:
     """Xᵀ U, (p, m). For compressed columns exchange the two: their X W is this kernel on the transposed matrix."""
 
 def csr_moments(

@@ -8,6 +8,8 @@ One rule: **losses and penalties state traits, solvers see traits and never name
     _penalty, penalties/   one convex function of the coefficients
     _problem               weighted mean loss + penalty, and the gap of a point
     _dual_points           dual points that make the gap tight
+    _balance, _centres     dual points that sum to zero; constants that fit best
+    _risk                  the mean of a loss
     _solve, solvers/       one driver loop; solvers are generators of iterates; the choice by predicted cost
 
 Mathematics. With c the weights as shares of one, ``t = Xw + b``, a dual point u and ``z = -X'(c u)``, the Fenchel-Young
@@ -18,8 +20,61 @@ inequality ``ℓ(t) + ℓ*(u) >= t u`` for every row and ``Ω(w) + Ω*(z) >= w z
 from __future__ import annotations
 
 from qed.convex._problem import Gap, Known, Problem
+from qed.convex._risk import risk
 from qed.convex._solve import Iterate, Solution, Solver, choose, solve
-from qed.convex.losses import Squared
-from qed.convex.penalties import L1
+from qed.convex.losses import (
+    Absolute,
+    Bounded,
+    CrammerSinger,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    Perceptron,
+    Poisson,
+    Power,
+    Quantile,
+    SmoothedHinge,
+    Softmax,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+    Weighted,
+    ZeroOne,
+)
+from qed.convex.penalties import L1, L2, Box, Nonnegative, Zero
 
-__all__ = ["L1", "Gap", "Iterate", "Known", "Problem", "Solution", "Solver", "Squared", "choose", "solve"]
+__all__ = [
+    "L1",
+    "L2",
+    "Absolute",
+    "Bounded",
+    "Box",
+    "CrammerSinger",
+    "EpsilonInsensitive",
+    "Gap",
+    "Hinge",
+    "Huber",
+    "Iterate",
+    "Known",
+    "Logistic",
+    "Nonnegative",
+    "Perceptron",
+    "Poisson",
+    "Power",
+    "Problem",
+    "Quantile",
+    "SmoothedHinge",
+    "Softmax",
+    "Solution",
+    "Solver",
+    "Squared",
+    "SquaredEpsilonInsensitive",
+    "SquaredHinge",
+    "Weighted",
+    "Zero",
+    "ZeroOne",
+    "choose",
+    "risk",
+    "solve",
+]

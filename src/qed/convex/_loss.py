@@ -30,6 +30,12 @@ class LossTraits:
         Scores of one row: 1, or the number of classes or targets; more than one means that ``t`` and ``u`` are matrices.
     native : str or None
         Name under which compiled loops know the loss; None means that only NumPy does.
+    is_convex : bool
+        Whether the loss is convex. One that is not has a conjugate that is true but weak: its gap proves little, and
+        solvers that rely on convexity must refuse it.
+    swing : float
+        Largest ratio of the third derivative to the second: how fast curvature can fade. 0 for quadratics, 1 for logistic
+        and Poisson; ``inf`` where nothing is claimed.
     """
 
     bend: float
@@ -38,6 +44,8 @@ class LossTraits:
     is_quadratic: bool = False
     n_scores: int = 1
     native: str | None = None
+    is_convex: bool = True
+    swing: float = np.inf
 
 
 class Loss(Protocol):
@@ -85,7 +93,7 @@ class Loss(Protocol):
         ...
 
     def excess(self, t: Vector, u: Vector) -> Vector:
-        """Return ``value(t) + conjugate(u) - t u`` in a form that is never negative and does not cancel."""
+        """Return ``value(t) + conjugate(u) - t u`` for u in the domain, in a form that is never negative and does not cancel."""
         ...
 
     def prox(self, v: Vector, step: float | Vector) -> Vector:

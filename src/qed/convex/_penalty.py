@@ -27,7 +27,8 @@ class PenaltyTraits:
         Whether the conjugate is finite near zero, so that shrinking a dual point makes it feasible; without this
         (no penalty, nonnegativity) a gap needs a radius.
     native : str or None
-        Name under which compiled loops know the penalty, together with `numbers`; None means that only NumPy does.
+        How compiled loops know the penalty: ``"kinks"`` (a coordinate costs one slope on each side of zero, and a ridge) or
+        ``"rows"`` (the lengths of rows, and a ridge), with the numbers in `numbers`; None means that only NumPy does.
     """
 
     is_smooth: bool
@@ -79,6 +80,10 @@ class Penalty(Protocol):
 
     def free(self, w: Vector, z: Vector, step: Vector) -> Vector:
         """Say, (p,) of bool, at which coordinates the penalty is smooth after a proximal step from w along z."""
+        ...
+
+    def numbers(self, p: int) -> tuple[Any, ...]:
+        """Return what compiled loops ask for: slopes below and above zero, (p,) each, and the ridge; or strengths and ridge."""
         ...
 
     def take(self, columns: Any) -> Self:

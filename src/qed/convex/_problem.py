@@ -7,8 +7,13 @@ domain of the conjugate penalty,
     P(w, b) - min P  <=  Σ c excess(t, u) + excess_Ω(w, z),          t = Xw + b,
 
 where every excess is a closed form that is never negative: nothing cancels, and no primal minus dual is ever taken. A penalty
-whose conjugate is not finite near zero (none, nonnegativity) has no such bound for all w; there the rest of z outside the
-domain is charged for coefficients that move up to a radius, which the bound states.
+whose conjugate is not finite near zero (none, nonnegativity) has no such bound for all w. There `_curvature_bound` speaks,
+where the loss bends enough; else the rest of z outside the domain is charged for coefficients that move up to a radius, which
+the bound states.
+
+Rounding. Everything that floating point can hide is charged, to first order in the unit roundoff or better: scores
+(`_Point.off`), products (`_doubt`), what is left of ``Σ c u`` (`_lean`), weights and strengths as they were divided, and the
+intercept as it will be stored, for the columns as they came instead of the centred ones.
 """
 
 from __future__ import annotations
@@ -19,7 +24,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.convex._dual_points import newton_point
+from qed.convex._curvature_bound import curvature_bound
+from qed.convex._dual_points import kink_points, newton_points
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,15 +37,27 @@ if TYPE_CHECKING:
 __all__ = ["Gap", "Known", "Problem"]
 
 UNIT = 2.0**-53
+EXTENDED = np.longdouble
+PAIRWISE = 64  # rounding errors that a sum of NumPy's, which adds in pairs, can pile up
+LEVEL = 1e-13  # share of a dual point, given up to balance it, that rounding alone explains
 REACH = 10.0  # how much further than the scores so far a bound without a compact dual looks
 
 
 class Known(NamedTuple):
-    """Products that a solver has made at exactly the point in question, so that they need not be made again."""
+    """Products that a solver has made at exactly the point in question, so that they need not be made again.
+
+    They are made afresh, not updated from step to step (whose rounding nobody bounds), and summed over rows like the
+    products of designs: in blocks, merged with compensation.
+    """
 
     t: Vector | None = None  # scores
     rise: Vector | None = None  # the adjoint product with c times the positive slopes at those scores
     fall: Vector | None = None  # the same of the negative slopes; rise + fall is the gradient
+    slope: Vector | None = None  # slopes of the loss at those scores
+    loss: float | None = None  # weighted mean of the losses
+    gradient: Vector | None = (
+        None  # the adjoint product with c times the slopes, from solvers that do not know its sides
+    )
 
 
 @dataclass(frozen=True)
@@ -66,6 +84,23 @@ class Gap:
     objective: float
     radius: float
     u: Vector = field(repr=False)
+
+
+class _Point(NamedTuple):
+    """What is the same for every dual point."""
+
+    w: Vector
+    b: Any
+    t: Vector
+    slope: Vector
+    loss: float  # weighted mean
+    objective: float
+    length_t: float  # root mean squares over rows
+    length_slope: float
+    off: float  # bound on the error of the scores, root mean square over rows
+    bend: float  # bound on the curvature near the scores; inf where slopes jump
+    stored: float  # charged for the rounding of weights, strengths and the stored intercept
+    target: float  # a gap that is small enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,14 +139,16 @@ class Problem:
         return self.design.shape
 
     @cached_property
+    def spans(self) -> Vector:
+        """Root mean squares of the centred columns: what a radius measures coefficients by."""
+        return self.design.column_norms(self.share, self.centre) if self.lengths is None else self.lengths
+
+    @cached_property
     def sizes(self) -> Vector:
         """Root mean squares of the columns as they are multiplied: what rounding is measured by."""
-        lengths = self.lengths
-        if lengths is None:
-            lengths = self.design.column_norms(self.share, self.centre)
         if self.centre is None or self.design.centres_first:
-            return lengths
-        return np.hypot(lengths, self.centre)  # products are centred after they are summed
+            return self.spans
+        return np.hypot(self.spans, self.centre)  # products are centred after they are summed
 
     @cached_property
     def null_objective(self) -> float:
@@ -127,6 +164,29 @@ class Problem:
         w = np.zeros(self.shape[1] if flat else (self.shape[1], k))
         b = self.loss.constant(self.share) if self.free_intercept else (0.0 if flat else np.zeros(k))
         return w, b
+
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """Parts of proofs that serve again: second derivatives that do not change."""
+        return {}
+
+    @property
+    def _has_classes(self) -> bool:
+        """Whether the scores of a row belong together, as those of classes do; those of several targets do not."""
+        return self.loss.traits.n_scores > 1 and self.loss.y.ndim == 1
+
+    @cached_property
+    def _length_y(self) -> float:
+        """Root mean square of the targets."""
+        return self.length(np.asarray(self.loss.y, dtype=np.float64))
+
+    @cached_property
+    def _score_unit(self) -> float:
+        """What a score is compared with inside the loss: one in margins and exponentials, else the size of the targets."""
+        traits = self.loss.traits
+        if (np.isfinite(traits.swing) and not traits.is_quadratic) or self._has_classes:
+            return 1.0
+        return min(1.0, self._length_y)
 
     @property
     def _score_shape(self) -> tuple[int, ...]:
@@ -163,87 +223,216 @@ class Problem:
             A gap that is small enough: dearer dual points are tried only above it.
         known : Known, optional
             Products at the point.
+
+        Notes
+        -----
+        Passes over X: none for a target that the slope reaches, if the solver knows its products; two otherwise. Beyond
+        that, each dual point that is tried costs two passes, or a Gram matrix of the coefficients that are not zero.
         """
-        t = self.scores(w, b) if known is None or known.t is None else known.t
-        slope = self.loss.slope(t)
-        best = Gap(np.inf, 0.0, self.objective(w, b, t), np.inf, np.zeros_like(t))
-        for candidate in self._candidates(w, t, slope, u):
-            point, z = candidate, None
-            if candidate is slope and known is not None and known.rise is not None and known.fall is not None:
-                point, z = self._by_sides(slope, known.rise, known.fall)
-            gap = self._bound(w, b, t, slope, point, z)
-            if gap.value < best.value:
-                best = gap
-            if best.value - best.rounding <= target:
-                break
+        with np.errstate(over="ignore", invalid="ignore"):  # a point out of range has no proof, and says so by inf
+            at = self._look(w, b, known, target)
+            best = self._by_nothing(at)
+            if not np.isfinite(at.objective):
+                return best
+            for gap in self._gaps(at, u, known):
+                if gap.value < best.value:
+                    best = gap
+                if best.value - best.rounding <= target:
+                    break
         return best
 
-    def _candidates(self, w: Vector, t: Vector, slope: Vector, u: Vector | None) -> Iterator[Vector]:
-        """Yield dual points, cheap ones first."""
+    def _look(self, w: Vector, b: Any, known: Known | None, target: float) -> _Point:
+        """Evaluate what all dual points share."""
+        known = Known() if known is None else known
+        t = self.scores(w, b) if known.t is None else known.t
+        slope = self.loss.slope(t) if known.slope is None else known.slope
+        loss = float(self.share @ self.loss.value(t)) if known.loss is None else known.loss
+        objective = loss + self.penalty.value(w)
+        p, traits = self.shape[1], self.loss.traits
+        level = float(np.max(np.abs(b), initial=0.0))
+        length_w = np.abs(w) if w.ndim == 1 else np.abs(w).sum(axis=1)
+        length_t = self.length(t)
+        passes = 1 if self.centre is None or self.design.centres_first else 2
+        off = passes * (p + 4) * UNIT * float(self.sizes @ length_w) + 2 * UNIT * (level + length_t)
+        bend = traits.bend
+        if not np.isfinite(bend) and traits.has_curvature:
+            bend = 2 * float(np.max(self.loss.curvature(t), initial=0.0))
+        stored = 8 * UNIT * objective
+        if self.free_intercept and self.centre is not None:
+            shift = (p + 4) * UNIT * (float(np.abs(self.centre) @ length_w) + level)
+            tilt = float(np.sum(np.abs(self.share @ slope)))
+            more = min(bend * shift, 2 * traits.steepest)
+            stored += shift * (tilt + (more if np.isfinite(more) else 0.0))
+        return _Point(w, b, t, slope, loss, objective, length_t, self.length(slope), off, bend, stored, target)
+
+    def _by_nothing(self, at: _Point) -> Gap:
+        """Return the gap of the dual point zero: no objective is below zero."""
+        rounding = at.stored + self._loss_doubt(at, at.length_slope, at.loss)
+        value = at.objective + rounding
+        whole = value if np.isfinite(value) else np.inf
+        return Gap(whole, rounding if np.isfinite(value) else 0.0, at.objective, np.inf, np.zeros_like(at.t))
+
+    def _gaps(self, at: _Point, u: Vector | None, known: Known | None) -> Iterator[Gap]:
+        """Yield bounds, cheap ones first."""
         if u is not None:
-            yield u
-        yield slope
-        if self.loss.traits.has_curvature:
-            point = newton_point(self, w, t, slope)
-            if point is not None:
-                yield point
-        yield np.zeros_like(t)
+            yield self._bound(at, u)
+        z = None
+        if known is not None and known.gradient is not None:
+            z = -known.gradient
+            yield self._bound(at, at.slope, z)
+        elif known is not None and known.rise is not None and known.fall is not None:
+            z = -(known.rise + known.fall)
+            yield self._bound(at, at.slope, z)
+            yield self._bound(at, *self._by_sides(at.slope, known.rise, known.fall))
+        else:
+            yield self._bound(at, at.slope)
+        if not self.loss.traits.has_curvature:
+            for point in kink_points(self, at.w, at.t):
+                yield self._bound(at, point)
+            return
+        if z is None:
+            z = -self.adjoint(at.slope)
+        if not self.penalty.traits.is_bounding:
+            found = curvature_bound(self, at.w, at.t, at.slope, z, at.off)
+            if found is not None:
+                value, rounding = found
+                rounding += at.stored
+                yield Gap(value + rounding, rounding, at.objective, np.inf, at.slope)
+        for point in newton_points(self, at.w, at.t, at.slope, z):
+            yield self._bound(at, point)
 
     def _by_sides(self, slope: Vector, rise: Vector, fall: Vector) -> tuple[Vector, Vector]:
-        """Balance a slope by shrinking its heavier sign, and tell the products that follow without another pass."""
-        up = down = 1.0
-        if self.free_intercept:
-            over, under = float(self.share @ np.maximum(slope, 0.0)), float(self.share @ np.maximum(-slope, 0.0))
-            up, down = min(1.0, under / over if over > 0 else 1.0), min(1.0, over / under if under > 0 else 1.0)
+        """Balance a slope by shrinking its heavier sign, and tell the products that follow without another pass.
+
+        The scores of classes depend on each other and are left as they are: `_lean` charges what they lack.
+        """
+        if not self.free_intercept or self._has_classes:
+            return slope, -(rise + fall)
+        over, under = self.share @ np.maximum(slope, 0.0), self.share @ np.maximum(-slope, 0.0)
+        up = np.minimum(1.0, np.where(over > 0, under / np.where(over > 0, over, 1.0), 1.0))
+        down = np.minimum(1.0, np.where(under > 0, over / np.where(under > 0, under, 1.0), 1.0))
         return np.where(slope > 0, up, down) * slope, -(up * rise + down * fall)
 
-    def _bound(self, w: Vector, b: Any, t: Vector, slope: Vector, u: Vector, z: Vector | None) -> Gap:
+    def _bound(self, at: _Point, u: Vector, z: Vector | None = None) -> Gap:
         """Make one dual point feasible, and charge all that separates it from the point."""
-        n, p = self.shape
+        if not np.isfinite(np.sum(u)):
+            return Gap(np.inf, 0.0, at.objective, np.inf, u)
         if z is None:
             u = self.loss.project(u)
             if self.free_intercept:
                 u = self.loss.balanced(u, self.share)
             z = -self.adjoint(u)
-        length_u = self._length(u)
-        doubt = (n + 8) * UNIT * self.sizes * length_u
-        if z.ndim == 2:
-            doubt = np.repeat(doubt[:, np.newaxis], z.shape[1], axis=1)
-        radius, beyond, beyond_doubt = np.inf, 0.0, 0.0
+        length_u = self.length(u)
+        lean, charge = self._lean(at, u) if self.free_intercept else (0.0, 0.0)
+        other = 2.0 if self._has_classes else 0.0  # the length of what a share of u is given up for
+        tilt = self._as_coefficients(lean * self.sizes * (length_u + other), z)
+        doubt = self._doubt(z, length_u) + tilt
+        tilt = tilt if lean > LEVEL else np.zeros_like(tilt)  # what is more than rounding is a distance
+        radius, beyond, beyond_doubt, factor, given_up = np.inf, 0.0, 0.0, 1.0, 0.0
         if self.penalty.traits.is_bounding:
             factor = self.penalty.shrink(z, doubt)
             if factor < 1.0:
-                u, z, doubt, length_u = factor * u, factor * z, factor * doubt, factor * length_u
+                factor *= 1 - 4 * UNIT  # the products below round once more
+                sure = self.penalty.shrink(z, tilt)
+                given_up = 1 - factor / sure if sure > 0 else 0.0
+                z = factor * z
         else:
-            radius, beyond, beyond_doubt, z = self._beyond(w, t, z, doubt)
-        penalty_excess, penalty_doubt = self.penalty.excess(w, z, doubt)
-        loss_excess = float(self.share @ self.loss.excess(t, u))
-        # scores are off by this much in root mean square; the loss follows with the slopes' difference, then its bend
-        length_w = np.abs(w) if w.ndim == 1 else np.abs(w).sum(axis=1)
-        off = (p + 8) * UNIT * (float(self.sizes @ length_w) + float(np.max(np.abs(b), initial=0.0)))
-        off += 8 * UNIT * (self._length(t) + length_u + self._length(self.loss.y))
-        traits = self.loss.traits
-        bend = traits.bend
-        if not np.isfinite(bend) and traits.has_curvature:
-            bend = 2 * float(np.max(self.loss.curvature(t), initial=0.0))
-        jump = min(bend * off, 2 * traits.steepest)
-        loss_doubt = 2 * (self._length(slope - u) + jump) * off + (n + 8) * UNIT * loss_excess
-        rounding = loss_doubt + penalty_doubt + beyond_doubt + 8 * UNIT * (penalty_excess + beyond)
-        value = loss_excess + penalty_excess + beyond + rounding
-        return Gap(value if np.isfinite(value) else np.inf, rounding, self.objective(w, b, t), radius, u)
+            radius, beyond, beyond_doubt, z = self._beyond(at, z, doubt)
+        penalty_excess, penalty_doubt = self.penalty.excess(at.w, z, doubt)
+        slack, tilted = charge + penalty_doubt + beyond_doubt, 0.0
+        if lean > LEVEL:
+            further = 0.0 if np.isinf(radius) else self._beyond(at, z, tilt)[2]
+            tilted = min(slack, charge + self.penalty.excess(at.w, z, tilt)[1] + further)
+        if u is at.slope and 8 * (1 - factor) * at.loss <= at.target:
+            # convex in u, nothing at the slope, the loss at zero: what a shrunk slope costs needs no second look
+            loss_excess, apart = (1 - factor) * at.loss, (1 - factor) * at.length_slope
+        else:
+            u = u if factor == 1.0 else factor * u
+            loss_excess, apart = float(self.share @ self.loss.excess(at.t, u)), self.length(at.slope - u)
+        rounding = at.stored + (slack - tilted) + 16 * UNIT * (penalty_excess + beyond)
+        rounding += self._loss_doubt(at, apart, loss_excess)
+        value = loss_excess + penalty_excess + beyond + tilted + rounding
+        if not np.isfinite(value):
+            return Gap(np.inf, 0.0, at.objective, radius, u)
+        # by convexity, the share of u that only doubt made us give up has cost no more than that share of the objective
+        rounding += min(given_up * at.objective, loss_excess + penalty_excess)
+        return Gap(value, rounding, at.objective, radius, u)
 
-    def _beyond(self, w: Vector, t: Vector, z: Vector, doubt: Vector) -> tuple[float, float, float, Vector]:
+    def _doubt(self, z: Vector, length_u: float) -> Vector:
+        """Bound the rounding of each product of a column with the dual point."""
+        n = self.shape[0]
+        # a design that centres first adds up blocks of at most so many rows, and merges them with compensation
+        blocks = min(n, max(512, n // 64 + 128), 8192)
+        terms = blocks if self.design.centres_first else (n if self.centre is None else 2 * n)
+        return self._as_coefficients((terms + 8) * UNIT * self.sizes * length_u, z)
+
+    def _lean(self, at: _Point, u: Vector) -> tuple[float, float]:
+        """Bound how far the weighted sum of u is from zero, as the share of u that must be given up, and what that costs.
+
+        Where each score has a loss of its own, giving up a share of the heavier sign costs that share of the loss, because
+        excess is convex in u and the excess of zero is the loss. Of classes a share is given to the frequencies instead.
+        """
+        for kind in (np.float64, EXTENDED):
+            lean, charge = self._lean_in(at, u, kind)
+            if 8 * charge <= at.target:
+                break
+        return lean, charge
+
+    def _lean_in(self, at: _Point, u: Vector, kind: Any) -> tuple[float, float]:
+        """Sum in the precision given."""
+        c = self.share.astype(kind, copy=False)
+        columns = u.reshape(len(u), -1)
+        shares = np.array([_sides(c * column) for column in np.ascontiguousarray(columns.T)], dtype=np.float64)
+        off = np.abs(shares[:, 0] - shares[:, 1]) + PAIRWISE * float(np.finfo(kind).eps) * shares.sum(axis=1)
+        if not self._has_classes:
+            heavier = np.maximum(shares[:, 0], shares[:, 1])
+            lean = float(np.max(off / np.where(heavier > 0, heavier, 1.0), initial=0.0))
+            return lean, lean * at.loss
+        label = self.loss.y.astype(np.intp)
+        frequency = np.bincount(label, self.share, minlength=columns.shape[1])
+        if np.any((frequency <= 0) & (shares[:, 0] + shares[:, 1] > 0)):
+            return 1.0, np.inf
+        lean = 2 * float(np.max(off / np.where(frequency > 0, frequency, 1.0), initial=0.0))
+        if lean == 0.0:
+            return 0.0, 0.0
+        mixed: Vector = np.repeat(frequency[np.newaxis, :], len(u), axis=0).astype(np.float64)
+        mixed[np.arange(len(u)), label] -= 1.0
+        whole = float(self.share @ self.loss.excess(at.t, mixed)) + float(np.log(columns.shape[1])) + 1.0
+        return lean, 1.5 * lean * whole
+
+    def _loss_doubt(self, at: _Point, apart: float, loss_excess: float) -> float:
+        """Bound the rounding of the loss's part, for scores that are off and dual points ``apart`` from the slope."""
+        traits, n = self.loss.traits, self.shape[0]
+        further = at.bend * at.off if at.off > 0 else 0.0
+        if not traits.has_curvature:
+            further = min(further, 2 * traits.steepest)
+        formula = 8 * UNIT * (self._score_unit + at.length_t + self._length_y)
+        first = apart * (at.off + formula) + further * at.off
+        if traits.has_curvature:  # an exponential that rounds to one hides this much even where slopes agree
+            first += at.bend * (8 * UNIT * self._score_unit) ** 2
+        return first + (min(n, 8192) + 64) * UNIT * loss_excess
+
+    def _beyond(self, at: _Point, z: Vector, doubt: Vector) -> tuple[float, float, float, Vector]:
         """Charge what of z lies outside the conjugate's domain for steps up to a radius; return what is left inside."""
         inside = self.penalty.project(z)
         rest = np.abs(z - inside)
-        size = self.sizes if w.ndim == 1 else self.sizes[:, np.newaxis]
-        span = max(float(np.max(np.abs(w) * size, initial=0.0)), self._length(t - np.mean(t, axis=0)), 1.0)
-        radius = REACH * span
+        size = self._as_coefficients(self.spans, z)
+        span = max(float(np.max(np.abs(at.w) * size, initial=0.0)), self.length(at.t - np.mean(at.t, axis=0)))
+        radius = REACH * max(span, self._score_unit, np.finfo(np.float64).tiny)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.where(size > 0, radius / size, 0.0)
         return radius, float(np.sum(rest * step)), float(np.sum(doubt * step)), inside
 
-    def _length(self, a: Vector) -> float:
+    def _as_coefficients(self, row: Vector, z: Vector) -> Vector:
+        """Give one number for each column the shape of the coefficients."""
+        return row if z.ndim == 1 else np.repeat(row[:, np.newaxis], z.shape[1], axis=1)
+
+    def length(self, a: Vector) -> float:
         """Return the weighted root mean square over rows (and the sum of squares over scores)."""
-        squares = a * a if a.ndim == 1 else np.sum(a * a, axis=1)
-        return float(np.sqrt(self.share @ squares)) if squares.shape == self.share.shape else 0.0
+        squares = (self.share * a) @ a if a.ndim == 1 else self.share @ np.einsum("ij,ij->i", a, a)
+        return float(np.sqrt(squares))
+
+
+def _sides(mass: Any) -> tuple[Any, Any]:
+    """Return the sums of the positive and of the negative entries, without sign."""
+    return np.sum(np.maximum(mass, 0)), -np.sum(np.minimum(mass, 0))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-__all__ = ["AliasFinder", "install"]
+__all__ = ["AliasFinder", "install", "names_of"]
 
 
 class AliasFinder:
@@ -46,7 +46,10 @@ class AliasFinder:
         try:
             module = import_module(ours)
         except ModuleNotFoundError as error:
-            if error.name != ours:
+            if error.name not in (
+                ours,
+                None,
+            ):  # something else is missing; None is how qed.core._missing speaks of ours
                 raise
             theirs = spec.name.replace("qed.", "sklearn.", 1)
             raise ModuleNotFoundError(f"{spec.name} is not in qed, use {theirs}.", name=spec.name) from None
@@ -58,6 +61,12 @@ class AliasFinder:
         written = module.__spec__
         if written is not None:
             module.__spec__ = self._specs.pop(written.name, written)
+
+
+def names_of(ours: str) -> list[str]:
+    """Return the other names of a package, full ones."""
+    tables = [finder.table for finder in sys.meta_path if isinstance(finder, AliasFinder)]
+    return [theirs for table in tables for theirs, home in table.items() if home == ours]
 
 
 def install(table: Mapping[str, str]) -> None:

@@ -19,7 +19,6 @@ record                       statement
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,6 +68,8 @@ class Certificate:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        from html import escape  # noqa: PLC0415  (notebooks only)
+
         cells = "".join(
             f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
             for name, value in self.numbers().items()
@@ -96,18 +97,30 @@ class Fingerprint:
         Weighted mean of every column, targets last.
     spread : ndarray of shape (n_features + n_targets,)
         Weighted sum of squared deviations from the mean, column by column.
+    weight_doubt : float
+        Bound on the rounding of ``weight``.
+    mean_doubt, spread_doubt : ndarray of shape (n_features + n_targets,) or None
+        Bounds on the rounding of ``mean`` and ``spread``; they grow when rows are forgotten. None in old files, which do not
+        say.
     """
 
     rows: int
     weight: float
     mean: NDArray[np.float64]
     spread: NDArray[np.float64]
+    weight_doubt: float = 0.0
+    mean_doubt: NDArray[np.float64] | None = None
+    spread_doubt: NDArray[np.float64] | None = None
 
     def check(self) -> None:
         """Refuse a record that no data set can have."""
-        shapes_agree = self.mean.ndim == 1 and self.mean.shape == self.spread.shape
+        vectors = [self.mean, self.spread, *(v for v in (self.mean_doubt, self.spread_doubt) if v is not None)]
+        shapes_agree = self.mean.ndim == 1 and all(vector.shape == self.mean.shape for vector in vectors)
         if not shapes_agree or self.rows < 0 or not self.weight >= 0:
             msg = "the data fingerprint is malformed: its vectors disagree in shape or its counts are negative"
+            raise ModelFileError(msg)
+        if not self.weight_doubt >= 0 or not all(np.all(doubt >= 0) for doubt in vectors[2:]):
+            msg = "the data fingerprint is malformed: a bound on rounding is negative or undefined"
             raise ModelFileError(msg)
 
 
@@ -135,7 +148,9 @@ class LeastSquaresCertificate(Certificate):
     condition : float
         Estimated condition number of the design, columns scaled to unit length.
     rank : int
-        Numerical rank of the design the fit saw.
+        Directions in which the objective is curved by more than rounding, so that the fit is determined along them. Without a
+        penalty the numerical rank of the design (centred if there is an intercept), and after conjugate gradients, which
+        never see it, an upper bound on that; with a penalty the number of columns, unless it is lost in rounding.
     outcome : str
         ``"solved"``, ``"interrupted"``, ``"stopped"`` or ``"max_iter"``.
     fingerprint : Fingerprint

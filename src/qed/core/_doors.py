@@ -18,9 +18,11 @@ from qed.core import _finite, _tables, _targets
 from qed.core._errors import InvalidData, NotFitted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from qed.core._params import Array
 
-__all__ = ["FitData", "fit_data", "new_data"]
+__all__ = ["FitData", "fit_data", "learn_columns", "new_data"]
 
 
 class FitData(NamedTuple):
@@ -136,6 +138,27 @@ def new_data(model: Any, X: Any, *, finite: bool = True) -> Any:
     if traits.positive_only:
         _require_nonnegative(X, owner)
     return X
+
+
+def learn_columns(model: Any, n_columns: int, names: Sequence[str] | None, *, reset: bool) -> None:
+    """Learn the columns of rows that come in chunks, past the door; without ``reset`` they must be those of the fit.
+
+    Parameters
+    ----------
+    model : Estimator
+        The model.
+    n_columns : int
+        How many columns the chunks have.
+    names : sequence of str or None
+        Their names.
+    reset : bool
+        Whether this is the first of the rows.
+    """
+    listed = None if names is None else np.asarray(list(names), dtype=object)
+    if reset:
+        _learn_columns(model, n_columns, listed)
+    else:
+        _match_columns(model, type(model).__name__, n_columns, listed)
 
 
 def require_fitted(model: Any) -> None:

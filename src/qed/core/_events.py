@@ -32,8 +32,6 @@ lines otherwise. The logger ``"qed"`` receives the same lines at level INFO, wha
 from __future__ import annotations
 
 import enum
-import importlib.util
-import logging
 import sys
 import threading
 import time
@@ -44,9 +42,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
 __all__ = ["STOP", "Event", "Progress", "Signal", "StopFit", "guard", "listen"]
-
-logger = logging.getLogger("qed")
-logger.addHandler(logging.NullHandler())
 
 
 class Signal(enum.Enum):
@@ -161,7 +156,8 @@ class Progress:
         self._start = time.perf_counter()
         self._listeners: tuple[Callback, ...] = _listeners.get()
         # Printers come first: a callback that fails must not leave a bar on the screen.
-        if logger.isEnabledFor(logging.INFO):
+        logging = sys.modules.get("logging")  # whoever wants to read a log has imported it
+        if logging is not None and (logger := logging.getLogger("qed")).isEnabledFor(logging.INFO):
             self._listeners = (_Lines(logger.info), *self._listeners)
         if verbose > 0:
             self._listeners = (_Screen(), *self._listeners)
@@ -240,6 +236,8 @@ class _Screen:
 
 
 def _has_terminal() -> bool:
+    import importlib.util  # noqa: PLC0415  (only those who watch)
+
     return sys.stderr is not None and sys.stderr.isatty() and importlib.util.find_spec("rich") is not None
 
 

@@ -13,12 +13,12 @@ import narwhals as nw
 import numpy as np
 
 from qed.core._arrays import floats
-from qed.core._errors import InvalidData, InvalidDataType
+from qed.core._errors import InvalidData, InvalidDataType, InvalidParameter
 
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-__all__ = ["column", "in_container", "names_of", "table"]
+__all__ = ["column", "framed", "in_container", "names_of", "table"]
 
 # Why a column of this type is no number, and what to do about it.
 _ADVICE: dict[type[Any], str] = {
@@ -30,6 +30,7 @@ _ADVICE: dict[type[Any], str] = {
     nw.Time: "Turn the times into numbers first, such as seconds since midnight.",
     nw.Duration: "Turn the durations into numbers first, such as seconds.",
 }
+_LIBRARIES = ("pandas", "polars", "pyarrow")
 _OTHERWISE = "Leave the column out, or turn it into numbers."
 
 
@@ -166,3 +167,25 @@ def in_container(array: Array, names: Any, like: Any, kind: str) -> Any:
         return library.DataFrame(array, schema=list(names), orient="row")
     index = like.index if isinstance(like, library.DataFrame | library.Series) else None
     return library.DataFrame(array, index=index, columns=names, copy=False)
+
+
+def framed(columns: dict[str, Any], kind: str | None) -> Any:
+    """Put named columns into a frame.
+
+    Parameters
+    ----------
+    columns : dict of str to sequence
+        The columns, in order.
+    kind : {"pandas", "polars", "pyarrow"} or None
+        The library; None means the first of them that is loaded, or else the first that is installed.
+    """
+    from importlib.util import find_spec  # noqa: PLC0415
+
+    if kind is not None and kind not in _LIBRARIES:
+        raise InvalidParameter(f"A frame is made by one of {', '.join(_LIBRARIES)}, or None for any; got {kind!r}.")
+    wanted = _LIBRARIES if kind is None else (kind,)
+    there = [name for name in wanted if name in sys.modules] or [name for name in wanted if find_spec(name)]
+    if not there:
+        raise ImportError(f"A frame needs {' or '.join(wanted)}, which is not installed. Install one of them.")
+    backend: Any = there[0]
+    return nw.from_dict(columns, backend=backend).to_native()

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-__all__ = ["all_finite", "native_level", "num_threads", "number_words"]
+__all__ = ["all_finite", "all_within", "native_level", "num_threads", "number_words"]
 
 _SMALL = 1 << 16  # entries below which NumPy answers before threads could be woken
 
@@ -59,6 +59,15 @@ def number_words(values: Array) -> tuple[Array, Array]:
     else:
         codes, firsts = native.number_words(np.asarray(_Memory(values, "|u1", values.itemsize)))
     return codes, firsts
+
+
+def all_within(indices: Array, bound: int) -> bool:
+    """Tell whether all indices of a vector lie in [0, bound)."""
+    is_large = indices.size > _SMALL and indices.dtype in (np.dtype(np.int32), np.dtype(np.int64))
+    native = _native() if is_large else None
+    if native is None:
+        return not indices.size or bool(indices.min() >= 0 and indices.max() < bound)
+    return bool(native.indices_within(np.ascontiguousarray(indices), bound))
 
 
 def native_level() -> str:

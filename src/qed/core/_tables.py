@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.core import _kernels
 from qed.core._arrays import as_array, floats
 from qed.core._errors import InvalidData, InvalidDataType
 
@@ -109,7 +110,7 @@ def _require_indices(X: Any, what: str) -> None:
     sound = len(indptr) == major + 1 and indptr[0] == 0 and indptr[-1] <= min(len(indices), len(X.data))
     sound = sound and bool((indptr[1:] >= indptr[:-1]).all())
     used = indices[: indptr[-1]] if sound else indices
-    if not sound or (used.size and (used.min() < 0 or used.max() >= minor)):
+    if not sound or not _kernels.all_within(used, minor):
         raise InvalidData(
             f"{what} is a sparse container whose indices point outside its shape {X.shape}. Rebuild it with"
             " scipy.sparse.coo_array((data, (rows, columns)), shape=shape).tocsr()."

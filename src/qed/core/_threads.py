@@ -13,14 +13,13 @@ import sys
 import threading
 from contextlib import contextmanager
 from numbers import Integral
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qed import _native
 from qed.core._errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import ModuleType
 
 __all__ = ["default_num_threads", "get_num_threads", "limited_threads", "one_blas_thread", "set_num_threads"]
@@ -82,37 +81,40 @@ def _affinity() -> int:
     return os.cpu_count() or 1
 
 
-def _cgroup_share(root: Path = Path("/sys/fs/cgroup"), groups: Path = Path("/proc/self/cgroup")) -> int | None:
+def _cgroup_share(root: str = "/sys/fs/cgroup", groups: str = "/proc/self/cgroup") -> int | None:
     """Processors that the control group grants, rounded up; None if it sets no limit."""
     shares = [share for folder in _cgroup_folders(root, groups) if (share := _quota(folder)) is not None]
     return max(1, math.ceil(min(shares))) if shares else None
 
 
-def _cgroup_folders(root: Path, groups: Path) -> Iterator[Path]:
+def _cgroup_folders(root: str, groups: str) -> list[str]:
     """Folders that may hold a limit: those of our own group and of all groups around it."""
-    seen = {root, root / "cpu", root / "cpu,cpuacct"}
+    seen = {root, f"{root}/cpu", f"{root}/cpu,cpuacct"}
     for line in _lines(groups):
         _, controllers, name = line.split(":", 2)
-        tops = [root] if controllers == "" else [root / controllers] if "cpu" in controllers.split(",") else []
-        inner = Path(name.lstrip("/"))
+        tops = [root] if controllers == "" else [f"{root}/{controllers}"] if "cpu" in controllers.split(",") else []
         for top in tops:
-            seen.update(top / part for part in (inner, *inner.parents))
-    yield from sorted(seen)
+            seen.add(top)
+            for part in filter(None, name.split("/")):
+                top = f"{top}/{part}"  # noqa: PLW2901 - one step further down
+                seen.add(top)
+    return sorted(seen)
 
 
-def _quota(folder: Path) -> float | None:
-    for line in _lines(folder / "cpu.max"):  # version 2: "quota period"
+def _quota(folder: str) -> float | None:
+    for line in _lines(f"{folder}/cpu.max"):  # version 2: "quota period"
         quota, _, period = line.partition(" ")
         return None if quota == "max" else int(quota) / int(period)
-    quotas, periods = _lines(folder / "cpu.cfs_quota_us"), _lines(folder / "cpu.cfs_period_us")  # version 1
+    quotas, periods = _lines(f"{folder}/cpu.cfs_quota_us"), _lines(f"{folder}/cpu.cfs_period_us")  # version 1
     if not quotas or not periods or int(quotas[0]) <= 0:
         return None
     return int(quotas[0]) / int(periods[0])
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: str) -> list[str]:
     try:
-        return path.read_text(encoding="ascii").split("\n")[:-1]
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib costs more than the rest of this module
+            return file.read().split("\n")[:-1]
     except (OSError, UnicodeDecodeError):
         return []
 
@@ -142,6 +144,37 @@ def _settle(module: ModuleType) -> None:
     threadpoolctl.register(QedController)
 
 
+class _Inside:
+    """How many blocks are open, in all threads and in the calling one; and a lock that a fork waits for.
+
+    A forked child has one thread, the one that forked. Blocks that others had open are never left there, so the child
+    closes them: `close` is called if none is open any more. The fork waits until nobody is halfway in or out.
+    """
+
+    def __init__(self, close: Callable[[], None]) -> None:
+        self.lock = threading.Lock()
+        self.count = 0
+        self._own = threading.local()
+        self._close = close
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=self.lock.acquire, after_in_parent=self.lock.release, after_in_child=self._renew)
+
+    def change(self, by: int) -> int:
+        """Count a block that opens or closes, the lock being held; return how many there are now."""
+        self.count += by
+        self._own.count = getattr(self._own, "count", 0) + by
+        return self.count
+
+    def _renew(self) -> None:
+        others = self.count - getattr(self._own, "count", 0)
+        self.count -= others
+        try:
+            if others and not self.count:
+                self._close()
+        finally:
+            self.lock.release()  # taken before the fork
+
+
 class _BlasLimit:
     """One BLAS thread for as long as anybody is inside; the old numbers return when the last one leaves.
 
@@ -151,36 +184,30 @@ class _BlasLimit:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
+        self._inside = _Inside(close=lambda: _set_all(self._shared))
         self._shared: list[tuple[Any, int]] = []
         self._known: list[Any] = []
         self._seen: object = None
 
     def enter(self) -> list[tuple[Any, int]]:
         """Set the limit; return what this thread alone has to restore."""
-        with self._lock:
+        with self._inside.lock:
             libraries = [(library, library.num_threads) for library in self._libraries()]
             own = [pair for pair in libraries if _is_per_thread(pair[0])]
-            if self._inside == 0:
+            if self._inside.count == 0:
                 self._shared = []
             # a library that was loaded since the first one entered joins with the number it came with
             known = {library.filepath for library, _ in self._shared}
             self._shared += [
                 pair for pair in libraries if not _is_per_thread(pair[0]) and pair[0].filepath not in known
             ]
-            self._inside += 1
+            self._inside.change(+1)
             _set_all([(library, 1) for library, _ in [*own, *self._shared]])
         return own
 
     def leave(self, own: list[tuple[Any, int]]) -> None:
-        with self._lock:
-            self._inside -= 1
-            _set_all(own if self._inside else [*own, *self._shared])
-
-    def renew(self) -> None:
-        """Forget who held the lock: in the child of a fork nobody is left to release it."""
-        self._lock = threading.Lock()
+        with self._inside.lock:
+            _set_all(own if self._inside.change(-1) else [*own, *self._shared])
 
     def _libraries(self) -> list[Any]:
         # Finding libraries costs more than setting them; scipy.linalg is what brings a second BLAS.
@@ -234,32 +261,23 @@ class _OwnLimit:
     """The number of threads while fits with ``n_jobs`` run: the last to enter sets it, the last to leave restores it."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
+        self._inside = _Inside(close=lambda: set_num_threads(self._before))
         self._before = 1
 
     def enter(self, n: int) -> None:
-        with self._lock:
-            if self._inside == 0:
+        with self._inside.lock:
+            if self._inside.count == 0:
                 self._before = get_num_threads()
-            self._inside += 1
+            self._inside.change(+1)
             set_num_threads(n)
 
     def leave(self) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
+        with self._inside.lock:
+            if self._inside.change(-1) == 0:
                 set_num_threads(self._before)
-
-    def renew(self) -> None:
-        """Forget who held the lock: in the child of a fork nobody is left to release it."""
-        self._lock = threading.Lock()
 
 
 _own_limit = _OwnLimit()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_blas_limit.renew)
-    os.register_at_fork(after_in_child=_own_limit.renew)
 
 
 @contextmanager

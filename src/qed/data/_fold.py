@@ -24,6 +24,7 @@ class Statistic(Protocol):
         ...
 
 
+A = TypeVar("A")
 S = TypeVar("S", bound=Statistic)
 
 
@@ -119,6 +120,27 @@ def fold(
     if total is None:
         raise InvalidData(f"{type(source).__name__} gave no chunk. A source gives at least one, if only of no rows.")
     return total
+
+
+def each(source: Source, of: Callable[[Chunk], A], executor: Executor | int | None = None) -> Generator[A]:
+    """Yield ``of(chunk)`` for all chunks, in the order of the source, holding only as many as the executor does.
+
+    Parameters
+    ----------
+    source : Source
+        Where chunks come from; read in the calling thread.
+    of : callable
+        From a chunk to what is wanted of it.
+    executor : Executor or int, optional
+        Where ``of`` runs; as in `fold`.
+    """
+    runs = chosen_executor(in_memory=source.in_memory) if executor is None else as_executor(executor)
+    parts = runs.map(of, source.chunks())
+    try:
+        yield from parts
+    finally:
+        if isinstance(parts, Generator):  # close files and threads now, not when the last traceback is gone
+            parts.close()
 
 
 def _counted(source: Source, sizes: list[int]) -> Iterator[Chunk]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from qed import _native
 from qed.core._errors import InvalidData
+from qed.core._kernels import all_within
 from qed.data._double_double import Pair
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def check_indices(X: Any) -> None:
     major, minor = X.shape if X.format == "csr" else X.shape[::-1]
     is_sound = len(starts) == major + 1 and starts[0] == 0 and starts[-1] == len(indices) == len(X.data)
     is_sound = is_sound and bool((starts[1:] >= starts[:-1]).all())
-    if not is_sound or (len(indices) and (indices.min() < 0 or indices.max() >= minor)):
+    if not is_sound or not all_within(indices, minor):
         raise InvalidData(
             f"The sparse matrix of shape {X.shape} is damaged: its indices do not fit its shape. "
             "Build it again, for instance with scipy.sparse.csr_array((data, (rows, columns)), shape=...)."

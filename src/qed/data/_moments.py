@@ -253,10 +253,18 @@ class Moments:
             **errors,
         )
         if rows == 1:  # one row has no scatter: here the answer is known without any cancellation
-            return replace(left, scatter=np.zeros_like(self.scatter), scatter_low=np.zeros_like(self.scatter))
+            return left._of_one_row()  # noqa: SLF001
         _check_still_accurate(left)
         clipped = _clipped(scatter)
         return replace(left, scatter=clipped.high, scatter_low=clipped.low)
+
+    def _of_one_row(self) -> Self:
+        """Finish the statistic of a single row: no scatter, and zero for values that rounding cannot tell from it."""
+        nothing = np.zeros_like(self.scatter)
+        is_zero = np.abs(self.mean) <= self.mean_rounding * np.sqrt(self.peak / self.weight)
+        mean, low = np.where(is_zero, 0.0, self.mean), np.where(is_zero, 0.0, self.mean_low)
+        error = 2 * self.mean_error if np.any(is_zero & (self.mean != 0)) else self.mean_error
+        return replace(self, mean=mean, mean_low=low, mean_error=error, scatter=nothing, scatter_low=nothing)
 
     @property
     def weight_pair(self) -> Pair:

@@ -40,6 +40,11 @@ class Source(Protocol):
         ...
 
 
+def is_source(X: Any) -> bool:
+    """Tell a source of chunks from a table, by its class: asking an object about a whole protocol may run a query."""
+    return hasattr(type(X), "chunks") and isinstance(X, Source)
+
+
 class ArraySource:
     """Arrays in memory, as they are: nothing is copied, a chunk is a view.
 

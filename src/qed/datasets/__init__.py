@@ -12,9 +12,11 @@ Map
 `_classics`    two textbook tables, drawn: a geyser's waiting times, house prices
 """
 
+from qed.core._missing import lacking
 from qed.datasets._classics import make_geyser, make_house_prices
 from qed.datasets._dataset import Dataset
 from qed.datasets._penguins import load_penguins
 from qed.datasets._regression import make_regression
 
 __all__ = ["Dataset", "load_penguins", "make_geyser", "make_house_prices", "make_regression"]
+__getattr__ = lacking(__name__)

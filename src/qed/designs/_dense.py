@@ -10,6 +10,8 @@ from qed.core._errors import InvalidData
 from qed.designs import _kernels
 from qed.designs._design import Adjoint, Matrix, Vector, given_centre, operand, row_weights
 
+ENTRIES = 1 << 20  # of absolute values that are in memory at a time
+
 
 class Dense:
     """A design over a NumPy array.
@@ -65,6 +67,17 @@ class Dense:
         given = operand(w, p, "columns")
         return given.shaped(_kernels.product(self._X, given.columns, given_centre(centre, p)))
 
+    def absolute_product(self, w: Any) -> Matrix:
+        """Return abs(X) w, a few rows at a time: with abs(w) it bounds what rounding can do to a product."""
+        n, p = self.shape
+        given = operand(w, p, "columns")
+        result = np.empty((n, given.columns.shape[1]))
+        step = max(1, ENTRIES // max(p, 1))
+        for first in range(0, n, step):
+            rows = slice(first, first + step)
+            result[rows] = _kernels.product(np.abs(self._X[rows]), given.columns, None)
+        return given.shaped(result)
+
     def adjoint_product(self, u: Any, centre: Vector | None = None) -> Matrix:
         """Return (X - 1 centre')' u."""
         n, p = self.shape
@@ -76,9 +89,13 @@ class Dense:
         n, p = self.shape
         return _kernels.gram(self._X, row_weights(c, n), given_centre(centre, p), transpose=False)
 
-    def rows_gram(self, centre: Vector | None = None) -> Matrix:
-        """Return the Gram matrix of the rows, (X - 1 centre')(X - 1 centre')', (n, n): for tables wider than tall."""
-        return _kernels.gram(self._X, None, given_centre(centre, self.shape[1]), transpose=True)
+    def rows_gram(self, centre: Vector | None = None, *, fast: bool = False) -> Matrix:
+        """Return the Gram matrix of the rows, (X - 1 centre')(X - 1 centre')', (n, n): for tables wider than tall.
+
+        With `fast`, float32 rows are multiplied in float32 and summed in float64; float64 rows are not affected.
+        """
+        fast = fast and self.dtype == np.float32
+        return _kernels.gram(self._X, None, given_centre(centre, self.shape[1]), transpose=True, fast=fast)
 
     def column_norms(self, c: Vector | None = None, centre: Vector | None = None) -> Vector:
         """Return the lengths of the (weighted, centred) columns."""

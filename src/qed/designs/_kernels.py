@@ -41,23 +41,26 @@ def column_squares(X: Array, s: Matrix | None, centre: Matrix | None) -> Matrix:
     return np.asarray(_native.column_squares(X, s, centre))
 
 
-def gram(X: Array, s: Matrix | None, centre: Matrix | None, *, transpose: bool) -> Matrix:
-    """Return (X - 1 centre')' diag(s) (X - 1 centre'), or the same of the transposed."""
-    return np.asarray(_native.gram(X, s, centre, transpose))
+def gram(X: Array, s: Matrix | None, centre: Matrix | None, *, transpose: bool, fast: bool = False) -> Matrix:
+    """Return (X - 1 centre')' diag(s) (X - 1 centre'), or the same of the transposed; `fast` multiplies in the type of X."""
+    return np.asarray(_native.gram(X, s, centre, transpose=transpose, fast=fast))
 
 
-def csr_product(X: Any, shape: Shape, w: Matrix) -> Matrix:
-    """Return X w in float64, for X of the given shape compressed by rows (the transpose of a table by columns is)."""
+def csr_product(X: Any, shape: Shape, w: Matrix, offset: Matrix | None = None, **reading: bool) -> Matrix:
+    """Return X w + offset in float64, for X of the given shape compressed by rows (the transpose of a table by columns is).
+
+    ``absolute=True`` multiplies by the absolute values of X, ``squared=True`` by their squares.
+    """
     starts, indices, values = csr_arrays(X)
     # The kernel answers in the type of the values.
-    return np.asarray(
-        _native.csr_matmul(starts, indices, values.astype(np.float64, copy=False), shape, strided(w), None)
-    )
+    values = values.astype(np.float64, copy=False)
+    return np.asarray(_native.csr_matmul(starts, indices, values, shape, strided(w), offset, **reading))
 
 
-def csr_adjoint(X: Any, shape: Shape, u: Matrix) -> Matrix:
-    """Return X' u in float64, for X of the given shape compressed by rows."""
-    return np.asarray(_native.csr_rmatmul(*csr_arrays(X), shape, strided(u)))
+def csr_adjoint(X: Any, shape: Shape, u: Matrix, **reading: bool) -> Matrix:
+    """Return X' u in float64, for X of the given shape compressed by rows; read as by `csr_product`."""
+    starts, indices, values = csr_arrays(X)
+    return np.asarray(_native.csr_rmatmul(starts, indices, values, shape, strided(u), **reading))
 
 
 def csr_moments(X: Any, s: Matrix | None) -> tuple[float, Matrix, Matrix]:

@@ -64,12 +64,21 @@ class Sparse:
     def product(self, w: Any, centre: Vector | None = None) -> Matrix:
         """Return (X - 1 centre') w."""
         given, centre = operand(w, self.shape[1], "columns"), given_centre(centre, self.shape[1])
+        offset = None if centre is None else -(centre @ given.columns)
+        return given.shaped(self._product(given.columns, offset))
+
+    def absolute_product(self, w: Any) -> Matrix:
+        """Return abs(X) w: with abs(w) it bounds what rounding can do to a product."""
+        given = operand(w, self.shape[1], "columns")
+        return given.shaped(self._product(given.columns, None, absolute=True))
+
+    def _product(self, w: Matrix, offset: Vector | None, **reading: bool) -> Matrix:
         n, p = self.shape
         if self._X.format == "csr":
-            result = _kernels.csr_product(self._X, (n, p), given.columns)
-        else:  # the arrays of X by columns are those of its transpose by rows
-            result = _kernels.csr_adjoint(self._X, (p, n), given.columns)
-        return given.shaped(result if centre is None else result - centre @ given.columns)
+            return _kernels.csr_product(self._X, (n, p), w, offset, **reading)
+        # the arrays of X by columns are those of its transpose by rows
+        result = _kernels.csr_adjoint(self._X, (p, n), w, **reading)
+        return result if offset is None else result + offset
 
     def adjoint_product(self, u: Any, centre: Vector | None = None) -> Matrix:
         """Return (X - 1 centre')' u."""
@@ -117,12 +126,10 @@ class Sparse:
     def _plain_squares(self, c: Vector | None) -> Vector:
         """Return the weighted sums of squares of the columns, not centred."""
         n, p = self.shape
-        values = self._X.data.astype(np.float64) ** 2
-        squared = type(self._X)((values, self._X.indices, self._X.indptr), shape=(n, p))
         weights = np.ones((n, 1)) if c is None else c[:, np.newaxis]
         if self._X.format == "csr":
-            return np.asarray(_kernels.csr_adjoint(squared, (n, p), weights)[:, 0])
-        return np.asarray(_kernels.csr_product(squared, (p, n), weights)[:, 0])
+            return np.asarray(_kernels.csr_adjoint(self._X, (n, p), weights, squared=True)[:, 0])
+        return np.asarray(_kernels.csr_product(self._X, (p, n), weights, squared=True)[:, 0])
 
     def _coordinates(self, with_rows: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """Return row and column of each stored entry; the rows of a table by rows only if they are wanted."""

@@ -18,9 +18,11 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
 
 from __future__ import annotations
 
+from qed.core._missing import lacking
 from qed.linear_model._linear import CoefficientTable
 from qed.linear_model._linear_regression import LinearRegression
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_cv import RidgeCV
 
 __all__ = ["CoefficientTable", "LinearRegression", "Ridge", "RidgeCV"]
+__getattr__ = lacking(__name__)

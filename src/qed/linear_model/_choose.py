@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Choice", "Found", "by_folds", "by_leaving_one_out", "predictions_of_folds"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Choice:
     """What to choose from, and by which score."""
 
@@ -55,7 +55,7 @@ class Choice:
             raise InvalidParameter(msg)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Found:
     """The choice: one strength for all targets or one each, its score, and the statistic of all rows if it was made."""
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core._certificates import Fingerprint
-from qed.designs import Standardised, design
+from qed.designs import Dense, Sparse, Standardised
 from qed.linear_model._dual import certified
 from qed.linear_model._quadratic import UNIT
 from qed.linear_model._solve import Fit, Proof
@@ -37,7 +37,7 @@ __all__ = ["Products", "from_products", "from_wide_products"]
 RISE = 1e-8  # relative rise of an objective that only rounding can explain
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Products:
     """A least-squares problem known by the products of its design, columns centred, with weights and targets."""
 
@@ -45,10 +45,11 @@ class Products:
     mean_x: Array
     mean_y: Array
     y: Array  # (n, m), centred, not weighted
-    s: Array  # (n, 1)
+    s: Array | None  # (n, 1), None for ones
+    weight: float  # their sum
     length: Array  # (p,), weighted lengths of the columns
     whole: Array  # (p,), the same before centring: sparse products centre after they are summed, and round accordingly
-    absolute: Design  # of the absolute values, not centred: what bounds rounding
+    plain: Dense | Sparse  # not centred; the products of its absolute values bound rounding
     has_intercept: bool
 
     @classmethod
@@ -56,31 +57,41 @@ class Products:
         """Centre the columns, if there is an intercept, without touching them."""
         n, p = X.shape
         s = np.ones(n) if weight is None else weight
-        plain = design(X)
+        total = float(s.sum())
+        plain = Dense(X) if isinstance(X, np.ndarray) else Sparse(X)
         mean_x, mean_y = np.zeros(p), np.zeros(y.shape[1])
         if intercept:
-            mean_x, mean_y = plain.T @ s / s.sum(), y[0] + s @ (y - y[0]) / s.sum()
+            mean_x, mean_y = plain.T @ s / total, y[0] + s @ (y - y[0]) / total
         centred = Standardised(plain, mean_x) if intercept else plain
         length = centred.column_norms(weight)
-        whole = np.maximum(length, plain.column_norms(weight)) if intercept else length
-        return cls(centred, mean_x, mean_y, y - mean_y, s[:, None], length, whole, design(abs(X)), intercept)
+        whole = np.hypot(length, np.sqrt(total) * mean_x)  # what centring took off comes back
+        column = None if weight is None else weight[:, None]
+        return cls(centred, mean_x, mean_y, y - mean_y, column, total, length, whole, plain, intercept)
 
     def fingerprint(self) -> Fingerprint:
         """Recognise the data, whose means and lengths are known; only with an intercept are the lengths centred."""
-        rows = int(np.count_nonzero(self.s))
+        rows = len(self.y) if self.s is None else int(np.count_nonzero(self.s))
         spread = np.concatenate([self.length**2, self.size(self.y) ** 2])
-        return Fingerprint(rows, float(self.s.sum()), np.concatenate([self.mean_x, self.mean_y]), spread)
+        return Fingerprint(rows, self.weight, np.concatenate([self.mean_x, self.mean_y]), spread)
+
+    def weighted(self, r: Array) -> Array:
+        """Return numbers, one per row of the data, times the weights of the rows."""
+        return r if self.s is None else self.s * r
+
+    def squares(self, r: Array) -> Array:
+        """Return the weighted squared lengths of columns of numbers, one per row of the data."""
+        return np.asarray(np.einsum("nm,nm->m", r, self.weighted(r)))
 
     def size(self, r: Array) -> Array:
-        """Return the weighted lengths of columns of numbers, one per row of the data."""
-        return np.asarray(np.sqrt(np.einsum("nm,nm->m", r, self.s * r)))
+        """Return the weighted lengths of such columns."""
+        return np.asarray(np.sqrt(self.squares(r)))
 
     def gradient(self, r: Array, v: Array, alpha: Array) -> Array:
         """Return half the downhill gradient at residuals ``r`` and step ``v`` from the prior."""
-        return self.design.T @ (self.s * r) - alpha * v
+        return self.design.T @ self.weighted(r) - alpha * v
 
 
-@dataclass
+@dataclass(eq=False)
 class _State:
     """Where the iteration stands: step from the prior, residuals, gradient, direction, and the path so far."""
 
@@ -121,7 +132,7 @@ def from_products(
     Ctrl-C and callbacks end the iteration with what it has: ``Fit.outcome`` says so.
     """
     rhs = problem.y - (problem.design @ penalty.prior if np.any(penalty.prior) else 0.0)
-    null = np.einsum("nm,nm->m", rhs, problem.s * rhs)
+    null = problem.squares(rhs)
     squared = problem.length[:, None] ** 2 + penalty.alpha
     scale = np.where(penalty.alpha > 0, 1 / np.where(squared > 0, squared, 1.0), 1.0)
     v = np.zeros_like(penalty.prior) if start is None else start - penalty.prior
@@ -187,7 +198,7 @@ def from_wide_products(
     return replace(fit, outcome=outcome, solver="dual conjugate gradients"), steps
 
 
-@dataclass
+@dataclass(eq=False)
 class _Patience:
     """Notices that rounding has taken over: no halving of the gap in so many steps."""
 
@@ -210,9 +221,11 @@ def _advance(problem: Products, penalty: Penalty, state: _State, scale: Array) -
     it is and takes no further step, whatever the other targets still have to do.
     """
     q = problem.design @ state.d
-    curvature = np.einsum("nm,nm->m", q, problem.s * q) + penalty.alpha * np.einsum("pm,pm->m", state.d, state.d)
+    curvature = problem.squares(q) + penalty.alpha * np.einsum("pm,pm->m", state.d, state.d)
     length = np.divide(state.gamma, curvature, out=np.zeros_like(curvature), where=curvature > 0)
-    v, r = state.v + length * state.d, state.r - length * q
+    v = state.v + length * state.d
+    q *= -length  # has served its turn: its memory becomes the residuals
+    r = np.add(q, state.r, out=q)
     value = _value(problem, penalty, v, r)
     is_lost = ~(value <= (1 + RISE) * state.value)
     if np.any(is_lost):
@@ -229,7 +242,7 @@ def _advance(problem: Products, penalty: Penalty, state: _State, scale: Array) -
 
 def _value(problem: Products, penalty: Penalty, v: Array, r: Array) -> Array:
     """Return the objective of each target at step ``v`` from the prior, where the residuals are ``r``."""
-    return np.asarray(np.einsum("nm,nm->m", r, problem.s * r) + penalty.alpha * np.einsum("pm,pm->m", v, v))
+    return np.asarray(problem.squares(r) + penalty.alpha * np.einsum("pm,pm->m", v, v))
 
 
 def _gap(problem: Products, penalty: Penalty, w: Array, g: Array, *, joint: bool = False) -> tuple[Array, Array]:
@@ -252,15 +265,16 @@ def _gap(problem: Products, penalty: Penalty, w: Array, g: Array, *, joint: bool
 def _certified(problem: Products, penalty: Penalty, w: Array, null: float, condition: float) -> Fit:
     """Certify what will be stored, from products computed afresh."""
     r = problem.y - problem.design @ w
-    weight = float(np.sum(problem.s))
-    mean_r = (problem.s[:, 0] @ r) / weight if problem.has_intercept else np.zeros(r.shape[1])
+    weight = problem.weight
+    mean_r = problem.weighted(r).sum(axis=0) / weight if problem.has_intercept else np.zeros(r.shape[1])
     b = problem.mean_y - problem.mean_x @ w + mean_r
     r = r - mean_r
     g = problem.gradient(r, w - penalty.prior, penalty.alpha)
     n, p = problem.design.shape
-    squares = np.einsum("nm,nm->m", r, problem.s * r)
+    squares = problem.squares(r)
     # what the residuals were subtracted from: |X||w| + |mean||w| + |y|, row by row
-    whole = problem.size(problem.absolute @ np.abs(w) + np.abs(problem.mean_x) @ np.abs(w) + np.abs(problem.y))
+    sizes = np.abs(w)
+    whole = problem.size(problem.plain.absolute_product(sizes) + np.abs(problem.mean_x) @ sizes + np.abs(problem.y))
     slack = (n + p + 16) * UNIT * np.multiply.outer(problem.whole, whole)
     slack += 4 * UNIT * penalty.alpha * np.abs(w - penalty.prior)
     exact, _ = _gap(problem, penalty, w, g, joint=True)

@@ -17,15 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core._memory import require_memory
-from qed.designs import design
+from qed.designs import Dense, design
 from qed.linear_model._factors import CONDITION_LIMIT
-from qed.linear_model._kernels import (
-    cholesky,
-    one_blas_thread,
-    products_of_rows,
-    solve_lower,
-    solve_lower_t,
-)
+from qed.linear_model._kernels import cholesky, one_blas_thread, solve_lower, solve_lower_t
 from qed.linear_model._quadratic import UNIT
 from qed.linear_model._solve import DIGITS, Fit, Proof
 
@@ -40,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Wide", "certified", "from_rows"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Wide:
     """A design with few rows, seen centred and weighted; nothing of its size is copied."""
 
@@ -51,7 +45,8 @@ class Wide:
     mean_y: Array  # (m,)
     y: Array  # (n, m), centred and weighted
     has_intercept: bool
-    is_weighted: bool
+    plain_y: Array  # (n, m), as it came
+    weight: Array | None  # (n,), as they came
     length: float = 0.0  # ‖X̃‖, Frobenius: the root of the trace of K, known once that is
 
     @classmethod
@@ -59,22 +54,22 @@ class Wide:
         """Centre targets, find the means of the columns; rows of weight zero must be gone."""
         n, p = X.shape
         table = design(X)
-        is_weighted = s is not None
-        s = np.ones(n) if s is None else s
+        weight, s = s, np.ones(n) if s is None else s
         mean_x, mean_y = np.zeros(p), np.zeros(y.shape[1])
         if intercept:
             share = s / s.sum()
             mean_x = table.T @ share
             mean_y = y[0] + share @ (y - y[0])
         root = np.sqrt(s)[:, None]
-        return cls(X, table, root, mean_x, mean_y, root * (y - mean_y), intercept, is_weighted)
+        return cls(X, table, root, mean_x, mean_y, root * (y - mean_y), intercept, y, weight)
 
     def products(self) -> Array:
         """Return ``K``, exactly centred and symmetric."""
         n = self.X.shape[0]
         require_memory(3 * 8 * n * n, f"The {n} x {n} matrix of products of rows", "Use fewer rows or a sparse design.")
-        K = products_of_rows(self.X, self.mean_x if self.has_intercept else None)
-        if self.is_weighted:
+        # what float32 products lose is won back from residuals, which are summed in float64
+        K = Dense(self.X).rows_gram(self.mean_x if self.has_intercept else None, fast=True)
+        if self.weight is not None:
             K *= self.root
             K *= self.root.T
         if self.has_intercept:
@@ -143,7 +138,7 @@ def from_rows(wide: Wide, penalty: Penalty, products: Array | None = None) -> Fi
     return _by_singular_values(wide, penalty, rhs)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _System:
     """A Cholesky factor of ``D (K + alpha I) D``."""
 
@@ -225,7 +220,7 @@ def certified(wide: Wide, penalty: Penalty, rhs: Array, a: Array, condition: flo
         backward_error=float(np.max((size + doubt_r) / np.where(whole > 0, whole, 1.0), initial=0.0)),
         radius=np.inf,
         condition=condition,
-        rank=min(n - wide.has_intercept, p),
+        rank=p if np.all(penalty.alpha > 0) else min(n - wide.has_intercept, p),
     )
     return Fit(w, b, squares, proof, "dual cholesky"), left
 

@@ -31,7 +31,7 @@ __all__ = ["CONDITION_LIMIT", "Factor", "Flat", "Gap", "Spectrum", "factorise", 
 CONDITION_LIMIT = 1e6  # of the design: beyond it the squares in S have eaten half the digits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Gap:
     """A bound on the distance from the optimum, for each target."""
 
@@ -45,7 +45,7 @@ def lengths(columns: Array) -> Array:
     return np.asarray(np.sqrt(np.einsum("pm,pm->m", columns, columns)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Flat:
     """Columns without spread: nothing is learned along them, and nothing much can be gained.
 
@@ -76,7 +76,7 @@ class Flat:
         return Gap(bound, gap.measured, min(gap.radius, float(np.max(reach, initial=0.0))))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Factor:
     """A Cholesky factor ``L`` of ``D (S + alpha I) D``, with ``L⁻¹`` kept because its size is the proof."""
 
@@ -130,7 +130,7 @@ def factorise(quadratic: Quadratic, alpha: float) -> Factor | None:
     return Factor(L, inverse, d, Flat.of(columns, d), float(error / smallest), largest, inverse_norm)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spectrum:
     """Eigenvectors of ``D (S + alpha I) D`` that the data determine; the rest is left to the shortest solution."""
 

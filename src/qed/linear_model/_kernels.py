@@ -14,11 +14,11 @@ __all__ = [
     "cholesky",
     "matmul",
     "one_blas_thread",
-    "products_of_rows",
     "projected_squares",
     "residual_sums",
     "solve_lower",
     "solve_lower_t",
+    "triangle",
 ]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -27,11 +27,6 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 def matmul(X: np.ndarray[Any, Any], w: Array, b: Array) -> Any:
     """Return ``X w + b`` in the type of ``X``."""
     return _native.matmul(X, np.ascontiguousarray(w), np.ascontiguousarray(b))
-
-
-def products_of_rows(X: np.ndarray[Any, Any], shift: Array | None) -> Array:
-    """Return ``(X - shift)(X - shift)ᵀ``; float32 rows are multiplied in float32 and summed in float64."""
-    return np.asarray(_native.gram(X, None, shift, transpose=True, fast=X.dtype == np.float32))
 
 
 def residual_sums(
@@ -66,3 +61,18 @@ def projected_squares(X: np.ndarray[Any, Any], shift: Array, V: Array, D: Array,
         X, np.ascontiguousarray(shift), np.ascontiguousarray(V), np.ascontiguousarray(D), np.ascontiguousarray(B)
     )
     return squares, linear
+
+
+def triangle(
+    X: np.ndarray[Any, Any],
+    y: np.ndarray[Any, Any] | None = None,
+    s: Array | None = None,
+    shift: Array | None = None,
+    scale: Array | None = None,
+    *,
+    ones: bool = False,
+) -> Array:
+    """Return the upper factor ``R`` with ``RᵀR = ZᵀSZ`` for ``Z = ([X | y] - shift) scale``, after ``ones`` if asked."""
+    y = np.empty((len(X), 0)) if y is None else strided(y)
+    s, shift, scale = (None if each is None else np.ascontiguousarray(each) for each in (s, shift, scale))
+    return np.asarray(_native.triangle(strided(X), y, s, shift, scale, ones))

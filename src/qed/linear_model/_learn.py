@@ -14,27 +14,30 @@ sparse, or very many      conjugate gradients, ``_conjugate_gradients``   two a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter, NotReached
 from qed.core._certificates import Fingerprint, LeastSquaresCertificate
+from qed.core._doors import learn_columns
 from qed.core._events import Progress
 from qed.core._memory import available_memory, require_memory
 from qed.core._threads import limited_threads, one_blas_thread
-from qed.data import ArraySource, Interrupted, Moments, Source, Stopped, fold
+from qed.data import ArraySource, Interrupted, Moments, Stopped, fold
+from qed.data._sources import is_source
 from qed.linear_model._conjugate_gradients import Products, from_products, from_wide_products
 from qed.linear_model._dual import Wide, from_rows
 from qed.linear_model._quadratic import Penalty
-from qed.linear_model._range import fingerprint, fingerprint_of, require_range
+from qed.linear_model._range import fingerprint, fingerprint_of, require_prior, require_range, with_doubt
 from qed.linear_model._solve import Fit, from_moments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qed.core import FitData
+    from qed.data import Source
 
     Array = NDArray[np.float64]
 
@@ -46,14 +49,17 @@ __all__ = [
     "learn_wide",
     "refuse_beside_source",
     "relearn",
+    "require_products",
     "require_target",
 ]
 
 SMALL_SQUARE = 128  # columns whose products cost next to nothing
+PART_ROWS = 1 << 17  # of a table that is read in parts: merging costs what a thousand rows or so cost
+PART_WORK = 1.5e10  # multiplications in a part, about half a second
 LARGEST_SQUARE = 10_000  # columns (or rows) beyond which a few hundred products cost less than one factorisation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Settings:
     """What a model asks of its fit."""
 
@@ -96,11 +102,6 @@ def learn(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) ->
             _learn_table(model, X, y, sample_weight, settings)
 
 
-def is_source(X: Any) -> bool:
-    """Tell a source of chunks from a table, by its class: asking an object about a whole protocol may run a query."""
-    return hasattr(type(X), "chunks") and isinstance(X, Source)
-
-
 def _learn_table(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
     start = model.__dict__.get("coef_")
     data = model._fit_data(X, y, sample_weight, finite=False)  # noqa: SLF001
@@ -116,7 +117,9 @@ def learn_rows(model: Any, data: FitData, settings: Settings, *, start: Any = No
     square = is_square_affordable(data.X, n_used)
     if square and (is_dense or data.X.shape[1] <= SMALL_SQUARE):
         try:
-            _from_source(model, ArraySource(data.X, y, data.weight), settings, flat=flat)
+            _from_source(
+                model, ArraySource(data.X, y, data.weight), settings, flat=flat, parts=_parts(data.X, y, data.weight)
+            )
         except InvalidData:
             data.raise_if_not_finite()  # says so with the name of the column
             raise
@@ -148,11 +151,11 @@ def _learn_by_rows(
 def learn_wide(model: Any, wide: Wide, products: Array | None, settings: Settings, *, flat: bool) -> None:
     """Fit ``model`` on fewer rows than columns, all of positive weight, by the products of rows."""
     with one_blas_thread():
-        weight = wide.root[:, 0] ** 2 if wide.is_weighted else None
-        y = wide.y / wide.root + wide.mean_y
-        seen = fingerprint(wide.X, y, weight)
-        require_range(ArraySource(wide.X, y, weight), seen)
-        fit = from_rows(wide, settings.penalty(wide.X.shape[1], wide.y.shape[1]), products)
+        seen = fingerprint(wide.X, wide.plain_y, wide.weight)
+        require_range(ArraySource(wide.X, wide.plain_y, wide.weight), seen)
+        penalty = settings.penalty(wide.X.shape[1], wide.y.shape[1])
+        require_prior(penalty, seen)
+        fit = from_rows(wide, penalty, products)
     _store(model, fit, settings, seen, flat=flat)
 
 
@@ -182,15 +185,14 @@ def _learn_source(model: Any, source: Source, y: Any, sample_weight: Any, settin
     model._validate_params()  # noqa: SLF001
     schema = source.schema
     require_target(model, source)
-    p = schema.n_features
-    if p > LARGEST_SQUARE:
-        msg = f"A {p} x {p} matrix of products for a source of chunks"
-        require_memory(6 * 8 * p * p, msg, "Choose fewer features=.")
-    model.n_features_in_ = p
-    model.__dict__.pop("feature_names_in_", None)
-    if schema.names is not None:
-        model.feature_names_in_ = np.array(schema.names, dtype=object)
+    require_products(schema.n_features + schema.n_targets, "Choose fewer features=.")
+    learn_columns(model, schema.n_features, schema.names, reset=True)
     _from_source(model, source, settings, flat=schema.n_targets == 1)
+
+
+def require_products(q: int, instead: str) -> None:
+    """Refuse products of ``q`` columns that would not fit into memory: the statistic, twice while merging, and a factor."""
+    require_memory(6 * 8 * q * q, f"The {q} x {q} matrix of products of columns and targets", instead)
 
 
 def refuse_beside_source(model: Any, y: Any, sample_weight: Any) -> None:
@@ -210,19 +212,39 @@ def require_target(model: Any, source: Source) -> None:
         raise InvalidData(msg)
 
 
-def _from_source(model: Any, source: Source, settings: Settings, *, flat: bool) -> None:
-    """Fold the source into moments and solve; Ctrl-C or a callback leaves the model of the rows seen so far."""
+def _parts(X: Any, y: Array, weight: Array | None) -> ArraySource | None:
+    """Cut a large table for the first pass, by its shape alone, so that Ctrl-C finds whole parts of it; None for others."""
+    n, q = X.shape[0], X.shape[1] + y.shape[1]
+    if n < 2 * PART_ROWS or not isinstance(X, np.ndarray):
+        return None
+    count = int(n // max(PART_ROWS, PART_WORK / q**2))
+    return ArraySource(X, y, weight, chunk_rows=-(-n // count)) if count > 1 else None
+
+
+def _from_source(
+    model: Any, source: Source, settings: Settings, *, flat: bool, parts: ArraySource | None = None
+) -> None:
+    """Fold the source into moments and solve; Ctrl-C or a callback leaves the model of the rows seen so far.
+
+    ``parts`` are the same rows, cut for the first pass alone.
+    """
+    early: Interrupted | Stopped | None = None
     try:
-        moments = fold(source, Moments.of, name=type(model).__name__, verbose=settings.verbose)
-    except (Interrupted, Stopped) as early:
-        is_interrupt = isinstance(early, KeyboardInterrupt)
-        if early.statistic is not None:
-            outcome = "interrupted" if is_interrupt else "stopped"
-            relearn(model, early.statistic, settings, flat=flat, outcome=outcome)
-        if is_interrupt or early.statistic is None:
+        moments = fold(parts or source, Moments.of, name=type(model).__name__, verbose=settings.verbose)
+    except (Interrupted, Stopped) as stopped:
+        if stopped.statistic is None or stopped.statistic.rows == 0:
             raise
-        return
-    relearn(model, moments, settings, flat=flat, source=source)
+        early, moments = stopped, stopped.statistic
+    else:
+        try:
+            relearn(model, moments, settings, flat=flat, source=source)
+        except (Interrupted, Stopped) as stopped:
+            early = stopped  # in a later pass: the statistic is whole, and solved without the rows
+    if early is not None:
+        is_interrupt = isinstance(early, KeyboardInterrupt)
+        relearn(model, moments, settings, flat=flat, outcome="interrupted" if is_interrupt else "stopped")
+        if is_interrupt:
+            raise early
 
 
 def relearn(
@@ -242,6 +264,8 @@ def relearn(
     seen = fingerprint_of(moments)
     if source is not None:
         require_range(source, seen)
+    if settings.prior is not None:
+        require_prior(penalty, seen)
     with one_blas_thread(moments.scatter.size):
         fit = from_moments(moments, penalty, intercept=settings.intercept, source=source)
     model.moments_ = moments
@@ -270,22 +294,37 @@ def _iterate(
             wide = Wide.of(X, y, weight, intercept=settings.intercept)
             seen = fingerprint(X, y, weight)
             require_range(ArraySource(X, y, weight), seen)
+            require_prior(penalty, seen)
             fit, taken = from_wide_products(wide, penalty, **options)
         else:
             with np.errstate(over="ignore", invalid="ignore"):  # refused in words right below
                 problem = Products.of(X, y, weight, intercept=settings.intercept)
-                seen = problem.fingerprint() if settings.intercept else fingerprint(X, y, weight)
+                # the intercept has means and lengths known already; targets were summed about their first row
+                about = np.concatenate([np.zeros(p), y[0]])
+                known = settings.intercept
+                seen = with_doubt(problem.fingerprint(), n, about) if known else fingerprint(X, y, weight)
             require_range(ArraySource(X, y, weight), seen)
+            require_prior(penalty, seen)
             if start is not None:
                 start = np.atleast_2d(start).T
                 start = start.astype(np.float64) if start.shape == penalty.prior.shape else None
             fit, taken = from_products(problem, penalty, start=start, **options)
     if fit.outcome == "max_iter" and steps < limit:
         return False
+    fit = replace(fit, proof=replace(fit.proof, rank=_largest_rank(penalty, seen, intercept=settings.intercept)))
     _store(model, fit, settings, seen, flat=flat, outcome=fit.outcome, n_iter=max(taken, 1))
     if fit.outcome == "interrupted":
         raise KeyboardInterrupt
     return True
+
+
+def _largest_rank(penalty: Penalty, seen: Fingerprint, *, intercept: bool) -> int:
+    """Return how many directions a fit by products can have determined: all under a penalty, else as many as the rank allows."""
+    p = len(penalty.prior)
+    if np.all(penalty.alpha > 0):
+        return p
+    squares = seen.spread if intercept else seen.spread + seen.weight * seen.mean**2
+    return min(seen.rows - intercept, int(np.count_nonzero(squares[:p])))
 
 
 def _store(

@@ -1,4 +1,4 @@
-"""What every least-squares model can do: learn, learn more, forget, predict."""
+"""What least-squares models share: a solved one predicts and shows its errors; most can also learn more, and forget."""
 
 from __future__ import annotations
 
@@ -15,20 +15,71 @@ from qed.linear_model._stream import forget, merge
 if TYPE_CHECKING:
     from qed.linear_model._linear import CoefficientTable
 
-__all__ = ["LeastSquares"]
+__all__ = ["LeastSquares", "Solved"]
 
 
-class LeastSquares(Regressor, sparse=True, multi_output=True):
-    """A regressor whose coefficients follow from the means and products of the columns."""
+class Solved(Regressor, sparse=True, multi_output=True):
+    """A regressor whose coefficients solve a least-squares problem."""
 
     coef_: Array = fitted("Coefficients, shape (p,) or (m, p).")
     intercept_: Any = fitted("Intercept, a number or one for each target.")
-    rank_: int = fitted("Directions that the fit determines: columns with spread, less those that depend on others.")
+    rank_: int = fitted(
+        "Directions in which the fit is determined by more than rounding. Without a penalty the numerical rank of the design,"
+        " centred if there is an intercept (after conjugate gradients an upper bound on it); with one, the number of columns."
+    )
     solver_used_: str = fitted("How the coefficients were found.")
     n_iter_: int = fitted("Steps of the iterative solver, 1 for a direct one.")
     squared_residuals_: Any = fitted("Weighted sum of squared residuals, for each target.")
     moments_: Moments = fitted("Means and products of all columns; absent after a fit that did not form them.")
     certificate_: LeastSquaresCertificate = fitted("What is proved about the coefficients.")
+
+    def predict(self, X: Any) -> Array:
+        """Predict the target of each row.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse container or source of shape (n, p)
+            Rows with the columns of the fit; those of a source are read chunk by chunk, and only the predictions kept.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, m)
+            Float32 for float32 rows, float64 otherwise.
+        """
+        return predict_linear(self, X)
+
+    def coefficient_table(self, level: float = 0.95) -> CoefficientTable:
+        """Return the coefficients with standard errors and confidence intervals, of a fit without penalty.
+
+        Parameters
+        ----------
+        level : float
+            Probability that an interval covers its coefficient.
+
+        Returns
+        -------
+        CoefficientTable
+            Valid for linear data with independent noise of equal variance.
+
+        Raises
+        ------
+        InvalidData
+            When they would not be valid, with the reason: a penalty, dependent columns, too few rows.
+        """
+        self._check_is_fitted()
+        settings = self._settings()
+        return coefficient_table(self, level, alpha=settings.alpha, intercept=settings.intercept)
+
+    def _settings(self) -> Settings:
+        """Translate the parameters to what a fit needs to know."""
+        raise NotImplementedError
+
+    def _check_fitted_state(self) -> None:
+        require_linear_state(self)
+
+
+class LeastSquares(Solved):
+    """A regressor whose coefficients follow from the means and products of the columns."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the coefficients.
@@ -96,47 +147,3 @@ class LeastSquares(Regressor, sparse=True, multi_output=True):
         """
         forget(self, X, y, sample_weight, self._settings())
         return self
-
-    def predict(self, X: Any) -> Array:
-        """Predict the target of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, m)
-            Float32 for float32 rows, float64 otherwise.
-        """
-        return predict_linear(self, X)
-
-    def coefficient_table(self, level: float = 0.95) -> CoefficientTable:
-        """Return the coefficients with standard errors and confidence intervals, of a fit without penalty.
-
-        Parameters
-        ----------
-        level : float
-            Probability that an interval covers its coefficient.
-
-        Returns
-        -------
-        CoefficientTable
-            Valid for linear data with independent noise of equal variance.
-
-        Raises
-        ------
-        InvalidData
-            When they would not be valid, with the reason: a penalty, dependent columns, too few rows.
-        """
-        self._check_is_fitted()
-        settings = self._settings()
-        return coefficient_table(self, level, alpha=settings.alpha, intercept=settings.intercept)
-
-    def _settings(self) -> Settings:
-        """Translate the parameters to what a fit needs to know."""
-        raise NotImplementedError
-
-    def _check_fitted_state(self) -> None:
-        require_linear_state(self)

@@ -94,8 +94,7 @@ def _spectrum(quadratic: Quadratic, alphas: Array, X: NDArray[Any], y: Array, s:
         values, vectors = np.linalg.eigh(quadratic.S)
     if len(values) * UNIT * values[-1] <= 1e-8 * (max(values[0], 0.0) + alphas.min()):
         return np.maximum(values, 0.0), vectors
-    centre = np.concatenate([quadratic.mean_x, quadratic.mean_y])
-    triangle = fold(ArraySource(X, y, s), TriangleOf(centre, np.ones(len(centre)), quadratic.columns.is_centred))
+    triangle = fold(ArraySource(X, y, s), TriangleOf.about(quadratic))
     p = len(values)
     with one_blas_thread():
         _, sigma, Vt = np.linalg.svd(triangle.R[:p, :p])

@@ -2,25 +2,72 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.core import Array, InvalidData, ModelFileError
+from qed.core._doors import learn_columns
 from qed.core._records import record
+from qed.data._finite import first_not_finite, raise_not_finite
+from qed.data._fold import each
+from qed.data._sources import is_source
 from qed.designs import design
 from qed.linear_model._kernels import matmul
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from qed.data import Chunk, Source
 
 __all__ = ["CoefficientTable", "predict_linear", "require_linear_state", "require_names"]
 
 
 def predict_linear(model: Any, X: Any) -> Array:
-    """Return ``X @ coef_ + intercept_`` in the type of ``X``."""
-    X = model._new_data(X)  # noqa: SLF001
-    w = np.atleast_2d(model.coef_).T.astype(np.float64)
-    b = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (w.shape[1],))
-    predicted = matmul(X, w, b) if isinstance(X, np.ndarray) else (design(X) @ w + b).astype(X.dtype, copy=False)
+    """Return ``X @ coef_ + intercept_`` in the type of ``X``, chunk by chunk if it is a source."""
+    if is_source(X):
+        predicted = _predict_source(model, X)
+    else:
+        X = model._new_data(X)  # noqa: SLF001
+        predicted = _predicted(X, *_coefficients(model))
     return predicted[:, 0] if model.coef_.ndim == 1 else predicted
+
+
+def _coefficients(model: Any) -> tuple[Array, Array]:
+    w = np.atleast_2d(model.coef_).T.astype(np.float64)
+    return w, np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (w.shape[1],))
+
+
+def _predicted(X: Any, w: Array, b: Array) -> Array:
+    predicted: Array
+    predicted = matmul(X, w, b) if isinstance(X, np.ndarray) else (design(X) @ w + b).astype(X.dtype, copy=False)
+    return predicted
+
+
+def _predict_source(model: Any, source: Source) -> Array:
+    """Predict chunk after chunk into one array: beside it, memory holds the chunks of the executor and nothing else."""
+    model._check_is_fitted()  # noqa: SLF001
+    schema = source.schema
+    learn_columns(model, schema.n_features, schema.names, reset=False)
+    w, b = _coefficients(model)
+    parts = each(source, partial(_predict_chunk, w=w, b=b))
+    if source.n_rows is None:  # only reading tells how many there are
+        return np.concatenate(list(parts))
+    predicted = np.empty((source.n_rows, len(b)), dtype=schema.dtype)
+    start = 0
+    for part in parts:
+        predicted[start : start + len(part)] = part
+        start += len(part)
+    return predicted
+
+
+def _predict_chunk(chunk: Chunk, w: Array, b: Array) -> Array:
+    with np.errstate(over="ignore", invalid="ignore"):
+        predicted = _predicted(chunk.X, w, b)
+    if not np.isfinite(predicted).all() and first_not_finite(chunk.X) is not None:
+        raise_not_finite(chunk)
+    return predicted
 
 
 def require_linear_state(model: Any) -> None:
@@ -76,15 +123,56 @@ class CoefficientTable:
         width = max(map(len, self.names))
         head = f"{'':<{width}}  {'estimate':>12} {'std. error':>12}   {100 * self.level:.4g} % interval"
         blocks = []
-        for target in range(len(np.atleast_2d(self.estimate))):
-            rows = zip(self.names, *(np.atleast_2d(a)[target] for a in self._columns), strict=True)
+        for rows in self._targets():
             lines = [f"{name:<{width}}  {e:>12.6g} {s:>12.4g}   [{lo:.6g}, {hi:.6g}]" for name, e, s, lo, hi in rows]
             blocks.append("\n".join([head, *lines]))
         return "\n\n".join(blocks)
 
-    @property
-    def _columns(self) -> tuple[np.ndarray[Any, Any], ...]:
-        return self.estimate, self.standard_error, self.lower, self.upper
+    def _repr_html_(self) -> str:
+        from html import escape  # noqa: PLC0415  (notebooks only)
+
+        titles = ("", "estimate", "std. error", f"{100 * self.level:.4g} % interval")
+        head = "".join(f"<th style='text-align:right'>{title}</th>" for title in titles)
+        tables = []
+        for target, rows in enumerate(self._targets()):
+            cells = "".join(
+                f"<tr><th style='text-align:left'>{escape(name)}</th><td>{e:.6g}</td><td>{s:.4g}</td>"
+                f"<td>[{lo:.6g}, {hi:.6g}]</td></tr>"
+                for name, e, s, lo, hi in rows
+            )
+            caption = f"<caption>target {target}</caption>" if self.estimate.ndim == 2 else ""
+            tables.append(f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{cells}</tbody></table>")
+        return f"<div class='qed-coefficients'>{''.join(tables)}</div>"
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Return the table as a frame: one row for each coefficient, and for several targets one for each of each.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            What makes the frame; None means the first of them that is loaded, or else installed.
+
+        Returns
+        -------
+        DataFrame or Table
+            With the columns ``name``, ``estimate``, ``standard_error``, ``lower`` and ``upper``, and for several targets
+            ``target``, a number, before them.
+        """
+        from qed.core._frames import framed  # noqa: PLC0415  (loads narwhals)
+
+        targets = len(self.estimate) if self.estimate.ndim == 2 else 1
+        columns: dict[str, Any] = {"name": list(self.names) * targets}
+        for name in ("estimate", "standard_error", "lower", "upper"):
+            columns[name] = getattr(self, name).ravel()
+        if self.estimate.ndim == 2:
+            columns = {"target": np.repeat(np.arange(targets), len(self.names)), **columns}
+        return framed(columns, library)
+
+    def _targets(self) -> Iterator[Iterator[tuple[str, float, float, float, float]]]:
+        """Go through the targets, and in each through the rows of its table."""
+        columns = [np.atleast_2d(a) for a in (self.estimate, self.standard_error, self.lower, self.upper)]
+        for target in range(len(columns[0])):
+            yield zip(self.names, *(column[target] for column in columns), strict=True)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -28,7 +28,7 @@ __all__ = ["UNIT", "Columns", "Penalty", "Quadratic"]
 UNIT = 2.0**-53  # rounding of one float64 operation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Penalty:
     """``Σ_t alpha_t ‖w_t - prior_t‖²``: one strength and one centre for every target."""
 
@@ -46,7 +46,7 @@ class Penalty:
         return [(float(alpha), np.flatnonzero(self.alpha == alpha)) for alpha in np.unique(self.alpha)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Columns:
     """Sizes of the columns of a design, centred or not: what scaling, rank decisions and rounding bounds need.
 
@@ -77,7 +77,7 @@ class Columns:
         return np.where(live, 1 / np.sqrt(np.where(live, self.spread + alpha, 1.0)), 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Quadratic:
     """The statistic of a least-squares problem, centred or not, and the size of its rounding errors."""
 

@@ -6,30 +6,43 @@ certificate would say nothing true about it; one of 1e200 has none at all. Both 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import InvalidData
+from qed.core import InvalidData, InvalidParameter
 from qed.core._certificates import Fingerprint
 from qed.designs import design
+from qed.linear_model._quadratic import UNIT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qed.data import Moments, Source
+    from qed.linear_model._quadratic import Penalty
 
     Array = NDArray[np.float64]
 
-__all__ = ["fingerprint", "fingerprint_of", "require_range"]
+__all__ = ["fingerprint", "fingerprint_of", "require_merged_range", "require_prior", "require_range", "with_doubt"]
 
 LEAST, MOST = 1e-290, 1e300  # some digits from the ends of float64, which double-double arithmetic needs
+TINY = 5e-324
 STEP = 1e-17  # neighbouring floats are further apart than this, relative to their size
 
 
 def fingerprint_of(moments: Moments) -> Fingerprint:
-    """Recognise the rows of a statistic."""
-    return Fingerprint(moments.rows, moments.weight, moments.mean.copy(), moments.scatter.diagonal().copy())
+    """Recognise the rows of a statistic, up to the rounding that it has tracked."""
+    mean_doubt = moments.mean_rounding * np.sqrt(moments.peak / max(moments.weight, TINY)) + UNIT * np.abs(moments.mean)
+    return Fingerprint(
+        moments.rows,
+        moments.weight,
+        moments.mean.copy(),
+        moments.scatter.diagonal().copy(),
+        weight_doubt=(moments.weight_error + UNIT) * moments.weight,
+        mean_doubt=mean_doubt,
+        spread_doubt=moments.rounding * moments.peak,
+    )
 
 
 def fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:
@@ -43,7 +56,19 @@ def fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:
         first = X[0].astype(np.float64) if isinstance(X, np.ndarray) else np.zeros(X.shape[1])
         mean_x, mean_y = first + plain.adjoint_product(s, first) / total, y[0] + s @ (y - y[0]) / total
         spread = np.concatenate([plain.column_norms(s, mean_x) ** 2, s @ (y - mean_y) ** 2])
-    return Fingerprint(int(np.count_nonzero(s)), total, np.concatenate([mean_x, mean_y]), spread)
+    seen = Fingerprint(int(np.count_nonzero(s)), total, np.concatenate([mean_x, mean_y]), spread)
+    return with_doubt(seen, n, np.concatenate([first, y[0]]))
+
+
+def with_doubt(seen: Fingerprint, terms: int, about: Array) -> Fingerprint:
+    """Add bounds on rounding to means and spreads that were summed in any order, about a given row."""
+    rounding = (terms + 16) * UNIT
+    with np.errstate(over="ignore", invalid="ignore"):
+        away = (seen.mean - about) ** 2 + seen.spread / seen.weight  # mean square of what was summed
+        mean_doubt = rounding * np.sqrt(away) + 2 * UNIT * np.abs(seen.mean)
+        # a sparse column is centred after it is summed: its whole length rounds, not its spread
+        spread_doubt = 4 * rounding * seen.weight * away + seen.weight * mean_doubt**2
+    return replace(seen, weight_doubt=rounding * seen.weight, mean_doubt=mean_doubt, spread_doubt=spread_doubt)
 
 
 def require_range(source: Source, seen: Fingerprint) -> None:
@@ -57,29 +82,71 @@ def require_range(source: Source, seen: Fingerprint) -> None:
         Weighted means and spreads of all columns.
     """
     p = source.schema.n_features
-    with np.errstate(over="ignore", invalid="ignore"):
-        whole = seen.spread + seen.weight * seen.mean**2
-        if not np.sum(whole) < MOST:
-            at = int(np.argmax(np.where(np.isnan(whole), np.inf, whole)))
-            size = f"{whole[at]:.3g}" if np.isfinite(whole[at]) else "out of range"
-            raise InvalidData(
-                f"Sums of squares overflow float64: the one of {_called(at, p)} is {size}. Divide the columns (or the"
-                f" weights) by a power of ten so that the sum of weight * value**2 stays below {MOST:g}."
-            )
+    _require_no_overflow(seen, p)
     if seen.weight < LEAST:
         raise InvalidData(
             f"The weights sum to {seen.weight:.3g}, too little for float64 to multiply with. Multiply them by a power of ten."
         )
-    # a mean far from zero leaves no room for deviations whose squares vanish: such a column is constant
-    faint = np.flatnonzero((seen.spread < LEAST) & (seen.weight * (STEP * seen.mean) ** 2 < LEAST))
+    faint = _faint(seen)
     if not len(faint):
         return
     low, high = _ends(source, faint, p)
+    _require_constant(faint, low, high, p)
+
+
+def require_merged_range(old: Moments, new: Moments, merged: Moments) -> None:
+    """Refuse to merge rows, each in range by themselves, whose squares leave float64 together."""
+    seen = fingerprint_of(merged)
+    _require_no_overflow(seen, merged.n_features)
+    faint = _faint(seen)  # constant in the old rows and in the new ones: their means are the values
+    ends = np.stack([old.mean[faint], new.mean[faint]])
+    low, high = ends.min(axis=0), ends.max(axis=0)
+    same = high - low <= 1e-9 * np.maximum(np.abs(low), np.abs(high))  # a mean of sparse rows is rounded
+    _require_constant(faint, low, np.where(same, low, high), merged.n_features)
+
+
+def require_prior(penalty: Penalty, seen: Fingerprint) -> None:
+    """Refuse a prior whose penalty, or the squares of whose predictions, leave float64."""
+    if not penalty.prior.any():
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        length = np.sqrt(seen.spread + seen.weight * seen.mean**2)[: len(penalty.prior)]
+        squares = (length @ np.abs(penalty.prior)) ** 2 + penalty.alpha * np.sum(penalty.prior**2, axis=0)
+    if not np.sum(squares) < MOST:
+        largest = float(np.max(np.abs(penalty.prior)))
+        raise InvalidParameter(
+            f"Ridge.prior holds {largest:.3g}, and the squares of what it predicts for these rows (or its penalty) overflow"
+            f" float64: they must sum to less than {MOST:g}. Give the prior in the units of target / column."
+        )
+
+
+def _require_no_overflow(seen: Fingerprint, p: int) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole = seen.spread + seen.weight * seen.mean**2
+        if np.sum(whole) < MOST:
+            return
+    at = int(np.argmax(np.where(np.isnan(whole), np.inf, whole)))
+    size = f"{whole[at]:.3g}" if np.isfinite(whole[at]) else "out of range"
+    raise InvalidData(
+        f"Sums of squares overflow float64: the one of {_called(at, p)} is {size}. Divide the columns (or the"
+        f" weights) by a power of ten so that the sum of weight * value**2 stays below {MOST:g}."
+    )
+
+
+def _faint(seen: Fingerprint) -> NDArray[np.intp]:
+    """Find columns without a spread that float64 can see, though their values may differ.
+
+    A mean far from zero leaves no room for deviations whose squares vanish: such a column is constant.
+    """
+    return np.flatnonzero((seen.spread < LEAST) & (seen.weight * (STEP * seen.mean) ** 2 < LEAST))
+
+
+def _require_constant(columns: NDArray[np.intp], low: Array, high: Array, p: int) -> None:
     varies = np.flatnonzero(low < high)
     if len(varies):
         at = int(varies[0])
         raise InvalidData(
-            f"Sums of squares underflow float64: {_called(int(faint[at]), p)} lies between {low[at]:.3g} and {high[at]:.3g}."
+            f"Sums of squares underflow float64: {_called(int(columns[at]), p)} lies between {low[at]:.3g} and {high[at]:.3g}."
             " Multiply it (or the weights) by a power of ten so that the sum of weight * value**2 is above"
             f" {LEAST:g}, or leave it out."
         )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Residuals", "ResidualsOf"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Residuals:
     """Sums over rows at coefficients ``w``: ``X̃ᵀ S r``, ``Σ s r`` and ``Σ s r²``, columns and targets centred."""
 
@@ -51,7 +51,7 @@ class Residuals:
         return np.asarray(np.multiply.outer(quadratic.columns.length, each + summed))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ResidualsOf:
     """Makes the sums of a chunk; ``centre`` holds the means of features and targets (zero without intercept)."""
 

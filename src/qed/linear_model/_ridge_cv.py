@@ -6,19 +6,17 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, InvalidData, NonNegativeInt, Positive, Regressor, Vector, fitted, param
-from qed.core._certificates import LeastSquaresCertificate
+from qed.core import KW_ONLY, Array, InvalidData, NonNegativeInt, Positive, Vector, fitted, param
 from qed.core._threads import one_blas_thread
-from qed.data import ArraySource, Moments
+from qed.data import ArraySource
 from qed.linear_model._choose import Choice, by_folds, by_leaving_one_out
-from qed.linear_model._inference import coefficient_table
 from qed.linear_model._learn import Settings, is_source, learn_rows, learn_wide, relearn
-from qed.linear_model._linear import CoefficientTable, predict_linear, require_linear_state
+from qed.linear_model._least_squares import Solved
 
 __all__ = ["RidgeCV"]
 
 
-class RidgeCV(Regressor, sparse=True, multi_output=True):
+class RidgeCV(Solved):
     r"""Ridge regression that chooses its strength by exact leave-one-out, or by folds.
 
     Objective
@@ -79,14 +77,6 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
     cv_results_: Array = fitted(
         "Squared errors (or predictions, with ``scoring``), shape (n, k) or (n, m, k); if stored."
     )
-    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).")
-    intercept_: Any = fitted("Intercept, a number or one for each target.")
-    rank_: int = fitted("Directions that the fit determines: columns with spread, less those that depend on others.")
-    solver_used_: str = fitted("How the coefficients were found.")
-    n_iter_: int = fitted("Steps of the iterative solver, 1 for a direct one.")
-    squared_residuals_: Any = fitted("Weighted sum of squared residuals, for each target.")
-    moments_: Moments = fitted("Means and products of all columns; absent after a fit that did not form them.")
-    certificate_: LeastSquaresCertificate = fitted("What is proved about the coefficients.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the strength and find the coefficients.
@@ -138,14 +128,7 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
         self.__dict__.pop("cv_results_", None)
         if found.results is not None:
             self.cv_results_ = found.results[:, 0] if flat else found.results
-        settings = Settings(
-            intercept=self.fit_intercept,
-            tol=1e-4,
-            max_iter=None,
-            strict=False,
-            verbose=self.verbose,
-            alpha=self.alpha_,
-        )
+        settings = self._settings()
         if found.moments is not None:
             source = ArraySource(data.X, y2, data.weight)
             relearn(self, found.moments, settings, flat=flat, source=source)
@@ -155,36 +138,12 @@ class RidgeCV(Regressor, sparse=True, multi_output=True):
             learn_rows(self, data, settings)
         return self
 
-    def coefficient_table(self, level: float = 0.95) -> CoefficientTable:
-        """Refuse, with the reason: a penalised estimate is biased by an amount that the data do not tell.
-
-        Parameters
-        ----------
-        level : float
-            Probability that an interval would cover its coefficient.
-
-        Raises
-        ------
-        InvalidData
-            Always, once fitted.
-        """
-        self._check_is_fitted()
-        return coefficient_table(self, level, alpha=self.alpha_, intercept=self.fit_intercept)
-
-    def predict(self, X: Any) -> Array:
-        """Predict the target of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, m)
-            Float32 for float32 rows, float64 otherwise.
-        """
-        return predict_linear(self, X)
-
-    def _check_fitted_state(self) -> None:
-        require_linear_state(self)
+    def _settings(self) -> Settings:
+        return Settings(
+            intercept=self.fit_intercept,
+            tol=1e-4,
+            max_iter=None,
+            strict=False,
+            verbose=self.verbose,
+            alpha=self.alpha_,
+        )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from qed.data import Moments, Source
     from qed.linear_model._quadratic import Penalty
     from qed.linear_model._residuals import Residuals
+    from qed.linear_model._triangle import Triangle
 
     Array = NDArray[np.float64]
 
@@ -36,7 +37,7 @@ __all__ = ["DIGITS", "Fit", "Proof", "from_moments"]
 DIGITS = 1e-10  # coefficients that squaring may have moved by more than this are corrected from the rows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Proof:
     """The numbers of a certificate, summed over targets, before they are put into words."""
 
@@ -50,7 +51,7 @@ class Proof:
     rank: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fit:
     """Coefficients, and what is known about them."""
 
@@ -70,7 +71,7 @@ def from_moments(moments: Moments, penalty: Penalty, *, intercept: bool, source:
     return _certified(quadratic, penalty, rows, judges, w, solver)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Rows:
     """The rows, for those who must see them again."""
 
@@ -96,6 +97,7 @@ def _solve(quadratic: Quadratic, penalty: Penalty, rows: _Rows | None, n: int) -
     downhill = quadratic.gradient(penalty.prior, penalty)[0] if penalty.prior.any() else quadratic.c
     judges: Judges = []
     used: list[str] = []
+    triangle: Triangle | None = None
     for alpha, targets in penalty.groups():
         judge: Factor | Spectrum | None = factorise(quadratic, alpha)
         if judge is not None:
@@ -107,8 +109,7 @@ def _solve(quadratic: Quadratic, penalty: Penalty, rows: _Rows | None, n: int) -
             used.append("eigen")
         else:
             d = quadratic.columns.unit(alpha)
-            scale = np.concatenate([d, np.ones(len(penalty.alpha))])
-            triangle = fold(rows.source, TriangleOf(rows.centre, scale, quadratic.columns.is_centred))
+            triangle = triangle or fold(rows.source, TriangleOf.about(quadratic))  # one serves all strengths
             w[:, targets], judge = solve_triangle(triangle, quadratic.columns, penalty, targets, d, n)
             used.append("qr")
         judges.append((targets, judge))
@@ -155,6 +156,11 @@ def _certified(
     for targets, judge in judges:
         found = judge.gap(g[:, targets], slack[:, targets], reach[targets])
         gap[targets], measured[targets], radius = found.bound, found.measured, min(radius, found.radius)
+    if not np.any(
+        reach
+    ):  # constant targets, met exactly: no objective is below zero, so this one bounds itself everywhere
+        gap, radius = np.minimum(gap, squares + penalty.value(w)), np.inf
+        measured = np.minimum(measured, gap)
     proof = Proof(
         gap=float(np.sum(gap + offset + offset_doubt)),
         rounding=float(np.sum(gap - measured + offset_doubt)),

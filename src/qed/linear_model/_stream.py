@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import Forgetting, InvalidData
+from qed.core._doors import learn_columns
 from qed.core._threads import limited_threads
 from qed.data import ArraySource, Moments, fold
-from qed.linear_model._learn import is_source, refuse_beside_source, relearn, require_target
+from qed.data._sources import is_source
+from qed.linear_model._learn import refuse_beside_source, relearn, require_products, require_target
+from qed.linear_model._range import fingerprint_of, require_merged_range, require_range
 
 if TYPE_CHECKING:
+    from qed.data import Source
     from qed.linear_model._learn import Settings
 
 __all__ = ["forget", "merge"]
@@ -21,8 +25,13 @@ def merge(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) ->
     """Add rows to what ``model`` has learnt."""
     old = _statistic(model)
     with limited_threads(settings.threads):
-        new, flat = _moments(model, X, y, sample_weight, settings, is_first=old is None)
-        relearn(model, new if old is None else old.merge(new), settings, flat=flat)
+        new, flat = _moments(model, X, y, sample_weight, settings, is_first=old is None, is_new=True)
+        if old is not None and old.rows and new.rows:
+            with np.errstate(over="ignore", invalid="ignore"):  # refused in words right below
+                merged = old.merge(new)
+            require_merged_range(old, new, merged)
+            new = merged
+        relearn(model, new, settings, flat=flat)
 
 
 def forget(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
@@ -30,7 +39,7 @@ def forget(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) -
     model._check_is_fitted()  # noqa: SLF001
     old = _statistic(model)
     with limited_threads(settings.threads):
-        gone, flat = _moments(model, X, y, sample_weight, settings, is_first=False)
+        gone, flat = _moments(model, X, y, sample_weight, settings, is_first=False, is_new=False)
         left = old.subtract(gone)
         if left.rows == 0:
             name = type(model).__name__
@@ -51,28 +60,29 @@ def _statistic(model: Any) -> Any:
 
 
 def _moments(
-    model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings, *, is_first: bool
+    model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings, *, is_first: bool, is_new: bool
 ) -> tuple[Moments, bool]:
-    """Return the statistic of the rows, and whether there is a single, flat target."""
+    """Return the statistic of the rows, and whether there is a single, flat target; new rows must be in range."""
     model._validate_params()  # noqa: SLF001  (a source does not pass the door that does so)
     known = model.__dict__.get("coef_")
+    source: Source
     if is_source(X):
         refuse_beside_source(model, y, sample_weight)
         require_target(model, X)
         schema = X.schema
-        if not is_first and schema.n_features != model.n_features_in_:
-            msg = f"The source has {schema.n_features} features, and {type(model).__name__} has {model.n_features_in_}."
-            raise InvalidData(msg)
-        model.n_features_in_ = schema.n_features
-        if is_first and schema.names is not None:
-            model.feature_names_in_ = np.array(schema.names, dtype=object)
+        require_products(schema.n_features + schema.n_targets, "Choose fewer features=.")
+        learn_columns(model, schema.n_features, schema.names, reset=is_first)
         source, flat = X, schema.n_targets == 1
     else:
         data = model._fit_data(X, y, sample_weight, finite=False, reset=is_first)  # noqa: SLF001
         source, flat = ArraySource(data.X, data.y.reshape(data.n_rows, -1), data.weight), data.y.ndim == 1
+        columns = source.schema.n_features + source.schema.n_targets
+        require_products(columns, "Choose fewer columns; or fit all rows at once, which can do without.")
     targets = source.schema.n_targets
     if known is not None and targets != (1 if known.ndim == 1 else len(known)):
         msg = f"y has {targets} targets, and {type(model).__name__} learnt {1 if known.ndim == 1 else len(known)}."
         raise InvalidData(msg)
     moments = fold(source, Moments.of, name=type(model).__name__, verbose=settings.verbose)
+    if is_new and moments.rows:
+        require_range(source, fingerprint_of(moments))
     return moments, flat if known is None else known.ndim == 1

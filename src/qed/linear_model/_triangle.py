@@ -1,107 +1,86 @@
-"""Least squares without squaring: the triangular factor of the design, built block by block.
+"""Least squares without squaring: the triangular factor of the design, by reflections.
 
-``R`` from the QR decomposition of ``[X D | y]`` holds all that least squares needs, at the full precision of the data,
+``R`` from the QR decomposition of ``[X | y]`` holds all that least squares needs, at the full precision of the data,
 where the products ``XᵀX`` keep half the digits. Factors merge: the factor of two stacked blocks is the factor of their
 stacked factors, so the pass works on chunks, in threads and out of core like every other statistic.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qed.core._threads import get_num_threads
 from qed.linear_model._factors import Flat, Spectrum
-from qed.linear_model._kernels import one_blas_thread
+from qed.linear_model._kernels import one_blas_thread, triangle
 from qed.linear_model._quadratic import UNIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from qed.data import Chunk
-    from qed.linear_model._quadratic import Columns, Penalty
+    from qed.linear_model._quadratic import Columns, Penalty, Quadratic
 
     Array = NDArray[np.float64]
 
-__all__ = ["Triangle", "TriangleOf", "centred_blocks", "solve_triangle"]
+__all__ = ["Triangle", "TriangleOf", "solve_triangle"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Triangle:
-    """An upper triangular factor of the scaled columns of features and targets, after a column of ones if they are centred."""
+    """An upper triangular factor of the columns of features and targets, after a column of ones if they are centred."""
 
-    full: Array
+    full: Array  # of columns that were multiplied by ``scale``
+    scale: Array  # (q,), powers of two
     is_centred: bool
 
     @property
     def R(self) -> Array:  # noqa: N802  the name of the mathematics
-        """The factor with ``RᵀR = ZᵀSZ`` for the scaled, centred columns ``Z``.
+        """The factor with ``RᵀR = ZᵀSZ`` for the centred columns ``Z``.
 
         The ones come first, so that what follows is orthogonal to them: centred exactly, though the means that were
         subtracted beforehand are rounded.
         """
-        return self.full[1:, 1:] if self.is_centred else self.full
+        return (self.full[1:, 1:] if self.is_centred else self.full) / self.scale
 
     def merge(self, other: Triangle) -> Triangle:
         """Return the factor of both sets of rows."""
-        return Triangle(_upper([self.full, other.full]), self.is_centred)
+        return Triangle(triangle(np.vstack([self.full, other.full])), self.scale, self.is_centred)
 
 
-def _upper(rows: list[Array]) -> Array:
-    return np.asarray(np.linalg.qr(np.vstack(rows), mode="r"))
+SPARSE_ROWS = 4096  # that are written out at a time, or eight for each column
 
 
-SHARES = 16  # of the rows of a chunk, whatever the number of threads: the order of merges fixes every bit
-SHARE_ROWS = 8192  # below so many, a share is not worth a thread
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TriangleOf:
-    """Makes the factor of a chunk, columns centred by ``centre`` and multiplied by ``scale`` on the way."""
+    """Makes the factor of a chunk, columns centred by ``centre`` on the way."""
 
     centre: Array  # (q,)
-    scale: Array  # (q,)
+    scale: Array  # (q,), powers of two that bring the columns near unit length, where their squares are safe
     is_centred: bool
 
+    @classmethod
+    def about(cls, quadratic: Quadratic) -> TriangleOf:
+        """Prepare for the columns of a statistic: features, then targets."""
+        length = np.concatenate([quadratic.columns.length, quadratic.target_length])
+        centre = np.concatenate([quadratic.mean_x, quadratic.mean_y])
+        return cls(centre, np.ldexp(1.0, -np.frexp(length)[1]), quadratic.columns.is_centred)
+
     def __call__(self, chunk: Chunk) -> Triangle:
-        """Factorise one chunk: shares of rows in threads, each in blocks that stay in cache, merged in order."""
-        n = chunk.n_rows
-        size = max(-(-n // SHARES), SHARE_ROWS)
-        shares = [range(first, min(first + size, n)) for first in range(0, max(n, 1), size)]
-        with one_blas_thread():
-            if len(shares) == 1 or get_num_threads() == 1:
-                return reduce(Triangle.merge, [self._share(chunk, share) for share in shares])
-            with ThreadPoolExecutor(min(len(shares), get_num_threads())) as pool:
-                return reduce(Triangle.merge, pool.map(lambda share: self._share(chunk, share), shares))
+        """Factorise one chunk; sparse rows are written out, a few at a time."""
+        if isinstance(chunk.X, np.ndarray):
+            return self._of(chunk.X, chunk, slice(None))
+        size = max(SPARSE_ROWS, 8 * len(self.centre))
+        blocks = [slice(first, first + size) for first in range(0, max(chunk.n_rows, 1), size)]
+        return reduce(Triangle.merge, (self._of(chunk.X[rows].toarray(), chunk, rows) for rows in blocks))
 
-    def _share(self, chunk: Chunk, share: range) -> Triangle:
-        q = len(self.centre)
-        R: Array = np.zeros((0, q + self.is_centred))
-        for Z, root in centred_blocks(chunk, self.centre, share, max(1024, 4 * q)):
-            ones = [root] if self.is_centred else []
-            R = _upper([R, np.hstack([*ones, Z * self.scale])])
-        return Triangle(R, self.is_centred)
-
-
-def centred_blocks(chunk: Chunk, centre: Array, share: range, rows: int) -> Iterator[tuple[Array, Array]]:
-    """Yield blocks ``sqrt(s) ([X | y] - centre)`` of a share of rows, and ``sqrt(s)`` as a column, in float64."""
-    p = chunk.X.shape[1]
-    for first in range(share.start, share.stop, rows):
-        block = slice(first, min(first + rows, share.stop))
-        x = chunk.X[block]
-        Z = np.empty((block.stop - first, len(centre)))
-        Z[:, :p] = x if isinstance(x, np.ndarray) else x.toarray()
-        if chunk.y is not None:
-            Z[:, p:] = chunk.y[block]
-        Z -= centre
-        root = np.ones((len(Z), 1)) if chunk.s is None else np.sqrt(chunk.s[block])[:, None]
-        yield Z if chunk.s is None else Z * root, root
+    def _of(self, X: NDArray[np.floating], chunk: Chunk, rows: slice) -> Triangle:
+        y = None if chunk.y is None else chunk.y[rows]
+        s = None if chunk.s is None else chunk.s[rows]
+        full = triangle(X, y, s, self.centre, self.scale, ones=self.is_centred)
+        return Triangle(full, self.scale, self.is_centred)
 
 
 def solve_triangle(
@@ -110,7 +89,8 @@ def solve_triangle(
     """Solve for targets that share a strength; return the coefficients and the spectrum that judges them."""
     p = len(d)
     alpha = float(penalty.alpha[targets[0]])
-    design, rhs = triangle.R[:p, :p], triangle.R[:p, p + targets]
+    R = triangle.R
+    design, rhs = R[:p, :p] * d, R[:p, p + targets]
     prior = penalty.prior[:, targets]
     rhs = rhs - design @ np.divide(prior, d[:, None], out=np.zeros_like(prior), where=d[:, None] > 0)
     if alpha > 0:

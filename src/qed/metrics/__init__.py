@@ -23,6 +23,8 @@ from qed.metrics._classification import (
     zero_one_loss,
 )
 from qed.metrics._confusion import Confusion
+from qed.metrics._confusion_display import ConfusionMatrixDisplay
+from qed.metrics._curve_displays import DetCurveDisplay, PrecisionRecallDisplay, RocCurveDisplay
 from qed.metrics._curves import (
     OperatingPoint,
     auc,
@@ -32,6 +34,7 @@ from qed.metrics._curves import (
     precision_recall_curve,
     roc_curve,
 )
+from qed.metrics._error_display import PredictionErrorDisplay
 from qed.metrics._intervals import Score
 from qed.metrics._precision_recall import (
     f1_score,
@@ -72,4 +75,72 @@ from qed.metrics._regression import (
     root_mean_squared_log_error,
 )
 from qed.metrics._report import classification_report
+from qed.metrics._scorers import check_scoring, get_scorer, get_scorer_names, make_scorer
 from qed.metrics._tally import Tally, score_interval
+
+__all__ = [
+    "Confusion",
+    "ConfusionMatrixDisplay",
+    "DetCurveDisplay",
+    "Largest",
+    "OperatingPoint",
+    "PrecisionRecallDisplay",
+    "PredictionErrorDisplay",
+    "Ranking",
+    "RocCurveDisplay",
+    "Sample",
+    "Score",
+    "Tally",
+    "accuracy_score",
+    "auc",
+    "average_precision_score",
+    "balanced_accuracy_score",
+    "brier_score_loss",
+    "check_scoring",
+    "class_likelihood_ratios",
+    "classification_report",
+    "cohen_kappa_score",
+    "confusion_matrix",
+    "confusion_matrix_at_thresholds",
+    "d2_absolute_error_score",
+    "d2_brier_score",
+    "d2_log_loss_score",
+    "d2_pinball_score",
+    "d2_tweedie_score",
+    "det_curve",
+    "explained_variance_score",
+    "f1_score",
+    "fbeta_score",
+    "get_scorer",
+    "get_scorer_names",
+    "hamming_loss",
+    "hinge_loss",
+    "jaccard_score",
+    "log_loss",
+    "make_scorer",
+    "matthews_corrcoef",
+    "max_error",
+    "mean_absolute_error",
+    "mean_absolute_percentage_error",
+    "mean_gamma_deviance",
+    "mean_pinball_loss",
+    "mean_poisson_deviance",
+    "mean_squared_error",
+    "mean_squared_log_error",
+    "mean_tweedie_deviance",
+    "median_absolute_error",
+    "multilabel_confusion_matrix",
+    "operating_point",
+    "precision_recall_curve",
+    "precision_recall_fscore_support",
+    "precision_score",
+    "r2_score",
+    "recall_score",
+    "roc_auc_score",
+    "roc_curve",
+    "root_mean_squared_error",
+    "root_mean_squared_log_error",
+    "score_interval",
+    "top_k_accuracy_score",
+    "zero_one_loss",
+]

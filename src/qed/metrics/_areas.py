@@ -82,7 +82,9 @@ def roc_auc_score(
     classes, codes = coded(truth, None)
     if len(classes) <= 2 and not (score.ndim == 2 and score.shape[1] > 2):
         if score.ndim != 1:
-            raise InvalidData(f"y_score has shape {score.shape} and y_true two labels. Pass the scores of the larger one.")
+            raise InvalidData(
+                f"y_score has shape {score.shape} and y_true two labels. Pass the scores of the larger one."
+            )
         return area(codes == 1 if len(classes) == 2 else codes != 0, score, s)
     if max_fpr not in (None, 1):
         raise InvalidData(
@@ -130,12 +132,12 @@ def _multiclass(
         )
     if multi_class == "ovr":
         return averaged_columns(area, np.arange(len(classes)) == codes[:, np.newaxis], score, average, s)
+    if average is None:
+        raise NotInQed("average=None is not implemented for multi_class='ovo'. Use 'macro' or 'weighted'.")
     if s is not None:
         raise InvalidData(
             "sample_weight is not supported for multiclass one-vs-one ROC AUC, 'sample_weight' must be None in this case."
         )
-    if average is None:
-        raise NotInQed("average=None is not implemented for multi_class='ovo'. Use 'macro' or 'weighted'.")
     areas, shares = [], []
     for a, b in combinations(np.unique(codes), 2):
         both = (codes == a) | (codes == b)

@@ -147,7 +147,7 @@ def confusion_matrix(
         wanted = as_target(labels, "labels")
         if not wanted.size:
             raise InvalidData("'labels' should contain at least one label.")
-        place = _places(confusion.labels, wanted)
+        place = places_of(confusion.labels, wanted)
         if not confusion_has(confusion, place):
             raise InvalidData(f"At least one label specified must be in y_true, got labels={list(wanted)}.")
         table = np.pad(table, (0, 1))[np.ix_(place, place)]
@@ -166,7 +166,7 @@ def confusion_matrix(
     return table
 
 
-def _places(known: Array, wanted: Array) -> Array:
+def places_of(known: Array, wanted: Array) -> Array:
     """Return where each wanted label stands among the known ones, sorted; -1 where it does not."""
     if (known.dtype.kind in "UT") != (wanted.dtype.kind in "UTO"):
         return np.full(len(wanted), -1)
@@ -298,7 +298,7 @@ def kappa(
     """Cohen's kappa of a confusion."""
     table = confusion.table()
     if labels is not None:
-        place = _places(confusion.labels, as_target(labels, "labels"))
+        place = places_of(confusion.labels, as_target(labels, "labels"))
         if not confusion_has(confusion, place):
             raise InvalidData(
                 "At least one label in `labels` must be present in `y1` (even though `cohen_kappa_score` is otherwise"
@@ -356,7 +356,9 @@ def class_likelihood_ratios(
         )
     table = confusion_matrix(y_true, y_pred, labels=labels, sample_weight=sample_weight)
     if table.shape != (2, 2):
-        raise InvalidData(f"class_likelihood_ratios needs two labels, got {len(table)}. Pass labels=[negative, positive].")
+        raise InvalidData(
+            f"class_likelihood_ratios needs two labels, got {len(table)}. Pass labels=[negative, positive]."
+        )
     (tn, fp), (fn, tp) = table.astype(np.float64)
     if tp + fn == 0:
         _undefined("No samples of the positive class are present in `y_true`. Both likelihood ratios are set to nan.")

@@ -100,7 +100,9 @@ def roc_curve(
         np.not_equal(ranking.negative[1:-1], ranking.negative[2:], out=turns[1:-1])
         turns[1:-1] |= ranking.positive[1:-1] != ranking.positive[2:]
         fps, tps, thresholds = fps[turns], tps[turns], thresholds[turns]
-    fps, tps, thresholds = (np.concatenate(([first], part)) for first, part in ((0, fps), (0, tps), (np.inf, thresholds)))
+    fps, tps, thresholds = (
+        np.concatenate(([first], part)) for first, part in ((0, fps), (0, tps), (np.inf, thresholds))
+    )
     return _rates(fps, "negative", "false"), _rates(tps, "positive", "true"), thresholds
 
 
@@ -291,5 +293,5 @@ def auc(x: Any, y: Any) -> float:
     falls = bool((steps < 0).any())
     if falls and (steps > 0).any():
         raise InvalidData(f"x is neither increasing nor decreasing : {across}. Sort the points first.")
-    area = float(np.dot(steps, (up[1:] + up[:-1]) / 2))
+    area = float(np.einsum("i,i->", steps, up[1:] + up[:-1])) / 2
     return -area if falls else area

@@ -83,6 +83,10 @@ class Score:
         expect(self.lower <= self.upper and 0 < self.level < 1 and self.n >= 0, "score has an impossible interval")
 
 
+class NeedsRows(InvalidData):
+    """The statistic does not say how much the score varies; the rows, resampled, would."""
+
+
 def check_level(level: Any) -> float:
     """Refuse a level that is no probability."""
     if not (isinstance(level, int | float | np.floating) and 0 < level < 1):
@@ -93,7 +97,7 @@ def check_level(level: Any) -> float:
 def share(right: float, total: float, level: float, method: str = "clopper-pearson") -> Score:
     """Interval of a share of rows: `right` of `total`."""
     if right != math.floor(right) or total != math.floor(total):
-        raise InvalidData(
+        raise NeedsRows(
             "The weights are not whole numbers, so there is no count of rows and no exact interval. Pass"
             " method='bootstrap', or weights that are repetitions."
         )
@@ -117,7 +121,7 @@ def mean(moments: Moments, level: float, column: int = 0) -> Score:
     """Student's interval of the mean of one column."""
     n = moments.rows
     if moments.weight != n:
-        raise InvalidData(
+        raise NeedsRows(
             "The losses are weighted: how much their mean varies cannot be told from sums. Pass method='bootstrap' and"
             " the rows."
         )
@@ -134,7 +138,7 @@ def mean(moments: Moments, level: float, column: int = 0) -> Score:
 def area(ranking: Ranking, level: float) -> Score:
     """DeLong's interval of the area under the ROC curve."""
     if not ranking.is_counted:
-        raise InvalidData("The weights are not whole numbers: DeLong's variance needs counts. Pass method='bootstrap'.")
+        raise NeedsRows("The weights are not whole numbers: DeLong's variance needs counts. Pass method='bootstrap'.")
     p, q = ranking.positive, ranking.negative
     n_positive, n_negative = p.sum(), q.sum()
     if min(n_positive, n_negative) < 2:
@@ -145,13 +149,14 @@ def area(ranking: Ranking, level: float) -> Score:
     # The chance of each positive row to beat a negative one, and of each negative row to be beaten.
     beats = 1 - (np.cumsum(q) - q / 2) / n_negative
     beaten = (np.cumsum(p) - p / 2) / n_positive
-    variance = float(p @ (beats - value) ** 2 / (n_positive - 1) / n_positive)
-    variance += float(q @ (beaten - value) ** 2 / (n_negative - 1) / n_negative)
+    variance = float(np.einsum("i,i->", p, (beats - value) ** 2) / (n_positive - 1) / n_positive)
+    variance += float(np.einsum("i,i->", q, (beaten - value) ** 2) / (n_negative - 1) / n_negative)
     n = int(n_positive + n_negative)
     if not 0 < value < 1:
         # No pair is out of order. DeLong's variance is zero; what is proven is that of the rarer class's count.
         tail = ((1 - level) / 2) ** (1 / min(n_positive, n_negative))
-        return Score(value, *((0.0, 1 - tail) if value == 0 else (tail, 1.0)), level, n, "delong")
+        lower, upper = (0.0, float(1 - tail)) if value == 0 else (float(tail), 1.0)
+        return Score(value, lower, upper, level, n, "delong")
     from scipy.special import expit, logit, ndtri  # noqa: PLC0415
 
     half = float(ndtri((1 + level) / 2)) * math.sqrt(variance) / (value * (1 - value))

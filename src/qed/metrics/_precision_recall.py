@@ -10,12 +10,12 @@ import numpy as np
 
 from qed.core._errors import InvalidData, InvalidParameter, UndefinedMetricWarning
 from qed.core._targets import as_target
-from qed.metrics._classification import _places
+from qed.metrics._classification import places_of
 from qed.metrics._confusion import Confusion
 from qed.metrics._read import INDICATOR, label_pair, one_of, row_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from qed.core._params import Array
 
@@ -32,7 +32,11 @@ class Sums(NamedTuple):
 
     def micro(self) -> Sums:
         """Return the sums over all labels."""
-        return Sums(*(np.atleast_1d(part.sum()) for part in self[:3]), self.total)
+        return self.each(lambda part: np.atleast_1d(part.sum()))
+
+    def each(self, change: Callable[[Array], Array]) -> Sums:
+        """Change the three sums alike."""
+        return Sums(change(self.right), change(self.predicted), change(self.true), self.total)
 
 
 class Scored(NamedTuple):
@@ -43,6 +47,7 @@ class Scored(NamedTuple):
     confusion: Confusion | None
     indicators: tuple[Array, Array] | None
     s: Array | None
+    is_counted: bool = False  # nothing was weighed: sums are counts, and integers
 
     @classmethod
     def of(cls, y_true: Any, y_pred: Any, sample_weight: Any) -> Scored:
@@ -51,13 +56,13 @@ class Scored(NamedTuple):
         s = row_weights(sample_weight, len(truth))
         if kind == INDICATOR:
             return cls(kind, np.arange(truth.shape[1]), None, (truth != 0, guess != 0), s)
-        return cls.of_confusion(Confusion.of_labels(truth, guess, s), s)
+        return cls.of_confusion(Confusion.of_labels(truth, guess, s))._replace(is_counted=s is None)
 
     @classmethod
-    def of_confusion(cls, confusion: Confusion, s: Array | None = None) -> Scored:
+    def of_confusion(cls, confusion: Confusion) -> Scored:
         """See a confusion that was counted, or merged, before."""
         kind = "binary" if len(confusion.labels) <= 2 else "multiclass"
-        return cls(kind, confusion.labels, confusion, None, s)
+        return cls(kind, confusion.labels, confusion, None, None)
 
     def sums(self, labels: Any, *, samplewise: bool = False) -> Sums:
         """Add up, for the labels asked for or for all."""
@@ -67,14 +72,14 @@ class Scored(NamedTuple):
             raise InvalidData("Samplewise metrics are not available outside of multilabel classification.")
         sums = Sums(self.confusion.right, self.confusion.predicted, self.confusion.true, self.confusion.total)
         if labels is not None:
-            place = _places(self.labels, as_target(labels, "labels"))
-            sums = Sums(*(np.append(part, 0.0)[place] for part in sums[:3]), sums.total)
-        if self.s is None:  # counts are integers, as long as nothing was weighed
-            return Sums(*(part.astype(np.int64) for part in sums[:3]), int(sums.total))
+            place = places_of(self.labels, as_target(labels, "labels"))
+            sums = sums.each(lambda part: np.append(part, 0.0)[place])
+        if self.is_counted:
+            return sums.each(lambda part: part.astype(np.int64))._replace(total=int(sums.total))
         return sums
 
     def _indicated(self, labels: Any, *, samplewise: bool) -> Sums:
-        truth, guess = self.indicators or (np.empty(0), np.empty(0))
+        truth, guess = self.indicators or (np.empty(0, bool), np.empty(0, bool))
         if labels is not None:
             wanted = as_target(labels, "labels").astype(np.int64)
             if len(wanted) and (wanted.max() >= truth.shape[1] or wanted.min() < 0):
@@ -83,13 +88,12 @@ class Scored(NamedTuple):
                     f" {truth.shape[1]} labels."
                 )
             truth, guess = truth[:, wanted], guess[:, wanted]
-        parts = (truth & guess, guess, truth)
+        s = self.s
+        parts = Sums(np.logical_and(truth, guess), guess, truth, len(truth) if s is None else s.sum())
         if samplewise:
-            s = 1 if self.s is None else self.s
-            return Sums(*(s * part.sum(axis=1) for part in parts), s * truth.shape[1])
-        if self.s is None:
-            return Sums(*(part.sum(axis=0) for part in parts), len(truth))
-        return Sums(*(self.s @ part for part in parts), self.s.sum())
+            each = np.ones(len(truth), np.int64) if s is None else s
+            return parts.each(lambda part: each * part.sum(axis=1))._replace(total=each * truth.shape[1])
+        return parts.each(lambda part: part.sum(axis=0) if s is None else s @ part)
 
 
 def multilabel_confusion_matrix(
@@ -137,7 +141,9 @@ def chosen_labels(scored: Scored, average: Any, labels: Any, pos_label: Any) -> 
             )
         return labels
     if scored.kind != "binary":
-        options = [choice for choice in AVERAGES if choice != "binary" and (scored.kind == INDICATOR or choice != "samples")]
+        options = [
+            choice for choice in AVERAGES if choice != "binary" and (scored.kind == INDICATOR or choice != "samples")
+        ]
         raise InvalidData(
             f"Target is {scored.kind} but average='binary'. Please choose another average setting, one of {options}."
         )
@@ -198,7 +204,9 @@ def precision_recall_fscore(
     """Precision, recall, F and support of labels that were read before."""
     _check_zero_division(zero_division)
     if not (isinstance(beta, int | float | np.floating | np.integer) and beta >= 0):
-        raise InvalidParameter(f"beta must be a number >= 0, got {beta!r}. It is how much more recall counts than precision.")
+        raise InvalidParameter(
+            f"beta must be a number >= 0, got {beta!r}. It is how much more recall counts than precision."
+        )
     wanted = chosen_labels(scored, average, labels, pos_label)
     sums = scored.sums(wanted, samplewise=average == "samples")
     if average == "micro":

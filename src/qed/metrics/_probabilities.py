@@ -10,11 +10,12 @@ import numpy as np
 
 from qed.core._errors import InvalidData, InvalidParameter, UndefinedMetricWarning
 from qed.core._targets import encode
-from qed.data import Chunk, Moments
+from qed.metrics._losses import NUMBERS, moments_of
 from qed.metrics._read import INDICATOR, finite, labels_of, numbers, row_weights, same_length
 
 if TYPE_CHECKING:
     from qed.core._params import Array
+    from qed.data import Moments
 
 
 class Probabilities(NamedTuple):
@@ -32,8 +33,10 @@ class Probabilities(NamedTuple):
 
     def squares(self) -> Array:
         """Sum over classes of the squared distance from the truth, (n,)."""
-        squares: Array = np.einsum("ij,ij->i", self.values, self.values)
-        return squares + (1 - 2 * self.of_truth)
+        away = self.values.copy()
+        away[np.arange(len(away)), self.codes] -= 1
+        squares: Array = np.einsum("ij,ij->i", away, away)
+        return squares
 
 
 def true_labels(y_true: Any) -> Array:
@@ -118,13 +121,12 @@ def read_binary_probability(y_true: Any, y_proba: Any, sample_weight: Any, pos_l
     truth = true_labels(y_true)
     same_length(y_proba=values, y_true=truth)
     s = row_weights(sample_weight, len(truth))
-    if pos_label is None or (values.size and len(classes := np.unique(truth)) > 2):
-        classes = np.unique(truth)
-        if len(classes) > 2:
-            raise InvalidData(
-                f"The type of the target inferred from y_true is multiclass ({len(classes)} labels) but should be binary"
-                " according to the shape of y_prob. Pass one column a class."
-            )
+    classes, codes = encode(truth)
+    if len(classes) > 2:
+        raise InvalidData(
+            f"The type of the target inferred from y_true is multiclass ({len(classes)} labels) but should be binary"
+            " according to the shape of y_prob. Pass one column a class."
+        )
     if pos_label is None:
         if truth.dtype.kind in "UT":
             listed = ", ".join(map(repr, classes.tolist()))
@@ -134,19 +136,28 @@ def read_binary_probability(y_true: Any, y_proba: Any, sample_weight: Any, pos_l
             )
         usual = set(classes.tolist()) <= {0, 1} or set(classes.tolist()) <= {-1, 1}
         pos_label = 1 if usual else classes[-1]
-    codes = (truth == pos_label).astype(np.int64)
+    place = np.flatnonzero(classes == pos_label)
+    codes = (codes == (place[0] if len(place) else -1)).astype(np.int64)
     return Probabilities(codes, np.stack([1 - values, values], axis=1), s)
 
 
-def of_losses(losses: Array, s: Array | None, more: Array | None = None) -> Moments:
-    """Moments of one loss a row, and of further columns as targets."""
-    return Moments.of(Chunk(losses.astype(np.float64, copy=False)[:, np.newaxis], more, s))
+def of_losses(losses: Array, s: Array | None, codes: Array | None = None, n_classes: int = 0) -> Moments:
+    """Moments of one loss a row and, given the class of each, of the classes as targets: their means are shares."""
+    classes = np.arange(n_classes)[:, np.newaxis]
+
+    def lines(cut: slice) -> list[Array]:
+        loss = losses[np.newaxis, cut].astype(np.float64, copy=False)
+        return [loss] if codes is None else [loss, (codes[cut] == classes).astype(np.float64)]
+
+    cuts = (slice(start, start + NUMBERS) for start in range(0, len(losses), NUMBERS))
+    return moments_of(((lines(cut), None if s is None else s[cut]) for cut in cuts), n_classes)
 
 
 def log_losses(read: Probabilities) -> Array:
     """Minus the logarithm of the probability of the truth, (n,); probabilities are kept off 0 and 1 by a rounding."""
     eps = np.finfo(read.values.dtype).eps
-    return -np.log(np.clip(read.of_truth, eps, 1 - eps))
+    losses: Array = -np.log(np.clip(read.of_truth, eps, 1 - eps))
+    return losses
 
 
 def log_loss_moments(y_true: Any, y_proba: Any, sample_weight: Any = None, *, labels: Any = None) -> Moments:
@@ -249,7 +260,7 @@ def brier_score_loss(
     Examples
     --------
     >>> from qed.metrics import brier_score_loss
-    >>> brier_score_loss([0, 1, 1, 0], [0.1, 0.9, 0.8, 0.3])
+    >>> round(brier_score_loss([0, 1, 1, 0], [0.1, 0.9, 0.8, 0.3]), 6)
     0.0375
     """
     moments = brier_moments(
@@ -260,7 +271,7 @@ def brier_score_loss(
 
 def _with_classes(read: Probabilities, losses: Array) -> Moments:
     """Moments of a loss and, as targets, of the classes: their means are the best constant prediction."""
-    return of_losses(losses, read.s, np.eye(read.values.shape[1])[read.codes])
+    return of_losses(losses, read.s, read.codes, read.values.shape[1])
 
 
 def d2_log_loss_moments(y_true: Any, y_proba: Any, sample_weight: Any = None, *, labels: Any = None) -> Moments:
@@ -333,7 +344,7 @@ def d2_brier_score(
     Examples
     --------
     >>> from qed.metrics import d2_brier_score
-    >>> d2_brier_score([0, 1, 1, 0], [0.1, 0.9, 0.8, 0.3])
+    >>> round(d2_brier_score([0, 1, 1, 0], [0.1, 0.9, 0.8, 0.3]), 6)
     0.85
     """
     if _too_few(y_proba):
@@ -408,9 +419,7 @@ def hinge_loss(y_true: Any, pred_decision: Any, *, labels: Any = None, sample_we
     return float(hinge_moments(y_true, pred_decision, sample_weight, labels=labels).mean[0])
 
 
-def top_k_moments(
-    y_true: Any, y_score: Any, sample_weight: Any = None, *, k: int = 2, labels: Any = None
-) -> Moments:
+def top_k_moments(y_true: Any, y_score: Any, sample_weight: Any = None, *, k: int = 2, labels: Any = None) -> Moments:
     """Moments of hits: 1 where the truth is among the k highest scores, 0 elsewhere."""
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
         raise InvalidParameter(f"k must be an integer >= 1, got {k!r}. It is how many guesses a row has.")

@@ -8,6 +8,7 @@ import numpy as np
 
 from qed.core._errors import InvalidData
 from qed.core._records import expect, expect_array, record
+from qed.metrics import _kernels
 from qed.metrics._losses import NUMBERS, read_pair
 from qed.metrics._read import finite
 
@@ -122,12 +123,23 @@ class Sample:
             expect_array(self.s, "error-sample.s", shape=(len(self.y_true),), finite=True)
 
 
+def median_in_place(values: Array) -> float:
+    """Return the median, leaving the values in another order."""
+    n = len(values)
+    middle = n // 2
+    values.partition(middle)
+    if n % 2:
+        return float(values[middle])
+    return float((values[:middle].max() + values[middle]) / 2)
+
+
 def weighted_quantile(values: Array, s: Array, level: float) -> float:
     """Return the quantile of weighted values: the middle of all numbers that minimise the pinball loss."""
     kept = s > 0
-    values, s = values[kept], s[kept]
-    order = np.argsort(values)
-    values, below = values[order], np.cumsum(s[order])
+    found = _kernels.ranked(values[kept], np.ones(int(kept.sum()), dtype=bool), s[kept])
+    if found is None:
+        raise InvalidData("A quantile of NaN or infinity is not defined.")
+    values, below = found[0][::-1], np.cumsum(found[1][::-1])
     target = level * below[-1]
     doubt = 4 * np.finfo(np.float64).eps * below[-1]  # sums that differ by rounding alone are the same sum
     first = min(int(np.searchsorted(below, target - doubt)), len(values) - 1)

@@ -82,7 +82,7 @@ class Ranking:
         if not self.rows:
             return other
         scores, place = np.unique(np.concatenate([-self.scores, -other.scores]), return_inverse=True)
-        sums = [
+        sums: list[Any] = [
             np.bincount(place, np.concatenate(parts), len(scores))
             for parts in ((self.positive, other.positive), (self.negative, other.negative))
         ]
@@ -102,7 +102,7 @@ class Ranking:
         # Twice the number of positives above each score, and those at it once: no fraction appears before the end.
         above *= 2
         above -= self.positive
-        return float(np.dot(above, self.negative) / (2 * total * below))
+        return float(np.einsum("i,i->", above, self.negative) / (2 * total * below))
 
     def average_precision(self) -> float:
         """Return the area under the steps of the precision-recall curve; 0 without positive rows."""
@@ -110,7 +110,8 @@ class Ranking:
         if not tps[-1] > 0:
             warnings.warn("No positive class found in y_true, recall is set to one for all thresholds.", stacklevel=4)
             return 0.0
-        return float(np.dot(self.positive, tps / (tps + fps)) / tps[-1])
+        fps += tps
+        return float(np.einsum("i,i->", self.positive, tps / fps) / tps[-1])
 
     def check(self) -> None:
         """Refuse values from a model file that cannot be a ranking."""

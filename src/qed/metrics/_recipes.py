@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,8 @@ from qed.metrics import (
     _regression,
 )
 from qed.metrics._confusion import Confusion
-from qed.metrics._losses import combined, mean_losses, read_pair
+from qed.metrics._intervals import NeedsRows
+from qed.metrics._losses import combined, loss_moments, read_pair
 from qed.metrics._precision_recall import Scored
 from qed.metrics._quantiles import Largest, Sample
 from qed.metrics._ranking import Ranking
@@ -45,7 +47,7 @@ class Recipe:
     function : callable
         The public function; its signature says which options there are.
     interval : callable, optional
-        From ``(statistic, level, method, **options)`` to a `Score`, where a formula is known.
+        From ``(statistic, level, method, **options)`` to a `Score`, or to None where these options have no formula.
     resample : callable, optional
         From ``(statistic, random)`` to the statistic of as many rows drawn with replacement.
     """
@@ -53,7 +55,7 @@ class Recipe:
     of: Callable[..., Any]
     value: Callable[..., Any]
     function: Callable[..., Any]
-    interval: Callable[..., Score] | None = None
+    interval: Callable[..., Score | None] | None = None
     resample: Callable[[Any, Any], Any] | None = None
 
     def options(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -83,7 +85,7 @@ def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
 def _drawn_confusion(confusion: Confusion, random: Any) -> Confusion:
     weight = confusion.counts.weight
     if (weight != np.floor(weight)).any():
-        raise InvalidData("The weights are not whole numbers, so rows cannot be drawn again from their counts alone.")
+        raise NeedsRows("The weights are not whole numbers, so rows cannot be drawn again from their counts alone.")
     drawn = random.multinomial(int(weight.sum()), weight / weight.sum())
     kept = drawn > 0
     counts = Counts(confusion.counts.values[kept], drawn[kept], drawn[kept].astype(np.float64), np.zeros(kept.sum()))
@@ -95,7 +97,7 @@ def _confusion_of(y_true: Any, y_pred: Any, sample_weight: Any, **_: Any) -> Con
 
 
 def _of_labels(
-    function: Callable[..., Any], value: Callable[..., Any], interval: Callable[..., Score] | None = None
+    function: Callable[..., Any], value: Callable[..., Any], interval: Callable[..., Score | None] | None = None
 ) -> Recipe:
     return Recipe(_confusion_of, value, function, interval, _drawn_confusion)
 
@@ -118,18 +120,18 @@ def _prf(index: int) -> Callable[..., Any]:
     return value
 
 
-def _prf_interval(part: str) -> Callable[..., Score]:
+def _prf_interval(part: str) -> Callable[..., Score | None]:
     """Precision is a share of the rows predicted positive, recall of those that are: binomial, given their number."""
 
-    def interval(confusion: Confusion, level: float, method: str, **options: Any) -> Score:
-        scored = Scored.of_confusion(confusion, np.empty(0))
+    def interval(confusion: Confusion, level: float, method: str, **options: Any) -> Score | None:
+        scored = Scored.of_confusion(confusion)
         average = options["average"]
         wanted = _precision_recall.chosen_labels(scored, average, options["labels"], options["pos_label"])
         sums = scored.sums(wanted)
         if average == "micro":
             sums = sums.micro()
         if len(sums.right) != 1:
-            raise NotImplementedError
+            return None
         return _intervals.share(float(sums.right[0]), float(getattr(sums, part)[0]), level, method)
 
     return interval
@@ -154,21 +156,19 @@ def _mean_loss(
         truth, guess, s = read_pair(y_true, y_pred, sample_weight, outputs=outputs)
         if check is not None:
             check(truth, guess, options)
-        return mean_losses(truth, guess, s, loss(options))
+        return loss_moments(truth, guess, s, loss(options))
 
     def value(moments: Moments, *, multioutput: Any = "uniform_average", **_: Any) -> Any:
         return combined(np.sqrt(moments.mean) if root else moments.mean, multioutput)
 
-    def interval(moments: Moments, level: float, method: str, **_: Any) -> Score:
-        if method != "auto":
-            raise NotImplementedError
-        if len(moments.mean) != 1:
-            raise NotImplementedError
+    def interval(moments: Moments, level: float, method: str, **_: Any) -> Score | None:
+        if method != "auto" or len(moments.mean) != 1:
+            return None
         found = _intervals.mean(moments, level)
         if not root:
             return found
-        ends = (np.sqrt(max(end, 0.0)) for end in (found.value, found.lower, found.upper))
-        return _intervals.Score(*(float(end) for end in ends), found.level, found.n, found.method)
+        value, lower, upper = (math.sqrt(max(end, 0.0)) for end in (found.value, found.lower, found.upper))
+        return replace(found, value=value, lower=lower, upper=upper)
 
     return Recipe(of, value, function, interval)
 
@@ -182,12 +182,12 @@ def _row_loss(
     def value(moments: Moments, *, normalize: bool = True, **_: Any) -> float:
         return float(moments.mean[0] * (1.0 if normalize else moments.weight))
 
-    def interval(moments: Moments, level: float, method: str, **_: Any) -> Score:
+    def interval(moments: Moments, level: float, method: str, **_: Any) -> Score | None:
         if is_share:
             right = round(float(moments.mean[0]) * moments.weight, 6)
             return _intervals.share(right, moments.weight, level, method)
         if method != "auto":
-            raise NotImplementedError
+            return None
         return _intervals.mean(moments, level)
 
     return Recipe(moments_of, value, function, interval)
@@ -224,9 +224,9 @@ def _drawn_sample(sample: Sample, random: Any) -> Sample:
     return Sample(sample.y_true[rows], sample.y_pred[rows], None if sample.s is None else sample.s[rows])
 
 
-def _median_interval(sample: Sample, level: float, method: str, **_: Any) -> Score:
+def _median_interval(sample: Sample, level: float, method: str, **_: Any) -> Score | None:
     if method != "auto" or sample.s is not None or sample.y_true.shape[1] != 1:
-        raise NotImplementedError
+        return None
     errors = np.abs(sample.y_true - sample.y_pred)[:, 0]
     return _intervals.median(errors, level, float(_regression.median_errors(sample)[0]))
 
@@ -240,21 +240,24 @@ def _no_interval(*_: Any, **__: Any) -> Score:
 
 def _ranking_of(y_true: Any, y_pred: Any, sample_weight: Any, *, pos_label: Any = None, **options: Any) -> Ranking:
     if options.get("multi_class", "raise") != "raise":
-        raise InvalidParameter("A tally of roc_auc_score is of two classes. Tally each class against the rest by itself.")
+        raise InvalidParameter(
+            "A tally of roc_auc_score is of two classes. Tally each class against the rest by itself."
+        )
     return Ranking.of(y_true, y_pred, sample_weight, pos_label=pos_label)
 
 
 def _drawn_ranking(ranking: Ranking, random: Any) -> Ranking:
     if not ranking.is_counted:
-        raise InvalidData("The weights are not whole numbers, so rows cannot be drawn again from their counts alone.")
+        raise NeedsRows("The weights are not whole numbers, so rows cannot be drawn again from their counts alone.")
     both = np.concatenate([ranking.positive, ranking.negative])
     drawn = random.multinomial(int(both.sum()), both / both.sum()).astype(np.float64)
-    return Ranking(ranking.scores, *np.split(drawn, 2), rows=ranking.rows)
+    positive, negative = np.split(drawn, 2)
+    return Ranking(ranking.scores, positive, negative, ranking.rows)
 
 
-def _area_interval(ranking: Ranking, level: float, method: str, *, max_fpr: Any = None, **_: Any) -> Score:
+def _area_interval(ranking: Ranking, level: float, method: str, *, max_fpr: Any = None, **_: Any) -> Score | None:
     if method != "auto" or max_fpr not in (None, 1):
-        raise NotImplementedError
+        return None
     return _intervals.area(ranking, level)
 
 
@@ -273,9 +276,9 @@ RECIPES: dict[str, Recipe] = {
         _of_labels(_classification.accuracy_score, _classification.accuracy, _accuracy_interval),
         _of_labels(
             _classification.zero_one_loss,
-            lambda c, *, normalize=True: 1 - _classification.accuracy(c)
-            if normalize
-            else c.total - _classification.accuracy(c, normalize=False),
+            lambda c, *, normalize=True: (
+                1 - _classification.accuracy(c) if normalize else c.total - _classification.accuracy(c, normalize=False)
+            ),
             _error_interval,
         ),
         _of_labels(_classification.hamming_loss, lambda c: 1 - _classification.accuracy(c), _error_interval),
@@ -339,9 +342,7 @@ RECIPES: dict[str, Recipe] = {
             _median_interval,
             _drawn_sample,
         ),
-        Recipe(
-            lambda y, t, s: Largest.of(y, t, s), lambda largest: largest.value, _regression.max_error, _no_interval
-        ),
+        Recipe(Largest.of, lambda largest: largest.value, _regression.max_error, _no_interval),
         Recipe(
             _ranking_of, _without(_areas.binary_area, "max_fpr"), _areas.roc_auc_score, _area_interval, _drawn_ranking
         ),

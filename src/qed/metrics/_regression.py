@@ -9,8 +9,8 @@ import numpy as np
 
 from qed.core._errors import UndefinedMetricWarning
 from qed.metrics import _losses
-from qed.metrics._losses import combined, mean_losses, read_pair
-from qed.metrics._quantiles import Largest, Sample, weighted_quantile
+from qed.metrics._losses import combined, mean_losses, read_pair, wide
+from qed.metrics._quantiles import Largest, Sample, median_in_place, weighted_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 
 def _mean(y_true: Any, y_pred: Any, sample_weight: Any, loss: Callable[[Array, Array], Array]) -> Array:
-    mean: Array = mean_losses(*read_pair(y_true, y_pred, sample_weight), loss).mean
-    return mean
+    return mean_losses(*read_pair(y_true, y_pred, sample_weight), loss)
 
 
 def mean_squared_error(
@@ -204,8 +203,7 @@ def root_mean_squared_log_error(
 def _mean_log(y_true: Any, y_pred: Any, sample_weight: Any, name: str) -> Array:
     truth, guess, s = read_pair(y_true, y_pred, sample_weight)
     _losses.check_logarithm(truth, guess, name)
-    mean: Array = mean_losses(truth, guess, s, _losses.squared_log).mean
-    return mean
+    return mean_losses(truth, guess, s, _losses.squared_log)
 
 
 def mean_tweedie_deviance(y_true: Any, y_pred: Any, *, sample_weight: Any = None, power: float = 0) -> float:
@@ -233,7 +231,7 @@ def mean_tweedie_deviance(y_true: Any, y_pred: Any, *, sample_weight: Any = None
     """
     truth, guess, s = read_pair(y_true, y_pred, sample_weight, outputs=False)
     _losses.check_deviance(truth, guess, power)
-    return float(mean_losses(truth, guess, s, _losses.deviance(power)).mean[0])
+    return float(mean_losses(truth, guess, s, _losses.deviance(power))[0])
 
 
 def mean_poisson_deviance(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
@@ -307,15 +305,24 @@ def median_absolute_error(
     >>> median_absolute_error([3, -0.5, 2, 7], [2.5, 0.0, 2, 8])
     0.5
     """
-    return combined(median_errors(Sample.of(y_true, y_pred, sample_weight)), multioutput)
+    return combined(_medians(*read_pair(y_true, y_pred, sample_weight)), multioutput)
 
 
 def median_errors(sample: Sample) -> Array:
     """Median of the absolute errors of each output."""
-    errors = np.abs(sample.y_true - sample.y_pred)
-    if sample.s is None:
-        return np.asarray(np.median(errors, axis=0))
-    return np.array([weighted_quantile(column, sample.s, 0.5) for column in errors.T])
+    return _medians(sample.y_true, sample.y_pred, sample.s)
+
+
+def _medians(truth: Array, guess: Array, s: Array | None) -> Array:
+    medians = []
+    for y, t in zip(truth.T, guess.T, strict=True):
+        with np.errstate(invalid="ignore"):
+            errors = np.subtract(y, t, dtype=np.float64)
+        np.abs(errors, out=errors)
+        if not errors.max() < np.inf:
+            _losses.refuse(truth, guess)
+        medians.append(median_in_place(errors) if s is None else weighted_quantile(errors, s, 0.5))
+    return np.array(medians)
 
 
 def max_error(y_true: Any, y_pred: Any) -> float:
@@ -343,7 +350,7 @@ def max_error(y_true: Any, y_pred: Any) -> float:
 def residual_moments(y_true: Any, y_pred: Any, sample_weight: Any) -> Moments:
     """Moments of ``[y | y - prediction]``: what R² and explained variance are quotients of."""
     truth, guess, s = read_pair(y_true, y_pred, sample_weight)
-    return _losses.fold_rows(truth, guess, s, lambda y, t: (y, y - t))
+    return _losses.fold_rows(truth, guess, s, lambda y, t: [y, y - t], truth.shape[1])
 
 
 def r2_score(
@@ -378,10 +385,11 @@ def r2_score(
     >>> r2_score([3, -0.5, 2, 7], [2.5, 0.0, 2, 8])
     0.948...
     """
-    moments = residual_moments(y_true, y_pred, sample_weight)
+    truth, guess, s = read_pair(y_true, y_pred, sample_weight)
+    residual, total = _losses.explained_sums(truth, guess, s, centred=False)
     if _too_few(y_pred, "R^2"):
         return float("nan")
-    return r_squared(moments, multioutput=multioutput, force_finite=force_finite)
+    return _explained(residual, total, multioutput, force_finite=force_finite)
 
 
 def r_squared(moments: Moments, *, multioutput: Any = "uniform_average", force_finite: bool = True) -> Any:
@@ -416,8 +424,9 @@ def explained_variance_score(
     >>> explained_variance_score([3, -0.5, 2, 7], [2.5, 0.0, 2, 8])
     0.957...
     """
-    moments = residual_moments(y_true, y_pred, sample_weight)
-    return explained_variance(moments, multioutput=multioutput, force_finite=force_finite)
+    truth, guess, s = read_pair(y_true, y_pred, sample_weight)
+    residual, total = _losses.explained_sums(truth, guess, s, centred=True)
+    return _explained(residual, total, multioutput, force_finite=force_finite)
 
 
 def explained_variance(moments: Moments, *, multioutput: Any = "uniform_average", force_finite: bool = True) -> Any:
@@ -458,18 +467,29 @@ def d2_tweedie_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None, pow
     --------
     >>> from qed.metrics import d2_tweedie_score
     >>> d2_tweedie_score([0.5, 1, 2.5, 7], [1, 1, 5, 3.5], power=1)
-    0.321...
+    0.487...
     """
-    moments = deviance_moments(y_true, y_pred, sample_weight, power)
+    truth, guess, s = read_pair(y_true, y_pred, sample_weight, outputs=False)
+    _losses.check_deviance(truth, guess, power)
     if _too_few(y_pred, "D^2"):
         return float("nan")
-    return d2_tweedie(moments, power=power)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if power == 0:
+            residual, total = _losses.explained_sums(truth, guess, s, centred=False)
+            return float(1 - residual[0] / total[0])
+        columns = _deviance_columns(power)
+        deviance, mean, own = mean_losses(truth, guess, s, lambda y, t: np.concatenate(columns(wide(y), wide(t))))
+        return float(1 - deviance / _null_deviance(mean, own, power))
 
 
 def deviance_moments(y_true: Any, y_pred: Any, sample_weight: Any, power: float) -> Moments:
     """Moments of the deviance and, as targets, of y and of the part of the deviance that no prediction changes."""
     truth, guess, s = read_pair(y_true, y_pred, sample_weight, outputs=False)
     _losses.check_deviance(truth, guess, power)
+    return _losses.fold_rows(truth, guess, s, _deviance_columns(power), 1 if power == 0 else 2)
+
+
+def _deviance_columns(power: float) -> Callable[[Array, Array], list[Array]]:
     loss = _losses.deviance(power)
 
     def own(y: Array) -> Array:
@@ -478,24 +498,28 @@ def deviance_moments(y_true: Any, y_pred: Any, sample_weight: Any, power: float)
         if power == 2:
             return -np.log(y)
         lifted = np.where(y > 0, y, 0.0) if power < 0 else y
-        return np.zeros_like(y) if power == 0 else np.power(lifted, 2 - power) / ((1 - power) * (2 - power))
+        return np.power(lifted, 2 - power) / ((1 - power) * (2 - power))
 
-    return _losses.fold_rows(truth, guess, s, lambda y, t: (loss(y, t), np.concatenate([y, own(y)], axis=1)))
+    if power == 0:
+        return lambda y, t: [loss(y, t), y]
+    return lambda y, t: [loss(y, t), y, own(y)]
 
 
 def d2_tweedie(moments: Moments, *, power: float = 0) -> float:
     """Explained deviance of `deviance_moments`."""
-    (mean, own), p = moments.mean_y, power
     with np.errstate(all="ignore"):
-        if p == 0:
-            null = moments.YY[0, 0] / moments.weight
-        elif p == 1:
-            null = 2 * (own - (mean * np.log(mean) if mean > 0 else 0.0))
-        elif p == 2:
-            null = 2 * (own + np.log(mean))
-        else:
-            null = 2 * (own - mean ** (2 - p) / ((1 - p) * (2 - p)))
+        variance = moments.YY[0, 0] / moments.weight
+        null = variance if power == 0 else _null_deviance(moments.mean_y[0], moments.mean_y[1], power)
         return float(1 - moments.mean_x[0] / null)
+
+
+def _null_deviance(mean: Any, own: Any, p: float) -> Any:
+    """Mean deviance of predicting the mean everywhere, for a power other than 0."""
+    if p == 1:
+        return 2 * (own - (mean * np.log(mean) if mean > 0 else 0.0))
+    if p == 2:
+        return 2 * (own + np.log(mean))
+    return 2 * (own - mean ** (2 - p) / ((1 - p) * (2 - p)))
 
 
 def d2_pinball_score(
@@ -530,8 +554,8 @@ def d2_pinball(sample: Sample, *, alpha: float = 0.5, multioutput: Any = "unifor
     loss = _losses.pinball(alpha)
     s = np.ones(len(sample.y_true)) if sample.s is None else sample.s
     best = np.array([weighted_quantile(column, s, alpha) for column in sample.y_true.T])
-    residual = mean_losses(sample.y_true, sample.y_pred, sample.s, loss).mean
-    null = mean_losses(sample.y_true, np.broadcast_to(best, sample.y_true.shape), sample.s, loss).mean
+    residual = mean_losses(sample.y_true, sample.y_pred, sample.s, loss)
+    null = mean_losses(sample.y_true, np.broadcast_to(best, sample.y_true.shape), sample.s, loss)
     return _explained(residual, null, multioutput, force_finite=True)
 
 
@@ -557,5 +581,3 @@ def d2_absolute_error_score(
     0.5
     """
     return d2_pinball_score(y_true, y_pred, sample_weight=sample_weight, alpha=0.5, multioutput=multioutput)
-
-

@@ -11,7 +11,7 @@ from qed.core._errors import InvalidData, InvalidParameter
 from qed.core._records import record
 from qed.core._targets import as_target
 from qed.metrics import _intervals
-from qed.metrics._intervals import RESAMPLES, Score, check_level
+from qed.metrics._intervals import RESAMPLES, NeedsRows, Score, check_level
 from qed.metrics._recipes import RECIPES, Recipe
 
 if TYPE_CHECKING:
@@ -88,7 +88,9 @@ class Tally:
     def value(self) -> Any:
         """The score of all rows so far: what the function of that name would return for them together."""
         if self.statistic is None:
-            raise InvalidData(f"This tally of {self.score} holds no rows yet, so it has no value. Merge some rows first.")
+            raise InvalidData(
+                f"This tally of {self.score} holds no rows yet, so it has no value. Merge some rows first."
+            )
         return recipe_of(self.score).value(self.statistic, **self.options)
 
     def interval(
@@ -98,23 +100,22 @@ class Tally:
         recipe, value = recipe_of(self.score), self.value
         level = check_level(level)
         _check_method(method)
-        if not np.isscalar(value):
+        if np.ndim(value):
             raise InvalidData(f"{self.score} of these options is {len(value)} numbers. Ask for one of them at a time.")
         if recipe.interval is not None and method != "bootstrap":
             exact = "clopper-pearson" if method == "auto" and _is_share(self) else method
-            try:
-                return recipe.interval(self.statistic, level, exact, **self.options)
-            except NotImplementedError:
-                pass
+            found = recipe.interval(self.statistic, level, exact, **self.options)
+            if found is not None:
+                return found
         if method in ("clopper-pearson", "wilson"):
-            raise InvalidParameter(f"method={method!r} is for shares of rows, and {self.score} here is none. Pass 'auto'.")
+            raise InvalidParameter(
+                f"method={method!r} is for shares of rows, and {self.score} here is none. Pass 'auto'."
+            )
         if recipe.resample is None:
-            raise InvalidData(
+            raise NeedsRows(
                 f"The sums that {self.score} is computed from do not say how much it varies. Pass the rows themselves:"
                 f" score_interval({self.score!r}, y_true, y_pred)."
             )
-        if recipe.interval is not None and self.score == "max_error":
-            return recipe.interval()
         resample = recipe.resample
 
         def draw(random: Any) -> float:
@@ -124,7 +125,14 @@ class Tally:
 
 
 def _is_share(tally: Tally) -> bool:
-    names = ("accuracy_score", "zero_one_loss", "hamming_loss", "precision_score", "recall_score", "top_k_accuracy_score")
+    names = (
+        "accuracy_score",
+        "zero_one_loss",
+        "hamming_loss",
+        "precision_score",
+        "recall_score",
+        "top_k_accuracy_score",
+    )
     return tally.score in names
 
 
@@ -149,7 +157,9 @@ def _equal(a: Any, b: Any) -> bool:
 def recipe_of(score: str) -> Recipe:
     """Find the recipe of a score."""
     if score not in RECIPES:
-        raise InvalidParameter(f"{score!r} is not a score that can be tallied. Those are: {', '.join(sorted(RECIPES))}.")
+        raise InvalidParameter(
+            f"{score!r} is not a score that can be tallied. Those are: {', '.join(sorted(RECIPES))}."
+        )
     return RECIPES[score]
 
 
@@ -219,7 +229,9 @@ def score_interval(
     """
     if isinstance(score, Tally):
         if y_true is not None or y_pred is not None or sample_weight is not None or options:
-            raise InvalidParameter("A tally knows its rows and options: pass only level, method and random_state with it.")
+            raise InvalidParameter(
+                "A tally knows its rows and options: pass only level, method and random_state with it."
+            )
         return score.interval(level, method=method, random_state=random_state, n_resamples=n_resamples)
     level = check_level(level)
     _check_method(method)
@@ -233,7 +245,7 @@ def score_interval(
             try:
                 tally = Tally.of(name, y_true, y_pred, sample_weight, **options)
                 return tally.interval(level, method=method, random_state=random_state, n_resamples=n_resamples)
-            except InvalidData:
+            except NeedsRows:
                 if method != "auto":
                     raise
         score = recipe.function
@@ -253,7 +265,7 @@ def _of_rows(
         return function(truth[rows], guess[rows], **weight, **options)
 
     value = compute(slice(None))
-    if not np.isscalar(value):
+    if np.ndim(value):
         raise InvalidData(f"The score of these options is {np.shape(value)} numbers. Ask for one of them at a time.")
     if len(truth) < 2:
         raise InvalidData(f"An interval needs at least two rows, got {len(truth)}.")

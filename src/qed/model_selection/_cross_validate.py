@@ -14,6 +14,7 @@ from qed.model_selection._choice_of_folds import check_cv
 from qed.model_selection._judge import Judged, Table, is_classifier, judge, parallel, scorers_of
 from qed.model_selection._shared import judged_together
 from qed.model_selection._splitter import count_rows
+from qed.model_selection._subset import countable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,6 +82,7 @@ def cross_validate(
     >>> cross_validate(Ridge(), X, y, cv=3)["test_score"].round(2)
     array([1., 1., 1.])
     """
+    X, y = countable(X), countable(y)
     scorers, several = scorers_of(estimator, scoring)
     require_error_score(error_score)
     folds = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
@@ -183,6 +185,7 @@ def cross_val_predict(
     ndarray
         Predictions, in the order of the rows.
     """
+    X, y = countable(X), countable(y)
     n = count_rows(X, y)
     folds = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
     require_folds(folds)

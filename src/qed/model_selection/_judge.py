@@ -151,8 +151,8 @@ def scorers_of(estimator: Any, scoring: Any) -> tuple[dict[str, Callable[..., fl
     return names, True
 
 
-def _own_score(model: Any, X: Any, y: Any = None) -> float:
-    return float(model.score(X) if y is None else model.score(X, y))
+def _own_score(model: Any, X: Any, y: Any = None, **extra: Any) -> float:
+    return float(model.score(X, **extra) if y is None else model.score(X, y, **extra))
 
 
 def is_classifier(estimator: Any) -> bool:

@@ -27,6 +27,7 @@ from qed.model_selection._cross_validate import report_failures, require_error_s
 from qed.model_selection._judge import Judged, Table, is_classifier, judge, parallel, scorers_of
 from qed.model_selection._settings import ParameterGrid, ParameterSampler
 from qed.model_selection._shared import judged_together
+from qed.model_selection._subset import countable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -93,7 +94,7 @@ class _Search(Estimator):
     inverse_transform = _Delegated("Undo the transformation of the best model.")
     score_samples = _Delegated("Score rows with the best model.")
 
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None, **fit_params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any) -> Self:
         """Judge the settings, and fit the best on all rows.
 
         Parameters
@@ -102,6 +103,8 @@ class _Search(Estimator):
             Rows.
         y : array-like of shape (n,) or (n, m), optional
             Targets.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts, passed to ``fit`` of the model and cut like the rows.
         groups : array-like of shape (n,), optional
             Which rows belong together, for splitters that ask.
         **fit_params : object
@@ -113,12 +116,14 @@ class _Search(Estimator):
             The search, with the best model in it.
         """
         self._validate_params()
+        if sample_weight is not None:
+            fit_params["sample_weight"] = sample_weight
         search = _Run(self, X, y, groups, fit_params)
         earlier = self.__dict__.get("_judged", {}) if self.resume else {}
         search.run(earlier)
         return self
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the score of the best model, by the scorer that chose it.
 
         Parameters
@@ -127,6 +132,8 @@ class _Search(Estimator):
             Rows.
         y : array-like, optional
             Targets.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts, for scorers that can count.
 
         Returns
         -------
@@ -139,7 +146,10 @@ class _Search(Estimator):
         scorer = self.scorer_
         if isinstance(scorer, dict):
             scorer = scorer[self.refit]
-        return float(scorer(self.best_estimator_, X) if y is None else scorer(self.best_estimator_, X, y))
+        extra = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(
+            scorer(self.best_estimator_, X, **extra) if y is None else scorer(self.best_estimator_, X, y, **extra)
+        )
 
     @property
     def classes_(self) -> Array:
@@ -272,6 +282,7 @@ class _Run:
 
     def __init__(self, search: Any, X: Any, y: Any, groups: Any, fit_params: Mapping[str, Any]) -> None:
         self.search = search
+        X, y = countable(X), countable(y)
         if search.estimator is None or not hasattr(search.estimator, "fit"):
             raise InvalidParameter(
                 f"{type(search).__name__}.estimator must be a model with fit, got {search.estimator!r}."

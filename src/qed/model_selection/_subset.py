@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["rows_of"]
+import numpy as np
+
+__all__ = ["countable", "rows_of"]
 
 
 def rows_of(table: Any, index: Any) -> Any:
@@ -18,3 +20,10 @@ def rows_of(table: Any, index: Any) -> Any:
     elif hasattr(table, "tocsr") and table.format not in ("csr", "csc"):
         table = table.tocsr()
     return table[index] if hasattr(table, "shape") or hasattr(table, "obj") else [table[int(i)] for i in index]
+
+
+def countable(table: Any) -> Any:
+    """Return what can be cut into rows: whatever NumPy alone can see is made an array."""
+    if table is None or hasattr(table, "shape") or hasattr(table, "__len__") or not hasattr(table, "__array__"):
+        return table
+    return np.asarray(table)

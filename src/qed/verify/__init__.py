@@ -6,7 +6,12 @@ decompositions; importing anything that fits is barred by contract.
 ::
 
     _rows            the rows, in blocks, in extended precision
-    _least_squares   objective, fingerprint and distance from the optimum of a least-squares model
+    _same_data       whether the rows are those of the certificate
+    _least_squares   objective and distance from the optimum of a least-squares model
+    _objectives      the documented objective of each convex model, from its public parameters
+    _losses          losses by definition, and _penalty, the one family of penalties
+    _table           passes over the rows, and _search, dual points of its own
+    _duality         objective and distance from the optimum of a convex model
     _verdict         what is reported
 
 The package is callable: ``qed.verify(model, X, y)`` is ``qed.verify.verify(model, X, y)``.
@@ -19,8 +24,8 @@ from types import ModuleType
 from typing import Any
 
 from qed.core import CertificateError, Estimator, InvalidParameter
-from qed.core._certificates import LeastSquaresCertificate, Uncertified
-from qed.verify import _least_squares
+from qed.core._certificates import DualityGapCertificate, LeastSquaresCertificate, Uncertified
+from qed.verify import _duality, _least_squares
 from qed.verify._verdict import Verdict
 
 __all__ = ["Verdict", "verify"]
@@ -78,6 +83,8 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
     if isinstance(certificate, Uncertified):
         msg = f"{name} claims nothing that could be verified: {certificate.reason}."
         raise CertificateError(msg)
+    if isinstance(certificate, DualityGapCertificate):
+        return _duality.check(model, certificate, X, y, sample_weight)
     if not isinstance(certificate, LeastSquaresCertificate):
         msg = f"{name} carries no certificate that this checker knows ({type(certificate).__name__}). Fit it again."
         raise CertificateError(msg)

@@ -17,6 +17,7 @@ import numpy as np
 
 from qed.core import CertificateError, Estimator
 from qed.verify._rows import EXTENDED, UNIT, Rows, read
+from qed.verify._same_data import Seen, look, require_same_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -27,16 +28,6 @@ __all__ = ["check"]
 DOUBLE = 2.0**-53
 LARGEST = 6000  # rows or columns whose square is decomposed; beyond, the plain bound by the penalty is used
 Array = np.ndarray[Any, Any]
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """What one pass tells: sizes, means and spreads of all columns, targets last."""
-
-    rows: int
-    weight: Any
-    mean: Array  # (q,) extended
-    spread: Array  # (q,) extended
 
 
 @dataclass(frozen=True)
@@ -53,7 +44,7 @@ class _Problem:
     """The problem in the coefficients alone, the best intercept taken out, at the coefficients of the model."""
 
     rows: Rows
-    seen: _Seen
+    seen: Seen
     mean: Array  # (q,), zero without intercept
     length: Array  # (p,) of the columns
     reach: Array  # (m,) how long predictions and targets can be: the yardstick of rounding
@@ -77,8 +68,8 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
     w = np.atleast_2d(model.coef_).T.astype(EXTENDED)  # type: ignore[attr-defined]
     b = np.broadcast_to(np.asarray(model.intercept_, dtype=EXTENDED), (rows.m,))  # type: ignore[attr-defined]
     _require_shapes(model, rows, w)
-    seen = _look(rows)
-    _require_same_data(certificate, seen, rows.p)
+    seen = look(rows)
+    require_same_data(certificate.fingerprint, seen, rows.p)
     # any centre near the means will do, so it is one that both precisions hold exactly
     mean = seen.mean.astype(np.float64) if intercept else np.zeros(rows.p + rows.m)
     point = _evaluate(rows, w, b, mean, intercept=intercept)
@@ -114,7 +105,7 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
     return Verdict(certificate.statement, objective, distance, rounding, certificate.gap)
 
 
-def _offset(rows: Rows, seen: _Seen, point: _Point, w: Array, b: Array, reach: Array) -> tuple[Array, Array]:
+def _offset(rows: Rows, seen: Seen, point: _Point, w: Array, b: Array, reach: Array) -> tuple[Array, Array]:
     """Return what an intercept other than the best one costs, and a bound on the rounding of that."""
     p = len(w)
     size = np.abs(seen.mean[p:]) + np.abs(seen.mean[:p]) @ np.abs(w) + np.abs(b)
@@ -137,48 +128,6 @@ def _require_shapes(model: Estimator, rows: Rows, w: Array) -> None:
         msg = (
             f"{type(model).__name__} has coefficients of shape {w.T.shape}, and these data need finite ones of shape "
             f"({rows.m}, {rows.p}). The model was changed, or the data are others."
-        )
-        raise CertificateError(msg)
-
-
-def _look(rows: Rows) -> _Seen:
-    """Find weight, means and spreads: each block about its own mean, so that neither offsets nor heavy rows cancel."""
-    count, weight = 0, EXTENDED(0)
-    mean = spread = np.zeros(rows.p + rows.m, EXTENDED)
-    for block in rows.blocks():
-        z = np.hstack([block.X, block.y])
-        own = np.sum(block.s)
-        centre = z[0] + block.s @ (z - z[0]) / own
-        centre = centre + block.s @ (z - centre) / own
-        step, total = centre - mean, weight + own
-        spread = spread + block.s @ (z - centre) ** 2 + step**2 * (weight * own / total)
-        count, weight, mean = count + len(z), total, mean + step * (own / total)
-    if not count:
-        msg = "There is no row of positive weight to verify on. Pass the rows of the fit."
-        raise CertificateError(msg)
-    return _Seen(count, weight, mean, spread)
-
-
-def _require_same_data(certificate: LeastSquaresCertificate, seen: _Seen, p: int) -> None:
-    """Compare the fingerprint; the tolerance is far above rounding and far below any change worth making."""
-    print_ = certificate.fingerprint
-    same = print_.rows == seen.rows and print_.mean.shape == seen.mean.shape
-    column = -1
-    if same:
-        deviation = np.sqrt(seen.spread / seen.weight)
-        off_mean = np.abs(print_.mean - seen.mean) > 1e-9 * (deviation + 1e-3 * np.abs(seen.mean))
-        whole = seen.spread + 1e-6 * seen.weight * seen.mean**2
-        off_spread = np.abs(print_.spread - seen.spread) > 1e-9 * whole
-        off = np.flatnonzero(off_mean | off_spread)
-        column = int(off[0]) if len(off) else -1
-        same = column < 0 and abs(print_.weight - seen.weight) <= 1e-9 * seen.weight
-    if not same:
-        where = ""
-        if column >= 0:
-            where = f" They differ in {f'column {column}' if column < p else f'target {column - p}'}."
-        msg = (
-            f"These are not the data of the certificate: it is about {print_.rows} rows of weight {print_.weight:.10g}, these are "
-            f"{seen.rows} of weight {float(seen.weight):.10g}.{where} Pass the rows, targets and weights of the fit."
         )
         raise CertificateError(msg)
 

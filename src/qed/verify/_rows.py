@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.core._doors import learn_columns
+from qed.core._errors import InvalidData
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["EXTENDED", "UNIT", "Block", "Rows", "read"]
+__all__ = ["DOUBLE", "EXTENDED", "UNIT", "Block", "Rows", "read"]
 
 EXTENDED = np.longdouble
 UNIT = float(np.finfo(EXTENDED).eps) / 2  # 5e-20 where long double has 64 bits of mantissa, 1e-16 where it is double
@@ -42,6 +45,7 @@ class Rows:
     p: int
     m: int
     kind: Any  # float64 or extended, of what is summed within a block
+    classes: Any = None  # labels, whose numbers the targets of a classifier are
 
     def rounding(self, terms: int) -> float:
         """Bound the relative rounding of a sum over the rows of products of ``p`` terms each."""
@@ -55,13 +59,17 @@ def read(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     chunks = getattr(X, "chunks", None)
     if chunks is not None:
         schema, n_rows = X.schema, X.n_rows
+        learn_columns(model, schema.n_features, schema.names, reset=False)
+        if y is not None or sample_weight is not None or not schema.n_targets:
+            msg = "A source of chunks brings its own target and weights, and nothing comes beside it: scan(..., target='price')."
+            raise InvalidData(msg)
         kind = _precision(n_rows, schema.n_features)
         every = lambda: (block for chunk in chunks() for block in _cut(chunk.X, chunk.y, chunk.s, kind))  # noqa: E731
         return Rows(every, schema.n_features, schema.n_targets, kind)
     data = model._fit_data(X, y, sample_weight, reset=False)  # noqa: SLF001
     targets = data.y.reshape(data.n_rows, -1)
     kind = _precision(data.n_rows, data.X.shape[1])
-    return Rows(lambda: _cut(data.X, targets, data.weight, kind), data.X.shape[1], targets.shape[1], kind)
+    return Rows(lambda: _cut(data.X, targets, data.weight, kind), data.X.shape[1], targets.shape[1], kind, data.classes)
 
 
 def _precision(n_rows: int | None, p: int) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from qed.convex._balance import centre
 from qed.convex._loss import LossTraits, Vector
 
 __all__ = ["Squared"]
@@ -48,7 +49,7 @@ class Squared:
 
     def conjugate(self, u: Vector) -> Vector:
         """Return ``u**2 / 2 + u y``."""
-        return _rows(0.5 * u**2 + u * self.y)
+        return _rows(u * (0.5 * u + self.y))
 
     def project(self, u: Vector) -> Vector:
         """Return u: any number will do."""
@@ -56,9 +57,7 @@ class Squared:
 
     def balanced(self, u: Vector, c: Vector) -> Vector:
         """Return u less its mean."""
-        mean = c @ u / c.sum()
-        u = u - mean
-        return np.asarray(u - c @ u / c.sum())  # the second time takes out what rounding left
+        return centre(u, c)
 
     def excess(self, t: Vector, u: Vector) -> Vector:
         """Return ``(t - y - u)**2 / 2``."""
@@ -66,7 +65,9 @@ class Squared:
 
     def prox(self, v: Vector, step: float | Vector) -> Vector:
         """Return the mean of v and the target, weighed by the step."""
-        return np.asarray((v + step * self.y) / (1.0 + step))
+        size = np.asarray(step)
+        size = size[:, np.newaxis] if size.ndim < v.ndim and size.ndim == 1 else size
+        return np.asarray((v + size * self.y) / (1.0 + size))
 
     def constant(self, c: Vector) -> Any:
         """Return the mean."""

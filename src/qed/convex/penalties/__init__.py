@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from qed.convex.penalties._box import Box
 from qed.convex.penalties._l1 import L1
+from qed.convex.penalties._l2 import L2
+from qed.convex.penalties._nonnegative import Nonnegative
+from qed.convex.penalties._zero import Zero
 
-__all__ = ["L1"]
+__all__ = ["L1", "L2", "Box", "Nonnegative", "Zero"]

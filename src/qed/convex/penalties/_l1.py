@@ -31,7 +31,7 @@ class L1:
     def traits(self) -> PenaltyTraits:
         """A kink at zero, and a conjugate that is a box."""
         bounding = bool(np.all(np.asarray(self.alpha) > 0))
-        return PenaltyTraits(is_smooth=False, is_separable=True, convexity=0.0, is_bounding=bounding, native="l1")
+        return PenaltyTraits(is_smooth=False, is_separable=True, convexity=0.0, is_bounding=bounding, native="kinks")
 
     def value(self, w: Vector) -> float:
         """Return the penalty."""
@@ -74,6 +74,11 @@ class L1:
         """Say which coordinates are not zero after a step."""
         moved = self.prox(w + _like(step, w) * z, _like(step, w)) != 0
         return moved if moved.ndim == 1 else np.asarray(moved.any(axis=1))
+
+    def numbers(self, p: int) -> tuple[Any, ...]:
+        """Return the slopes on both sides of zero, and no ridge."""
+        high = np.full(p, self.alpha, dtype=np.float64)
+        return -high, high, 0.0
 
     def take(self, columns: Any) -> L1:
         """Return the penalty of some coordinates."""

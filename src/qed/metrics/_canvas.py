@@ -1,0 +1,57 @@
+"""Where displays draw: matplotlib, loaded when something is drawn, and the colours of the house."""
+
+from __future__ import annotations
+
+from typing import Any
+
+BLUE, GREY = "#2f6db3", "#6b7280"
+CURVES = (BLUE, "#c9641b", "#2e8b57", "#8e5bb5", "#b23a48", "#5f7a8a")
+
+
+def axes(ax: Any, *, size: tuple[float, float] = (5.2, 5.0)) -> tuple[Any, Any]:
+    """Return the axes to draw on, new ones unless given, and their figure."""
+    try:
+        import matplotlib.pyplot as plt  # noqa: PLC0415  drawing alone needs it
+    except ImportError as error:
+        raise ImportError("Displays draw with matplotlib, which is not installed. Install qed[figures].") from error
+    if ax is None:
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+    return ax, ax.figure
+
+
+def next_colour(ax: Any) -> str:
+    """Return a colour that the curves already on the axes have not."""
+    taken = sum(line.get_linestyle() == "-" for line in ax.get_lines())
+    return CURVES[taken % len(CURVES)]
+
+
+def style(defaults: dict[str, Any], given: dict[str, Any] | None) -> dict[str, Any]:
+    """Join what a user asks for with the defaults; "c" and "color" are one thing, "ls" and "linestyle" too."""
+    short = {"c": "color", "ls": "linestyle", "lw": "linewidth"}
+    return {**defaults, **{short.get(name, name): value for name, value in (given or {}).items()}}
+
+
+def unit_square(ax: Any, x: str, y: str, *, despine: bool) -> None:
+    """Frame a curve of two rates: equal sides, a little air, quiet lines."""
+    ax.set(xlabel=x, ylabel=y, xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+    ax.grid(visible=True, color="#e5e7eb", linewidth=0.8)
+    ax.set_axisbelow(True)
+    if despine:
+        bare(ax)
+
+
+def bare(ax: Any) -> None:
+    """Take away the frame above and to the right."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+def legend(ax: Any, place: str) -> None:
+    """Write a legend when there is something to name."""
+    if ax.get_legend_handles_labels()[1]:
+        ax.legend(loc=place, frameon=True, framealpha=0.9, edgecolor="none")
+
+
+def positive_words(pos_label: Any) -> str:
+    """Name the positive label on an axis."""
+    return "" if pos_label is None else f" (Positive label: {pos_label})"

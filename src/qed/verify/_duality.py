@@ -1,0 +1,287 @@
+"""Convex models, checked: data, objective and distance from the optimum, all recomputed.
+
+The objective is read from the model's public parameters. Any feasible dual point u proves that no coefficients lie below
+``-Σ q ℓ*(u) - Ω*(-X'(q u))``; the distance of the model from that is summed row by row in extended precision, from what the
+Fenchel-Young inequality leaves over. Dual points are looked for until one confirms the claim. None of them can confirm a false
+one, whoever made it: each is repaired until it is feasible, and what cannot be repaired is charged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import CertificateError, Estimator
+from qed.verify._losses import Scaled
+from qed.verify._objectives import Objective, Sums, objective_of
+from qed.verify._rows import EXTENDED, UNIT, Rows, read
+from qed.verify._same_data import Seen, difference, look
+from qed.verify._search import Point, dual_points, point_at
+from qed.verify._table import Table
+from qed.verify._verdict import Verdict
+
+if TYPE_CHECKING:
+    from qed.core._certificates import DualityGapCertificate
+
+__all__ = ["check"]
+
+Array = np.ndarray[Any, Any]
+LARGEST = 1500
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Bounds the distance of one point by dual points."""
+
+    table: Table
+    objective: Objective
+    at: Point
+    rms: Array  # root mean squares of the columns: what a radius measures coefficients by
+    radius: float
+
+    def distance(self, u: Array) -> tuple[float, float]:
+        """Return the distance that a dual point shows, and a bound on its rounding."""
+        table, at, loss, penalty = self.table, self.at, self.objective.loss, self.objective.penalty
+        q, y = table.q, table.y
+        u = loss.repaired(u, q, y, balance=table.intercept)
+        if not np.all(np.isfinite(u)):
+            return np.inf, 0.0
+        z, doubt = -table.adjoint(u), table.doubt(u)
+        lean = self._lean(u) if table.intercept else 0.0
+        doubt = doubt + lean * np.multiply.outer(table.length, np.sqrt(np.sum(q[:, None] * u * u, axis=0)) + 1)
+        value, slack = EXTENDED(0), EXTENDED(lean) * 4 * np.abs(at.objective)
+        if penalty.is_bounding:
+            factor = penalty.factor(z, doubt)
+            u, z = factor * u, factor * z
+        elif not np.isfinite(self.radius) and np.any(u):
+            return np.inf, 0.0
+        elif np.any(u):
+            outside = np.maximum(z, 0) if penalty.positive else np.abs(z)
+            reach = np.where(self.rms > 0, self.radius / np.where(self.rms > 0, self.rms, 1), 0)[:, None]
+            value, slack = np.sum(outside * reach), slack + np.sum(doubt * reach)
+            z = np.minimum(z, 0) if penalty.positive else np.zeros_like(z)
+        rows, sizes = loss.left_over(at.t, u, y, at.scale)
+        more, more_slack = penalty.left_over(at.w, z, doubt)
+        value = value + q @ rows + more
+        slack = slack + more_slack + (len(q) + 16) * UNIT * (q @ sizes) + self._score_slack(u)
+        if not np.isfinite(value + slack):
+            return np.inf, 0.0
+        return float(np.maximum(value, 0)), float(slack)
+
+    def _lean(self, u: Array) -> float:
+        """Return the share of u that would have to go for its weighted sum to be exactly zero."""
+        q = self.table.q
+        up, down = q @ np.maximum(u, 0), q @ np.maximum(-u, 0)
+        off = np.abs(up - down) + len(q) * UNIT * (up + down)
+        heavier = np.maximum(up, down)
+        return float(np.max(np.where(heavier > 0, off / np.where(heavier > 0, heavier, 1), 0)))
+
+    def _score_slack(self, u: Array) -> float:
+        """Bound what the error of the scores can hide."""
+        table, at, loss = self.table, self.at, self.objective.loss
+        off = table.off(at.w, at.b, at.t)
+        if not loss.has_curvature:
+            return off * float(np.sqrt(table.q.sum()))
+        apart = loss.slope(at.t, table.y, at.scale) - u
+        apart_size = float(np.sqrt(np.sum(table.q[:, None] * apart * apart)))
+        bend = float(np.max(np.abs(np.asarray(loss.bend(at.t, table.y, at.scale))), initial=0.0))
+        return off * (apart_size + 2 * bend * off)
+
+    def by_curvature(self) -> tuple[float, float]:
+        """Return the distance that gradient and curvature show, where nothing is penalised and no radius is claimed."""
+        table, at, loss = self.table, self.at, self.objective.loss
+        k, used = at.w.shape[1], np.flatnonzero(table.length > 0)
+        m = len(used) + table.intercept
+        if not np.isfinite(loss.fades) or self.objective.penalty.positive or k * m > LARGEST or (k > 1 and loss.fades):
+            return np.inf, 0.0
+        u = loss.slope(at.t, table.y, at.scale)
+        ones = np.ones((len(table.q), int(table.intercept)))
+        g = np.vstack([table.adjoint(u)[used], (table.q @ u)[None, :]] if table.intercept else [table.adjoint(u)[used]])
+        weight = np.asarray(loss.bend(at.t, table.y, at.scale), dtype=np.float64)[:, :1, :1]
+        second = table.second(used, ones, lambda some: weight[some])
+        size = np.sqrt(second.diagonal())
+        if not np.all(size > 0):
+            return np.inf, 0.0
+        values, vectors = np.linalg.eigh(second / np.multiply.outer(size, size))
+        error = 8 * 2.0**-53 * (4096 + len(values)) * len(values)
+        if not values[0] > max(4 * error, 1e-12 * values[-1]):
+            return np.inf, 0.0
+        along = vectors.T @ (g / size[:, None]).astype(np.float64)
+        fall = np.sqrt(np.sum(along**2 / values[:, None], axis=0) / (1 - error / values[0]))
+        doubt = np.vstack([table.doubt(u)[used], np.full((int(table.intercept), k), UNIT * len(table.q))])
+        doubt = doubt + 2 * float(weight.max(initial=0.0)) * table.off(at.w, at.b, at.t) * size[:, None]
+        e = np.linalg.norm((doubt / size[:, None]).astype(np.float64), axis=0) / np.sqrt(values[0] - error)
+        longest = 0.0
+        if loss.fades:
+            to = vectors / np.sqrt(values) / size[:, None]
+            squares = [np.sum((x @ to) ** 2, axis=1).max() for _, x in table.pieces(used, ones)]
+            longest = loss.fades * float(np.sqrt(max(squares))) * 1.001
+        value = sum(_largest_fall(float(one), longest) for one in fall)
+        whole = sum(_largest_fall(float(one), longest) for one in fall + e)
+        return (value, whole - value) if np.isfinite(whole) else (np.inf, 0.0)
+
+
+def _largest_fall(decrement: float, longest: float) -> float:
+    x = decrement * longest
+    if not x < 1:
+        return np.inf
+    if x < 1e-4:
+        return decrement**2 * (0.5 + x / 6 + x * x / 12 + x**3 / 10)
+    return float(((1 - x) * np.log1p(-x) + x) / longest**2)
+
+
+def check(model: Estimator, certificate: DualityGapCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    """Recompute what the certificate claims; raise CertificateError when it is not so."""
+    rows = read(model, X, y, sample_weight)
+    _require_classes(model, rows)
+    y_all, s = _gathered(rows)
+    sums = Sums(s.sum(), _class_sums(rows, y_all, s))
+    objective = objective_of(model, sums)
+    weighted = s if objective.class_weight is None else s * objective.class_weight[y_all[:, 0].astype(int)]
+    seen = look(rows)
+    _require_same_rows(certificate, seen, rows, weighted)
+    w, b = _coefficients(model, rows)
+    intercept = bool(getattr(model, "fit_intercept", True))
+    centre = seen.mean[: rows.p].astype(np.float64) if intercept else np.zeros(rows.p)
+    q = objective.factor * weighted
+    spread = seen.spread[: rows.p] if intercept else seen.spread[: rows.p] + seen.weight * seen.mean[: rows.p] ** 2
+    length = np.sqrt(spread * np.max(q / s)) * (1 + 1e-9)
+    table = Table(rows, y_all, q, centre, length, intercept)
+    at = point_at(table, objective, w, b, _scale_of(model, objective))
+    if not np.isfinite(at.objective) or (objective.penalty.positive and np.any(w < 0)):
+        raise CertificateError(
+            f"The coefficients of this {type(model).__name__} are outside its objective's domain: {_CHANGED}"
+        )
+    _require_objective(model, certificate, float(at.objective))
+    _require_null(model, certificate, table, objective)
+    judge = _Judge(table, objective, at, np.sqrt(spread / seen.weight), certificate.radius)
+    distance, rounding = _least_distance(judge, certificate)
+    _require_close(model, certificate, distance, rounding)
+    return Verdict(certificate.statement, float(at.objective), distance, rounding, certificate.gap)
+
+
+_CHANGED = "the coefficients, parameters or certificate were changed after the fit. Fit again, or load the model from its file."
+
+
+def _least_distance(judge: _Judge, certificate: DualityGapCertificate) -> tuple[float, float]:
+    """Look for a dual point that confirms the claim; return the least distance found."""
+    best = (np.inf, 0.0)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if not judge.objective.penalty.is_bounding:
+            best = judge.by_curvature()
+        if best[0] <= 2 * certificate.gap + best[1]:
+            return best
+        for u in dual_points(judge.table, judge.objective, judge.at, certificate.dual):
+            found = judge.distance(u)
+            best = min(best, found, key=sum)
+            if best[0] <= 2 * certificate.gap + best[1]:
+                break
+    return best
+
+
+def _gathered(rows: Rows) -> tuple[Array, Array]:
+    """Return targets and weights of all rows in extended precision."""
+    parts = [(block.y, block.s) for block in rows.blocks()]
+    if not parts:
+        raise CertificateError("There is no row of positive weight to verify on. Pass the rows of the fit.")
+    return np.vstack([y for y, _ in parts]).astype(EXTENDED), np.concatenate([s for _, s in parts]).astype(EXTENDED)
+
+
+def _require_classes(model: Any, rows: Rows) -> None:
+    """Refuse labels that the model was not fitted to."""
+    known = getattr(model, "classes_", None)
+    if known is None:
+        return
+    if rows.classes is None or not np.array_equal(known, rows.classes):
+        raise CertificateError(
+            f"These are not the data of the certificate: {type(model).__name__} was fitted to the classes "
+            f"{np.asarray(known).tolist()}, these rows have {None if rows.classes is None else rows.classes.tolist()}. "
+            "Pass the rows and labels of the fit."
+        )
+
+
+def _class_sums(rows: Rows, y: Array, s: Array) -> Array | None:
+    if rows.classes is None:
+        return None
+    return np.array([s[y[:, 0] == label].sum() for label in range(len(rows.classes))], dtype=EXTENDED)
+
+
+def _require_same_rows(certificate: Any, seen: Seen, rows: Rows, weighted: Array) -> None:
+    """Compare the fingerprint with the rows as they were given, or as classes weigh them."""
+    words = difference(certificate.fingerprint, seen, rows.p)
+    if words is None:
+        return
+    first = 0
+    total = weighted.sum()
+    mean = np.zeros(rows.p + rows.m, EXTENDED)
+    for block in rows.blocks():
+        part = weighted[first : first + len(block.X)]
+        mean, first = mean + part @ np.hstack([block.X, block.y]) / total, first + len(block.X)
+    spread, first = np.zeros_like(mean), 0
+    for block in rows.blocks():
+        part = weighted[first : first + len(block.X)]
+        spread, first = spread + part @ (np.hstack([block.X, block.y]) - mean) ** 2, first + len(block.X)
+    if difference(certificate.fingerprint, replace(seen, weight=total, mean=mean, spread=spread), rows.p) is not None:
+        raise CertificateError(words)
+
+
+def _coefficients(model: Any, rows: Rows) -> tuple[Array, Array]:
+    """Return coefficients (p, k) and intercept (k,) in extended precision, and refuse shapes that the data cannot have."""
+    w = np.atleast_2d(np.asarray(model.coef_)).T.astype(EXTENDED)
+    k = rows.m
+    if rows.classes is not None:
+        k = 1 if len(rows.classes) == 2 else len(rows.classes)
+    b = np.asarray(model.intercept_, dtype=EXTENDED).ravel()
+    if w.shape != (rows.p, k) or len(b) not in (1, k):
+        raise CertificateError(
+            f"The coefficients of this {type(model).__name__} have shape {np.shape(model.coef_)}, and {rows.p} columns with "
+            f"{k} scores need {(rows.p, k)[::-1]}: the model was changed, or the data are others."
+        )
+    if not (np.all(np.isfinite(w)) and np.all(np.isfinite(b))):
+        raise CertificateError(f"The coefficients of this {type(model).__name__} are not finite: {_CHANGED}")
+    return w, np.broadcast_to(b, (k,)).astype(EXTENDED)
+
+
+def _scale_of(model: Any, objective: Objective) -> Any:
+    """Return the scale that the model itself estimated, where it has one."""
+    if not isinstance(objective.loss, Scaled) or not hasattr(model, "scale_"):
+        return None
+    return EXTENDED(model.scale_)
+
+
+def _require_close(model: Any, certificate: DualityGapCertificate, distance: float, rounding: float) -> None:
+    if not distance <= 2 * certificate.gap + rounding:
+        order = ""
+        if certificate.dual is not None:
+            order = " This claim rests on a number for each row: the rows must come in the order of the fit."
+        raise CertificateError(
+            f"The certificate of this {type(model).__name__} is false: it claims that the objective is at most "
+            f"{certificate.gap:.3g} above the optimum, and it could only be shown to be at most {distance:.3g} above "
+            f"(recomputed, to within {rounding:.1g}): {_CHANGED}{order}"
+        )
+
+
+def _require_objective(model: Any, certificate: DualityGapCertificate, objective: float) -> None:
+    if not abs(objective - certificate.objective) <= 1e-5 * abs(objective) + certificate.gap:
+        raise CertificateError(
+            f"The certificate of this {type(model).__name__} states an objective of {certificate.objective:.10g}, and it is "
+            f"{objective:.10g}: {_CHANGED}"
+        )
+
+
+def _require_null(model: Any, certificate: DualityGapCertificate, table: Table, objective: Objective) -> None:
+    """Compare the null model's objective, by which the tolerance is measured, wherever it has a closed form."""
+    k = np.atleast_2d(model.coef_).shape[0]
+    b = objective.loss.constant(table.q, table.y) if table.intercept else np.zeros(k, EXTENDED)
+    if b is None:
+        return
+    t = np.broadcast_to(b, (len(table.q), k)).astype(EXTENDED)
+    scale = objective.loss.best_scale(t, table.y, table.q) if isinstance(objective.loss, Scaled) else None
+    null = float(table.q @ objective.loss.value(t, table.y, scale))
+    if not abs(null - certificate.null_objective) <= 1e-6 * null + 1e-12 * abs(certificate.objective):
+        raise CertificateError(
+            f"The certificate of this {type(model).__name__} states that the null model has an objective of "
+            f"{certificate.null_objective:.10g}, and it has {null:.10g}: {_CHANGED}"
+        )

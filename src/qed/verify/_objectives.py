@@ -1,0 +1,123 @@
+"""The objectives of the documentation, one line for each estimator: read from public parameters, never from a certificate.
+
+An objective is ``factor Σ s ℓ(Xw + b) + penalty``. A name that is not in the table cannot be verified, and says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import CertificateError
+from qed.verify._losses import Logistic, Loss, Pinball, Poisson, Scaled, Softmax, Squared
+from qed.verify._penalty import Penalty
+from qed.verify._rows import EXTENDED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["TABLE", "Objective", "Sums", "objective_of"]
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What an objective may depend on besides parameters: the weight of all rows, and of each class."""
+
+    weight: Any
+    classes: Array | None = None  # weights, in the order of ``classes_``
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A loss, what its weighted sum is multiplied by, and a penalty.
+
+    Attributes
+    ----------
+    loss : Loss
+        Of each row.
+    factor : extended
+        Of the sum of weighted losses.
+    penalty : Penalty
+        Of the coefficients.
+    class_weight : ndarray or None
+        What the weights of rows are multiplied by, class by class.
+    """
+
+    loss: Loss
+    factor: Any
+    penalty: Penalty
+    class_weight: Array | None = None
+
+
+def _mean(loss: Loss, sums: Sums, **penalty: Any) -> Objective:
+    return Objective(loss, 1 / EXTENDED(sums.weight), Penalty(**penalty))
+
+
+def _net(model: Any, sums: Sums, *, by_rows: bool = False) -> Objective:
+    """Half the mean square, plus alpha times a mixture of both penalties."""
+    alpha = EXTENDED(getattr(model, "alpha_", None) if hasattr(model, "alpha_") else model.alpha)
+    ratio = EXTENDED(model.l1_ratio_ if hasattr(model, "l1_ratio_") else getattr(model, "l1_ratio", 1.0))
+    positive = bool(getattr(model, "positive", False))
+    return _mean(Squared(), sums, l1=alpha * ratio, l2=alpha * (1 - ratio), by_rows=by_rows, positive=positive)
+
+
+def _logistic(model: Any, sums: Sums) -> Objective:
+    """C times the sum of cross-entropies, plus a mixture of both penalties; without a penalty the sum alone."""
+    if sums.classes is None:
+        raise CertificateError(
+            f"{type(model).__name__} was fitted to labels, and these targets have none. Pass those of the fit."
+        )
+    strength = model.C_ if hasattr(model, "C_") else model.C
+    if np.ndim(strength) and len(np.unique(strength)) > 1:
+        raise CertificateError(
+            f"{type(model).__name__} has one strength for each class, which no single objective explains."
+        )
+    strength = float(np.ravel(strength)[0])
+    kind = getattr(model, "penalty", "deprecated")
+    ratio = model.l1_ratio_ if hasattr(model, "l1_ratio_") else model.l1_ratio
+    ratio = float(np.ravel(0.0 if ratio is None else ratio)[0])
+    ratio = {"l1": 1.0, "l2": 0.0}.get(kind, ratio)
+    bare = kind is None or not np.isfinite(strength)
+    penalty = Penalty() if bare else Penalty(l1=EXTENDED(ratio), l2=EXTENDED(1) - EXTENDED(ratio))
+    loss: Loss = Logistic() if len(sums.classes) == 2 else Softmax()
+    given = model.class_weight
+    weights = None
+    if isinstance(given, str):  # "balanced"
+        weights = sums.weight / (len(sums.classes) * sums.classes)
+    elif given is not None:
+        weights = np.array([given.get(label, 1.0) for label in model.classes_.tolist()], dtype=EXTENDED)
+    return Objective(loss, EXTENDED(1) if bare else EXTENDED(strength), penalty, weights)
+
+
+TABLE: dict[str, Callable[[Any, Sums], Objective]] = {
+    "Lasso": _net,
+    "LassoCV": _net,
+    "ElasticNet": _net,
+    "ElasticNetCV": _net,
+    "MultiTaskLasso": lambda model, sums: _net(model, sums, by_rows=True),
+    "MultiTaskLassoCV": lambda model, sums: _net(model, sums, by_rows=True),
+    "MultiTaskElasticNet": lambda model, sums: _net(model, sums, by_rows=True),
+    "MultiTaskElasticNetCV": lambda model, sums: _net(model, sums, by_rows=True),
+    "LogisticRegression": _logistic,
+    "LogisticRegressionCV": _logistic,
+    "PoissonRegressor": lambda model, sums: _mean(Poisson(), sums, l2=model.alpha),
+    "HuberRegressor": lambda model, _: Objective(Scaled(model.epsilon), EXTENDED(1), Penalty(l2=2 * model.alpha)),
+    "QuantileRegressor": lambda model, sums: _mean(Pinball(model.quantile), sums, l1=model.alpha),
+    "SquareRootLasso": lambda model, sums: _mean(Scaled(np.inf), Sums(2 * sums.weight), l1=model.alpha),
+}
+
+
+def objective_of(model: Any, sums: Sums) -> Objective:
+    """Look the objective of a model up."""
+    for cls in type(model).__mro__:
+        if cls.__name__ in TABLE:
+            return TABLE[cls.__name__](model, sums)
+    msg = (
+        f"The checker has no objective for {type(model).__name__}, so that it can confirm nothing. It knows "
+        f"{', '.join(sorted(TABLE))}."
+    )
+    raise CertificateError(msg)

@@ -1,0 +1,96 @@
+"""Whether rows are those that a certificate is about: their moments, summed anew and compared with its fingerprint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import CertificateError
+from qed.verify._rows import EXTENDED, Rows
+
+if TYPE_CHECKING:
+    from qed.core._certificates import Fingerprint
+
+__all__ = ["Seen", "difference", "look", "require_same_data"]
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one pass tells: sizes, means and spreads of all columns, targets last."""
+
+    rows: int
+    weight: Any
+    mean: Array  # (q,) extended
+    spread: Array  # (q,) extended
+
+
+def look(rows: Rows) -> Seen:
+    """Find weight, means and spreads: each block about its own mean, so that neither offsets nor heavy rows cancel."""
+    count, weight = 0, EXTENDED(0)
+    mean = spread = np.zeros(rows.p + rows.m, EXTENDED)
+    for block in rows.blocks():
+        z = np.hstack([block.X, block.y])
+        own = np.sum(block.s)
+        centre = z[0] + block.s @ (z - z[0]) / own
+        centre = centre + block.s @ (z - centre) / own
+        step, total = centre - mean, weight + own
+        spread = spread + block.s @ (z - centre) ** 2 + step**2 * (weight * own / total)
+        count, weight, mean = count + len(z), total, mean + step * (own / total)
+    if not count:
+        msg = "There is no row of positive weight to verify on. Pass the rows of the fit."
+        raise CertificateError(msg)
+    return Seen(count, weight, mean, spread)
+
+
+def _tolerances(stated: Fingerprint, seen: Seen) -> tuple[Any, Array, Array]:
+    """Return how far weight, means and spreads may be from those stated.
+
+    A fingerprint states its own rounding, which forgetting rows may have made large. It is believed up to a millionth of
+    what it is about (``forget`` refuses beyond that), so that nobody can state one that fits all data. Of a single row that
+    is left, a value may be zero: it is compared with the others.
+    """
+    size, deviation = np.abs(seen.mean), np.sqrt(seen.spread / seen.weight)
+    squares = seen.weight * seen.mean**2
+    weight = 1e-9 * seen.weight + min(stated.weight_doubt, 1e-6 * seen.weight)
+    spread = 1e-9 * (seen.spread + 1e-6 * squares)
+    if stated.mean_doubt is None or stated.spread_doubt is None:  # from a file that does not say
+        return weight, np.asarray(1e-9 * (deviation + 1e-3 * size)), np.asarray(spread)
+    most = 1e-6 * (deviation + size) + 1e-9 * np.max(deviation + size, initial=0)
+    mean = 1e-9 * (deviation + 1e-6 * size) + np.minimum(stated.mean_doubt, most)
+    spread = spread + np.minimum(stated.spread_doubt, 1e-6 * (seen.spread + 1e-3 * squares))
+    return weight, np.asarray(mean), np.asarray(spread)
+
+
+def difference(print_: Fingerprint, seen: Seen, p: int) -> str | None:
+    """Say in words how rows differ from a fingerprint, None if they do not.
+
+    The tolerance is far above rounding and far below any change worth making.
+    """
+    same = print_.rows == seen.rows and print_.mean.shape == seen.mean.shape
+    column = -1
+    if same:
+        weight, mean, spread = _tolerances(print_, seen)
+        off_mean, off_spread = np.abs(print_.mean - seen.mean) > mean, np.abs(print_.spread - seen.spread) > spread
+        off = np.flatnonzero(off_mean | off_spread)
+        column = int(off[0]) if len(off) else -1
+        same = column < 0 and abs(print_.weight - seen.weight) <= weight
+    if same:
+        return None
+    where = ""
+    if column >= 0:
+        where = f" They differ in {f'column {column}' if column < p else f'target {column - p}'}."
+    return (
+        f"These are not the data of the certificate: it is about {print_.rows} rows of weight {print_.weight:.10g}, these are "
+        f"{seen.rows} of weight {float(seen.weight):.10g}.{where} Pass the rows, targets and weights of the fit."
+    )
+
+
+def require_same_data(print_: Fingerprint, seen: Seen, p: int) -> None:
+    """Refuse rows that differ from a fingerprint."""
+    words = difference(print_, seen, p)
+    if words is not None:
+        raise CertificateError(words)
