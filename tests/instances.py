@@ -5,15 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import qed
-from qed.linear_model import Ridge
+from qed.linear_model import LinearRegression, Ridge
+from qed.preprocessing import MinMaxScaler, StandardScaler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["every_model", "instance"]
 
+
+
+def _classifier() -> Any:
+    import toys  # noqa: PLC0415  (the only classifier there is so far; core is tested with it)
+
+    return toys.CentroidClassifier()
+
+
+def _two_classifiers() -> list[Any]:
+    return [("first", _classifier()), ("second", _classifier())]
+
+
 SMALL = {"alpha": [0.1, 1.0]}
 HOLDING: dict[str, Callable[[Any], Any]] = {
+    "ColumnTransformer": lambda kind: kind([("scale", StandardScaler(), [0])], remainder="passthrough"),
+    "KBinsDiscretizer": lambda kind: kind(strategy="uniform"),  # quantiles of few rows are warned about
+    "FeatureUnion": lambda kind: kind([("scale", StandardScaler()), ("range", MinMaxScaler())]),
+    "MultiOutputClassifier": lambda kind: kind(_classifier()),
+    "MultiOutputRegressor": lambda kind: kind(Ridge()),
+    "Pipeline": lambda kind: kind([("scale", StandardScaler()), ("ridge", Ridge())]),
+    "StackingClassifier": lambda kind: kind(_two_classifiers(), _classifier(), cv=2),
+    "StackingRegressor": lambda kind: kind([("ridge", Ridge()), ("plain", LinearRegression())], Ridge(), cv=2),
+    "TransformedTargetRegressor": lambda kind: kind(Ridge(), transformer=StandardScaler()),
+    "VotingClassifier": lambda kind: kind(_two_classifiers()),
+    "VotingRegressor": lambda kind: kind([("ridge", Ridge()), ("plain", LinearRegression())]),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
     "RandomizedSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, n_iter=2, random_state=0, error_score="raise"),
 }

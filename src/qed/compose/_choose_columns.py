@@ -75,7 +75,7 @@ def _settled(one: Any, names: list[str] | None, n_columns: int) -> Any:
     at = int(one) + n_columns if one < 0 else int(one)
     if not 0 <= at < n_columns:
         raise InvalidParameter(f"all features must be in [0, {n_columns - 1}] or [-{n_columns}, 0]; got {one}.")
-    return at if names is None else names[at]
+    return at
 
 
 def some_columns(X: Any, columns: list[Any]) -> Any:
@@ -83,6 +83,8 @@ def some_columns(X: Any, columns: list[Any]) -> Any:
     if not columns or not isinstance(columns[0], str):
         if hasattr(X, "iloc"):
             return X.iloc[:, columns]
+        if hasattr(X, "column_names"):
+            return X.select([X.column_names[at] for at in columns])
         picked = list(columns)
         if isinstance(X, np.ndarray) and picked and picked == list(range(picked[0], picked[0] + len(picked))):
             return X[:, picked[0] : picked[-1] + 1]  # neighbours are not copied

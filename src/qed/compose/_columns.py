@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from qed.core._roles import _input_names
 from qed.compose._choose_columns import chosen_columns, column_names, some_columns
 from qed.compose._pipeline import names_for, traits_of
 from qed.compose._steps import (
@@ -123,6 +124,10 @@ class ColumnTransformer(Transformer):
         self._require_parts()
         X = _table(X)
         names, n_columns = column_names(X), _width(X)
+        if n_columns == 0:
+            raise InvalidData(
+                f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required by ColumnTransformer."
+            )
         self.n_features_in_ = n_columns
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
@@ -184,11 +189,7 @@ class ColumnTransformer(Transformer):
             Names of the columns that go in, for tables without names.
         """
         self._check_is_fitted()
-        known = self.__dict__.get("feature_names_in_")
-        if input_features is not None and known is not None and list(input_features) != list(known):
-            raise InvalidData("input_features is not equal to feature_names_in_")
-        given = known if known is not None else input_features
-        given = [f"x{j}" for j in range(self.n_features_in_)] if given is None else list(given)
+        given = list(_input_names(self, input_features))
         named = []
         for name, model, columns in self.transformers_:
             if isinstance(model, str) and model == "drop":
@@ -247,12 +248,14 @@ class ColumnTransformer(Transformer):
                 parts.append((name, model, columns))
         rest = [j for j in range(n_columns) if j not in used]
         if rest:
-            parts.append(("remainder", self.remainder, rest if names is None else [names[j] for j in rest]))
+            by_name = names is not None and all(isinstance(one, str) for _, _, columns in parts for one in columns)
+            parts.append(("remainder", self.remainder, [names[j] for j in rest] if by_name else rest))
         return parts
 
     def _require_columns(self, X: Any) -> None:
         known, names = self.__dict__.get("feature_names_in_"), column_names(X)
-        if known is not None and names is not None:
+        by_name = any(isinstance(one, str) for _, _, columns in self.transformers_ for one in columns)
+        if known is not None and names is not None and by_name:
             needed = {column for _, model, columns in self.transformers_ if model != "drop" for column in columns}
             lacking = sorted(str(one) for one in needed - set(names) if isinstance(one, str))
             if lacking:
@@ -471,7 +474,7 @@ def _table(X: Any) -> Any:
     if _is_sparse(X) or isinstance(X, np.ndarray) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
         if getattr(X, "ndim", 2) != 2:
             raise InvalidData(f"Expected 2D array, got {X.ndim}D array instead. Reshape your data to rows and columns.")
-        return X
+        return X if not _is_sparse(X) or X.format in ("csr", "csc") else X.tocsr()
     array = np.asarray(X)
     if array.dtype.kind in "US":
         array = np.asarray(X, dtype=object)

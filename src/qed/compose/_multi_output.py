@@ -20,6 +20,7 @@ from qed.core import (
     fitted,
     param,
 )
+from qed.core._arrays import require_kind
 from qed.core._targets import as_target
 
 __all__ = ["MultiOutputClassifier", "MultiOutputRegressor"]
@@ -32,6 +33,8 @@ def _fitted_for_each(model: Any, X: Any, Y: Any, sample_weight: Any, fit_params:
     if Y is None:
         raise InvalidData(f"This {title} estimator requires y to be passed, but the target y is None. Pass y after X.")
     table = as_target(Y, "y")
+    if table.dtype.kind == "c":
+        require_kind(table, "y")
     if table.ndim == 1:
         raise InvalidData("y must have at least two dimensions for multi-output regression but has only one.")
     if sample_weight is not None and not accepts_weight(inner):

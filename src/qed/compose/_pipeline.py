@@ -8,6 +8,7 @@ from typing import Any, Self
 from qed.compose._steps import (
     Delegated,
     accepts_weight,
+    conditional,
     named_params,
     parts_certificate,
     require_names,
@@ -126,6 +127,7 @@ class Pipeline(Estimator):
         self._learn(X, y, sample_weight, step_params)
         return self
 
+    @conditional
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, **step_params: Any) -> Any:
         """Fit, and return the rows after the last step.
 
@@ -137,6 +139,7 @@ class Pipeline(Estimator):
         inner, last = self._learn(X, y, sample_weight, step_params, keep=True)
         return inner if last is None else last.transform(inner)
 
+    @conditional
     def fit_predict(self, X: Any, y: Any = None, **step_params: Any) -> Any:
         """Fit, and return what the last step says of the same rows.
 
@@ -226,6 +229,7 @@ class Pipeline(Estimator):
                 X = step.transform(X)
         return getattr(self.steps_[-1][1], method)(X, **options)
 
+    @conditional
     def transform(self, X: Any) -> Any:
         """Return the rows after all steps.
 
@@ -234,12 +238,13 @@ class Pipeline(Estimator):
         X : table of n rows
             Rows.
         """
-        self._require_for_all("transform")
+        self._check_is_fitted()
         for _, step in self.steps_:
             if not _is_nothing(step):
                 X = step.transform(X)
         return X
 
+    @conditional
     def inverse_transform(self, X: Any) -> Any:
         """Undo all steps, the last one first.
 
@@ -248,18 +253,20 @@ class Pipeline(Estimator):
         X : table of n rows
             Transformed rows.
         """
-        self._require_for_all("inverse_transform")
+        self._check_is_fitted()
         for _, step in reversed(self.steps_):
             if not _is_nothing(step):
                 X = step.inverse_transform(X)
         return X
 
-    def _require_for_all(self, method: str) -> None:
-        for name, step in self._known():
-            if not _is_nothing(step) and not hasattr(step, method):
+    def _require_ability(self, method: str) -> None:
+        steps = self._known() if isinstance(self.steps, list | tuple) else []
+        needed = {"fit_transform": "transform", "fit_predict": "predict"}.get(method, method)
+        for name, step in steps if method == "inverse_transform" else steps[-1:]:
+            if not _is_nothing(step) and not hasattr(step, needed):
                 raise AttributeError(f"This Pipeline has no {method}: step {name!r} ({type(step).__name__}) has none.")
-        self._check_is_fitted()
 
+    @conditional
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the score of the last step.
 
@@ -351,8 +358,15 @@ class Pipeline(Estimator):
         if not steps:
             return Traits(role="transformer", transforms=True)
         first, last = traits_of(steps[0]), traits_of(steps[-1])
+        every = [traits_of(step) for step in steps]
         return last._replace(
-            sparse=first.sparse, allow_nan=first.allow_nan, positive_only=first.positive_only, pairwise=first.pairwise
+            sparse=all(one.sparse for one in every),
+            allow_nan=all(one.allow_nan for one in every),
+            positive_only=first.positive_only,
+            pairwise=first.pairwise,
+            strings=first.strings,
+            categorical=first.categorical,
+            table=first.table,
         )
 
 

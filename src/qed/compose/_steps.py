@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from qed.core import Certificate, Estimator, InvalidParameter, PartsCertificate, Uncertified
+from qed.core import Certificate, DataConversionWarning, Estimator, InvalidData, InvalidParameter, PartsCertificate, Uncertified
+from qed.core._arrays import require_kind
+from qed.core._targets import as_target
 from qed.core._threads import default_num_threads
 
 __all__ = [
     "Delegated",
     "accepts_weight",
+    "conditional",
     "copy_columns",
     "mapped",
     "named_params",
+    "one_column",
     "parts_certificate",
     "require_names",
     "set_named_params",
@@ -37,6 +42,44 @@ class Delegated:
         if not hasattr(inner, self.name):
             raise AttributeError(f"{type(outer).__name__} has no {self.name}: {type(inner).__name__} in it has none.")
         return lambda X, **options: outer._ask(self.name, X, **options)  # noqa: SLF001
+
+
+def conditional(function: Any) -> Any:
+    """Let a model of models have a method only while its parts can do what the method needs."""
+    return _Conditional(function)
+
+
+class _Conditional:
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.__doc__, self.__name__ = function.__doc__, function.__name__
+        self.__wrapped__ = function
+
+    def __get__(self, outer: Any, owner: type | None = None) -> Any:
+        """Return the method, bound; AttributeError if some part lacks what it needs."""
+        if outer is None:
+            return self.function
+        outer._require_ability(self.__name__)  # noqa: SLF001
+        return self.function.__get__(outer, owner)
+
+
+def one_column(owner: Estimator, y: Any) -> Any:
+    """See a target as an array; a single column loses its second dimension, and its user is told."""
+    if y is None:
+        raise InvalidData(
+            f"This {type(owner).__name__} estimator requires y to be passed, but the target y is None. Pass y after X."
+        )
+    array = as_target(y, "y")
+    if array.dtype.kind == "c":
+        require_kind(array, "y")
+    if array.ndim == 2 and array.shape[1] == 1:
+        message = (
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, ), for"
+            " example using ravel()."
+        )
+        warnings.warn(DataConversionWarning(message), stacklevel=3)
+        return array[:, 0]
+    return array
 
 
 def require_names(owner: Estimator, names: list[Any]) -> None:
@@ -75,8 +118,12 @@ def set_named_params(owner: Any, field: str, params: dict[str, Any]) -> None:
     for name, value in own.items():
         setattr(owner, name, value)
     rest = {name: value for name, value in params.items() if name not in own}
-    parts = list(getattr(owner, field) or [])
-    names = [part[0] for part in parts]
+    try:
+        given = getattr(owner, field)
+        parts = list(given) if isinstance(given, list | tuple) else []
+        names = [part[0] for part in parts]
+    except (TypeError, IndexError):  # not parts yet: fit will say so
+        parts, names = [], []
     for name in [name for name in rest if name in names]:
         at = names.index(name)
         parts[at] = (name, rest.pop(name), *parts[at][2:])

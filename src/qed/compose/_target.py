@@ -8,6 +8,8 @@ import numpy as np
 
 from qed.compose._pipeline import traits_of
 from qed.compose._steps import accepts_weight, copy_columns, parts_certificate
+from qed.core._arrays import require_kind
+from qed.core._targets import as_target
 from qed.core import KW_ONLY, InvalidParameter, PartsCertificate, Regressor, Traits, clone, fitted, param
 
 __all__ = ["TransformedTargetRegressor"]
@@ -67,7 +69,8 @@ class TransformedTargetRegressor(Regressor):
         self._validate_params()
         if y is None:
             raise InvalidParameter("TransformedTargetRegressor requires y to be passed, but the target y is None.")
-        target = np.asarray(y)
+        target = as_target(y, "y")
+        require_kind(target, "y")
         if target.dtype.kind not in "f":
             target = target.astype(np.float64)
         self.flat_ = target.ndim == 1

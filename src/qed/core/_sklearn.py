@@ -60,7 +60,7 @@ def tags(traits: Traits) -> Any:
     def make(name: str, **values: Any) -> Any:
         return _needed("sklearn.utils", name, "__sklearn_tags__")(**values)
 
-    kept = ["float64", "float32"] if traits.keeps_dtype else ["float64"]
+    kept = {True: ["float64", "float32"], False: ["float64"], None: []}[traits.keeps_dtype]
     classifies, regresses = traits.role == "classifier", traits.role == "regressor"
     return make(
         "Tags",

@@ -36,8 +36,8 @@ class Traits(NamedTuple):
         Whether a fixed ``random_state`` fixes the answer.
     requires_fit : bool
         Whether ``predict`` or ``transform`` needs a ``fit`` before.
-    keeps_dtype : bool
-        Whether a transformer gives float32 for float32.
+    keeps_dtype : bool or None
+        Whether a transformer gives float32 for float32; None when it gives no floats at all.
     min_samples : int
         The fewest rows the model can be fitted on.
     table : bool
@@ -65,7 +65,7 @@ class Traits(NamedTuple):
     poor_score: bool = False
     deterministic: bool = True
     requires_fit: bool = True
-    keeps_dtype: bool = True
+    keeps_dtype: bool | None = True
     min_samples: int = 1
     table: bool = True
     strings: bool = False

@@ -10,6 +10,7 @@ from qed.compose._steps import (
     accepts_weight,
     copy_columns,
     named_params,
+    one_column,
     parts_certificate,
     set_named_params,
 )
@@ -20,10 +21,12 @@ from qed.core import (
     PartsCertificate,
     Regressor,
     Traits,
+    Transformer,
     clone,
     fitted,
     param,
 )
+from qed.core._roles import _input_names as input_names
 from qed.core._targets import as_target, encode
 from qed.ensemble._voting import Members, inner_traits, pairs
 from qed.model_selection import cross_val_predict
@@ -40,6 +43,8 @@ class _Stack(Members):
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         owner: Any = self
+        if sample_weight is not None:
+            sample_weight = as_target(sample_weight, "sample_weight")
         members = self._required()
         prefit = isinstance(self.cv, str) and self.cv == "prefit"
         owner.estimators_ = (
@@ -97,13 +102,24 @@ class _Stack(Members):
             return sparse.hstack([*columns, X]).tocsr()
         return np.hstack([*columns, X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)])
 
+    def _names(self, input_features: Any) -> Any:
+        owner: Any = self
+        owner._check_is_fitted()  # noqa: SLF001
+        inside, names = input_names(owner, input_features), []
+        for (name, _), method in zip(self._required(), owner.stack_method_, strict=True):
+            k = len(owner.classes_) if method != "predict" else 1
+            k = 1 if k == 2 else k
+            title = f"{type(self).__name__.lower()}_{name}"
+            names += [title] if k == 1 else [f"{title}{number}" for number in range(k)]
+        return np.asarray([*names, *(inside if self.passthrough else [])], dtype=object)
+
     def _stacked(self, X: Any) -> Any:
         owner: Any = self
         owner._check_is_fitted()  # noqa: SLF001
         return self._beside(self._answers(X), X)
 
 
-class StackingRegressor(Regressor, _Stack):
+class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
     """A regressor of what other regressors predict.
 
     Objective
@@ -159,7 +175,7 @@ class StackingRegressor(Regressor, _Stack):
             Fitted.
         """
         self._validate_params()
-        self._learn(X, y, sample_weight)
+        self._learn(X, one_column(self, y), sample_weight)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -193,11 +209,26 @@ class StackingRegressor(Regressor, _Stack):
         """
         return self._stacked(X)
 
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Name the columns of what the members say: class and name of the member.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns that go in, to be compared with those of the fit.
+
+        Returns
+        -------
+        ndarray of str
+            The names.
+        """
+        return self._names(input_features)
+
     def _traits(self) -> Traits:
         return inner_traits(super()._traits(), self.estimators)
 
 
-class StackingClassifier(Classifier, _Stack):
+class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     """A classifier of what other classifiers say.
 
     Objective
@@ -257,8 +288,7 @@ class StackingClassifier(Classifier, _Stack):
             Fitted.
         """
         self._validate_params()
-        labels = as_target(y, "y")
-        labels = labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
+        labels = one_column(self, y)
         self.classes_, codes = encode(labels)
         self._learn(X, codes, sample_weight)
         return self
@@ -323,6 +353,21 @@ class StackingClassifier(Classifier, _Stack):
             Probabilities, scores or labels.
         """
         return self._stacked(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Name the columns of what the members say: class and name of the member.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns that go in, to be compared with those of the fit.
+
+        Returns
+        -------
+        ndarray of str
+            The names.
+        """
+        return self._names(input_features)
 
     def _traits(self) -> Traits:
         return inner_traits(super()._traits(), self.estimators)

@@ -12,11 +12,13 @@ from qed.compose._steps import (
     copy_columns,
     mapped,
     named_params,
+    one_column,
     parts_certificate,
     require_names,
     set_named_params,
 )
-from qed.core import KW_ONLY, Classifier, InvalidParameter, PartsCertificate, Regressor, Traits, clone, fitted, param
+from qed.core import KW_ONLY, Classifier, InvalidData, InvalidParameter, PartsCertificate, Regressor, Traits, Transformer, clone, fitted, param
+from qed.core._roles import _input_names as input_names
 from qed.core._targets import encode
 
 __all__ = ["VotingClassifier", "VotingRegressor"]
@@ -70,7 +72,7 @@ def pairs(members: list[tuple[str, Any]], models: list[Any]) -> list[tuple[str, 
     return [(name, model) for (name, _), model in zip(members, models, strict=True)]
 
 
-class VotingClassifier(Classifier, Members):
+class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
     """The label that most models, or their mean probabilities, vote for.
 
     Objective
@@ -122,9 +124,7 @@ class VotingClassifier(Classifier, Members):
         self._validate_params()
         members = self._required()
         self._weights(members)
-        labels = np.asarray(y)
-        if labels.ndim == 2 and labels.shape[1] == 1:
-            labels = labels[:, 0]
+        labels = one_column(self, y)
         self.classes_, codes = encode(labels)
         self.estimators_ = self._fitted_members(members, X, codes, sample_weight)
         copy_columns(self, self.estimators_[0])
@@ -181,6 +181,28 @@ class VotingClassifier(Classifier, Members):
         self._check_is_fitted()
         return dict(zip([name for name, _ in self._required()], self.estimators_, strict=True))
 
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Name the columns that come out: ``votingclassifier_<member>``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns that go in, to be compared with those of the fit.
+
+        Returns
+        -------
+        ndarray of str
+            The names.
+        """
+        self._check_is_fitted()
+        input_names(self, input_features)
+        if self.voting == "soft" and not self.flatten_transform:
+            raise InvalidData("get_feature_names_out is not supported when `voting='soft'` and `flatten_transform=False`")
+        names = [f"votingclassifier_{name}" for name, _ in self._required()]
+        if self.voting == "soft":
+            names = [f"{name}{k}" for name in names for k in range(len(self.classes_))]
+        return np.asarray(names, dtype=object)
+
     def _weights(self, members: list[tuple[str, Any]]) -> Any:
         if self.weights is None:
             return np.ones(len(members))
@@ -196,7 +218,7 @@ class VotingClassifier(Classifier, Members):
         return inner_traits(super()._traits(), self.estimators)
 
 
-class VotingRegressor(Regressor, Members):
+class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
     """The mean of what several regressors predict.
 
     Objective
@@ -245,7 +267,7 @@ class VotingRegressor(Regressor, Members):
         self._validate_params()
         members = self._required()
         self._mean_weights()
-        self.estimators_ = self._fitted_members(members, X, y, sample_weight)
+        self.estimators_ = self._fitted_members(members, X, one_column(self, y), sample_weight)
         copy_columns(self, self.estimators_[0])
         self.certificate_ = parts_certificate(pairs(members, self.estimators_))
         return self
@@ -276,6 +298,23 @@ class VotingRegressor(Regressor, Members):
         """The fitted members by name."""
         self._check_is_fitted()
         return dict(zip([name for name, _ in self._required()], self.estimators_, strict=True))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Name the columns that come out: ``votingregressor_<member>``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns that go in, to be compared with those of the fit.
+
+        Returns
+        -------
+        ndarray of str
+            The names.
+        """
+        self._check_is_fitted()
+        input_names(self, input_features)
+        return np.asarray([f"votingregressor_{name}" for name, _ in self._required()], dtype=object)
 
     def _mean_weights(self) -> Any:
         kept = {name for name, _ in self._required()}

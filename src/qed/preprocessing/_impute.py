@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, ExactCertificate, InvalidData, InvalidParameter, Transformer, fitted, param
+from qed.core import KW_ONLY, ExactCertificate, InvalidData, InvalidDataType, InvalidParameter, Transformer, fitted, param
 from qed.core._arrays import floats
 from qed.core._mixed import Column, MixedTable, fit_table, new_table
 from qed.core._roles import _input_names
@@ -81,7 +81,7 @@ def _is_pandas_gap(one: Any) -> bool:
     return type(one).__name__ == "NAType"
 
 
-class SimpleImputer(Transformer, sparse=True, strings=False):
+class SimpleImputer(Transformer, sparse=True):
     r"""Gaps filled by one number or word for each column.
 
     Objective
@@ -172,6 +172,9 @@ class SimpleImputer(Transformer, sparse=True, strings=False):
                 )
             return
         word = next((one for one in array.flat if isinstance(one, str)), None)
+        if word is None:
+            strange = next(one for one in array.flat if not isinstance(one, int | float | np.number | type(None)))
+            raise InvalidDataType(f"float() argument must be a string or a real number, not '{type(strange).__name__}'")
         raise InvalidData(
             f"Cannot use {self.strategy} strategy with non-numeric data:\ncould not convert string to float: {word!r}"
         )
@@ -325,7 +328,7 @@ class SimpleImputer(Transformer, sparse=True, strings=False):
         return np.concatenate([names, self.indicator_.get_feature_names_out(inside)])
 
 
-class MissingIndicator(Transformer, sparse=True, keeps_dtype=False):
+class MissingIndicator(Transformer, sparse=True, strings=True, keeps_dtype=None):
     r"""True where a column has a gap.
 
     Objective

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, ExactCertificate, InvalidParameter, Transformer, fitted, param
+from qed.core import KW_ONLY, Array, ExactCertificate, InvalidParameter, Traits, Transformer, fitted, param
 from qed.core._tables import is_sparse
 from qed.preprocessing import _kernels
 from qed.preprocessing._columns import refuse_sparse_centring, scaled_sparse, without_zeros
@@ -47,6 +47,9 @@ class RobustScaler(Transformer, sparse=True, allow_nan=True):
     scale_: Array = fitted("Quantile range of each column, 1 where it is zero; None without ``with_scaling``.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
+    def _traits(self) -> Traits:
+        return super()._traits()._replace(sparse=not self.with_centering)
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn medians and quantiles.
 
@@ -62,8 +65,8 @@ class RobustScaler(Transformer, sparse=True, allow_nan=True):
         self
             Fitted.
         """
+        refuse_sparse_centring(X, "with_centering", centres=self.with_centering)
         data = self._fit_data(X)
-        refuse_sparse_centring(data.X, "with_centering", centres=self.with_centering)
         low, high = self._quantiles()
         table = data.X.tocsc() if is_sparse(data.X) else data.X
         quantiles = np.array([_of_column(table, j, (low, 50.0, high)) for j in range(table.shape[1])]).T
@@ -116,8 +119,8 @@ class RobustScaler(Transformer, sparse=True, allow_nan=True):
         return self._moved(X, divides=False)
 
     def _moved(self, X: Any, *, divides: bool) -> Any:
-        X = self._new_data(X)
         refuse_sparse_centring(X, "with_centering", centres=self.with_centering)
+        X = self._new_data(X)
         if is_sparse(X):
             return X if self.scale_ is None else scaled_sparse(X, self.scale_, divides=divides, copy=self.copy)
         first = np.zeros(X.shape[1]) if self.center_ is None else self.center_

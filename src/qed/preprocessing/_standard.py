@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, ExactCertificate, Transformer, fitted, param
+from qed.core import KW_ONLY, Array, ExactCertificate, Traits, Transformer, fitted, param
 from qed.core._tables import is_sparse
 from qed.preprocessing import _kernels
 from qed.preprocessing._columns import (
@@ -62,11 +62,14 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
     mean_: Array = fitted("Mean of each column; None when neither means nor deviations are used.")
     var_: Array = fitted("Variance of each column, with divisor n; None without ``with_std``.")
     scale_: Array = fitted(
-        "What columns are divided by: the standard deviation, 1 for constant columns; None without ``with_std``."
+        "What columns are divided by: the deviation, 1 for constant columns; None without ``with_std``."
     )
     n_samples_seen_: Any = fitted("Rows, or their weight; an array when columns have different numbers of gaps.")
     statistics_: ColumnMoments = fitted("The statistics behind, which further rows are merged into.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
+
+    def _traits(self) -> Traits:
+        return super()._traits()._replace(sparse=not self.with_mean)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn means and variances.
@@ -85,8 +88,8 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
         self
             Fitted.
         """
+        refuse_sparse_centring(X, "with_mean", centres=self.with_mean)
         data = self._fit_data(X, None, sample_weight, finite=False)
-        refuse_sparse_centring(data.X, "with_mean", centres=self.with_mean)
         return self._learn(looked_at(data), weighted=data.weight is not None)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -107,8 +110,8 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
             Fitted.
         """
         before = self.__dict__.get("statistics_")
+        refuse_sparse_centring(X, "with_mean", centres=self.with_mean)
         data = self._fit_data(X, None, sample_weight, finite=False, reset=before is None)
-        refuse_sparse_centring(data.X, "with_mean", centres=self.with_mean)
         seen = looked_at(data)
         weighted = data.weight is not None
         if before is not None:
@@ -149,8 +152,8 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
             The rows, in the type of X.
         """
         given = X
-        X = self._new_data(X)
         refuse_sparse_centring(X, "with_mean", centres=self.with_mean)
+        X = self._new_data(X)
         copy = self.copy if copy is None else copy
         if is_sparse(X):
             return X if self.scale_ is None else scaled_sparse(X, self.scale_, divides=True, copy=copy)
@@ -176,8 +179,8 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
         ndarray or sparse container
             The rows, in the type of X.
         """
-        X = self._new_data(X)
         refuse_sparse_centring(X, "with_mean", centres=self.with_mean)
+        X = self._new_data(X)
         copy = self.copy if copy is None else copy
         if is_sparse(X):
             return X if self.scale_ is None else scaled_sparse(X, self.scale_, divides=False, copy=copy)
