@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 __all__ = ["every_model", "instance"]
 
 
-
 def _classifier() -> Any:
     import toys  # noqa: PLC0415  (the only classifier there is so far; core is tested with it)
 

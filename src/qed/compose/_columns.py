@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core._roles import _input_names
 from qed.compose._choose_columns import chosen_columns, column_names, some_columns
 from qed.compose._pipeline import names_for, traits_of
 from qed.compose._steps import (
@@ -30,6 +29,8 @@ from qed.core import (
     fitted,
     param,
 )
+from qed.core._doors import learn_columns
+from qed.core._roles import _input_names
 
 __all__ = ["ColumnTransformer", "FeatureUnion", "make_column_transformer", "make_union"]
 
@@ -394,10 +395,7 @@ class FeatureUnion(Transformer):
         """
         self._check_is_fitted()
         X = _table(X)
-        if _width(X) != self.n_features_in_:
-            raise InvalidData(
-                f"X has {_width(X)} features, but FeatureUnion is expecting {self.n_features_in_} features as input."
-            )
+        learn_columns(self, _width(X), column_names(X), reset=False)
 
         def changed(part: tuple[str, Any]) -> Any:
             model = part[1]

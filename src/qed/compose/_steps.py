@@ -6,7 +6,15 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from qed.core import Certificate, DataConversionWarning, Estimator, InvalidData, InvalidParameter, PartsCertificate, Uncertified
+from qed.core import (
+    Certificate,
+    DataConversionWarning,
+    Estimator,
+    InvalidData,
+    InvalidParameter,
+    PartsCertificate,
+    Uncertified,
+)
 from qed.core._arrays import require_kind
 from qed.core._targets import as_target
 from qed.core._threads import default_num_threads

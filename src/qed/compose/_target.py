@@ -8,9 +8,9 @@ import numpy as np
 
 from qed.compose._pipeline import traits_of
 from qed.compose._steps import accepts_weight, copy_columns, parts_certificate
+from qed.core import KW_ONLY, InvalidParameter, PartsCertificate, Regressor, Traits, clone, fitted, param
 from qed.core._arrays import require_kind
 from qed.core._targets import as_target
-from qed.core import KW_ONLY, InvalidParameter, PartsCertificate, Regressor, Traits, clone, fitted, param
 
 __all__ = ["TransformedTargetRegressor"]
 

@@ -17,7 +17,19 @@ from qed.compose._steps import (
     require_names,
     set_named_params,
 )
-from qed.core import KW_ONLY, Classifier, InvalidData, InvalidParameter, PartsCertificate, Regressor, Traits, Transformer, clone, fitted, param
+from qed.core import (
+    KW_ONLY,
+    Classifier,
+    InvalidData,
+    InvalidParameter,
+    PartsCertificate,
+    Regressor,
+    Traits,
+    Transformer,
+    clone,
+    fitted,
+    param,
+)
 from qed.core._roles import _input_names as input_names
 from qed.core._targets import encode
 
@@ -197,7 +209,9 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
         self._check_is_fitted()
         input_names(self, input_features)
         if self.voting == "soft" and not self.flatten_transform:
-            raise InvalidData("get_feature_names_out is not supported when `voting='soft'` and `flatten_transform=False`")
+            raise InvalidData(
+                "get_feature_names_out is not supported when `voting='soft'` and `flatten_transform=False`"
+            )
         names = [f"votingclassifier_{name}" for name, _ in self._required()]
         if self.voting == "soft":
             names = [f"{name}{k}" for name in names for k in range(len(self.classes_))]

@@ -7,7 +7,16 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, ExactCertificate, InvalidData, InvalidDataType, InvalidParameter, Transformer, fitted, param
+from qed.core import (
+    KW_ONLY,
+    ExactCertificate,
+    InvalidData,
+    InvalidDataType,
+    InvalidParameter,
+    Transformer,
+    fitted,
+    param,
+)
 from qed.core._arrays import floats
 from qed.core._mixed import Column, MixedTable, fit_table, new_table
 from qed.core._roles import _input_names

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 
-
 def check(
     verify: Callable[[Any, Any, Any, Any], Verdict],
     model: Any,

@@ -111,7 +111,9 @@ def _mean_and_variance(model: Any, X: Any, sample_weight: Any, rounding: float) 
         roots = [
             1.0 if flat or not var > 0 else np.sqrt(var) for flat, (_, var, _) in zip(steady, moments, strict=True)
         ]
-        near = [size * 8 * slack + 1e-300 if root != 1.0 else 1e-12 + size for root, size in zip(roots, sizes, strict=True)]
+        near = [
+            size * 8 * slack + 1e-300 if root != 1.0 else 1e-12 + size for root, size in zip(roots, sizes, strict=True)
+        ]
         wide = [
             max(near_one, 4 * slack * float(root)) if var == var else np.inf  # noqa: PLR0124  no entry at all
             for near_one, root, (_, var, _) in zip(near, roots, moments, strict=True)
@@ -180,25 +182,30 @@ def _categories(model: Any, X: Any, sample_weight: Any, rounding: float) -> floa
 
 
 def _labels(model: Any, X: Any, sample_weight: Any, rounding: float) -> float:  # noqa: ARG001
-    if model.__dict__.get("y_type_") == "multilabel-indicator" or model.get_params(deep=False).get("classes") is not None:
+    if (
+        model.__dict__.get("y_type_") == "multilabel-indicator"
+        or model.get_params(deep=False).get("classes") is not None
+    ):
         return 0.0
     rows = X.tolist() if hasattr(X, "tolist") else list(X)
-    true = {one for row in rows for one in row} if type(model).__name__.startswith("Multi") else {_key(one) for one in rows}
+    true = (
+        {one for row in rows for one in row}
+        if type(model).__name__.startswith("Multi")
+        else {_key(one) for one in rows}
+    )
     if true != {_key(one) for one in model.classes_.tolist()}:
         _refuse(model, "labels", 0, model.classes_, sorted(map(str, true)))
     return 0.0
 
 
 def _filling(model: Any, X: Any, sample_weight: Any, rounding: float) -> float:  # noqa: ARG001
-    if model.strategy not in ("mean", "median") or model.missing_values == model.missing_values:  # noqa: PLR0124  not NaN
+    if model.strategy not in ("mean", "median") or model.missing_values == model.missing_values:
         return 0.0
     columns = [values[~np.isnan(values)] for values in _columns(X)]
     middle = np.mean if model.strategy == "mean" else np.median
     empty = 0.0 if model.keep_empty_features else np.nan
     true = [middle(one) if len(one) else empty for one in columns]
-    slack = [
-        (rounding + 2.0**-50) * (float(np.sqrt(np.mean(one**2))) if len(one) else 0.0) for one in columns
-    ]
+    slack = [(rounding + 2.0**-50) * (float(np.sqrt(np.mean(one**2))) if len(one) else 0.0) for one in columns]
     return _compare(model, "the filling", model.statistics_.astype(np.float64), true, slack)
 
 
