@@ -31,7 +31,7 @@ from qed.linear_model import LinearRegression, Ridge
 from qed.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeatures, SimpleImputer, StandardScaler
 
 RNG = np.random.default_rng(2)
-X = RNG.normal(size=(80, 3)) + [0, 5, -2]
+X = RNG.normal(size=(80, 3)) + np.array([0, 5, -2])
 Y = X @ [1.0, -2.0, 0.5] + RNG.normal(size=80)
 S = RNG.integers(0, 3, 80).astype(float)
 FRAME = pd.DataFrame(

@@ -7,6 +7,7 @@ import sklearn.feature_extraction.text as theirs
 import qed
 from qed import preprocessing as ours
 from qed.core import NotInQed
+from qed.feature_extraction.text import CountVectorizer
 
 DOCS = [
     "The quick brown fox, the lazy dog!",
@@ -75,6 +76,4 @@ def test_files_and_words_in_words(tmp_path):
         ours.CountVectorizer().fit(["", "a"])
     with pytest.raises(NotInQed, match="Pass the words themselves"):
         ours.CountVectorizer(stop_words="english").fit(DOCS)
-    from qed.feature_extraction.text import CountVectorizer
-
     assert CountVectorizer is ours.CountVectorizer

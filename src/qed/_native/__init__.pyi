@@ -176,8 +176,10 @@ def move(
     """Write (X − first) / second, or X · second + first, cut off at ``clip``, into ``out``, which may be X itself."""
 
 def monomials(X: Matrix, out: Matrix, runs: NDArray[np.int64], first: int) -> None:
-    """Write products of columns into ``out``, row-major, of the type of X: ones before ``first``, then X, then for each run
-    (target, source, length, factor) the columns from source on times column ``factor`` of X, from target on.
+    """Write products of columns into ``out``, row-major and of the type of X.
+
+    Ones stand before ``first``, then X, then for each run (target, source, length, factor) the columns from source on times
+    column ``factor`` of X, from target on.
     """
 
 def sparse_monomials(
@@ -199,10 +201,10 @@ def sparse_monomials(
     """
 
 def number_words(words: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Number equal rows of bytes in the order of their first appearance: for each row its number, and where each began."""
+    """Give equal rows of bytes one number, in the order of their first appearance; return numbers, and where each began."""
 
 def number_objects(addresses: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Number equal Python objects, given by their addresses, as ``number_words`` does words; hash and equality are Python's.
+    """Give equal Python objects, named by their addresses, one number, as ``number_words`` does words.
 
     The caller holds the objects. The GIL is kept.
     """

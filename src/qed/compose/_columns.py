@@ -52,8 +52,8 @@ class ColumnTransformer(Transformer):
 
     Notes
     -----
-    Columns are named, numbered, sliced, masked, or picked by a function of the table (`make_column_selector`). Frames stay frames on
-    the way in, so that a part sees the types of its columns.
+    Columns are named, numbered, sliced, masked, or picked by a function of the table (`make_column_selector`). Frames stay
+    frames on the way in, so that a part sees the types of its columns.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class ColumnTransformer(Transformer):
         self.fit_transform(X, y, sample_weight)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:  # type: ignore[override]
         """Fit, and return the transformed rows.
 
         Parameters
@@ -235,7 +235,8 @@ class ColumnTransformer(Transformer):
                 continue
             if isinstance(model, str) or not (hasattr(model, "fit") and hasattr(model, "transform")):
                 raise InvalidParameter(
-                    f"ColumnTransformer: {name!r} must be 'drop', 'passthrough' or a transformer with fit and transform, got {model!r}."
+                    f"ColumnTransformer: {name!r} must be 'drop', 'passthrough' or a transformer with fit and"
+                    f" transform, got {model!r}."
                 )
 
     def _assigned(self, X: Any, names: Any, n_columns: int) -> list[tuple[str, Any, Any]]:
@@ -351,7 +352,7 @@ class FeatureUnion(Transformer):
         self.fit_transform(X, y)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]
         """Fit, and return the transformed rows.
 
         Parameters
@@ -415,7 +416,7 @@ class FeatureUnion(Transformer):
         names: list[str] = []
         for part, model in self.transformers_:
             if isinstance(model, str):
-                inside = super().get_feature_names_out(input_features) if model == "passthrough" else []
+                inside: Any = super().get_feature_names_out(input_features) if model == "passthrough" else []
             else:
                 inside = model.get_feature_names_out(input_features)
             names += [f"{part}__{one}" if self.verbose_feature_names_out else str(one) for one in inside]

@@ -187,7 +187,8 @@ class Pipeline(Estimator):
         steps = self.steps
         if not isinstance(steps, list | tuple) or not steps or any(len(step) != 2 for step in steps):
             raise InvalidParameter(
-                f"Pipeline.steps must be a list of pairs, [('scale', StandardScaler()), ('ridge', Ridge())] for example; got {steps!r}."
+                f"Pipeline.steps must be a list of pairs, [('scale', StandardScaler()), ('ridge', Ridge())] for example; got"
+                f" {steps!r}."
             )
         require_names(self, [name for name, _ in steps])
         for name, step in steps[:-1]:

@@ -103,7 +103,7 @@ class Encoder:
             return self._dict(value, where, depth)
         return self._object(value, where, depth)
 
-    def _object(self, value: Any, where: str, depth: int) -> Any:
+    def _object(self, value: Any, where: str, depth: int) -> Any:  # noqa: PLR0911  one line per kind of value
         kind = type(value)
         if kind is np.ndarray or kind is np.memmap:
             return self._array(np.asarray(value), where)
@@ -119,10 +119,9 @@ class Encoder:
             return {kind.__name__: [shape, *(self._array(part, where) for part in parts)]}
         if kind is slice:
             return {"slice": self._list((value.start, value.stop, value.step), where, depth)}
-        if isinstance(value, type) and getattr(np, value.__name__, None) is value and value.__name__ in _TYPES:
-            return {"type": value.__name__}
-        if kind is np.ufunc and getattr(np, value.__name__, None) is value:
-            return {"ufunc": value.__name__}
+        name = getattr(value, "__name__", "")
+        if name and getattr(np, name, None) is value and (kind is np.ufunc or name in _TYPES):
+            return {"ufunc" if kind is np.ufunc else "type": name}
         if _is_loaded(kind, "numpy.random", ("Generator", "RandomState")):
             return {"random": self.node(pack(value), where, depth + 1)}
         raise ModelFileError(

@@ -38,7 +38,7 @@ class _Memory:
 
 
 def number_words(values: Array) -> tuple[Array, Array]:
-    """Number equal entries of an array in the order of their first appearance.
+    """Give equal entries of an array one number, in the order of their first appearance.
 
     Entries of fixed width are equal when their bytes are; objects when Python says so, and TypeError is raised for those
     that have no hash.

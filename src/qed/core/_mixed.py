@@ -167,7 +167,7 @@ def _from_frame(X: Any) -> MixedTable | None:
     return MixedTable(columns, _frames.names_of(frame.columns), len(frame), None)
 
 
-def _column(series: Any) -> Column:
+def _column(series: Any) -> Column:  # noqa: PLR0911  one line per library and type
     nw = sys.modules["narwhals"]
     dtype, native = series.dtype, series.to_native()
     if isinstance(dtype, nw.String | nw.Categorical | nw.Enum):

@@ -50,7 +50,8 @@ class ColumnMoments:
     def of(cls, X: Any, s: Any = None) -> Self:
         """Compute the statistic of a float array of any strides, or of a SciPy CSR or CSC container, in one pass."""
         numbers, terms = _kernels.look(X, s)
-        return cls(X.shape[0], *numbers, terms)
+        count, weight, mean, scatter, low, high = numbers
+        return cls(X.shape[0], count, weight, mean, scatter, low, high, terms)
 
     def merge(self, other: Self) -> Self:
         """Return the statistic of the rows of both."""

@@ -336,7 +336,8 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
             return np.ones(len(kept))
         if len(self.weights) != len(self.estimators):
             raise InvalidParameter(
-                f"Number of `estimators` and weights must be equal; got {len(self.weights)} weights, {len(self.estimators)} estimators"
+                "Number of `estimators` and weights must be equal; got"
+                f" {len(self.weights)} weights, {len(self.estimators)} estimators"
             )
         return np.array([w for w, (name, _) in zip(self.weights, self.estimators, strict=True) if name in kept])
 

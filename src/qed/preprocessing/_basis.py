@@ -57,8 +57,8 @@ class BasisFunctions(Transformer):
     Notes
     -----
     A function is a word of a short list (``"1"``, ``"x"``, ``"x^2"``, ``"x^3"``, ``"sin"``, ``"cos"``, ``"exp"``, ``"log"``,
-    ``"log1p"``, ``"sqrt"``, ``"abs"``, ``"sign"``, ``"relu"``) or anything that can be called with an array. Models with words alone
-    can be saved.
+    ``"log1p"``, ``"sqrt"``, ``"abs"``, ``"sign"``, ``"relu"``) or anything that can be called with an array. Models with words
+    alone can be saved.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class BasisFunctions(Transformer):
 
     certificate_: Uncertified = fitted("Nothing is claimed, and why.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Look at the columns; nothing is learnt.
 
         Parameters
@@ -170,8 +170,8 @@ class RadialBasis(Transformer):
 
     Notes
     -----
-    Without ``centers`` every column gets ``n_centers`` bumps of its own, at equal distances from its least to its largest entry, and
-    a width of one distance.
+    Without ``centers`` every column gets ``n_centers`` bumps of its own, at equal distances from its least to its largest entry,
+    and a width of one distance.
 
     Examples
     --------
@@ -191,7 +191,7 @@ class RadialBasis(Transformer):
     width_: Any = fitted("The width, or without ``centers`` that of each column.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Place the bumps.
 
         Parameters
@@ -281,7 +281,7 @@ class PiecewiseBasis(Transformer):
     knots_: list[Any] = fitted("Knots of each column, in order.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Place the knots.
 
         Parameters

@@ -56,7 +56,7 @@ class KBinsDiscretizer(Transformer, keeps_dtype=True):
     strategy: Literal["uniform", "quantile", "kmeans"] = param(
         "quantile", "What bins have in common: width, number of rows, centre."
     )
-    quantile_method: str = param("averaged_inverted_cdf", "Method of ``numpy.percentile`` for quantiles.")
+    quantile_method: Any = param("averaged_inverted_cdf", "Method of ``numpy.percentile`` for quantiles.")
     dtype: Any = param(None, "Type of the result; that of X by default.")
     subsample: PositiveInt | None = param(200_000, "Rows to draw, with replacement, if there are more; None for all.")
     random_state: Seed = param(None, "Where the drawn rows come from.")
@@ -65,7 +65,7 @@ class KBinsDiscretizer(Transformer, keeps_dtype=True):
     n_bins_: Array = fitted("Number of bins of each column.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Find the edges of the bins.
 
         Parameters

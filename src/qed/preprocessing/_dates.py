@@ -65,7 +65,7 @@ class DateFeatures(Transformer, strings=True, keeps_dtype=False, allow_nan=True)
 
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Look at the columns; nothing is learnt.
 
         Parameters

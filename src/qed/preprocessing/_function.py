@@ -50,7 +50,7 @@ class FunctionTransformer(Transformer, sparse=True, allow_nan=True, requires_fit
 
     certificate_: Uncertified = fitted("Nothing is claimed, and why.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Look at the columns; nothing is learnt.
 
         Parameters

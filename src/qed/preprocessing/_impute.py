@@ -131,7 +131,7 @@ class SimpleImputer(Transformer, sparse=True):
         gap = self.missing_values
         return super()._traits()._replace(allow_nan=is_nan(gap) or _is_pandas_gap(gap))
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn what gaps become.
 
         Parameters
@@ -376,7 +376,7 @@ class MissingIndicator(Transformer, sparse=True, strings=True, keeps_dtype=None)
         gap = self.missing_values
         return super()._traits()._replace(allow_nan=is_nan(gap) or _is_pandas_gap(gap))
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Find the columns with gaps.
 
         Parameters

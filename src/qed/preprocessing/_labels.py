@@ -276,8 +276,8 @@ class LabelBinarizer(Estimator, role="transformer", transforms=True, table=False
             else:
                 shape = (len(codes), len(self.classes_))
                 filled = np.full(shape, self.neg_label) if self.neg_label else np.zeros(shape, np.int64)
-                known = np.flatnonzero(codes >= 0)
-                filled[known, codes[known]] = self.pos_label
+                there = np.flatnonzero(codes >= 0)
+                filled[there, codes[there]] = self.pos_label
                 return filled
         return self._coloured(table)
 

@@ -109,7 +109,7 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
     rare_: list[Any] = fitted("Places of the rare categories of each column; None where no one is rare.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the categories of each column.
 
         Parameters
@@ -127,7 +127,7 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
         self._learn(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]  # noqa: ARG002
         """Learn the categories and encode the same rows, in one pass.
 
         Parameters
@@ -188,18 +188,19 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
                 for place, g in zip(chosen, groups, strict=True)
             ]
         else:
-            chosen = self._dropped_values(groups)
+            chosen = self._dropped_values()
         found = np.empty(len(chosen), object)
         found[:] = chosen
         return found
 
-    def _dropped_values(self, groups: list[Array]) -> list[int | None]:
+    def _dropped_values(self) -> list[int | None]:
         wanted = np.asarray(self.drop, dtype=object)
         if wanted.ndim != 1 or len(wanted) != len(self.categories_):
             raise InvalidParameter(
                 f"`drop` should have length equal to the number of features ({len(self.categories_)}), got {wanted.size}"
             )
-        chosen, lacking = [], []
+        chosen: list[int | None] = []
+        lacking = []
         for j, value in enumerate(wanted):
             known = self.categories_[j]
             at = [i for i, one in enumerate(known.tolist()) if one == value or (is_nan(one) and is_nan(value))]
@@ -312,13 +313,14 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
         return out
 
     def _decoded(self, block: Any, j: int) -> Array:
-        known, (table, _) = self.categories_[j], self._columns_of(j)
+        known: Array = self.categories_[j]
+        table, _ = self._columns_of(j)
         kept = self._named(j)
         n_rows, dropped = block.shape[0], None if self.drop_idx_ is None else self.drop_idx_[j]
         if len(kept) == 0:
             return np.full(n_rows, known[dropped], dtype=known.dtype)
         which = np.asarray(block.argmax(axis=1)).ravel()
-        found = kept[which]
+        found: Array = kept[which]
         empty = np.asarray(block.sum(axis=1)).ravel() == 0
         if not empty.any():
             return found
@@ -338,7 +340,8 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
 
     def _named(self, j: int) -> Array:
         """Return what the columns that come out of column j stand for."""
-        known, rare = self.categories_[j], self.rare_[j]
+        known: Array = self.categories_[j]
+        rare = self.rare_[j]
         group = grouping(len(known), rare)
         gone = None if self.drop_idx_ is None or self.drop_idx_[j] is None else int(group[self.drop_idx_[j]])
         if rare is not None:

@@ -56,7 +56,7 @@ class ThermometerEncoder(Transformer, allow_nan=False, categorical=True, keeps_d
     categories_: list[Any] = fitted("Levels of each column, from low to high.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the levels of each column.
 
         Parameters
@@ -202,7 +202,7 @@ class FactoredEncoder(Transformer, categorical=True, keeps_dtype=False):
     categories_: list[Any] = fitted("Without factors: for each column, the parts that occur at each place.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the parts of the values of each column.
 
         Parameters

@@ -69,7 +69,7 @@ class OrdinalEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=
     rare_: list[Any] = fitted("Places of the rare categories of each column; None where no one is rare.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the categories of each column.
 
         Parameters
@@ -87,7 +87,7 @@ class OrdinalEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=
         self._learn(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]  # noqa: ARG002
         """Learn the categories and encode the same rows, in one pass.
 
         Parameters
@@ -255,10 +255,7 @@ class OrdinalEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=
             strange = (np.isnan(numbers) if is_nan(unknown) else numbers == unknown) & ~gap
         fine = ~gap & ~strange
         at = np.where(fine, np.nan_to_num(numbers), 0).astype(np.intp)
-        if len(names) == 0:
-            found = np.empty(len(numbers), known.dtype)
-        else:
-            found = names[np.clip(at, 0, len(names) - 1)]
+        found = np.empty(len(numbers), known.dtype) if len(names) == 0 else names[np.clip(at, 0, len(names) - 1)]
         if gap.any():
             found[gap] = known[-1]
         if self.handle_unknown == "use_encoded_value":

@@ -56,7 +56,7 @@ class PolynomialFeatures(Transformer, sparse=True):
     n_output_features_: int = fitted("Columns that come out.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the number of columns.
 
         Parameters
@@ -108,7 +108,7 @@ class PolynomialFeatures(Transformer, sparse=True):
     def powers_(self) -> Array:
         """Exponent of each column in each monomial, (columns that come out, p)."""
         self._check_is_fitted()
-        p = self.n_features_in_
+        p = int(self.__dict__["n_features_in_"])
         low, high = self._degrees()
         return np.vstack([np.bincount(one, minlength=p) for one in self._monomials(p, low, high)])
 

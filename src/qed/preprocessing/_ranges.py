@@ -57,7 +57,7 @@ class MinMaxScaler(Transformer, allow_nan=True):
     statistics_: ColumnMoments = fitted("The statistics behind, which further rows are merged into.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the least and largest entries.
 
         Parameters
@@ -74,7 +74,7 @@ class MinMaxScaler(Transformer, allow_nan=True):
         """
         return self._learn(X, None)
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Take further rows in: the result is that of a fit to all rows seen so far.
 
         Parameters
@@ -181,7 +181,7 @@ class MaxAbsScaler(Transformer, sparse=True, allow_nan=True):
     statistics_: ColumnMoments = fitted("The statistics behind, which further rows are merged into.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the largest sizes.
 
         Parameters
@@ -198,7 +198,7 @@ class MaxAbsScaler(Transformer, sparse=True, allow_nan=True):
         """
         return self._learn(X, None)
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Take further rows in: the result is that of a fit to all rows seen so far.
 
         Parameters

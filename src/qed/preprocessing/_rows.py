@@ -41,7 +41,7 @@ class Normalizer(Transformer, sparse=True, requires_fit=False):
 
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Look at the columns; nothing is learnt.
 
         Parameters
@@ -131,7 +131,7 @@ class Binarizer(Transformer, sparse=True, requires_fit=False):
 
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Look at the columns; nothing is learnt.
 
         Parameters
@@ -179,7 +179,9 @@ class Binarizer(Transformer, sparse=True, requires_fit=False):
         return np.greater(X, self.threshold, out=X, casting="unsafe")
 
 
-def normalize(X: Any, norm: str = "l2", *, axis: int = 1, copy: bool = True, return_norm: bool = False) -> Any:
+def normalize(
+    X: Any, norm: Literal["l1", "l2", "max"] = "l2", *, axis: int = 1, copy: bool = True, return_norm: bool = False
+) -> Any:
     """Scale rows (or with ``axis=0`` columns) to length one, once.
 
     Parameters

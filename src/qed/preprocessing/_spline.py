@@ -64,7 +64,7 @@ class SplineTransformer(Transformer):
     n_features_out_: int = fitted("Columns that come out.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Place the knots.
 
         Parameters
@@ -106,8 +106,8 @@ class SplineTransformer(Transformer):
             return base
         if self.knots not in ("uniform", "quantile") or self.n_knots < 2:
             raise InvalidParameter(
-                f"SplineTransformer: knots must be 'uniform', 'quantile' or an array, and n_knots at least 2; got {self.knots!r} and"
-                f" {self.n_knots}."
+                f"SplineTransformer: knots must be 'uniform', 'quantile' or an array, and n_knots at least 2; got"
+                f" {self.knots!r} and {self.n_knots}."
             )
         if self.knots == "quantile":
             levels = np.linspace(0, 100, self.n_knots)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, ExactCertificate, Traits, Transformer, fitted, param
+from qed.core import KW_ONLY, ExactCertificate, Traits, Transformer, fitted, param
 from qed.core._tables import is_sparse
 from qed.preprocessing import _kernels
 from qed.preprocessing._columns import (
@@ -59,9 +59,9 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
     with_mean: bool = param(True, "Whether to take the means away.")
     with_std: bool = param(True, "Whether to divide by the standard deviations.")
 
-    mean_: Array = fitted("Mean of each column; None when neither means nor deviations are used.")
-    var_: Array = fitted("Variance of each column, with divisor n; None without ``with_std``.")
-    scale_: Array = fitted(
+    mean_: Any = fitted("Mean of each column; None when neither means nor deviations are used.")
+    var_: Any = fitted("Variance of each column, with divisor n; None without ``with_std``.")
+    scale_: Any = fitted(
         "What columns are divided by: the deviation, 1 for constant columns; None without ``with_std``."
     )
     n_samples_seen_: Any = fitted("Rows, or their weight; an array when columns have different numbers of gaps.")
@@ -71,7 +71,7 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
     def _traits(self) -> Traits:
         return super()._traits()._replace(sparse=not self.with_mean)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Learn means and variances.
 
         Parameters
@@ -92,7 +92,7 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
         data = self._fit_data(X, None, sample_weight, finite=False)
         return self._learn(looked_at(data), weighted=data.weight is not None)
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Take further rows in: the result is that of a fit to all rows seen so far.
 
         Parameters

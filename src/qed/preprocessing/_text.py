@@ -220,7 +220,7 @@ class CountVectorizer(TextReader, keeps_dtype=False):
     fixed_vocabulary_: bool = fitted("Whether the words were given in advance.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, raw_documents: Any, y: Any = None) -> Self:
+    def fit(self, raw_documents: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the vocabulary.
 
         Parameters
@@ -238,7 +238,7 @@ class CountVectorizer(TextReader, keeps_dtype=False):
         self.fit_transform(raw_documents)
         return self
 
-    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
+    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:  # noqa: ARG002
         """Learn the vocabulary and count, in one pass.
 
         Parameters
@@ -292,7 +292,8 @@ class CountVectorizer(TextReader, keeps_dtype=False):
     def _counts(self, raw_documents: Any, vocabulary: dict[str, int]) -> Any:
         from scipy import sparse  # noqa: PLC0415
 
-        analysed, ends, places = self.build_analyzer(), [0], []
+        analysed, ends = self.build_analyzer(), [0]
+        places: list[int] = []
         fixed = not isinstance(vocabulary, Vocabulary)
         for doc in self._documents(raw_documents):
             words = analysed(doc)
@@ -336,7 +337,7 @@ class CountVectorizer(TextReader, keeps_dtype=False):
             raise InvalidParameter(
                 f"CountVectorizer.{name} must be a share in [0, 1] or a whole number, got {limit!r}."
             )
-        return limit if isinstance(limit, int | np.integer) else float(limit * n)
+        return float(limit if isinstance(limit, int | np.integer) else limit * n)
 
     def transform(self, raw_documents: Any) -> Any:
         """Count the words of the vocabulary.
@@ -380,7 +381,7 @@ class CountVectorizer(TextReader, keeps_dtype=False):
         rows, names = sparse.csr_matrix(X), self.get_feature_names_out()
         return [names[rows.indices[a:b]] for a, b in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
 
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
+    def get_feature_names_out(self, input_features: Any = None) -> Array:  # noqa: ARG002
         """Name the columns: the words.
 
         Parameters

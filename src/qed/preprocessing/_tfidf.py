@@ -49,7 +49,7 @@ class TfidfTransformer(Transformer, sparse=True):
     idf_: Array = fitted("Weight of each word; ones without ``use_idf``.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Count in how many texts each word is.
 
         Parameters
@@ -148,7 +148,7 @@ class TfidfVectorizer(CountVectorizer):
         self._check_is_fitted()
         return self.weights_.idf_
 
-    def fit(self, raw_documents: Any, y: Any = None) -> Self:
+    def fit(self, raw_documents: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn vocabulary and weights.
 
         Parameters
@@ -173,7 +173,7 @@ class TfidfVectorizer(CountVectorizer):
         self.weights_ = TfidfTransformer(**options).fit(counts)
         return counts
 
-    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
+    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:  # noqa: ARG002
         """Learn vocabulary and weights, and weigh the same texts.
 
         Parameters
@@ -239,7 +239,7 @@ class HashingVectorizer(TextReader, requires_fit=False, keeps_dtype=False):
 
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Validate the parameters; nothing is learnt.
 
         Parameters
@@ -260,7 +260,7 @@ class HashingVectorizer(TextReader, requires_fit=False, keeps_dtype=False):
         self.certificate_ = ExactCertificate("nothing is learnt", 0, 0.0)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Do nothing: nothing is learnt.
 
         Parameters
@@ -277,7 +277,7 @@ class HashingVectorizer(TextReader, requires_fit=False, keeps_dtype=False):
         """
         return self.fit(X)
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
         """Count words.
 
         Parameters
@@ -309,7 +309,8 @@ class HashingVectorizer(TextReader, requires_fit=False, keeps_dtype=False):
         """
         from scipy import sparse  # noqa: PLC0415
 
-        analysed, ends, places = self.build_analyzer(), [0], []
+        analysed, ends = self.build_analyzer(), [0]
+        places: list[int] = []
         words = Vocabulary()
         for doc in self._documents(X):
             places.extend(map(words.__getitem__, analysed(doc)))
