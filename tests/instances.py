@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import qed
 from qed.linear_model import LinearRegression, Ridge
 from qed.preprocessing import MinMaxScaler, StandardScaler
@@ -11,7 +13,7 @@ from qed.preprocessing import MinMaxScaler, StandardScaler
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["every_model", "instance"]
+__all__ = ["every_model", "fit_arguments", "instance"]
 
 
 def _classifier() -> Any:
@@ -45,6 +47,20 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
 def instance(kind: Any) -> Any:
     """Return an unfitted model of a class."""
     return HOLDING.get(kind.__name__, lambda kind: kind())(kind)
+
+
+def fit_arguments(model: Any) -> tuple[Any, ...]:
+    """Return data that a model can be fitted on: a table and a target, or whatever stands for them."""
+    traits = model._traits()
+    if not traits.table:
+        if traits.labels_only:
+            return (["yes", "no", "yes"],)
+        return (["one text", "and one more"] if traits.strings else [["a"], ["a", "b"]],)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    y = X[:, 0] + rng.normal(size=30)
+    target = y if traits.target == "number" else y > 0
+    return X, target if traits.single_output else np.column_stack([target, target])
 
 
 def every_model() -> list[Any]:

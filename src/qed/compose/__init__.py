@@ -19,6 +19,7 @@ from qed.compose._columns import ColumnTransformer, FeatureUnion, make_column_tr
 from qed.compose._multi_output import MultiOutputClassifier, MultiOutputRegressor
 from qed.compose._pipeline import Pipeline, make_pipeline
 from qed.compose._target import TransformedTargetRegressor
+from qed.core._missing import lacking
 
 __all__ = [
     "ColumnTransformer",
@@ -32,3 +33,5 @@ __all__ = [
     "make_pipeline",
     "make_union",
 ]
+
+__getattr__ = lacking(__name__)

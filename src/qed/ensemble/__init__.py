@@ -10,7 +10,10 @@ One rule: **members are known by the estimator contract alone**, so that models 
 
 from __future__ import annotations
 
+from qed.core._missing import lacking
 from qed.ensemble._stacking import StackingClassifier, StackingRegressor
 from qed.ensemble._voting import VotingClassifier, VotingRegressor
 
 __all__ = ["StackingClassifier", "StackingRegressor", "VotingClassifier", "VotingRegressor"]
+
+__getattr__ = lacking(__name__)

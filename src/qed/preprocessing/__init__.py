@@ -18,6 +18,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from qed.core._missing import missing
+
 if TYPE_CHECKING:
     from qed.preprocessing._basis import BasisFunctions, PiecewiseBasis, RadialBasis
     from qed.preprocessing._bins import KBinsDiscretizer
@@ -100,7 +102,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise missing(__name__, name)
     value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
     globals()[name] = value
     return value

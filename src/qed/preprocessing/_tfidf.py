@@ -227,7 +227,7 @@ class HashingVectorizer(TextReader, requires_fit=False, keeps_dtype=False):
     Examples
     --------
     >>> from qed.preprocessing import HashingVectorizer
-    >>> HashingVectorizer(n_features=8, norm=None).transform(["word word"]).sum().item()
+    >>> HashingVectorizer(n_features=8, norm=None, alternate_sign=False).transform(["word word"]).sum().item()
     2.0
     """
 
