@@ -84,7 +84,7 @@ def race(problem: Problem, pythons: dict[str, str], *, colds: int, warms: int, s
         for lane in lanes:
             lane.close()
         objectives = {rival: _objective(problem, data, folder / f"{rival}.npz") for rival in warm}
-    worse = excesses(objectives, 1.0 if problem.measure == "score" else null_objective(data))
+    worse = excesses(objectives, 1.0 if problem.measure == "score" else null_objective(data, problem))
     return {
         rival: Measure(
             statistics.median(cold[rival]), statistics.median(warm[rival]), _median(extra[rival]), worse[rival]

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from types import ModuleType
 
-RIVALS = ("ours", "scikit_learn", "intelex", "numpy_lstsq")
+RIVALS = ("ours", "scikit_learn", "intelex", "numpy_lstsq", "celer", "skglm")
 
 
 def adapter(name: str) -> ModuleType:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.problems import hard, scores, small, sparse, tall, wide
+from benchmarks.problems import hard, lasso, likelihood, robust, scores, small, sparse, tall, wide
 from benchmarks.problems._problem import Data, Problem
 
 PROBLEMS: tuple[Problem, ...] = (
@@ -11,7 +11,10 @@ PROBLEMS: tuple[Problem, ...] = (
     *wide.PROBLEMS,
     *sparse.PROBLEMS,
     *hard.PROBLEMS,
+    *lasso.PROBLEMS,
     *scores.PROBLEMS,
+    *robust.PROBLEMS,
+    *likelihood.PROBLEMS,
 )
 
 __all__ = ["PROBLEMS", "Data", "Problem", "chosen"]

@@ -79,10 +79,13 @@ void run(Kernel&& kernel) {
     }
 }
 
-void bind_columns(nb::module_& module);
+void bind_coordinate(nb::module_& module);
 void bind_dense(nb::module_& module);
+void bind_entries(nb::module_& module);
 void bind_factor(nb::module_& module);
+void bind_glm(nb::module_& module);
 void bind_rank(nb::module_& module);
+void bind_robust(nb::module_& module);
 void bind_sparse(nb::module_& module);
 
 }  // namespace qed::bindings

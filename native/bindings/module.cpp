@@ -76,9 +76,12 @@ NB_MODULE(QED_MODULE, module) {
         },
         nb::arg("n"));
     module.def("started_threads", &qed::started_threads);
-    bind_columns(module);
+    bind_coordinate(module);
     bind_dense(module);
+    bind_entries(module);
     bind_factor(module);
+    bind_glm(module);
     bind_rank(module);
+    bind_robust(module);
     bind_sparse(module);
 }

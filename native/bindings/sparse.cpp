@@ -2,13 +2,12 @@
 
 #include <nanobind/stl/pair.h>
 
-#include "arrays.hpp"
+#include <algorithm>
+#include <vector>
+
+#include "sparse_arrays.hpp"
 
 namespace qed::bindings {
-namespace {
-
-using nb::arg;
-using Shape = std::pair<Index, Index>;
 
 bool is_wide(const Array& indices) {
     const bool wide = indices.dtype() == nb::dtype<std::int64_t>();
@@ -53,6 +52,10 @@ SparseRows sparse_rows(const Array& indptr, const Array& indices, const Array& d
             .values = data.data()};
 }
 
+namespace {
+
+using nb::arg;
+
 template <class T>
 Numbers product_as(const SparseRows& x, const Matrix& w, const double* b) {
     Fresh<T> out({x.rows, w.columns});
@@ -95,6 +98,33 @@ nb::tuple moments_of(const Array& indptr, const Array& indices, const Array& dat
     return nb::make_tuple(weight, sums.give(), scatter.give());
 }
 
+nb::tuple taken_of(const std::tuple<Array, Array, Array>& X, const Shape& shape, bool by_columns, const Array& index,
+                   const MaybeArray& scale) {
+    const auto& [indptr, indices, data] = X;
+    const Shape stored = by_columns ? Shape{shape.second, shape.first} : shape;
+    const SparseRows x = sparse_rows(indptr, indices, data, stored);
+    const bool fits = index.ndim() == 1 && index.dtype() == nb::dtype<std::int64_t>() &&
+                      (index.shape(0) <= 1 || index.stride(0) == 1);
+    require(fits, "index must be a contiguous vector of int64");
+    const auto* columns = static_cast<const Index*>(index.data());
+    const Index count = static_cast<Index>(index.shape(0));
+    for (Index j = 0; j < count; ++j) {
+        require(columns[j] >= 0 && columns[j] < shape.second, "index must name columns of X");
+    }
+    const double* factors = vector(scale, "scale", shape.first);
+    TakenColumns taken;
+    run([&] { taken = take_sparse_columns(x, by_columns, columns, count, factors); });
+    const auto given = []<class T>(const std::vector<T>& from) {
+        Fresh<T> out({static_cast<Index>(from.size())});
+        std::copy(from.begin(), from.end(), out.get());
+        return out;
+    };
+    auto starts = given(taken.starts);
+    auto rows = given(taken.rows);
+    auto values = given(taken.values);
+    return nb::make_tuple(starts.give(), rows.give(), values.give());
+}
+
 }  // namespace
 
 void bind_sparse(nb::module_& module) {
@@ -105,6 +135,8 @@ void bind_sparse(nb::module_& module) {
     module.def("indices_within", &indices_within_of, arg("indices"), arg("bound"));
     module.def("csr_moments", &moments_of, arg("indptr"), arg("indices"), arg("data"), arg("shape"), arg("Y"),
                arg("s").none());
+    module.def("csr_take_columns", &taken_of, arg("X"), arg("shape"), arg("by_columns"), arg("index"),
+               arg("scale").none());
 }
 
 }  // namespace qed::bindings

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "qed/columns.hpp"
 #include "qed/fold.hpp"
 #include "qed/packed_rows.hpp"
 #include "qed/product.hpp"
@@ -12,7 +13,7 @@ namespace qed {
 namespace {
 
 /// Up to this many columns, row by row beats packing.
-constexpr Index kFewColumns = 4;
+constexpr Index kRowByRow = 4;
 
 /// A small factor as contiguous doubles, column after column.
 std::vector<double> columns_of(const Matrix& w) {
@@ -79,14 +80,6 @@ class RowBlock {
     const S* data_ = nullptr;
     Index stride_ = 0;
 };
-
-[[gnu::always_inline]] inline Vector<double> load_wide(const double* from) noexcept {
-    return load(from);
-}
-[[gnu::always_inline]] inline Vector<double> load_wide(const float* from) noexcept {
-    using Half [[gnu::vector_size(kVectorBytes / 2), gnu::may_alias, gnu::aligned(4)]] = float;
-    return __builtin_convertvector(*reinterpret_cast<const Half*>(from), Vector<double>);
-}
 
 /// out[i] = rows[i] · w for R rows at once.
 template <int R, class S>
@@ -182,40 +175,6 @@ void multiply_few(const Centred& x, const Matrix& w, const double* b, T* out) {
     });
 }
 
-/// part (column after column) += xᵀ u over rows [first, last).
-template <class S>
-void add_transposed(const Centred& x, const Matrix& u, Index first, Index last, double* part) {
-    RowBlock<S> rows(x);
-    double factor[64];
-    for (Index row = first; row < last; row += rows.size()) {
-        const Index count = std::min(rows.size(), last - row);
-        rows.move_to(row, count);
-        for (Index j = 0; j < u.columns; ++j) {
-            load_rows(u, row, count, j, 1, factor, 1);
-            add_gradient(rows, count, factor, x.matrix.columns, part + j * x.matrix.columns);
-        }
-    }
-}
-
-void multiply_transposed_few(const Centred& x, const Matrix& u, double* out) {
-    const Index p = x.matrix.columns;
-    const Index m = u.columns;
-    const Index step = fold_rows(x.matrix.rows, kDepth);
-    const ScratchArray<double> total(p * m);
-    fold_blocks(blocks_of(x.matrix.rows, step), p * m, total.get(), [&](Index block, double* part) {
-        const Index first = block * step;
-        with_row_type(x, [&](auto type) {
-            using S = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
-            add_transposed<S>(x, u, first, std::min(x.matrix.rows, first + step), part);
-        });
-    });
-    for (Index i = 0; i < p; ++i) {
-        for (Index j = 0; j < m; ++j) {
-            out[i * m + j] = total[j * p + i];
-        }
-    }
-}
-
 template <class T>
 void multiply_many(const Centred& x, const Matrix& w, const double* b, T* out) {
     const Index m = w.columns;
@@ -236,24 +195,6 @@ void multiply_many(const Centred& x, const Matrix& w, const double* b, T* out) {
             }
         }
     });
-}
-
-/// part[j] += Σ s x² over rows [first, last).
-template <class S>
-void add_squares(const Centred& x, const double* s, Index first, Index last, double* part) {
-    RowBlock<S> rows(x);
-    for (Index row = first; row < last; row += rows.size()) {
-        const Index count = std::min(rows.size(), last - row);
-        rows.move_to(row, count);
-        for (Index i = 0; i < count; ++i) {
-            const S* from = rows.row(i);
-            const double weight = s == nullptr ? 1.0 : s[row + i];
-            for (Index j = 0; j < x.matrix.columns; ++j) {
-                const double entry = static_cast<double>(from[j]);
-                part[j] += weight * entry * entry;
-            }
-        }
-    }
 }
 
 /// The part of a fold over rows that belongs to residuals: gradient (column after column), then sums, then squares.
@@ -310,7 +251,7 @@ void multiply(const Centred& x, const Matrix& w, const double* b, Kind kind, voi
     const Effort effort(operations(x, w));
     with_type(kind, [&](auto type) {
         using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
-        if (w.columns <= kFewColumns) {
+        if (w.columns <= kRowByRow) {
             with_row_type(x, [&](auto row_type) {
                 using S = std::remove_cv_t<std::remove_pointer_t<decltype(row_type)>>;
                 multiply_few<S>(x, w, b, static_cast<T*>(out));
@@ -324,7 +265,7 @@ void multiply(const Centred& x, const Matrix& w, const double* b, Kind kind, voi
 void multiply_transposed(const Centred& x, const Matrix& u, double* out) {
     const Effort effort(operations(x, u));
     if (u.columns <= kFewColumns) {
-        multiply_transposed_few(x, u, out);
+        column_sums(x, u, nullptr, {out, nullptr});
     } else {
         Factor left = plain(x.matrix);
         left.column_shift = x.shift;
@@ -333,15 +274,7 @@ void multiply_transposed(const Centred& x, const Matrix& u, double* out) {
 }
 
 void column_squares(const Centred& x, const double* s, double* out) {
-    const Effort effort(3.0 * static_cast<double>(x.matrix.rows) * static_cast<double>(x.matrix.columns));
-    const Index step = fold_rows(x.matrix.rows, kDepth);
-    fold_blocks(blocks_of(x.matrix.rows, step), x.matrix.columns, out, [&](Index block, double* part) {
-        const Index first = block * step;
-        with_row_type(x, [&](auto type) {
-            using S = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
-            add_squares<S>(x, s, first, std::min(x.matrix.rows, first + step), part);
-        });
-    });
+    column_sums(x, Matrix{.rows = x.matrix.rows}, s, {nullptr, out});
 }
 
 void residual(const Centred& x, const Matrix& y, const Matrix& w, const double* b, const double* s,

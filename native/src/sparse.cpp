@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "qed/csr.hpp"
 #include "qed/fold.hpp"
 #include "qed/pack.hpp"
 #include "qed/parallel.hpp"
@@ -15,55 +16,6 @@ namespace qed {
 namespace {
 
 constexpr Index kEntriesAtOnce = Index{1} << 15;
-
-/// The typed face of SparseRows.
-template <class T, class I>
-struct Csr {
-    Index rows;
-    Index columns;
-    const I* starts;
-    const I* indices;
-    const T* values;
-
-    explicit Csr(const SparseRows& x) noexcept
-        : rows(x.rows),
-          columns(x.columns),
-          starts(static_cast<const I*>(x.starts)),
-          indices(static_cast<const I*>(x.indices)),
-          values(static_cast<const T*>(x.values)) {}
-
-    [[nodiscard]] Index entries() const noexcept { return rows == 0 ? 0 : Index{starts[rows]} - Index{starts[0]}; }
-    /// First row of block `block` out of `count` with about equally many entries and rows each.
-    [[nodiscard]] Index first_row(Index block, Index count) const noexcept {
-        // entries plus rows grow strictly, so empty rows are shared out as well
-        const Index work = entries() + rows;
-        const Index target = block * (work / count) + std::min(block, work % count);
-        Index low = 0;
-        Index high = rows;
-        while (low < high) {
-            const Index middle = low + (high - low) / 2;
-            if (Index{starts[middle]} - Index{starts[0]} + middle < target) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        return low;
-    }
-    [[nodiscard]] Index blocks(Index size) const noexcept { return blocks_of(entries() + rows, size); }
-};
-
-template <class Work>
-void with_csr(const SparseRows& x, Work&& work) {
-    with_type(x.kind, [&](auto type) {
-        using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
-        if (x.wide) {
-            work(Csr<T, std::int64_t>(x));
-        } else {
-            work(Csr<T, std::int32_t>(x));
-        }
-    });
-}
 
 /// Calls work with a function from stored values to doubles.
 template <class Work>
@@ -240,6 +192,74 @@ void wide_moments(const Csr<T, I>& x, const Matrix& y, const double* s, double* 
     }
 }
 
+/// Compressed columns: what is taken lies together.
+template <class T, class I>
+TakenColumns take_lines(const Csr<T, I>& x, const Index* index, Index count, const double* scale) {
+    TakenColumns out;
+    out.starts.push_back(0);
+    for (Index j = 0; j < count; ++j) {
+        for (Index e = x.starts[index[j]]; e < Index{x.starts[index[j] + 1]}; ++e) {
+            const Index row = x.indices[e];
+            out.rows.push_back(row);
+            out.values.push_back(static_cast<double>(x.values[e]) * (scale == nullptr ? 1.0 : scale[row]));
+        }
+        out.starts.push_back(static_cast<Index>(out.rows.size()));
+    }
+    return out;
+}
+
+/// An entry of a column that is taken, by the place of the column in the result.
+struct Hit {
+    std::int32_t place;
+    Index row;
+    double value;
+};
+
+/// Compressed rows: one look at every entry, in blocks of rows; then each column gathers its own, block after block.
+template <class T, class I>
+TakenColumns take_across(const Csr<T, I>& x, const Index* index, Index count, const double* scale) {
+    std::vector<std::int32_t> place(static_cast<std::size_t>(x.columns), -1);
+    for (Index j = 0; j < count; ++j) {
+        place[static_cast<std::size_t>(index[j])] = static_cast<std::int32_t>(j);
+    }
+    const Index blocks = std::max<Index>(1, x.blocks(kEntriesAtOnce));
+    std::vector<std::vector<Hit>> found(static_cast<std::size_t>(blocks));
+    const Effort effort(2.0 * static_cast<double>(x.entries()));
+    parallel_for(blocks, [&](Index block) {
+        std::vector<Hit>& hits = found[static_cast<std::size_t>(block)];
+        for (Index i = x.first_row(block, blocks); i < x.first_row(block + 1, blocks); ++i) {
+            const double factor = scale == nullptr ? 1.0 : scale[i];
+            for (Index e = x.starts[i]; e < Index{x.starts[i + 1]}; ++e) {
+                const std::int32_t column = place[static_cast<std::size_t>(x.indices[e])];
+                if (column >= 0) {
+                    hits.push_back({column, i, static_cast<double>(x.values[e]) * factor});
+                }
+            }
+        }
+    });
+    TakenColumns out;
+    out.starts.assign(static_cast<std::size_t>(count) + 1, 0);
+    for (const auto& hits : found) {
+        for (const Hit& hit : hits) {
+            ++out.starts[static_cast<std::size_t>(hit.place) + 1];
+        }
+    }
+    for (std::size_t j = 0; j < static_cast<std::size_t>(count); ++j) {
+        out.starts[j + 1] += out.starts[j];
+    }
+    out.rows.resize(static_cast<std::size_t>(out.starts.back()));
+    out.values.resize(out.rows.size());
+    std::vector<Index> next(out.starts.begin(), out.starts.end() - 1);
+    for (const auto& hits : found) {
+        for (const Hit& hit : hits) {
+            const auto to = static_cast<std::size_t>(next[static_cast<std::size_t>(hit.place)]++);
+            out.rows[to] = hit.row;
+            out.values[to] = hit.value;
+        }
+    }
+    return out;
+}
+
 /// Seen as unsigned, a negative index lies beyond every bound.
 template <class I>
 bool all_below(const I* indices, Index count, Index bound) {
@@ -325,6 +345,15 @@ void sparse_moments(const SparseRows& x, const Matrix& y, const double* s, const
         }
     });
     mirror_upper(out.scatter, q);
+}
+
+TakenColumns take_sparse_columns(const SparseRows& x, bool transposed, const Index* index, Index count,
+                                 const double* scale) {
+    TakenColumns out;
+    with_csr(x, [&](const auto& csr) {
+        out = transposed ? take_lines(csr, index, count, scale) : take_across(csr, index, count, scale);
+    });
+    return out;
 }
 
 }  // namespace qed

@@ -31,6 +31,14 @@ def table() -> tuple[Any, Any]:
     return X, X @ [1.5, -2.0, 0.5] + 0.25 + 0.1 * np.sin(9 * t)
 
 
+def suited(kind: Any, y: Any) -> Any:
+    """Return a target that the estimator takes: three labels for a classifier, counts where they must not be negative."""
+    traits = kind()._traits()
+    if traits.target == "label":
+        return np.array(["high", "low", "middle"])[np.digitize(-y, [-1.0, 0.5])]
+    return np.round(np.exp(y)) if traits.positive_target else y
+
+
 def create(name: str, folder: Path = HERE) -> Path:
     """Fit, save and predict; return the path of the new file."""
     module, _, leaf = name.rpartition(".")
@@ -42,7 +50,8 @@ def create(name: str, folder: Path = HERE) -> Path:
         sys.path.insert(0, str(HERE))
         model = importlib.import_module("everything").example()
     else:
-        model = getattr(importlib.import_module(module), leaf)().fit(X, y)
+        kind = getattr(importlib.import_module(module), leaf)
+        model = kind().fit(X, suited(kind, y))
     rows = X[::5]
     answer = {"class": name, "X": rows.tolist(), "predictions": model.predict(rows).tolist()}
     path.with_suffix(".json").write_text(json.dumps(answer, indent=1) + "\n")

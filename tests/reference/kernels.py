@@ -44,6 +44,20 @@ def projected_squares(X: Array, shift: Array, V: Array, D: Array, B: Array) -> t
     return z**2 @ _wide(D), z @ _wide(B)
 
 
+def coordinate_descent(Q: Array, q: Array, penalty: tuple[Array, Array, float], sweeps: int = 20_000) -> Array:
+    """Minimise w'Qw/2 - q'w plus a penalty with slopes low and high on the sides of zero, and a ridge."""
+    low, high, ridge = penalty
+    w = np.zeros(len(q))
+    for _ in range(sweeps):
+        before = w.copy()
+        for j in range(len(q)):
+            pull = q[j] - Q[j] @ w + Q[j, j] * w[j]
+            w[j] = (max(pull - high[j], 0.0) + min(pull - low[j], 0.0)) / (Q[j, j] + ridge)
+        if np.abs(w - before).max() < 1e-13:
+            break
+    return w
+
+
 def triangle(
     X: Array, Y: Array, s: Array | None, shift: Array | None, scale: Array | None, ones: bool
 ) -> NDArray[np.float64]:

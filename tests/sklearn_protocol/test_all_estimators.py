@@ -9,7 +9,17 @@ import toys
 from battery import checks_for
 from instances import every_model
 
-from qed.linear_model import LinearRegression, Ridge, RidgeCV
+from qed.linear_model import (
+    HuberRegressor,
+    LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+    PoissonRegressor,
+    QuantileRegressor,
+    Ridge,
+    RidgeCV,
+    SquareRootLasso,
+)
 
 
 def _instances() -> list[Any]:
@@ -25,6 +35,13 @@ def _unusual() -> list[Any]:
         Ridge(1e3, fit_intercept=False, solver="svd"),
         RidgeCV([0.5, 5.0], cv=3),
         RidgeCV(2.0, scoring="r2", fit_intercept=False),
+        QuantileRegressor(quantile=0.2, alpha=0.001),
+        QuantileRegressor(quantile=0.9, alpha=0.01, fit_intercept=False, solver="highs-ipm"),
+        HuberRegressor(epsilon=2.0, alpha=0.0, tol=1e-8),
+        SquareRootLasso(0.05, fit_intercept=False),
+        LogisticRegression(l1_ratio=0.5, class_weight="balanced"),
+        LogisticRegressionCV(Cs=3, cv=3),
+        PoissonRegressor(alpha=0.0),
     ]
 
 

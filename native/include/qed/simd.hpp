@@ -70,6 +70,15 @@ inline Vector<T> splat(T value) noexcept {
     return value - Vector<T>{};
 }
 
+/// A vector of doubles from numbers of either type.
+[[gnu::always_inline]] inline Vector<double> load_wide(const double* from) noexcept {
+    return load(from);
+}
+[[gnu::always_inline]] inline Vector<double> load_wide(const float* from) noexcept {
+    using Half [[gnu::vector_size(kVectorBytes / 2), gnu::may_alias, gnu::aligned(4)]] = float;
+    return __builtin_convertvector(*reinterpret_cast<const Half*>(from), Vector<double>);
+}
+
 /// The sum of the lanes, in one fixed order.
 inline double sum_lanes(Vector<double> v) noexcept {
     double total = 0.0;

@@ -6,6 +6,8 @@
 /// caller has checked them.
 #pragma once
 
+#include <vector>
+
 #include "qed/matrix.hpp"
 
 namespace qed {
@@ -40,5 +42,17 @@ struct SparseMomentsOut {
     double* scatter;
 };
 void sparse_moments(const SparseRows& x, const Matrix& y, const double* s, const SparseMomentsOut& out);
+
+/// Columns of doubles, column after column: entries of column i lie in [starts[i], starts[i + 1]).
+struct TakenColumns {
+    std::vector<Index> starts;
+    std::vector<Index> rows;
+    std::vector<double> values;
+};
+
+/// Columns taken out of compressed rows, or out of compressed columns, whose arrays are those of the `transposed`. Rows
+/// ascend if they did. `scale`, one number for each row of the table, may be null.
+TakenColumns take_sparse_columns(const SparseRows& x, bool transposed, const Index* index, Index count,
+                                 const double* scale);
 
 }  // namespace qed

@@ -155,6 +155,128 @@ def csr_moments(
 ) -> tuple[float, Vector, Vector]:
     """Weight, sums and scatter of the rows [x | y] about zero, as ``moments`` with a shift of zero."""
 
+def loss_value(loss: str, t: Vector, y: Vector) -> Vector:
+    """Loss of each row, (n,), for contiguous scores t, (n,) or for ``"softmax"`` (n, k).
+
+    Losses are ``"logistic"`` (y of −1 and +1), ``"poisson"`` (half the deviance), ``"squared"`` and ``"softmax"`` (y the
+    numbers of the classes, as floats).
+    """
+
+def loss_slope(loss: str, t: Vector, y: Vector) -> Vector:
+    """ℓ′ of each row, of the shape of t."""
+
+def loss_value_and_slope(loss: str, t: Vector, y: Vector) -> tuple[Vector, Vector]:
+    """Both of the above."""
+
+def loss_excess(loss: str, t: Vector, y: Vector, u: Vector) -> Vector:
+    """Loss plus conjugate at u minus t u for each row, (n,), in a form that does not cancel."""
+
+def glm_pass(
+    loss: str,
+    X: Matrix,
+    y: Vector,
+    c: Vector,
+    w: Vector,
+    b: float,
+    shift: Vector,
+    rows: Vector,
+    bend: bool = False,
+    hessian: bool = False,
+) -> tuple[Vector, Vector, Vector, Vector | None, Vector | None]:
+    """One read of X for the scores t = Z w + b with Z = X − shift: sums, rise, fall, bend, hessian.
+
+    Sums (4,) are Σ c ℓ, Σ c ℓ′ over positive slopes, the same over negative ones, Σ c ℓ″; rise and fall (p,) are Zᵀ of c
+    times the slopes of either sign; bend (n,), if wanted, c ℓ″; hessian (p + 1, p + 1), if wanted, [Z | 1]ᵀ diag(c ℓ″) [Z | 1].
+    Scores t and slopes ℓ′ are written to the two rows of ``rows``, (2, n) in C order, the one array that a kernel changes.
+    """
+
+def csr_glm_pass(
+    loss: str,
+    indptr: Indices,
+    indices: Indices,
+    data: Matrix,
+    shape: tuple[int, int],
+    y: Vector,
+    c: Vector,
+    w: Vector,
+    b: float,
+    shift: Vector,
+    rows: Vector,
+    bend: bool = False,
+) -> tuple[Vector, Vector, Vector, Vector | None, None]:
+    """One read of compressed rows, without a hessian; the shift is taken out of the results."""
+
+def curvature_product(X: Matrix, weight: Vector, shift: Vector, v: Vector) -> Vector:
+    """[Z | 1]ᵀ diag(weight) [Z | 1] v, (p + 1,), for Z = X − shift, in one read of X."""
+
+def csr_curvature_product(
+    indptr: Indices,
+    indices: Indices,
+    data: Matrix,
+    shape: tuple[int, int],
+    weight: Vector,
+    shift: Vector,
+    v: Vector,
+) -> Vector:
+    """[Z | 1]ᵀ diag(weight) [Z | 1] v for compressed rows."""
+
+def csr_take_columns(
+    X: tuple[Indices, Indices, Matrix], shape: tuple[int, int], by_columns: bool, index: Indices, scale: Vector | None
+) -> tuple[Indices, Indices, Vector]:
+    """Columns of compressed rows (or, ``by_columns``, of compressed columns), each row times ``scale``.
+
+    The result holds starts (k + 1,), rows and values of the columns in ``index`` (int64), one after the other.
+    """
+
+def take_columns(X: Matrix, index: Indices, scale: Vector | None, shift: Vector | None) -> Vector:
+    """Columns of diag(scale) (X − shift), (n, k), in Fortran order. ``index`` is int64."""
+
+def column_sums(X: Matrix, U: Matrix, s: Vector | None, shift: Vector | None) -> tuple[Vector, Vector]:
+    """(X − shift)ᵀ U, (p, m), for m <= 8, and Σ s (x − shift)² of each column, (p,), in one pass."""
+
+Quadratic: TypeAlias = tuple[Vector, Vector, float]
+"""Q (k, k) with contiguous rows, q (k,) or (k, m), and a constant, of ½ wᵀQw − qᵀw + constant >= 0."""
+
+Kinks: TypeAlias = tuple[Vector, Vector, float]
+"""Slopes low <= 0 <= high of a penalty on both sides of zero, (k,) each, and a ridge: plus ridge / 2 w²."""
+
+Goal: TypeAlias = tuple[float, int]
+"""A duality gap to stop at, and the most sweeps."""
+
+def descend_gram(quadratic: Quadratic, penalty: Kinks, goal: Goal, w: Vector) -> tuple[Vector, Vector, int, float]:
+    """Minimise quadratic plus penalty from w on: coefficients, gradient Qw − q, sweeps, gap (not rigorous: it rounds)."""
+
+def descend_grams(
+    problems: list[tuple[Quadratic, Kinks, Goal, Vector]],
+) -> list[tuple[Vector, Vector, int, float]]:
+    """Do `descend_gram` for several problems, in threads."""
+
+def descend_targets(quadratic: Quadratic, penalty: Kinks, goal: Goal, w: Vector) -> tuple[Vector, Vector, int, float]:
+    """Do the same for w of shape (k, m), every entry penalised by itself."""
+
+def descend_rows(
+    quadratic: Quadratic, penalty: tuple[Vector, float], goal: Goal, w: Vector
+) -> tuple[Vector, Vector, int, float]:
+    """Do the same with a penalty of ``strength`` (k,) times the lengths of the rows of w, plus a ridge."""
+
+def descend_columns(
+    A: Vector, penalty: Kinks, goal: Goal, w: Vector, residual: Vector
+) -> tuple[Vector, Vector, Vector, int, float]:
+    """Minimise ½ |residual + A (w − start)|² plus penalty: coefficients, residual, gradient Aᵀ residual, sweeps, gap.
+
+    A is (n, k) in Fortran order.
+    """
+
+def descend_sparse_columns(
+    A: tuple[Indices, Indices, Vector],
+    centring: tuple[Vector, Vector],
+    penalty: Kinks,
+    goal: Goal,
+    w: Vector,
+    residual: Vector,
+) -> tuple[Vector, Vector, Vector, int, float]:
+    """Do the same for compressed columns less ``root`` (n,) times their ``centre`` (k,); ``centring`` is (centre, root)."""
+
 def ranked(
     scores: Matrix, positive: NDArray[np.uint8], s: Vector | None
 ) -> tuple[int, NDArray[np.floating], Vector, Vector] | None:
@@ -211,3 +333,46 @@ def number_objects(addresses: NDArray[np.uint64]) -> tuple[NDArray[np.int32], ND
 
 def hash_words(bytes: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.int32]:  # noqa: A002
     """MurmurHash3 (32 bits, seed zero) of words that follow each other in memory and end where ``ends`` says."""
+
+def scaled_spread(r: Vector, c: Vector, knee: float, guess: float) -> tuple[float, float]:
+    """Return the largest σ with σ² = Σ c min(r², knee² σ²), and σ/2 + Σ c σ h(r/σ) there, h the squared loss with a knee.
+
+    guess is where to start looking; zero means nowhere in particular. knee may be infinite. One thread.
+    """
+
+def dual_ascent(
+    X: Matrix,
+    logistic: bool,
+    loss: tuple[Vector, Vector, Vector, float, float],
+    rows: tuple[Vector, Vector, Vector, float, float, float],
+    u: Vector,
+    w: Vector,
+    order: NDArray[np.int64],
+    active: int,
+    numbers: Vector,
+    seed: int,
+    passes: int,
+) -> tuple[int, int]:
+    """Make passes of dual ascent over the first ``active`` rows of ``order``; return how many stay active, and the seed.
+
+    X has contiguous rows. loss is (kink, low, high, bend, width): conjugates bend u²/2 + kink u + width |u| from low to high;
+    a logistic loss has its labels as kink. rows is (weights, squared lengths, products with the centre, squared length of
+    the centre, alpha, give). u, w, order and numbers (drift, along, base, sum, threshold, largest, gap) are written to. One
+    thread; Ctrl-C is noticed after the last pass.
+    """
+
+def csr_dual_ascent(
+    X: tuple[Indices, Indices, Matrix],
+    shape: tuple[int, int],
+    logistic: bool,
+    loss: tuple[Vector, Vector, Vector, float, float],
+    rows: tuple[Vector, Vector, Vector, float, float, float],
+    u: Vector,
+    w: Vector,
+    order: NDArray[np.int64],
+    active: int,
+    numbers: Vector,
+    seed: int,
+    passes: int,
+) -> tuple[int, int]:
+    """Do the same for compressed rows: indptr, indices and data."""

@@ -42,7 +42,7 @@ from qed.convex.losses import (
     Weighted,
     ZeroOne,
 )
-from qed.convex.penalties import L1, L2, Box, Nonnegative, Zero
+from qed.convex.penalties import L1, L2, Box, ElasticNet, Group, Nonnegative, Zero
 
 __all__ = [
     "L1",
@@ -51,8 +51,10 @@ __all__ = [
     "Bounded",
     "Box",
     "CrammerSinger",
+    "ElasticNet",
     "EpsilonInsensitive",
     "Gap",
+    "Group",
     "Hinge",
     "Huber",
     "Iterate",

@@ -147,4 +147,6 @@ def choose(problem: Problem, solvers: Sequence[Solver], tol: float) -> Solver:
     if not able:
         reasons = "; ".join(f"{solver.name}: {solver.refusal(problem)}" for solver in solvers)
         raise InvalidParameter(f"No solver can take this problem. {reasons}.")
+    if len(able) == 1:
+        return able[0]
     return able[int(np.argmin([solver.cost(problem, tol) for solver in able]))]

@@ -55,6 +55,7 @@ __all__ = [
     "OneOf",
     "Positive",
     "PositiveInt",
+    "PositiveOrInfinite",
     "Probability",
     "Seed",
     "Vector",
@@ -69,6 +70,7 @@ __all__ = [
 
 NonNegative = Annotated[float, Number(low=0)]
 Positive = Annotated[float, Number(low=0, open_low=True)]
+PositiveOrInfinite = Annotated[float, Number(low=0, open_low=True, infinite=True)]
 Probability = Annotated[float, Number(low=0, high=1)]
 Fraction = Annotated[float, Number(low=0, high=1, open_low=True, open_high=True)]
 PositiveInt = Annotated[int, Number(low=1, whole=True)]

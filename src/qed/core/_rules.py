@@ -41,7 +41,7 @@ class Rule(ABC):
 
 
 class Number(Rule):
-    """A finite number in an interval.
+    """A number in an interval, finite unless said otherwise.
 
     Parameters
     ----------
@@ -51,6 +51,8 @@ class Number(Rule):
         Whether an end is left out.
     whole : bool
         Whether the number must be an integer.
+    infinite : bool
+        Whether an infinite number will do.
     """
 
     def __init__(
@@ -61,10 +63,11 @@ class Number(Rule):
         open_low: bool = False,
         open_high: bool = False,
         whole: bool = False,
+        infinite: bool = False,
     ) -> None:
         self.low, self.high = low, high
         self.open_low, self.open_high = open_low, open_high
-        self.whole = whole
+        self.whole, self.infinite = whole, infinite
 
     @property
     def words(self) -> str:
@@ -82,7 +85,7 @@ class Number(Rule):
         number: Any = value
         above = number > self.low if self.open_low else number >= self.low
         below = number < self.high if self.open_high else number <= self.high
-        return bool(above and below and (self.whole or math.isfinite(number)))
+        return bool(above and below and (self.whole or math.isfinite(number) or self.infinite))
 
     def constraints(self, make: Make) -> Any:
         """Say the same in scikit-learn's constraints."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from qed.designs._choice import design
 from qed.designs._chunked import Chunked
 from qed.designs._dense import Dense
-from qed.designs._design import Adjoint, Design
+from qed.designs._design import Adjoint, Compressed, Design
 from qed.designs._sparse import Sparse
 from qed.designs._standardised import Standardised
 
-__all__ = ["Adjoint", "Chunked", "Dense", "Design", "Sparse", "Standardised", "design"]
+__all__ = ["Adjoint", "Chunked", "Compressed", "Dense", "Design", "Sparse", "Standardised", "design"]

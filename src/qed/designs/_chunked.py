@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.data import Chunk, Schema, Source, fold
-from qed.designs._design import Adjoint, Matrix, Vector, given_centre, operand, row_weights
+from qed.designs._design import Adjoint, Design, Matrix, Vector, given_centre, operand, row_weights, taken_by_products
 from qed.designs._tables import table_design
 
 if TYPE_CHECKING:
@@ -61,6 +61,28 @@ class Chunked:
     def columns(self, index: Any) -> Chunked:
         """Return the design of some columns, which are picked from each chunk as it is read."""
         return Chunked(Picked(self._source, np.asarray(index)), self._executor)
+
+    def rows(self, index: Any) -> Design:
+        """Return the design of some rows, gathered into memory in one reading of the source."""
+        index = np.asarray(index)
+        index = np.flatnonzero(index) if index.dtype == bool else index
+        order = np.argsort(index, kind="stable")
+        wanted, parts, start = index[order], [], 0
+        for chunk in self._source.chunks():
+            first, last = np.searchsorted(wanted, [start, start + chunk.n_rows])
+            parts.append(chunk.X[wanted[first:last] - start])
+            start += chunk.n_rows
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        if all(isinstance(part, np.ndarray) for part in parts):
+            return table_design(np.concatenate(parts)[back])
+        from scipy.sparse import csr_array, vstack  # noqa: PLC0415  only for sparse chunks, which have loaded it
+
+        return table_design(csr_array(vstack([csr_array(part) for part in parts], format="csr"))[back])
+
+    def taken(self, index: Any, scale: Vector, centre: Vector | None = None) -> Matrix:
+        """Return columns, centred, each row times ``scale``, in Fortran order: one pass."""
+        return taken_by_products(self.columns(index), scale, None if centre is None else centre[index])
 
     def __matmul__(self, w: Any) -> Matrix:
         """Return X w."""

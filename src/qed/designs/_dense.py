@@ -44,6 +44,11 @@ class Dense:
         return dtype
 
     @property
+    def table(self) -> np.ndarray[Any, Any]:
+        """The array itself, as it is, for compiled passes."""
+        return self._X
+
+    @property
     def T(self) -> Adjoint:  # noqa: N802  as NumPy spells it
         """The transposed design."""
         return Adjoint(self)
@@ -56,6 +61,14 @@ class Dense:
     def columns(self, index: Any) -> Dense:
         """Return the design of some columns, copied into the layout that products with rows like best."""
         return Dense(np.ascontiguousarray(self._X[:, index]))
+
+    def rows(self, index: Any) -> Dense:
+        """Return the design of some rows."""
+        return Dense(np.ascontiguousarray(self._X[index]))
+
+    def taken(self, index: Any, scale: Vector, centre: Vector | None = None) -> Matrix:
+        """Return columns, centred, each row times ``scale``, in Fortran order."""
+        return _kernels.take_columns(self._X, index, scale, given_centre(centre, self.shape[1]))
 
     def __matmul__(self, w: Any) -> Matrix:
         """Return X w."""

@@ -44,6 +44,17 @@ class Design(Protocol):
         """Return the design of some columns, in the order given; a copy of them, laid out for many products."""
         ...
 
+    def rows(self, index: Any) -> Design:
+        """Return the design of some rows, in the order given; a copy of them, in memory."""
+        ...
+
+    def taken(self, index: Any, scale: Vector, centre: Vector | None = None) -> Matrix | Compressed:
+        """Return columns, each row times ``scale``, as an array in Fortran order with the centre subtracted first.
+
+        A design that a centre would fill returns them compressed, and not centred.
+        """
+        ...
+
     def __matmul__(self, w: Any) -> Matrix:
         """Return X w for w of shape (p,) or (p, m)."""
         ...
@@ -63,6 +74,14 @@ class Design(Protocol):
     def column_norms(self, c: Vector | None = None, centre: Vector | None = None) -> Vector:
         """Return the square roots of the diagonal of `gram`, without computing the rest of it."""
         ...
+
+
+class Compressed(NamedTuple):
+    """Columns with few entries, column after column: those of column j are ``[starts[j], starts[j + 1])`` of the rest."""
+
+    starts: np.ndarray[Any, np.dtype[np.int64]]
+    rows: np.ndarray[Any, np.dtype[np.int64]]
+    values: Vector
 
 
 class Adjoint:
@@ -96,6 +115,12 @@ class Operand(NamedTuple):
     def shaped(self, result: Matrix) -> Matrix:
         """Return a result of two dimensions as a vector when the operand was one."""
         return result[:, 0] if self.is_vector else result
+
+
+def taken_by_products(part: Design, scale: Vector, centre: Vector | None) -> Matrix:
+    """Return all columns of a design as an array, for designs that are known by their products alone."""
+    columns = part.product(np.eye(part.shape[1]), centre)
+    return np.asfortranarray(columns * scale[:, np.newaxis])
 
 
 def operand(a: Any, length: int, meaning: str) -> Operand:

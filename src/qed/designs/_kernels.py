@@ -17,9 +17,11 @@ __all__ = [
     "csr_adjoint",
     "csr_moments",
     "csr_product",
+    "csr_take_columns",
     "gram",
     "product",
     "strided",
+    "take_columns",
 ]
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
@@ -67,3 +69,15 @@ def csr_moments(X: Any, s: Matrix | None) -> tuple[float, Matrix, Matrix]:
     """Return weight, column sums and Gram matrix of a table compressed by rows."""
     weight, sums, products = _native.csr_moments(*csr_arrays(X), X.shape, np.empty((X.shape[0], 0)), s)
     return float(weight), sums, products
+
+
+def take_columns(X: Array, index: Any, scale: Matrix, centre: Matrix | None) -> Matrix:
+    """Return columns of X - 1 centre', each row times ``scale``, in float64 and Fortran order."""
+    index = np.ascontiguousarray(index, dtype=np.int64)
+    return np.asarray(_native.take_columns(X, index, np.ascontiguousarray(scale), centre))
+
+
+def csr_take_columns(X: Any, index: Any, scale: Matrix) -> tuple[Any, Any, Matrix]:
+    """Return columns of a table compressed by rows or columns, as starts, rows and values, each row times ``scale``."""
+    index = np.ascontiguousarray(index, dtype=np.int64)
+    return _native.csr_take_columns(csr_arrays(X), X.shape, X.format == "csc", index, np.ascontiguousarray(scale))

@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.core._errors import InvalidData
 from qed.designs import _kernels
-from qed.designs._design import Adjoint, Matrix, Vector, given_centre, operand, row_weights
+from qed.designs._design import Adjoint, Compressed, Matrix, Vector, given_centre, operand, row_weights
 
 
 class Sparse:
@@ -44,6 +44,11 @@ class Sparse:
         return dtype
 
     @property
+    def table(self) -> Any:
+        """The container itself, as it is, for compiled passes."""
+        return self._X
+
+    @property
     def T(self) -> Adjoint:  # noqa: N802  as NumPy spells it
         """The transposed design."""
         return Adjoint(self)
@@ -56,6 +61,14 @@ class Sparse:
     def columns(self, index: Any) -> Sparse:
         """Return the design of some columns, in the same format."""
         return Sparse(self._X[:, index])
+
+    def rows(self, index: Any) -> Sparse:
+        """Return the design of some rows, by rows."""
+        return Sparse(self._X.tocsr()[index])
+
+    def taken(self, index: Any, scale: Vector, centre: Vector | None = None) -> Compressed:  # noqa: ARG002
+        """Return columns, compressed and not centred, each row times ``scale``."""
+        return Compressed(*_kernels.csr_take_columns(self._X, index, scale))
 
     def __matmul__(self, w: Any) -> Matrix:
         """Return X w."""

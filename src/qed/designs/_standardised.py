@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core._errors import InvalidData
-from qed.designs._design import Adjoint, Design, Matrix, Vector, given_centre, operand
+from qed.designs._design import Adjoint, Design, Matrix, Vector, given_centre, operand, taken_by_products
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -61,6 +61,14 @@ class Standardised:
     def columns(self, index: Any) -> Standardised:
         """Return the design of some columns, with their centres and scales."""
         return Standardised(self._inner.columns(index), self._centre[index], self._scale[index])
+
+    def rows(self, index: Any) -> Standardised:
+        """Return the design of some rows, with the same centres and scales."""
+        return Standardised(self._inner.rows(index), self._centre, self._scale)
+
+    def taken(self, index: Any, scale: Vector, centre: Vector | None = None) -> Matrix:
+        """Return columns, centred, each row times ``scale``, in Fortran order."""
+        return taken_by_products(self.columns(index), scale, None if centre is None else centre[index])
 
     def __matmul__(self, w: Any) -> Matrix:
         """Return the product with w."""

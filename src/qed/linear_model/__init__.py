@@ -4,7 +4,8 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
 
 ::
 
-    _linear_regression, _ridge, _ridge_cv   the models, as declarations
+    _linear_regression, _ridge, _ridge_cv   least squares, as declarations
+    _lasso, _elastic_net, _multi_task       sparse models, as declarations; _sparse_regression is what they share
     _least_squares, _linear, _stream        what they share: learn, learn more, forget, predict
     _learn                                  which way to solve, what to store
     _solve                                  products of columns -> coefficients and proof
@@ -14,15 +15,53 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _conjugate_gradients                    products with vectors alone, for wide sparse designs
     _leave_one_out                          exact leave-one-out predictions for many strengths
     _inference                              standard errors and intervals
+    _quantile_regressor                     models that are a loss and a penalty, as declarations
+    _huber_regressor, _square_root_lasso    models that estimate a scale with the coefficients, as declarations
+    _convex_regressor, _learn_convex        what they share: from the door of fit to coefficients and proof
+    _learn_scaled                           the same, with a scale
+    _lasso_cv, _cross_validated_path        the same with a strength chosen by folds; _paths gives coefficients for many
+    _learn_convex                           models that are a loss and a penalty, over qed.convex
 """
 
 from __future__ import annotations
 
 from qed.core._missing import lacking
+from qed.linear_model._elastic_net import ElasticNet
+from qed.linear_model._huber_regressor import HuberRegressor
+from qed.linear_model._lasso import Lasso
+from qed.linear_model._lasso_cv import ElasticNetCV, LassoCV, MultiTaskElasticNetCV, MultiTaskLassoCV
 from qed.linear_model._linear import CoefficientTable
 from qed.linear_model._linear_regression import LinearRegression
+from qed.linear_model._logistic_regression import LogisticRegression
+from qed.linear_model._logistic_regression_cv import LogisticRegressionCV
+from qed.linear_model._multi_task import MultiTaskElasticNet, MultiTaskLasso
+from qed.linear_model._paths import enet_path, lasso_path
+from qed.linear_model._poisson_regressor import PoissonRegressor
+from qed.linear_model._quantile_regressor import QuantileRegressor
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_cv import RidgeCV
+from qed.linear_model._square_root_lasso import SquareRootLasso
 
-__all__ = ["CoefficientTable", "LinearRegression", "Ridge", "RidgeCV"]
+__all__ = [
+    "CoefficientTable",
+    "ElasticNet",
+    "ElasticNetCV",
+    "HuberRegressor",
+    "Lasso",
+    "LassoCV",
+    "LinearRegression",
+    "LogisticRegression",
+    "LogisticRegressionCV",
+    "MultiTaskElasticNet",
+    "MultiTaskElasticNetCV",
+    "MultiTaskLasso",
+    "MultiTaskLassoCV",
+    "PoissonRegressor",
+    "QuantileRegressor",
+    "Ridge",
+    "RidgeCV",
+    "SquareRootLasso",
+    "enet_path",
+    "lasso_path",
+]
 __getattr__ = lacking(__name__)

@@ -12,6 +12,7 @@ from qed.data._kernels import strided
 
 __all__ = [
     "cholesky",
+    "column_sums",
     "matmul",
     "one_blas_thread",
     "projected_squares",
@@ -27,6 +28,13 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 def matmul(X: np.ndarray[Any, Any], w: Array, b: Array) -> Any:
     """Return ``X w + b`` in the type of ``X``."""
     return _native.matmul(X, np.ascontiguousarray(w), np.ascontiguousarray(b))
+
+
+def column_sums(X: np.ndarray[Any, Any], s: Array, about: Array) -> tuple[Array, Array]:
+    """Return weighted sums and sums of squares of the columns of ``X - about``, in one pass."""
+    s = np.ascontiguousarray(s)
+    sums, squares = _native.column_sums(strided(X), s, s, np.ascontiguousarray(about))
+    return sums[:, 0], squares
 
 
 def residual_sums(

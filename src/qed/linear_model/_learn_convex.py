@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,15 +24,19 @@ if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
     from qed.core import FitData
 
-__all__ = ["Declared", "Rows", "Wish", "learn_convex"]
+__all__ = ["Declared", "Rows", "Wish", "from_model", "learn_convex", "learn_rows", "store"]
 
 
 class Declared(NamedTuple):
-    """A model as a loss and a penalty, and what the mean objective is multiplied by to give the documented one."""
+    """A model as a loss and a penalty, and what the mean objective is multiplied by to give the documented one.
+
+    ``outcome`` names how a solution ended, for models that have a word of their own for it.
+    """
 
     loss: Loss
     penalty: Penalty
     unit: float = 1.0
+    outcome: Callable[[Solution, Problem], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,14 @@ class Rows:
         share = np.full(n, 1.0 / n) if weight is None else weight / seen.weight
         return cls(X, y, seen.weight, share, seen.mean[:p], np.sqrt(seen.spread[:p] / seen.weight), seen)
 
+    def weighed(self, factor: Vector) -> Rows:
+        """Return the rows with each weight times a factor > 0; they are still recognised by the weights they came with."""
+        weight = self.weight * self.share * factor
+        seen = fingerprint(self.X, self.y.reshape(len(self.y), -1), weight)
+        p = self.X.shape[1]
+        length = np.sqrt(seen.spread[:p] / seen.weight)
+        return replace(self, weight=seen.weight, share=weight / seen.weight, mean=seen.mean[:p], length=length)
+
     def problem(self, declared: Declared, *, intercept: bool) -> Problem:
         """Return the problem of a declaration; with an intercept the columns are centred on the way."""
         centre = self.mean if intercept else None
@@ -110,30 +122,47 @@ def learn_convex(
     """Fit a model on arrays, frames or sparse containers, and store what was learnt."""
     start = (model.__dict__.get("coef_"), model.__dict__.get("intercept_"))
     data = model._fit_data(X, y, sample_weight, finite=False)  # noqa: SLF001
-    rows = Rows.of(data)
+    learn_rows(model, Rows.of(data), declare=declare, solvers=solvers, wish=wish, start=start if data.warm else None)
+
+
+def learn_rows(
+    model: Any,
+    rows: Rows,
+    *,
+    declare: Callable[[Rows], Declared],
+    solvers: Sequence[Solver],
+    wish: Wish,
+    start: tuple[Any, Any] | None = None,
+) -> None:
+    """Fit a model on rows that have been looked at, and store what was learnt; ``start`` holds earlier coefficients."""
     declared = declare(rows)
     problem = rows.problem(declared, intercept=wish.intercept)
     chosen = choose(problem, solvers, wish.tol)
     with one_blas_thread(), Progress(type(model).__name__, wish.max_iter, verbose=wish.verbose) as progress:
-        begin = _from_model(problem, start) if data.warm else None
+        begin = None if start is None else from_model(problem, start)
         solution = solve(problem, chosen, tol=wish.tol, max_iter=wish.max_iter, progress=progress, start=begin)
-    store(model, solution, problem, declared, rows, wish)
+    if declared.outcome is not None:
+        solution = replace(solution, outcome=declared.outcome(solution, problem))
+    dual = None if declared.loss.traits.has_curvature else solution.gap.u
+    store(model, solution, problem, unit=declared.unit, rows=rows, wish=wish, dual=dual)
 
 
-def _from_model(problem: Problem, start: tuple[Any, Any]) -> tuple[Vector, Any] | None:
+def from_model(problem: Problem, start: tuple[Any, Any]) -> tuple[Vector, Any] | None:
     """Return the coefficients of an earlier fit as a point of this problem, if their shape allows."""
     coef, intercept = start
     w, b = problem.null_point
-    if coef is None or np.shape(np.asarray(coef).T) != w.shape:
+    if coef is None or np.size(coef) != w.size:
         return None
-    w = np.asarray(coef, dtype=np.float64).T
+    w = np.ascontiguousarray(np.asarray(coef, dtype=np.float64).T.reshape(w.shape))
     if not problem.free_intercept:
         return w, b
     shift = 0.0 if problem.centre is None else problem.centre @ w
-    return w, np.asarray(intercept, dtype=np.float64) + shift
+    return w, np.reshape(np.asarray(intercept, dtype=np.float64), np.shape(b)) + shift
 
 
-def store(model: Any, solution: Solution, problem: Problem, declared: Declared, rows: Rows, wish: Wish) -> None:
+def store(
+    model: Any, solution: Solution, problem: Problem, *, unit: float, rows: Rows, wish: Wish, dual: Vector | None
+) -> None:
     """Keep coefficients and proof, in the units of the documented objective."""
     w, b, gap = solution.w, solution.b, solution.gap
     if not np.all(np.isfinite(w)):
@@ -144,7 +173,6 @@ def store(model: Any, solution: Solution, problem: Problem, declared: Declared, 
     model.intercept_ = float(b) if np.ndim(b) == 0 else np.asarray(b)
     model.n_iter_ = solution.n_iter
     model.solver_used_ = solution.solver
-    unit = declared.unit
     model.certificate_ = DualityGapCertificate(
         gap=unit * gap.value,
         rounding=unit * gap.rounding,
@@ -154,7 +182,7 @@ def store(model: Any, solution: Solution, problem: Problem, declared: Declared, 
         radius=gap.radius,
         outcome=solution.outcome,
         fingerprint=rows.seen,
-        dual=None if declared.loss.traits.has_curvature else gap.u,
+        dual=dual,
     )
     if solution.outcome == "interrupted":
         raise KeyboardInterrupt

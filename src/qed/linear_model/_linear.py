@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from qed.data import Chunk, Source
 
-__all__ = ["CoefficientTable", "predict_linear", "require_linear_state", "require_names"]
+__all__ = ["CoefficientTable", "predict_linear", "require_linear_state", "require_names", "require_scale_state"]
 
 
 def predict_linear(model: Any, X: Any) -> Array:
@@ -86,6 +86,18 @@ def require_linear_state(model: Any) -> None:
         raise ModelFileError(msg)
     if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
         msg = f"coefficients of {type(model).__name__} are not finite"
+        raise ModelFileError(msg)
+
+
+def require_scale_state(model: Any) -> None:
+    """Refuse a scale that no residuals have, and marks of outliers that are not one for each row; models without pass."""
+    state = model.__dict__
+    scale, outliers = state.get("scale_", 0.0), state.get("outliers_", np.zeros(0, dtype=bool))
+    if not (isinstance(scale, float) and np.isfinite(scale) and scale >= 0):
+        msg = f"scale_ of {type(model).__name__} is not a number >= 0"
+        raise ModelFileError(msg)
+    if not (isinstance(outliers, np.ndarray) and outliers.dtype == np.bool_ and outliers.ndim == 1):
+        msg = f"outliers_ of {type(model).__name__} does not say yes or no for each row"
         raise ModelFileError(msg)
 
 

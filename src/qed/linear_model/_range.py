@@ -14,6 +14,7 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter
 from qed.core._certificates import Fingerprint
 from qed.designs import design
+from qed.linear_model._kernels import column_sums
 from qed.linear_model._quadratic import UNIT
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["fingerprint", "fingerprint_of", "require_merged_range", "require_prior", "require_range", "with_doubt"]
 
 LEAST, MOST = 1e-290, 1e300  # some digits from the ends of float64, which double-double arithmetic needs
+FAR = 1e3  # squared distance of a row from the mean, in units of the variance, up to which sums about it keep their digits
 TINY = 5e-324
 STEP = 1e-17  # neighbouring floats are further apart than this, relative to their size
 
@@ -50,12 +52,12 @@ def fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:
     n = X.shape[0]
     s = np.ones(n) if weight is None else weight
     total = float(s.sum())
-    plain = design(X)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused in words
         # relative to the first row, so that constant columns are recognised to the last bit
         first = X[0].astype(np.float64) if isinstance(X, np.ndarray) else np.zeros(X.shape[1])
-        mean_x, mean_y = first + plain.adjoint_product(s, first) / total, y[0] + s @ (y - y[0]) / total
-        spread = np.concatenate([plain.column_norms(s, mean_x) ** 2, s @ (y - mean_y) ** 2])
+        mean_x, spread_x = _about(X, s, total, first)
+        mean_y = y[0] + s @ (y - y[0]) / total
+        spread = np.concatenate([spread_x, s @ (y - mean_y) ** 2])
     seen = Fingerprint(int(np.count_nonzero(s)), total, np.concatenate([mean_x, mean_y]), spread)
     return with_doubt(seen, n, np.concatenate([first, y[0]]))
 
@@ -69,6 +71,22 @@ def with_doubt(seen: Fingerprint, terms: int, about: Array) -> Fingerprint:
         # a sparse column is centred after it is summed: its whole length rounds, not its spread
         spread_doubt = 4 * rounding * seen.weight * away + seen.weight * mean_doubt**2
     return replace(seen, weight_doubt=rounding * seen.weight, mean_doubt=mean_doubt, spread_doubt=spread_doubt)
+
+
+def _about(X: Any, s: Array, total: float, first: Array) -> tuple[Array, Array]:
+    """Return means and spreads of the columns, from sums about a row."""
+    plain = design(X)
+    if not isinstance(X, np.ndarray):
+        mean = first + plain.adjoint_product(s, first) / total
+        return mean, plain.column_norms(s, mean) ** 2
+    sums, squares = column_sums(X, s, first)
+    step = sums / total
+    moved = sums * step
+    if np.all(moved <= FAR * (squares - moved)):
+        return first + step, squares - moved
+    # a first row far from the others: its distance would cover their spread, so they are looked at again
+    again = plain.column_norms(s, first + step) ** 2
+    return first + step, np.where(squares > 0, again, 0.0)
 
 
 def require_range(source: Source, seen: Fingerprint) -> None:

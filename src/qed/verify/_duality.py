@@ -245,8 +245,12 @@ def _coefficients(model: Any, rows: Rows) -> tuple[Array, Array]:
 
 
 def _scale_of(model: Any, objective: Objective) -> Any:
-    """Return the scale that the model itself estimated, where it has one."""
-    if not isinstance(objective.loss, Scaled) or not hasattr(model, "scale_"):
+    """Return the scale that the model itself estimated, where its objective has one: a root of a mean square is none."""
+    if (
+        not isinstance(objective.loss, Scaled)
+        or not np.isfinite(objective.loss.epsilon)
+        or not hasattr(model, "scale_")
+    ):
         return None
     return EXTENDED(model.scale_)
 

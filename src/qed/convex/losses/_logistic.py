@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qed.convex._balance import shrink_heavier_side
-from qed.convex._divergence import divergence
+from qed.convex._kernels import loss_excess, loss_slope, loss_value
 from qed.convex._loss import LossTraits, Vector
 
 __all__ = ["Logistic"]
@@ -38,11 +38,11 @@ class Logistic:
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""
-        return softplus(-self.y * t)
+        return loss_value("logistic", t, self.y)
 
     def slope(self, t: Vector) -> Vector:
         """Return minus y times the probability of the other label."""
-        return np.asarray(-self.y * sigmoid(-self.y * t))
+        return loss_slope("logistic", t, self.y)
 
     def curvature(self, t: Vector) -> Vector:
         """Return the variance of the label."""
@@ -72,9 +72,7 @@ class Logistic:
 
     def excess(self, t: Vector, u: Vector) -> Vector:
         """Return the divergence of the coin ``-y u`` from the one that the score gives."""
-        m, q = self.y * t, -self.y * u
-        other, same = sigmoid(-m), sigmoid(m)
-        return divergence(q, other, -softplus(m)) + divergence(1.0 - q, same, -softplus(-m))
+        return loss_excess("logistic", t, self.y, u)
 
     def prox(self, v: Vector, step: float | Vector) -> Vector:
         """Return the minimiser by Newton steps from zero, where the curvature turns, so that they never overshoot."""
@@ -104,8 +102,3 @@ def sigmoid(x: Vector) -> Vector:
     """Return ``1 / (1 + exp(-x))``, to full relative accuracy at both ends."""
     e = np.exp(-np.abs(x))
     return np.asarray(np.where(x >= 0, 1.0, e) / (1.0 + e))
-
-
-def softplus(x: Vector) -> Vector:
-    """Return ``log(1 + exp(x))``."""
-    return np.asarray(np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x))))

@@ -9,6 +9,7 @@ import numpy as np
 
 from qed.convex._balance import shrink_heavier_side
 from qed.convex._divergence import divergence
+from qed.convex._kernels import loss_excess
 from qed.convex._loss import LossTraits, Vector
 
 __all__ = ["Poisson"]
@@ -68,7 +69,7 @@ class Poisson:
 
     def excess(self, t: Vector, u: Vector) -> Vector:
         """Return the divergence of the rate ``u + y`` from the mean."""
-        return divergence(np.maximum(u + self.y, 0.0), _exp(t), t)
+        return loss_excess("poisson", t, self.y, u)
 
     def prox(self, v: Vector, step: float | Vector) -> Vector:
         """Return the minimiser by Newton steps from above, where they cannot overshoot."""

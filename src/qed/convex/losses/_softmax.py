@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from qed.convex._balance import transport
-from qed.convex._divergence import divergence
+from qed.convex._kernels import loss_excess, loss_slope, loss_value
 from qed.convex._loss import LossTraits, Vector
 from qed.convex._simplex import to_simplex
 
@@ -48,16 +48,11 @@ class Softmax:
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""
-        top = t.max(axis=1)
-        return np.asarray(np.log(np.exp(t - top[:, np.newaxis]).sum(axis=1)) + (top - t[self.at]))
+        return loss_value("softmax", t, self.y)
 
     def slope(self, t: Vector) -> Vector:
         """Return the probabilities, less one at the label."""
-        p = softmax(t)
-        rows, columns = self.at
-        p[rows, columns] = 0.0
-        p[rows, columns] = -p.sum(axis=1)  # the sum of the others keeps its digits where one minus it would not
-        return p
+        return loss_slope("softmax", t, self.y)
 
     def curvature(self, t: Vector) -> Vector:
         """Return the variances of the indicators of the classes, (n, k)."""
@@ -98,12 +93,7 @@ class Softmax:
 
     def excess(self, t: Vector, u: Vector) -> Vector:
         """Return the divergence of ``u + e_y`` from the softmax of the scores."""
-        v = np.maximum(self._probabilities(u), 0.0)
-        top = t.max(axis=1, keepdims=True)
-        log_p = t - top
-        e = np.exp(log_p)
-        total = e.sum(axis=1, keepdims=True)
-        return np.asarray(divergence(v, e / total, log_p - np.log(total)).sum(axis=1))
+        return loss_excess("softmax", t, self.y, u)
 
     def prox(self, v: Vector, step: float | Vector) -> Vector:
         """Return the minimiser by damped Newton steps, whose equations have a closed solution."""

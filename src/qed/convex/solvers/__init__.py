@@ -2,6 +2,28 @@
 
 from __future__ import annotations
 
+from qed.convex.solvers._coordinate_descent import CoordinateDescent
+from qed.convex.solvers._dual_ascent import DualAscent
+from qed.convex.solvers._gradient_descent import GradientDescent
+from qed.convex.solvers._interior_point import InteriorPoint
+from qed.convex.solvers._lbfgs import LBFGS
+from qed.convex.solvers._newton import Newton
+from qed.convex.solvers._newton_cg import NewtonCG
+from qed.convex.solvers._newton_scores import NewtonScores
 from qed.convex.solvers._proximal_gradient import ProximalGradient
+from qed.convex.solvers._scaled_lasso import ScaledLasso
+from qed.convex.solvers._scaled_newton import ScaledNewton
 
-__all__ = ["ProximalGradient"]
+__all__ = [
+    "LBFGS",
+    "CoordinateDescent",
+    "DualAscent",
+    "GradientDescent",
+    "InteriorPoint",
+    "Newton",
+    "NewtonCG",
+    "NewtonScores",
+    "ProximalGradient",
+    "ScaledLasso",
+    "ScaledNewton",
+]

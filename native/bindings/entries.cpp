@@ -1,4 +1,4 @@
-#include "qed/columns.hpp"
+#include "qed/entries.hpp"
 
 #include <algorithm>
 #include <string>
@@ -214,7 +214,7 @@ nb::ndarray<nb::numpy, std::int32_t> hashes(const Array& bytes, const Array& end
 
 }  // namespace
 
-void bind_columns(nb::module_& module) {
+void bind_entries(nb::module_& module) {
     module.def("look", &look, arg("X"), arg("s").none());
     module.def("move", &move, arg("X"), arg("out"), arg("first"), arg("second"), arg("divides"), arg("clip").none());
     module.def("monomials", &monomials_of, arg("X"), arg("out"), arg("runs"), arg("first"));

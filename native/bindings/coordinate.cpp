@@ -1,0 +1,206 @@
+#include "qed/coordinate.hpp"
+
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "arrays.hpp"
+#include "qed/columns.hpp"
+
+namespace qed::bindings {
+namespace {
+
+using nb::arg;
+using QuadraticArrays = std::tuple<Array, Array, double>;
+using KinkArrays = std::tuple<Array, Array, double>;
+using RowArrays = std::tuple<Array, double>;
+using GoalNumbers = std::tuple<double, Index>;
+
+/// A matrix of doubles whose rows are contiguous.
+Matrix rows_of(const Array& array, const char* name) {
+    const Matrix view = matrix(array, name);
+    require(view.kind == Kind::float64 && (view.columns <= 1 || view.column_stride == 1),
+            std::string(name) + " must be float64 with contiguous rows");
+    return view;
+}
+
+Quadratic quadratic_of(const QuadraticArrays& given) {
+    const Matrix gram = rows_of(std::get<0>(given), "the Gram matrix");
+    const Matrix linear = rows_of(std::get<1>(given), "the linear part");
+    require(gram.rows == gram.columns && linear.rows == gram.rows,
+            "the quadratic must be square, with one linear part");
+    require(linear.rows <= 1 || linear.row_stride == linear.columns, "the linear part must be contiguous");
+    return {.gram = static_cast<const double*>(gram.data),
+            .stride = gram.row_stride,
+            .size = gram.rows,
+            .linear = static_cast<const double*>(linear.data),
+            .constant = std::get<2>(given)};
+}
+
+Kinks kinks_of(const KinkArrays& given, Index size) {
+    return {.low = vector(std::get<0>(given), "low", size),
+            .high = vector(std::get<1>(given), "high", size),
+            .ridge = std::get<2>(given)};
+}
+
+Goal goal_of(const GoalNumbers& given) {
+    return {.target = std::get<0>(given), .most = std::get<1>(given)};
+}
+
+Fresh<double> copy_of(const double* from, Index count) {
+    Fresh<double> out({count});
+    std::copy_n(from, count, out.get());
+    return out;
+}
+
+nb::tuple gram_of(const QuadraticArrays& quadratic, const KinkArrays& penalty, const GoalNumbers& goal,
+                  const Array& start) {
+    const Quadratic q = quadratic_of(quadratic);
+    const Kinks kinks = kinks_of(penalty, q.size);
+    Fresh<double> w = copy_of(vector(start, "w", q.size), q.size);
+    Fresh<double> gradient({q.size});
+    Descent done{};
+    run([&] { done = descend_gram(q, kinks, goal_of(goal), w.get(), gradient.get()); });
+    return nb::make_tuple(w.give(), gradient.give(), done.sweeps, done.gap);
+}
+
+nb::list grams_of(const std::vector<std::tuple<QuadraticArrays, KinkArrays, GoalNumbers, Array>>& problems) {
+    std::vector<GramTask> tasks;
+    std::vector<Fresh<double>> results;
+    for (const auto& [quadratic, penalty, goal, start] : problems) {
+        const Quadratic q = quadratic_of(quadratic);
+        results.push_back(copy_of(vector(start, "w", q.size), q.size));
+        double* w = results.back().get();
+        results.push_back(Fresh<double>({q.size}));
+        tasks.push_back({q, kinks_of(penalty, q.size), goal_of(goal), w, results.back().get(), {}});
+    }
+    run([&] { descend_grams(tasks.data(), static_cast<Index>(tasks.size())); });
+    nb::list out;
+    for (std::size_t k = 0; k < tasks.size(); ++k) {
+        out.append(
+            nb::make_tuple(results[2 * k].give(), results[2 * k + 1].give(), tasks[k].done.sweeps, tasks[k].done.gap));
+    }
+    return out;
+}
+
+/// What both kernels for several targets share: a start of size × targets, contiguous.
+template <class Descend>
+nb::tuple several(const Quadratic& q, const Array& start, Descend&& descend) {
+    const Matrix given = rows_of(start, "w");
+    require(given.rows == q.size && (given.rows <= 1 || given.row_stride == given.columns),
+            "w must be contiguous, with a row for each coordinate");
+    Fresh<double> w({q.size, given.columns});
+    std::copy_n(static_cast<const double*>(given.data), q.size * given.columns, w.get());
+    Fresh<double> gradient({q.size, given.columns});
+    Descent done{};
+    run([&] { done = descend(given.columns, w.get(), gradient.get()); });
+    return nb::make_tuple(w.give(), gradient.give(), done.sweeps, done.gap);
+}
+
+nb::tuple targets_of(const QuadraticArrays& quadratic, const KinkArrays& penalty, const GoalNumbers& goal,
+                     const Array& start) {
+    const Quadratic q = quadratic_of(quadratic);
+    const Kinks kinks = kinks_of(penalty, q.size);
+    return several(q, start, [&](Index targets, double* w, double* gradient) {
+        return descend_targets(q, targets, kinks, goal_of(goal), w, gradient);
+    });
+}
+
+nb::tuple row_lengths_of(const QuadraticArrays& quadratic, const RowArrays& penalty, const GoalNumbers& goal,
+                         const Array& start) {
+    const Quadratic q = quadratic_of(quadratic);
+    const RowLengths lengths{.strength = vector(std::get<0>(penalty), "strength", q.size),
+                             .ridge = std::get<1>(penalty)};
+    return several(q, start, [&](Index targets, double* w, double* gradient) {
+        return descend_rows(q, targets, lengths, goal_of(goal), w, gradient);
+    });
+}
+
+template <class Columns>
+nb::tuple columns_with(const Columns& columns, const KinkArrays& penalty, const GoalNumbers& goal, const Array& start,
+                       const Array& residual) {
+    const Kinks kinks = kinks_of(penalty, columns.count);
+    Fresh<double> w = copy_of(vector(start, "w", columns.count), columns.count);
+    Fresh<double> r = copy_of(vector(residual, "residual", columns.rows), columns.rows);
+    Fresh<double> gradient({columns.count});
+    Descent done{};
+    run([&] { done = descend_columns(columns, kinks, goal_of(goal), w.get(), r.get(), gradient.get()); });
+    return nb::make_tuple(w.give(), r.give(), gradient.give(), done.sweeps, done.gap);
+}
+
+nb::tuple dense_of(const Array& A, const KinkArrays& penalty, const GoalNumbers& goal, const Array& start,
+                   const Array& residual) {
+    const Matrix a = matrix(A, "A");
+    require(
+        a.kind == Kind::float64 && (a.rows <= 1 || a.row_stride == 1) && (a.columns <= 1 || a.column_stride == a.rows),
+        "A must be float64, column after column");
+    const DenseColumns columns{static_cast<const double*>(a.data), a.rows, a.columns};
+    return columns_with(columns, penalty, goal, start, residual);
+}
+
+const Index* indices_of(const Array& array, const char* name) {
+    require(array.ndim() == 1 && array.dtype() == nb::dtype<std::int64_t>() &&
+                (array.shape(0) <= 1 || array.stride(0) == 1),
+            std::string(name) + " must be a contiguous vector of int64");
+    return static_cast<const Index*>(array.data());
+}
+
+nb::tuple sparse_of(const std::tuple<Array, Array, Array>& A, const std::tuple<Array, Array>& centring,
+                    const KinkArrays& penalty, const GoalNumbers& goal, const Array& start, const Array& residual) {
+    const auto& [starts, rows, values] = A;
+    const Index count = static_cast<Index>(starts.shape(0)) - 1;
+    const Index n = static_cast<Index>(residual.shape(0));
+    const Index* first = indices_of(starts, "starts");
+    require(count >= 0 && rows.shape(0) == values.shape(0) && first[count] <= static_cast<Index>(values.shape(0)),
+            "starts, rows and values do not belong together");
+    const SparseColumns columns{.starts = first,
+                                .indices = indices_of(rows, "rows"),
+                                .values = vector(values, "values", static_cast<Index>(values.shape(0))),
+                                .centre = vector(std::get<0>(centring), "centre", count),
+                                .root = vector(std::get<1>(centring), "root", n),
+                                .rows = n,
+                                .count = count};
+    return columns_with(columns, penalty, goal, start, residual);
+}
+
+Doubles taken(const Array& X, const Array& index, const MaybeArray& scale, const MaybeArray& shift) {
+    const Matrix x = matrix(X, "X");
+    const Index* columns = indices_of(index, "index");
+    const Index count = static_cast<Index>(index.shape(0));
+    require(std::all_of(columns, columns + count, [&](Index j) { return j >= 0 && j < x.columns; }),
+            "index must name columns of X");
+    const double* factors = vector(scale, "scale", x.rows);
+    const Centred centred{x, vector(shift, "shift", x.columns)};
+    Fresh<double> out({x.rows, count}, true);
+    run([&] { take_columns(centred, columns, count, factors, out.get()); });
+    return out.give();
+}
+
+nb::tuple sums_of(const Array& X, const Array& U, const MaybeArray& s, const MaybeArray& shift) {
+    const Matrix x = matrix(X, "X");
+    const Matrix u = matrix(U, "U");
+    require(x.rows == u.rows && u.columns <= kFewColumns, "U must have a row for each row of X, and few columns");
+    const double* weights = vector(s, "s", x.rows);
+    const Centred centred{x, vector(shift, "shift", x.columns)};
+    Fresh<double> cross({x.columns, u.columns});
+    Fresh<double> squares({x.columns});
+    run([&] { column_sums(centred, u, weights, {cross.get(), squares.get()}); });
+    return nb::make_tuple(cross.give(), squares.give());
+}
+
+}  // namespace
+
+void bind_coordinate(nb::module_& module) {
+    module.def("descend_gram", &gram_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"));
+    module.def("descend_grams", &grams_of, arg("problems"));
+    module.def("descend_targets", &targets_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"));
+    module.def("descend_rows", &row_lengths_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"));
+    module.def("descend_columns", &dense_of, arg("A"), arg("penalty"), arg("goal"), arg("w"), arg("residual"));
+    module.def("descend_sparse_columns", &sparse_of, arg("A"), arg("centring"), arg("penalty"), arg("goal"), arg("w"),
+               arg("residual"));
+    module.def("take_columns", &taken, arg("X"), arg("index"), arg("scale").none(), arg("shift").none());
+    module.def("column_sums", &sums_of, arg("X"), arg("U"), arg("s").none(), arg("shift").none());
+}
+
+}  // namespace qed::bindings

@@ -1,0 +1,160 @@
+#include "qed/glm.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include "arrays.hpp"
+#include "sparse_arrays.hpp"
+
+namespace qed::bindings {
+namespace {
+
+using nb::arg;
+
+LossKind loss_kind(const std::string& name) {
+    if (name == "logistic") {
+        return LossKind::logistic;
+    }
+    if (name == "poisson") {
+        return LossKind::poisson;
+    }
+    if (name == "softmax") {
+        return LossKind::softmax;
+    }
+    require(name == "squared", "no compiled loss is called " + name);
+    return LossKind::squared;
+}
+
+/// Contiguous doubles of the shape of rows and classes.
+const double* table(const Array& array, const char* name, const LossRows& rows) {
+    const Matrix view = matrix(array, name);
+    const bool fits = view.kind == Kind::float64 && view.rows == rows.rows && view.columns == rows.classes &&
+                      (view.columns <= 1 || view.column_stride == 1) &&
+                      (view.rows <= 1 || view.row_stride == rows.classes);
+    require(fits, std::string(name) + " must be contiguous float64 of the shape of t");
+    return static_cast<const double*>(view.data);
+}
+
+LossRows rows_of(const std::string& name, const Array& t, const Array& y) {
+    const Matrix view = matrix(t, "t");
+    LossRows rows{.kind = loss_kind(name), .t = nullptr, .y = nullptr, .rows = view.rows, .classes = view.columns};
+    rows.t = table(t, "t", rows);
+    rows.y = vector(y, "y", view.rows);
+    require(rows.kind == LossKind::softmax || view.columns == 1, "this loss has one score a row");
+    return rows;
+}
+
+template <class Set>
+Doubles shaped_like(const LossRows& rows, std::size_t dimensions, Set&& set) {
+    const auto compute = [&](Fresh<double> out) {
+        run([&] { set(out.get()); });
+        return out.give();
+    };
+    return dimensions == 1 ? compute(Fresh<double>({rows.rows})) : compute(Fresh<double>({rows.rows, rows.classes}));
+}
+
+Doubles value_of(const std::string& name, const Array& t, const Array& y) {
+    const LossRows rows = rows_of(name, t, y);
+    return shaped_like(rows, 1, [&](double* out) { loss_rows(rows, {.value = out}); });
+}
+
+Doubles slope_of(const std::string& name, const Array& t, const Array& y) {
+    const LossRows rows = rows_of(name, t, y);
+    return shaped_like(rows, t.ndim(), [&](double* out) { loss_rows(rows, {.slope = out}); });
+}
+
+nb::tuple both_of(const std::string& name, const Array& t, const Array& y) {
+    const LossRows rows = rows_of(name, t, y);
+    Fresh<double> value({rows.rows});
+    Doubles slope =
+        shaped_like(rows, t.ndim(), [&](double* out) { loss_rows(rows, {.value = value.get(), .slope = out}); });
+    return nb::make_tuple(value.give(), slope);
+}
+
+Doubles excess_of(const std::string& name, const Array& t, const Array& y, const Array& u) {
+    const LossRows rows = rows_of(name, t, y);
+    const double* dual = table(u, "u", rows);
+    return shaped_like(rows, 1, [&](double* out) { loss_excess(rows, dual, out); });
+}
+
+GlmIn in_of(const std::string& name, Index n, Index p, const Array& y, const Array& c, const Array& w, double b,
+            const Array& shift) {
+    const LossKind kind = loss_kind(name);
+    require(kind != LossKind::softmax, "this pass knows losses of one score a row");
+    return {kind, vector(y, "y", n), vector(c, "c", n), vector(w, "w", p), b, vector(shift, "shift", p)};
+}
+
+/// Where scores and slopes go: two rows of doubles that the caller keeps, so that fresh pages are not paid for each time.
+using Buffer = nb::ndarray<double, nb::shape<2, -1>, nb::c_contig, nb::device::cpu>;
+
+template <class Table>
+nb::tuple pass_over(const Table& x, const GlmIn& in, const Buffer& rows, bool with_bend, bool with_hessian) {
+    require(static_cast<Index>(rows.shape(1)) == x.rows, "rows must be a float64 table of two rows, one column a row of X");
+    Fresh<double> sums({4});
+    Fresh<double> rise({x.columns});
+    Fresh<double> fall({x.columns});
+    Fresh<double> bend({with_bend ? x.rows : 0});
+    const Index side = with_hessian ? x.columns + 1 : 0;
+    Fresh<double> hessian({side, side});
+    const GlmOut out{.sums = sums.get(),
+                     .rise = rise.get(),
+                     .fall = fall.get(),
+                     .scores = rows.data(),
+                     .slopes = rows.data() + x.rows,
+                     .bend = with_bend ? bend.get() : nullptr,
+                     .hessian = with_hessian ? hessian.get() : nullptr};
+    run([&] { glm_pass(x, in, out); });
+    return nb::make_tuple(sums.give(), rise.give(), fall.give(),
+                          with_bend ? nb::cast(bend.give()) : nb::none(),
+                          with_hessian ? nb::cast(hessian.give()) : nb::none());
+}
+
+nb::tuple dense_pass(const std::string& loss, const Array& X, const Array& y, const Array& c, const Array& w, double b,
+                     const Array& shift, const Buffer& rows, bool bend, bool hessian) {
+    const Matrix x = matrix(X, "X");
+    return pass_over(x, in_of(loss, x.rows, x.columns, y, c, w, b, shift), rows, bend, hessian);
+}
+
+nb::tuple sparse_pass(const std::string& loss, const Array& indptr, const Array& indices, const Array& data,
+                      const Shape& shape, const Array& y, const Array& c, const Array& w, double b, const Array& shift,
+                      const Buffer& rows, bool bend) {
+    const SparseRows x = sparse_rows(indptr, indices, data, shape);
+    return pass_over(x, in_of(loss, x.rows, x.columns, y, c, w, b, shift), rows, bend, false);
+}
+
+template <class Table>
+Doubles curvature_over(const Table& x, const Array& weight, const Array& shift, const Array& v) {
+    const double* weights = vector(weight, "weight", x.rows);
+    const double* offset = vector(shift, "shift", x.columns);
+    const double* direction = vector(v, "v", x.columns + 1);
+    Fresh<double> out({x.columns + 1});
+    run([&] { curvature_product(x, weights, offset, direction, out.get()); });
+    return out.give();
+}
+
+Doubles dense_curvature(const Array& X, const Array& weight, const Array& shift, const Array& v) {
+    return curvature_over(matrix(X, "X"), weight, shift, v);
+}
+
+Doubles sparse_curvature(const Array& indptr, const Array& indices, const Array& data, const Shape& shape,
+                         const Array& weight, const Array& shift, const Array& v) {
+    return curvature_over(sparse_rows(indptr, indices, data, shape), weight, shift, v);
+}
+
+}  // namespace
+
+void bind_glm(nb::module_& module) {
+    module.def("loss_value", &value_of, arg("loss"), arg("t"), arg("y"));
+    module.def("loss_slope", &slope_of, arg("loss"), arg("t"), arg("y"));
+    module.def("loss_value_and_slope", &both_of, arg("loss"), arg("t"), arg("y"));
+    module.def("loss_excess", &excess_of, arg("loss"), arg("t"), arg("y"), arg("u"));
+    module.def("glm_pass", &dense_pass, arg("loss"), arg("X"), arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"),
+               arg("rows"), arg("bend") = false, arg("hessian") = false);
+    module.def("csr_glm_pass", &sparse_pass, arg("loss"), arg("indptr"), arg("indices"), arg("data"), arg("shape"),
+               arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"), arg("rows"), arg("bend") = false);
+    module.def("curvature_product", &dense_curvature, arg("X"), arg("weight"), arg("shift"), arg("v"));
+    module.def("csr_curvature_product", &sparse_curvature, arg("indptr"), arg("indices"), arg("data"), arg("shape"),
+               arg("weight"), arg("shift"), arg("v"));
+}
+
+}  // namespace qed::bindings

@@ -1,0 +1,110 @@
+#include <nanobind/stl/pair.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+
+#include "arrays.hpp"
+#include "qed/dual_ascent.hpp"
+#include "qed/scale.hpp"
+#include "sparse_arrays.hpp"
+
+namespace qed::bindings {
+namespace {
+
+using nb::arg;
+using Changed = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Order = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+nb::tuple spread_of(const Array& r, const Array& c, double knee, double guess) {
+    const Index n = static_cast<Index>(r.shape(0));
+    const double* residuals = vector(r, "r", n);
+    const double* weights = vector(c, "c", n);
+    ScaledSpread found{};
+    run([&] { found = scaled_spread(n, residuals, weights, knee, guess); });
+    return nb::make_tuple(found.scale, found.spread);
+}
+
+/// `numbers` holds drift, along, base, sum, threshold, largest and gap, in this order, and is written to.
+struct Ascent {
+    DualLosses losses;
+    DualRows rows;
+    DualState state;
+    double* numbers;
+
+    Ascent(Index n, Index p, bool logistic, const nb::tuple& loss, const nb::tuple& row, Changed& u, Changed& w,
+           Order& order, Index active, Changed& kept, std::uint64_t seed)
+        : losses{}, rows{}, state{}, numbers(kept.data()) {
+        require(u.shape(0) == static_cast<std::size_t>(n) && order.shape(0) == static_cast<std::size_t>(n),
+                "u and order must have one entry for each row");
+        require(w.shape(0) == static_cast<std::size_t>(p), "w must have one entry for each column");
+        require(kept.shape(0) == 7, "numbers must have seven entries");
+        require(active >= 0 && active <= n, "active must be a number of rows");
+        const std::int64_t* places = order.data();
+        for (Index i = 0; i < n; ++i) {
+            require(places[i] >= 0 && places[i] < n, "order must hold numbers of rows");
+        }
+        losses.kind = logistic ? DualLoss::logistic : DualLoss::pieces;
+        losses.kink = vector(nb::cast<Array>(loss[0]), "kink", n);
+        losses.low = vector(nb::cast<Array>(loss[1]), "low", n);
+        losses.high = vector(nb::cast<Array>(loss[2]), "high", n);
+        losses.bend = nb::cast<double>(loss[3]);
+        losses.width = nb::cast<double>(loss[4]);
+        rows.weight = vector(nb::cast<Array>(row[0]), "weight", n);
+        rows.squares = vector(nb::cast<Array>(row[1]), "squares", n);
+        rows.along = vector(nb::cast<Array>(row[2]), "along", n);
+        rows.centre_square = nb::cast<double>(row[3]);
+        rows.alpha = nb::cast<double>(row[4]);
+        rows.give = nb::cast<double>(row[5]);
+        state = {.u = u.data(),
+                 .w = w.data(),
+                 .order = order.data(),
+                 .active = active,
+                 .drift = numbers[0],
+                 .along = numbers[1],
+                 .base = numbers[2],
+                 .sum = numbers[3],
+                 .threshold = numbers[4],
+                 .largest = numbers[5],
+                 .gap = numbers[6],
+                 .seed = seed};
+    }
+
+    nb::tuple finish() {
+        const double after[] = {state.drift,     state.along,   state.base, state.sum,
+                                state.threshold, state.largest, state.gap};
+        std::copy(std::begin(after), std::end(after), numbers);
+        return nb::make_tuple(state.active, state.seed);
+    }
+};
+
+nb::tuple ascend_dense(const Array& X, bool logistic, const nb::tuple& loss, const nb::tuple& rows, Changed u,
+                       Changed w, Order order, Index active, Changed numbers, std::uint64_t seed, int passes) {
+    const Matrix x = matrix(X, "X");
+    require(x.column_stride == 1 || x.columns <= 1, "X must have contiguous rows");
+    Ascent ascent(x.rows, x.columns, logistic, loss, rows, u, w, order, active, numbers, seed);
+    run([&] { dual_ascent(x, ascent.losses, ascent.rows, ascent.state, passes); });
+    return ascent.finish();
+}
+
+nb::tuple ascend_sparse(const nb::tuple& X, const Shape& shape, bool logistic, const nb::tuple& loss,
+                        const nb::tuple& rows, Changed u, Changed w, Order order, Index active, Changed numbers,
+                        std::uint64_t seed, int passes) {
+    const SparseRows x =
+        sparse_rows(nb::cast<Array>(X[0]), nb::cast<Array>(X[1]), nb::cast<Array>(X[2]), shape);
+    Ascent ascent(x.rows, x.columns, logistic, loss, rows, u, w, order, active, numbers, seed);
+    run([&] { dual_ascent(x, ascent.losses, ascent.rows, ascent.state, passes); });
+    return ascent.finish();
+}
+
+}  // namespace
+
+void bind_robust(nb::module_& module) {
+    module.def("scaled_spread", &spread_of, arg("r"), arg("c"), arg("knee"), arg("guess"));
+    module.def("dual_ascent", &ascend_dense, arg("X"), arg("logistic"), arg("loss"), arg("rows"), arg("u"), arg("w"),
+               arg("order"), arg("active"), arg("numbers"), arg("seed"), arg("passes"));
+    module.def("csr_dual_ascent", &ascend_sparse, arg("X"), arg("shape"), arg("logistic"), arg("loss"), arg("rows"),
+               arg("u"), arg("w"), arg("order"), arg("active"), arg("numbers"), arg("seed"), arg("passes"));
+}
+
+}  // namespace qed::bindings

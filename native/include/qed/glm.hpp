@@ -1,0 +1,45 @@
+/// One pass over the rows of a smooth convex problem.
+///
+/// With scores t = (x - shift) w + b and weights c, one read of x gives the weighted loss, its slopes' sums by sign, the
+/// gradient split in the same way (what a certificate needs to balance an intercept without a further pass), and, when
+/// asked, the weighted second derivatives. Determinism and rounding: see fold.hpp.
+#pragma once
+
+#include "qed/loss.hpp"
+#include "qed/matrix.hpp"
+#include "qed/sparse.hpp"
+
+namespace qed {
+
+struct GlmIn {
+    LossKind kind;
+    const double* y;
+    const double* c;
+    const double* w;
+    double b;
+    const double* shift;  ///< one number for each column, never null
+};
+
+/// `sums` holds Σ c ℓ, Σ c ℓ' over positive slopes, the same over negative ones, Σ c ℓ''. `rise` and `fall` are
+/// (x - shift)ᵀ of c times the slopes of either sign. `scores`, `slopes`, `bend` (c times curvature, a row each) and
+/// `hessian` (columns and a constant, (p + 1)², both triangles) may be null.
+struct GlmOut {
+    double* sums;
+    double* rise;
+    double* fall;
+    double* scores = nullptr;
+    double* slopes = nullptr;
+    double* bend = nullptr;
+    double* hessian = nullptr;
+};
+
+void glm_pass(const Matrix& x, const GlmIn& in, const GlmOut& out);
+
+/// The same for compressed rows; `hessian` must be null.
+void glm_pass(const SparseRows& x, const GlmIn& in, const GlmOut& out);
+
+/// out (p + 1 numbers) = [x - shift | 1]ᵀ diag(weight) [x - shift | 1] v.
+void curvature_product(const Matrix& x, const double* weight, const double* shift, const double* v, double* out);
+void curvature_product(const SparseRows& x, const double* weight, const double* shift, const double* v, double* out);
+
+}  // namespace qed

@@ -1,0 +1,282 @@
+#include "qed/dual_ascent.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "qed/simd.hpp"
+
+namespace qed {
+namespace {
+
+/// Rows drawn together: neighbours share cache lines and pages.
+constexpr Index kGroup = 8;
+constexpr Index kAhead = 2;
+
+std::uint64_t draw(std::uint64_t& seed) noexcept {  // splitmix64
+    seed += 0x9e3779b97f4a7c15ULL;
+    std::uint64_t z = seed;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
+/// Shuffles groups of neighbouring entries, then keeps the rest where it is.
+void shuffle(Index* order, Index count, std::uint64_t& seed) noexcept {
+    const Index groups = count / kGroup;
+    for (Index i = groups - 1; i > 0; --i) {
+        const Index j = static_cast<Index>(draw(seed) % static_cast<std::uint64_t>(i + 1));
+        if (i != j) {
+            std::swap_ranges(order + i * kGroup, order + (i + 1) * kGroup, order + j * kGroup);
+        }
+    }
+    if (count < 4 * kGroup) {
+        for (Index i = count - 1; i > 0; --i) {
+            std::swap(order[i], order[static_cast<Index>(draw(seed) % static_cast<std::uint64_t>(i + 1))]);
+        }
+    }
+}
+
+template <class T>
+class DenseRows {
+  public:
+    explicit DenseRows(const Matrix& x) noexcept
+        : data_(static_cast<const T*>(x.data)), stride_(x.row_stride), columns_(x.columns) {}
+
+    void prefetch(Index row) const noexcept {
+        const char* start = reinterpret_cast<const char*>(data_ + row * stride_);
+        const Index bytes = std::min<Index>(columns_ * static_cast<Index>(sizeof(T)), 1024);
+        for (Index at = 0; at < bytes; at += 64) {
+            __builtin_prefetch(start + at);
+        }
+    }
+    [[nodiscard]] double dot(Index row, const double* w) const noexcept {
+        const T* x = data_ + row * stride_;
+        if constexpr (sizeof(T) == sizeof(double)) {
+            Vector<double> total[4] = {};
+            Index j = 0;
+            for (; j + 4 * kLanes<double> <= columns_; j += 4 * kLanes<double>) {
+#pragma GCC unroll 4
+                for (int k = 0; k < 4; ++k) {
+                    total[k] += load(x + j + k * kLanes<double>) * load(w + j + k * kLanes<double>);
+                }
+            }
+            for (; j + kLanes<double> <= columns_; j += kLanes<double>) {
+                total[0] += load(x + j) * load(w + j);
+            }
+            double sum = sum_lanes((total[0] + total[1]) + (total[2] + total[3]));
+            for (; j < columns_; ++j) {
+                sum += x[j] * w[j];
+            }
+            return sum;
+        } else {
+            double sums[4] = {};
+            Index j = 0;
+            for (; j + 4 <= columns_; j += 4) {
+                for (int k = 0; k < 4; ++k) {
+                    sums[k] += static_cast<double>(x[j + k]) * w[j + k];
+                }
+            }
+            for (; j < columns_; ++j) {
+                sums[0] += static_cast<double>(x[j]) * w[j];
+            }
+            return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        }
+    }
+    void add(Index row, double factor, double* __restrict w) const noexcept {
+        const T* __restrict x = data_ + row * stride_;
+        for (Index j = 0; j < columns_; ++j) {
+            w[j] += factor * static_cast<double>(x[j]);
+        }
+    }
+
+  private:
+    const T* data_;
+    Index stride_;
+    Index columns_;
+};
+
+template <class T, class I>
+class CompressedRows {
+  public:
+    explicit CompressedRows(const SparseRows& x) noexcept
+        : starts_(static_cast<const I*>(x.starts)),
+          indices_(static_cast<const I*>(x.indices)),
+          values_(static_cast<const T*>(x.values)) {}
+
+    void prefetch(Index row) const noexcept {
+        __builtin_prefetch(indices_ + starts_[row]);
+        __builtin_prefetch(values_ + starts_[row]);
+    }
+    [[nodiscard]] double dot(Index row, const double* w) const noexcept {
+        double sum = 0.0;
+        for (I k = starts_[row]; k < starts_[row + 1]; ++k) {
+            sum += static_cast<double>(values_[k]) * w[indices_[k]];
+        }
+        return sum;
+    }
+    void add(Index row, double factor, double* w) const noexcept {
+        for (I k = starts_[row]; k < starts_[row + 1]; ++k) {
+            w[indices_[k]] += factor * static_cast<double>(values_[k]);
+        }
+    }
+
+  private:
+    const I* starts_;
+    const I* indices_;
+    const T* values_;
+};
+
+/// What a visit to a row found: the new dual variable, how far from optimal the old one was, and whether it can rest.
+struct Visit {
+    double u;
+    double slope;
+    double excess;
+    bool rests;
+};
+
+/// Pieces: ℓ*(u) = bend u²/2 + kink u + width |u| between low and high.
+struct Pieces {
+    const DualLosses& loss;
+
+    [[nodiscard]] double best(Index i, double z, double curve) const noexcept {
+        // the minimum of curve u²/2 - z u + width |u| over the interval
+        const double pulled = z > loss.width ? z - loss.width : (z < -loss.width ? z + loss.width : 0.0);
+        const double u = curve > 0.0 ? pulled / curve
+                                     : (pulled > 0.0 ? loss.high[i] : (pulled < 0.0 ? loss.low[i] : 0.0));
+        return std::clamp(u, loss.low[i], loss.high[i]);
+    }
+    [[nodiscard]] double conjugate(Index i, double u) const noexcept {
+        return u * (0.5 * loss.bend * u + loss.kink[i]) + loss.width * std::fabs(u);
+    }
+    [[nodiscard]] Visit visit(Index i, double u, double t, double q, double threshold) const noexcept {
+        const double z = t - loss.kink[i];
+        Visit out{};
+        const double free = best(i, z, loss.bend);
+        out.excess = (conjugate(i, u) - u * t) - (conjugate(i, free) - free * t);
+        // the slope of the dual towards larger u, and towards smaller
+        const double push = z - loss.bend * u;
+        const double up = push - (u >= 0.0 ? loss.width : -loss.width);
+        const double down = push + (u <= 0.0 ? loss.width : -loss.width);
+        const bool at_high = u >= loss.high[i];
+        const bool at_low = u <= loss.low[i];
+        out.slope = std::max(at_high ? 0.0 : std::max(up, 0.0), at_low ? 0.0 : std::max(-down, 0.0));
+        out.rests = (at_high && down > threshold) || (at_low && up < -threshold);
+        const double curve = loss.bend + q;
+        out.u = curve > 0.0 ? best(i, z + q * u, curve) : free;
+        return out;
+    }
+};
+
+/// Logistic: with v = -y u in (0, 1) the conjugate is minus the entropy of a coin.
+struct Coins {
+    const DualLosses& loss;
+
+    [[nodiscard]] Visit visit(Index i, double u, double t, double q, double threshold) const noexcept {
+        static_cast<void>(threshold);
+        const double y = loss.kink[i];
+        const double m = y * t;
+        double v = std::clamp(-y * u, 1e-300, 1.0 - 1e-16);
+        const double before = v;
+        Visit out{};
+        const double entropy = v * std::log(v) + (1.0 - v) * std::log1p(-v);
+        out.excess = entropy + v * m + (m > 0.0 ? std::log1p(std::exp(-m)) : std::log1p(std::exp(m)) - m);
+        // minimise entropy + v m + q (v - before)²/2 in x = log(v / (1 - v)), where Newton's steps cannot leave the interval
+        double x = std::log(v) - std::log1p(-v);
+        out.slope = std::fabs(x + m);
+        if (q == 0.0 || out.slope > 30.0) {
+            x = std::clamp(-m, -700.0, 700.0);
+            v = 1.0 / (1.0 + std::exp(-x));
+        }
+        for (int count = 0; count < 8 && q > 0.0; ++count) {
+            const double f = x + m + q * (v - before);
+            const double step = f / (1.0 + q * v * (1.0 - v));
+            x -= step;
+            v = 1.0 / (1.0 + std::exp(-x));
+            if (std::fabs(step) < 1e-10) {
+                break;
+            }
+        }
+        out.u = -y * std::clamp(v, 1e-300, 1.0 - 1e-16);
+        out.rests = false;
+        return out;
+    }
+};
+
+template <class Loss, class Table>
+void one_pass(const Table& table, const Loss& loss, const DualRows& rows, DualState& state) noexcept {
+    shuffle(state.order, state.active, state.seed);
+    double gap = 0.0;
+    double largest = 0.0;
+    Index kept = 0;
+    const bool shifts = rows.centre_square > 0.0;
+    for (Index k = 0; k < state.active; ++k) {
+        if (k + kAhead < state.active) {
+            table.prefetch(state.order[k + kAhead]);
+        }
+        const Index i = state.order[k];
+        double t = table.dot(i, state.w) + state.base - rows.give * state.sum;
+        if (shifts) {
+            t -= state.drift * rows.along[i] + state.along - state.drift * rows.centre_square;
+        }
+        const double c = rows.weight[i];
+        const double q = c * (rows.squares[i] / rows.alpha + rows.give);
+        const Visit found = loss.visit(i, state.u[i], t, q, state.threshold);
+        if (found.rests) {
+            continue;  // its place is taken by the next row that does not
+        }
+        std::swap(state.order[kept++], state.order[k]);
+        gap += c * found.excess;
+        largest = std::max(largest, found.slope);
+        const double change = found.u - state.u[i];
+        if (change != 0.0) {
+            const double factor = -c * change / rows.alpha;
+            state.u[i] = found.u;
+            state.sum += c * change;
+            table.add(i, factor, state.w);
+            if (shifts) {
+                state.drift += factor;
+                state.along += factor * rows.along[i];
+            }
+        }
+    }
+    state.active = kept;
+    state.gap = gap;
+    state.largest = largest;
+    state.threshold = largest > 0.0 ? largest : std::numeric_limits<double>::infinity();
+}
+
+template <class Table>
+void passes_over(const Table& table, const DualLosses& losses, const DualRows& rows, DualState& state, int passes) {
+    for (int pass = 0; pass < passes; ++pass) {
+        if (losses.kind == DualLoss::logistic) {
+            one_pass(table, Coins{losses}, rows, state);
+        } else {
+            one_pass(table, Pieces{losses}, rows, state);
+        }
+        state.base -= rows.give * state.sum;  // the next pass starts from the intercept that this one has found
+    }
+}
+
+}  // namespace
+
+void dual_ascent(const Matrix& x, const DualLosses& losses, const DualRows& rows, DualState& state, int passes) {
+    with_type(x.kind, [&](auto type) {
+        using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+        passes_over(DenseRows<T>(x), losses, rows, state, passes);
+    });
+}
+
+void dual_ascent(const SparseRows& x, const DualLosses& losses, const DualRows& rows, DualState& state, int passes) {
+    with_type(x.kind, [&](auto type) {
+        using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+        if (x.wide) {
+            passes_over(CompressedRows<T, std::int64_t>(x), losses, rows, state, passes);
+        } else {
+            passes_over(CompressedRows<T, std::int32_t>(x), losses, rows, state, passes);
+        }
+    });
+}
+
+}  // namespace qed

@@ -1,0 +1,333 @@
+#include "qed/glm.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "qed/csr.hpp"
+#include "qed/fold.hpp"
+#include "qed/loss_lanes.hpp"
+#include "qed/panel.hpp"
+#include "qed/product.hpp"
+#include "qed/row_chunk.hpp"
+
+namespace qed {
+namespace {
+
+constexpr Index kLane = kLanes<double>;
+constexpr Index kSums = 4;
+static_assert(kDepth % kLane == 0);
+
+/// What the rows of a chunk ask for: scores in, weighted slopes and curvatures out.
+struct ChunkRows {
+    alignas(kCacheLine) double t[kDepth];
+    alignas(kCacheLine) double slope[kDepth];  // without weight
+    alignas(kCacheLine) double pull[kDepth];   // with it
+    alignas(kCacheLine) double bend[kDepth];
+};
+
+/// Slopes and curvatures times weights, and their sums.
+template <class Loss>
+void take_losses(const GlmIn& in, Index row, Index count, ChunkRows& rows, double* sums) noexcept {
+    alignas(kCacheLine) double y[kDepth] = {};
+    alignas(kCacheLine) double c[kDepth] = {};
+    std::copy_n(in.y + row, count, y);
+    std::copy_n(in.c + row, count, c);
+    for (Index i = count; i < round_up(count, kLane); ++i) {  // copies of the first row, without weight
+        y[i] = y[0];
+        rows.t[i] = rows.t[0];
+    }
+    Vector<double> value{};
+    Vector<double> over{};
+    Vector<double> under{};
+    Vector<double> bend{};
+    for (Index i = 0; i < count; i += kLane) {
+        const Vector<double> weight = load(c + i);
+        const Lanes lanes = Loss::at(load(rows.t + i), load(y + i));
+        const Vector<double> slope = weight * lanes.slope;
+        const Vector<double> curve = weight * lanes.bend;
+        value += weight * lanes.value;
+        over += maximum(slope, Vector<double>{});
+        under += minimum(slope, Vector<double>{});
+        bend += curve;
+        store(rows.slope + i, lanes.slope);
+        store(rows.pull + i, slope);
+        store(rows.bend + i, curve);
+    }
+    sums[0] += sum_lanes(value);
+    sums[1] += sum_lanes(over);
+    sums[2] += sum_lanes(under);
+    sums[3] += sum_lanes(bend);
+}
+
+void keep_rows(const ChunkRows& rows, Index row, Index count, const GlmOut& out) noexcept {
+    if (out.scores != nullptr) {
+        std::copy_n(rows.t, count, out.scores + row);
+    }
+    if (out.slopes != nullptr) {
+        std::copy_n(rows.slope, count, out.slopes + row);
+    }
+    if (out.bend != nullptr) {
+        std::copy_n(rows.bend, count, out.bend + row);
+    }
+}
+
+/// The gradient, rows of either sign of slope apart.
+template <class S>
+void add_by_sign(const RowChunk<S>& chunk, const double* slope, Index count, const double* shift, double* rise,
+                 double* fall) noexcept {
+    const S* from[2][kDepth];
+    double factor[2][kDepth];
+    Index number[2] = {0, 0};
+    for (Index i = 0; i < count; ++i) {
+        const int side = slope[i] > 0.0 ? 0 : 1;
+        from[side][number[side]] = chunk.row(i);
+        factor[side][number[side]++] = slope[i];
+    }
+    sum_shifted(from[0], factor[0], number[0], shift, chunk.length(), rise);
+    sum_shifted(from[1], factor[1], number[1], shift, chunk.length(), fall);
+}
+
+/// Weighted second derivatives of a few rows of [x - shift | 1].
+class HessianRows {
+  public:
+    HessianRows(const Matrix& x, const double* shift, bool wanted)
+        : x_(x),
+          shift_(x.columns + 1),
+          packed_(wanted ? strips_of<double>(x.columns + 1) * kStrip<double> * kDepth : 0) {
+        std::copy_n(shift, x.columns, shift_.get());
+        shift_[x.columns] = 0.0;
+    }
+    void add(Index row, Index count, const double* bend, double* part) const noexcept {
+        static constexpr double kOne = 1.0;
+        double scale[kDepth];
+        for (Index i = 0; i < count; ++i) {
+            scale[i] = std::sqrt(bend[i]);
+        }
+        Factor z;
+        with_type(x_.kind, [&](auto type) {
+            using S = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+            z.parts[0] = {x_.at<S>(row, 0), x_.kind, count, x_.columns, x_.row_stride, x_.column_stride};
+        });
+        z.parts[1] = {&kOne, Kind::float64, count, 1, 0, 1};
+        z.column_shift = shift_.get();
+        z.row_scale = scale;
+        const Panel<double> panel{packed_.get(), count, x_.columns + 1};
+        pack_strips(z, 0, count, 0, panel.strips(), packed_.get());
+        multiply_panels<double, true>(panel, panel, part, padded<double>(x_.columns + 1));
+    }
+
+  private:
+    const Matrix& x_;
+    ScratchArray<double> shift_;
+    ScratchArray<double> packed_;
+};
+
+/// Rows that are read together: few enough to be found in a near cache again between scores and gradient.
+Index chunk_rows(Index columns) noexcept {
+    return std::clamp<Index>(6144 / std::max<Index>(columns, 1) / 8 * 8, 16, kDepth);
+}
+
+template <class Loss, class S>
+void add_pass(const Matrix& x, const GlmIn& in, const GlmOut& out, Index first, Index last, double* part) {
+    const Index width = RowChunk<S>::padded_length(x.columns);
+    const Index step = chunk_rows(x.columns);
+    RowChunk<S> chunk(x, step);
+    ChunkRows rows;
+    const HessianRows hessian(x, in.shift, out.hessian != nullptr);
+    const PaddedVector w(in.w, x.columns);
+    const PaddedVector shift(in.shift, x.columns);
+    const S* from[kDepth];
+    for (Index row = first; row < last; row += step) {
+        const Index count = std::min(step, last - row);
+        chunk.move_to(row, count);
+        for (Index i = 0; i < count; ++i) {
+            from[i] = chunk.row(i);
+        }
+        dots_shifted(from, count, shift.get(), w.get(), chunk.length(), rows.t);
+        for (Index i = 0; i < count; ++i) {
+            rows.t[i] += in.b;
+        }
+        take_losses<Loss>(in, row, count, rows, part);
+        keep_rows(rows, row, count, out);
+        add_by_sign(chunk, rows.pull, count, shift.get(), part + kSums, part + kSums + width);
+        if (out.hessian != nullptr) {
+            hessian.add(row, count, rows.bend, part + kSums + 2 * width);
+        }
+    }
+}
+
+void give(const double* total, Index p, Index width, const GlmOut& out) noexcept {
+    std::copy_n(total, kSums, out.sums);
+    std::copy_n(total + kSums, p, out.rise);
+    std::copy_n(total + kSums + width, p, out.fall);
+}
+
+template <class Loss, class T, class I>
+void add_sparse_pass(const Csr<T, I>& x, const GlmIn& in, const GlmOut& out, double offset, Index first, Index last,
+                     double* part) noexcept {
+    double* side[2] = {part + kSums, part + kSums + x.columns};
+    ChunkRows rows;
+    for (Index row = first; row < last; row += kDepth) {
+        const Index count = std::min(kDepth, last - row);
+        for (Index i = 0; i < count; ++i) {
+            double total = offset;
+            const Index end = x.starts[row + i + 1];
+            for (Index e = x.starts[row + i]; e < end; ++e) {
+                total += static_cast<double>(x.values[e]) * in.w[x.indices[e]];
+            }
+            rows.t[i] = total;
+        }
+        take_losses<Loss>(in, row, count, rows, part);
+        keep_rows(rows, row, count, out);
+        for (Index i = 0; i < count; ++i) {
+            const double slope = rows.pull[i];
+            double* __restrict to = side[slope > 0.0 ? 0 : 1];
+            const Index end = x.starts[row + i + 1];
+            for (Index e = x.starts[row + i]; e < end; ++e) {
+                to[x.indices[e]] += static_cast<double>(x.values[e]) * slope;
+            }
+        }
+    }
+}
+
+/// Blocks of a fold over sparse rows into `size` numbers: a part costs its own size to clear and merge.
+template <class T, class I>
+Index sparse_blocks(const Csr<T, I>& x, Index size) noexcept {
+    constexpr Index kEntriesAtOnce = Index{1} << 15;
+    const Index most = std::clamp<Index>(x.blocks(kEntriesAtOnce), 1, 64);
+    return x.rows == 0 ? 0 : std::clamp<Index>(x.entries() / std::max<Index>(1, 4 * size), 1, most);
+}
+
+double dot(const double* a, const double* b, Index count) noexcept {
+    double total = 0.0;
+    for (Index i = 0; i < count; ++i) {
+        total += a[i] * b[i];
+    }
+    return total;
+}
+
+template <class S>
+void add_curvature(const Matrix& x, const double* weight, const double* shift, const double* v, Index first, Index last,
+                   double* part) {
+    const Index p = x.columns;
+    const Index width = RowChunk<S>::padded_length(p);
+    const Index step = chunk_rows(p);
+    RowChunk<S> chunk(x, step);
+    const PaddedVector along(v, p);
+    const PaddedVector away(shift, p);
+    const S* from[kDepth];
+    double t[kDepth];
+    for (Index row = first; row < last; row += step) {
+        const Index count = std::min(step, last - row);
+        chunk.move_to(row, count);
+        for (Index i = 0; i < count; ++i) {
+            from[i] = chunk.row(i);
+        }
+        dots_shifted(from, count, away.get(), along.get(), chunk.length(), t);
+        double total = 0.0;
+        for (Index i = 0; i < count; ++i) {
+            t[i] = (t[i] + v[p]) * weight[row + i];
+            total += t[i];
+        }
+        part[width] += total;
+        sum_shifted(from, t, count, away.get(), chunk.length(), part);
+    }
+}
+
+}  // namespace
+
+void glm_pass(const Matrix& x, const GlmIn& in, const GlmOut& out) {
+    const Index p = x.columns;
+    const Index width = RowChunk<double>::padded_length(p);
+    const Index side = padded<double>(p + 1);
+    const Index size = kSums + 2 * width + (out.hessian == nullptr ? 0 : side * side);
+    const double each = 3.0 * static_cast<double>(p) + 60.0 +
+                        (out.hessian == nullptr ? 0.0 : 0.5 * static_cast<double>(p) * static_cast<double>(p));
+    const Effort effort(static_cast<double>(x.rows) * each);
+    const Index step = fold_rows(x.rows, kDepth);
+    const ScratchArray<double> total(size);
+    with_loss(in.kind, [&]<class Loss>(Loss) {
+        with_chunk_type(x, [&]<class S>(const S*) {
+            fold_blocks(blocks_of(x.rows, step), size, total.get(), [&](Index block, double* part) {
+                const Index first = block * step;
+                add_pass<Loss, S>(x, in, out, first, std::min(x.rows, first + step), part);
+            });
+        });
+    });
+    give(total.get(), p, width, out);
+    if (out.hessian != nullptr) {
+        const double* from = total.get() + kSums + 2 * width;
+        for (Index i = 0; i <= p; ++i) {
+            std::copy_n(from + i * side + i, p + 1 - i, out.hessian + i * (p + 1) + i);
+        }
+        mirror_upper(out.hessian, p + 1);
+    }
+}
+
+void glm_pass(const SparseRows& x, const GlmIn& in, const GlmOut& out) {
+    const Index p = x.columns;
+    const Index size = kSums + 2 * p;
+    const ScratchArray<double> total(size);
+    const double offset = in.b - dot(in.shift, in.w, p);
+    with_csr(x, [&]<class T, class I>(const Csr<T, I>& csr) {
+        const Effort effort(4.0 * static_cast<double>(csr.entries()) + 60.0 * static_cast<double>(csr.rows));
+        const Index count = sparse_blocks(csr, size);
+        with_loss(in.kind, [&]<class Loss>(Loss) {
+            fold_blocks(count, size, total.get(), [&](Index block, double* part) {
+                add_sparse_pass<Loss>(csr, in, out, offset, csr.first_row(block, count),
+                                      csr.first_row(block + 1, count), part);
+            });
+        });
+    });
+    give(total.get(), p, p, out);
+    for (Index j = 0; j < p; ++j) {
+        out.rise[j] -= in.shift[j] * out.sums[1];
+        out.fall[j] -= in.shift[j] * out.sums[2];
+    }
+}
+
+void curvature_product(const Matrix& x, const double* weight, const double* shift, const double* v, double* out) {
+    const Effort effort(3.0 * static_cast<double>(x.rows) * static_cast<double>(x.columns));
+    const Index step = fold_rows(x.rows, kDepth);
+    const Index width = RowChunk<double>::padded_length(x.columns);
+    const ScratchArray<double> total(width + 1);
+    with_chunk_type(x, [&]<class S>(const S*) {
+        fold_blocks(blocks_of(x.rows, step), width + 1, total.get(), [&](Index block, double* part) {
+            const Index first = block * step;
+            add_curvature<S>(x, weight, shift, v, first, std::min(x.rows, first + step), part);
+        });
+    });
+    std::copy_n(total.get(), x.columns, out);
+    out[x.columns] = total[width];
+}
+
+void curvature_product(const SparseRows& x, const double* weight, const double* shift, const double* v, double* out) {
+    const Index p = x.columns;
+    const double offset = v[p] - dot(shift, v, p);
+    with_csr(x, [&]<class T, class I>(const Csr<T, I>& csr) {
+        const Effort effort(4.0 * static_cast<double>(csr.entries()));
+        const Index count = sparse_blocks(csr, p + 1);
+        fold_blocks(count, p + 1, out, [&](Index block, double* part) {
+            double* __restrict to = part;
+            const Index last = csr.first_row(block + 1, count);
+            for (Index i = csr.first_row(block, count); i < last; ++i) {
+                double total = offset;
+                const Index end = csr.starts[i + 1];
+                for (Index e = csr.starts[i]; e < end; ++e) {
+                    total += static_cast<double>(csr.values[e]) * v[csr.indices[e]];
+                }
+                total *= weight[i];
+                to[p] += total;
+                for (Index e = csr.starts[i]; e < end; ++e) {
+                    to[csr.indices[e]] += static_cast<double>(csr.values[e]) * total;
+                }
+            }
+        });
+    });
+    for (Index j = 0; j < p; ++j) {
+        out[j] -= shift[j] * out[p];
+    }
+}
+
+}  // namespace qed

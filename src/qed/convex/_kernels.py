@@ -1,0 +1,243 @@
+"""The one door from `qed.convex` to native code: fixes layout, type and alignment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qed import _native
+from qed.data._kernels import csr_arrays
+
+if TYPE_CHECKING:
+    from qed.convex._loss import Vector
+
+__all__ = [
+    "AscentLosses",
+    "AscentRows",
+    "cholesky",
+    "compressed_adjoint",
+    "compressed_product",
+    "cross",
+    "csr_curvature_product",
+    "csr_pass",
+    "curvature_product",
+    "dense_pass",
+    "descend_columns",
+    "descend_gram",
+    "descend_grams",
+    "descend_rows",
+    "descend_sparse",
+    "descend_targets",
+    "dual_ascent",
+    "gram",
+    "loss_excess",
+    "loss_slope",
+    "loss_value",
+    "loss_value_and_slope",
+    "scaled_spread",
+    "solve_cholesky",
+]
+
+Goal = tuple[float, int]
+
+
+def loss_value(name: str, t: Vector, y: Vector) -> Vector:
+    """Return the loss of each row."""
+    return np.asarray(_native.loss_value(name, _plain(t), _plain(y)))
+
+
+def loss_slope(name: str, t: Vector, y: Vector) -> Vector:
+    """Return the derivative of the loss of each row, of the shape of t."""
+    return np.asarray(_native.loss_slope(name, _plain(t), _plain(y)))
+
+
+def loss_value_and_slope(name: str, t: Vector, y: Vector) -> tuple[Vector, Vector]:
+    """Return both."""
+    value, slope = _native.loss_value_and_slope(name, _plain(t), _plain(y))
+    return value, slope
+
+
+def loss_excess(name: str, t: Vector, y: Vector, u: Vector) -> Vector:
+    """Return what separates scores and dual variables from equality, row by row."""
+    return np.asarray(_native.loss_excess(name, _plain(t), _plain(y), _plain(u)))
+
+
+def dense_pass(
+    name: str, X: Any, rows: tuple[Vector, Vector, Vector], at: tuple[Vector, float, Vector], **wanted: bool
+) -> tuple[Any, ...]:
+    """Return sums, rise, fall, bend and hessian in one read of a table.
+
+    ``rows`` are targets, shares and a table of two rows to which scores and slopes are written.
+    """
+    (y, c, out), (w, b, shift) = rows, at
+    return tuple(_native.glm_pass(name, X, _plain(y), _plain(c), _plain(w), float(b), _plain(shift), out, **wanted))
+
+
+def csr_pass(
+    name: str, X: Any, rows: tuple[Vector, Vector, Vector], at: tuple[Vector, float, Vector], *, bend: bool
+) -> tuple[Any, ...]:
+    """Return the same for compressed rows, without a hessian."""
+    (y, c, out), (w, b, shift) = rows, at
+    point = _plain(w), float(b), _plain(shift)
+    starts, indices, values = csr_arrays(X)
+    return tuple(_native.csr_glm_pass(name, starts, indices, values, X.shape, _plain(y), _plain(c), *point, out, bend))
+
+
+def curvature_product(X: Any, weight: Vector, shift: Vector, v: Vector) -> Vector:
+    """Return ``[X - shift | 1]' diag(weight) [X - shift | 1] v`` in one read of a table."""
+    return np.asarray(_native.curvature_product(X, _plain(weight), _plain(shift), _plain(v)))
+
+
+def csr_curvature_product(X: Any, weight: Vector, shift: Vector, v: Vector) -> Vector:
+    """Return the same for compressed rows."""
+    return np.asarray(_native.csr_curvature_product(*csr_arrays(X), X.shape, _plain(weight), _plain(shift), _plain(v)))
+
+
+def cholesky(A: Vector) -> Vector | None:
+    """Return the lower factor of A; None if a pivot is not positive."""
+    L, bad = _native.cholesky(_plain(A))
+    return None if bad >= 0 else np.asarray(L)
+
+
+def solve_cholesky(L: Vector, g: Vector) -> Vector:
+    """Return ``(L L')⁻¹ g`` for a vector or a matrix g."""
+    columns = _plain(g if g.ndim == 2 else g[:, np.newaxis])
+    solved = np.asarray(_native.solve_lower_t(L, _plain(_native.solve_lower(L, columns))))
+    return solved if g.ndim == 2 else solved[:, 0]
+
+
+def _plain(a: Any) -> Vector:
+    return np.require(a, dtype=np.float64, requirements=["C", "A"])
+
+
+def _numbers(penalty: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return vectors as contiguous float64, and the ridge as a number."""
+    return (*(np.ascontiguousarray(one, dtype=np.float64) for one in penalty[:-1]), float(penalty[-1]))
+
+
+def gram(A: Vector) -> Vector:
+    """Return A'A."""
+    return np.asarray(_native.gram(A, None, None, transpose=False))
+
+
+def cross(A: Vector, B: Vector) -> Vector:
+    """Return A'B."""
+    return np.asarray(_native.rmatmul(A, B, None))
+
+
+def descend_gram(
+    Q: Vector, q: Vector, constant: float, penalty: tuple[Any, ...], goal: Goal, w: Vector
+) -> tuple[Vector, Vector, int, float]:
+    """Minimise ``w'Qw/2 - q'w + constant`` plus a penalty with kinks; return w, Qw - q, sweeps and gap."""
+    quadratic = (Q, np.ascontiguousarray(q), float(constant))
+    return _native.descend_gram(quadratic, _numbers(penalty), goal, np.ascontiguousarray(w))
+
+
+def descend_grams(problems: list[tuple[Any, Any, Goal, Vector]]) -> list[tuple[Vector, Vector, int, float]]:
+    """Minimise several such problems in threads; each is a quadratic (Q, q, constant), a penalty, a goal and a start."""
+    return _native.descend_grams(
+        [
+            ((Q, np.ascontiguousarray(q), float(constant)), _numbers(penalty), goal, np.ascontiguousarray(w))
+            for (Q, q, constant), penalty, goal, w in problems
+        ]
+    )
+
+
+def descend_targets(
+    Q: Vector, q: Vector, constant: float, penalty: tuple[Any, ...], goal: Goal, w: Vector
+) -> tuple[Vector, Vector, int, float]:
+    """Minimise the same over w of several columns, every entry penalised by itself."""
+    quadratic = (Q, np.ascontiguousarray(q), float(constant))
+    return _native.descend_targets(quadratic, _numbers(penalty), goal, np.ascontiguousarray(w))
+
+
+def descend_rows(
+    Q: Vector, q: Vector, constant: float, penalty: tuple[Any, ...], goal: Goal, w: Vector
+) -> tuple[Vector, Vector, int, float]:
+    """Minimise the same over w of several columns, rows penalised by their lengths."""
+    quadratic = (Q, np.ascontiguousarray(q), float(constant))
+    return _native.descend_rows(quadratic, _numbers(penalty), goal, np.ascontiguousarray(w))
+
+
+def descend_columns(
+    A: Vector, penalty: tuple[Any, ...], goal: Goal, w: Vector, residual: Vector
+) -> tuple[Vector, Vector, Vector, int, float]:
+    """Minimise half the squared residual plus a penalty with kinks; return w, residual, gradient, sweeps and gap."""
+    return _native.descend_columns(A, _numbers(penalty), goal, np.ascontiguousarray(w), np.ascontiguousarray(residual))
+
+
+def descend_sparse(
+    A: tuple[Any, Any, Any],
+    centring: tuple[Vector, Vector],
+    penalty: tuple[Any, ...],
+    goal: Goal,
+    w: Vector,
+    residual: Vector,
+) -> tuple[Vector, Vector, Vector, int, float]:
+    """Minimise the same for compressed columns less root times their centre."""
+    centre, root = (np.ascontiguousarray(one) for one in centring)
+    return _native.descend_sparse_columns(
+        A, (centre, root), _numbers(penalty), goal, np.ascontiguousarray(w), np.ascontiguousarray(residual)
+    )
+
+
+def compressed_product(starts: Any, rows: Any, values: Vector, n: int, w: Vector) -> Vector:
+    """Return A w for compressed columns of n rows."""
+    shape = (len(starts) - 1, n)
+    return np.asarray(_native.csr_rmatmul(starts, rows, values, shape, np.ascontiguousarray(w)))
+
+
+def compressed_adjoint(starts: Any, rows: Any, values: Vector, n: int, r: Vector) -> Vector:
+    """Return A'r for compressed columns of n rows."""
+    shape = (len(starts) - 1, n)
+    return np.asarray(_native.csr_matmul(starts, rows, values, shape, np.ascontiguousarray(r), None))
+
+
+class AscentLosses(NamedTuple):
+    """Conjugates ``bend u²/2 + kink u + width |u|`` from low to high; of a logistic loss the labels stand in place of kinks."""
+
+    kink: Vector
+    low: Vector
+    high: Vector
+    bend: float
+    width: float
+
+
+class AscentRows(NamedTuple):
+    """Weights, squared lengths of the centred rows, products with the centre, its square, the penalty, the intercept's give."""
+
+    weight: Vector
+    squares: Vector
+    along: Vector
+    centre_square: float
+    alpha: float
+    give: float
+
+
+def scaled_spread(r: Vector, c: Vector, knee: float, guess: float) -> tuple[float, float]:
+    """Return the best scale of residuals, and their spread there."""
+    return _native.scaled_spread(np.ascontiguousarray(r), np.ascontiguousarray(c), float(knee), float(guess))
+
+
+def dual_ascent(
+    table: Any,
+    losses: AscentLosses,
+    rows: AscentRows,
+    state: tuple[Vector, Vector, Any, Vector],
+    counts: tuple[int, int, int],
+    *,
+    logistic: bool,
+) -> tuple[int, int]:
+    """Make passes over rows of an array with contiguous rows, or of a table compressed by rows; ``state`` is written to.
+
+    ``state`` is dual variables, coefficients, order of rows and seven numbers; ``counts`` are active rows, seed and passes.
+    Returns how many rows stay active, and the next seed.
+    """
+    u, w, order, numbers = state
+    active, seed, passes = counts
+    if isinstance(table, np.ndarray):
+        return _native.dual_ascent(table, logistic, losses, rows, u, w, order, active, numbers, seed, passes)
+    return _native.csr_dual_ascent(
+        csr_arrays(table), table.shape, logistic, losses, rows, u, w, order, active, numbers, seed, passes
+    )

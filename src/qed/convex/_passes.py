@@ -1,0 +1,173 @@
+"""One pass over the rows of a smooth problem: everything that a step, a line search and a proof ask of a point.
+
+Compiled where the design is a table and the loss has a name that compiled loops know; products of the design elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qed.convex import _kernels
+from qed.convex._problem import Known, Problem
+from qed.designs import Dense, Sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from qed.convex._loss import Vector
+
+__all__ = ["Passes", "Seen", "sampled"]
+
+LIVING = 3  # points whose scores are in use at a time
+NARROW = 384  # columns up to which second derivatives join the pass; more of them are better made in tiles
+
+
+class Seen(NamedTuple):
+    """What one pass shows at a point.
+
+    Attributes
+    ----------
+    value : float
+        Weighted mean loss.
+    slope_w, slope_b : ndarray, float or ndarray
+        Its gradient.
+    t : ndarray
+        Scores; they hold as long as no more than two further passes are made.
+    known : Known
+        Products that a proof would make again.
+    sides : tuple of float
+        Weighted sums of positive and of negative slopes.
+    bend : ndarray of shape (n,) or None
+        Shares times curvatures, if asked for.
+    hessian : ndarray of shape (p + 1, p + 1) or None
+        Second derivatives by the coefficients and the intercept, if asked for.
+    """
+
+    value: float
+    slope_w: Vector
+    slope_b: Any
+    t: Vector
+    known: Known
+    sides: tuple[float, float]
+    bend: Vector | None = None
+    hessian: Vector | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Passes:
+    """Passes over the rows of one problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a loss that has curvature.
+    """
+
+    problem: Problem
+
+    @cached_property
+    def _shift(self) -> Vector:
+        centre = self.problem.centre
+        return np.zeros(self.problem.shape[1]) if centre is None else centre
+
+    @cached_property
+    def _buffers(self) -> list[Vector]:
+        """Tables that passes write scores and slopes to in turn: fresh pages for each would cost as much as the scores."""
+        return [np.empty((2, self.problem.shape[0])) for _ in range(LIVING)]
+
+    @cached_property
+    def _turn(self) -> Iterator[int]:
+        return cycle(range(LIVING))
+
+    @cached_property
+    def _native(self) -> str | None:
+        """Name of a loss of one score that the compiled pass knows; None means products of the design."""
+        problem = self.problem
+        fits = problem.loss.y.ndim == 1 and problem.loss.traits.n_scores == 1
+        return problem.loss.traits.native if fits and isinstance(problem.design, Dense | Sparse) else None
+
+    @cached_property
+    def _by_rows(self) -> Any:
+        """The table of a sparse design, compressed by rows."""
+        return self.problem.design.table.tocsr()  # type: ignore[attr-defined]
+
+    def at(self, w: Vector, b: Any, *, bend: bool = False, hessian: bool = False) -> Seen:
+        """Look at a point."""
+        problem = self.problem
+        if self._native is None:
+            return self._by_products(w, b, bend=bend, hessian=hessian)
+        out = self._buffers[next(self._turn)]
+        rows, point = (problem.loss.y, problem.share, out), (w, float(b), self._shift)
+        if isinstance(problem.design, Dense):
+            found = _kernels.dense_pass(
+                self._native, problem.design.table, rows, point, bend=bend, hessian=hessian and w.size <= NARROW
+            )
+        else:
+            found = _kernels.csr_pass(self._native, self._by_rows, rows, point, bend=bend or hessian)
+        sums, rise, fall, curve, second = found
+        t, slope = out
+        if hessian and second is None:
+            curve = problem.share * problem.loss.curvature(t) if curve is None else curve
+            second = self._second(curve)
+        sides = (float(sums[1]), float(sums[2]))
+        slope_w = rise + fall
+        known = Known(t, rise, fall, slope, float(sums[0]))
+        return Seen(float(sums[0]), slope_w, sides[0] + sides[1], t, known, sides, curve, second)
+
+    def curvature_product(self, bend: Vector, v: Vector) -> Vector:
+        """Return ``[X | 1]' diag(bend) [X | 1] v`` for v of length p + 1."""
+        design = self.problem.design
+        if isinstance(design, Dense):
+            return _kernels.curvature_product(design.table, bend, self._shift, v)
+        if isinstance(design, Sparse):
+            return _kernels.csr_curvature_product(self._by_rows, bend, self._shift, v)
+        change = bend * (design.product(v[:-1], self.problem.centre) + v[-1])
+        return np.append(design.adjoint_product(change, self.problem.centre), change.sum())
+
+    def _by_products(self, w: Vector, b: Any, *, bend: bool, hessian: bool) -> Seen:
+        problem, loss, c = self.problem, self.problem.loss, self.problem.share
+        t = problem.scores(w, b)
+        slope = loss.slope(t)
+        value = float(c @ loss.value(t))
+        if t.ndim == 2:
+            return Seen(value, problem.adjoint(slope), c @ slope, t, Known(t), (0.0, 0.0))
+        sides = np.stack([np.maximum(slope, 0.0), np.minimum(slope, 0.0)], axis=1)
+        rise, fall = problem.adjoint(sides).T
+        over, under = c @ sides
+        curve = c * loss.curvature(t) if bend or hessian else None
+        second = self._second(curve) if hessian and curve is not None else None
+        return Seen(value, rise + fall, over + under, t, Known(t, rise, fall), (over, under), curve, second)
+
+    def _second(self, curve: Vector) -> Vector:
+        """Return the second derivatives by products of the design."""
+        problem = self.problem
+        gram = problem.design.gram(curve, problem.centre)
+        edge = problem.design.adjoint_product(curve, problem.centre)
+        return np.block([[gram, edge[:, np.newaxis]], [edge[np.newaxis, :], np.array([[curve.sum()]])]])
+
+
+def sampled(problem: Problem, every: int) -> Problem | None:
+    """Return the problem of each so many rows, with the same penalty; None where the design cannot tell its rows apart."""
+    rows = slice(None, None, every)
+    design = problem.design
+    if isinstance(design, Dense):
+        part: Any = Dense(design.table[rows])
+    elif isinstance(design, Sparse):
+        part = Sparse(design.table.tocsr()[rows])
+    else:
+        return None
+    share = np.ascontiguousarray(problem.share[rows])
+    return Problem(
+        part,
+        problem.loss.take(rows),
+        problem.penalty,
+        share / share.sum(),
+        problem.free_intercept,
+        problem.centre,
+        problem.lengths,
+    )

@@ -1,0 +1,193 @@
+"""Dual coordinate ascent: one dual variable a row, one row at a time, under an l2 penalty.
+
+With ``w = -(1/α) Σ c u x`` the dual is a function of u alone, and largest along one entry where
+
+    ℓ*(u)  -  u t  +  c |x|²/(2α) (u - u_now)²          is least, t being the score of the row:
+
+a closed form for every conjugate ``bend u²/2 + kink u + width |u|`` between two ends (hinge, squared hinge, quantile,
+epsilon-insensitive, squared, Huber and others), a few steps of Newton's method for the logistic loss. The order of rows is
+drawn anew for each pass, in groups of neighbours; rows at an end of their interval that would like to go further rest.
+
+An intercept is free: the sum of ``c u`` must vanish, and single steps do not keep it. The intercept follows the sum as if it
+were penalised about its last value, which moves along with it from pass to pass (a proximal point method in b alone).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.convex._kernels import AscentLosses, AscentRows, dual_ascent
+from qed.convex._solve import Iterate
+from qed.convex.solvers._straight import sides
+from qed.designs import Dense, Sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from qed.convex._loss import Loss, Vector
+    from qed.convex._problem import Problem
+
+__all__ = ["DualAscent"]
+
+HUGE = 1e300
+SEED = 20_011
+WORK = 3e7  # multiplications in one call of compiled code: a few hundredths of a second
+PASSES = 20_000
+
+
+class DualAscent:
+    """Coordinate ascent in the dual, for losses whose steps have a closed form and an l2 penalty."""
+
+    name = "dual ascent"
+
+    def refusal(self, problem: Problem) -> str | None:
+        """Refuse what is not one l2 strength, a known conjugate, and a table in memory."""
+        penalty = sides(problem.penalty, problem.shape[1])
+        if penalty is None or penalty[0].any() or not np.all(penalty[1] == penalty[1][:1]) or not penalty[1].min() > 0:
+            return "it needs an l2 penalty of one positive strength"
+        if problem.penalty.slope(np.zeros(problem.shape[1])).any():
+            return "it needs an l2 penalty towards zero"
+        if not isinstance(problem.design, Dense | Sparse):
+            return "it needs a table in memory"
+        if problem.loss.traits.n_scores > 1 or problem.loss.y.ndim > 1:
+            return "it needs one score a row"
+        if ascent_losses(problem.loss) is None:
+            return "it needs a loss whose conjugate is quadratic either side of zero, or a logistic one"
+        return None
+
+    def cost(self, problem: Problem, tol: float) -> float:
+        """Predict passes in proportion to how much a row can pull, and to the digits wanted."""
+        n, p = problem.shape
+        pull = float(np.sum(problem.sizes**2)) / max(float(problem.penalty.curvature(np.ones(p))[0]), 1e-300) / n
+        passes = (10 + 3 * pull) * max(1.0, -np.log10(max(tol, 1e-16)))
+        return float(passes * n * (3e-8 + 1e-9 * p))
+
+    def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
+        """Yield the iterates."""
+        ascent = _Ascent(problem, start)
+        each = max(1, int(WORK / max(problem.shape[0] * problem.shape[1], 1)))
+        done = 0
+        while done < PASSES:
+            passes = min(each, max(1, done // 4))
+            ascent.climb(passes)
+            done += passes + 1
+            if ascent.gap > 0.5 * target and done % (8 * each) > each:  # of the rows that do not rest
+                yield Iterate(*ascent.point(), hint=np.inf)
+                continue
+            ascent.wake()
+            ascent.climb(1)
+            yield Iterate(*ascent.point(), ascent.u.copy(), ascent.gap)
+            if ascent.largest <= 1e-15:
+                return
+
+
+def ascent_losses(loss: Loss) -> AscentLosses | None:
+    """Read the conjugate of a loss from its values; None if steps along it have no closed form here."""
+    n = len(loss.y)
+    if loss.traits.native == "logistic":
+        return AscentLosses(np.ascontiguousarray(loss.y), np.zeros(n), np.zeros(n), 0.0, 0.0)
+    low, high = loss.project(np.full(n, -HUGE)), loss.project(np.full(n, HUGE))
+    ends = [np.sign(low) * np.minimum(np.abs(low), 1.0), np.sign(high) * np.minimum(np.abs(high), 1.0)]
+    bends, lines = [], []
+    for end in ends:
+        whole, half, third = (loss.conjugate(part * end) for part in (1.0, 0.5, 0.25))
+        size = np.where(end == 0, 1.0, end)
+        bend = 4 * (whole - 2 * half) / size**2
+        line = (whole - 0.5 * bend * end**2) / size
+        error = np.abs(0.5 * bend * (0.25 * end) ** 2 + 0.25 * end * line - third)
+        if np.any(error > 1e-9 * (np.abs(whole) + np.abs(end * loss.y) + np.abs(end))):
+            return None
+        bends.append(bend[end != 0])
+        lines.append(line)
+    every = np.concatenate(bends)
+    if len(every) and np.ptp(every) > 1e-6 * (1.0 + np.abs(loss.y).max(initial=0.0)):
+        return None
+    left, right = np.where(low == 0, lines[1], lines[0]), np.where(high == 0, lines[0], lines[1])
+    width = 0.5 * (right - left)
+    if np.ptp(width) > 1e-6 * (1.0 + np.abs(loss.y).max(initial=0.0)) or width.min(initial=0.0) < -1e-6:
+        return None
+    bend = float(np.round(np.median(every), 9)) if len(every) else 0.0
+    edge = max(float(np.round(np.median(width), 9)), 0.0) if n else 0.0
+    kink = np.ascontiguousarray(0.5 * (left + right))
+    low, high = np.where(low <= -0.1 * HUGE, -np.inf, low), np.where(high >= 0.1 * HUGE, np.inf, high)
+    return AscentLosses(kink, np.ascontiguousarray(low), np.ascontiguousarray(high), bend, edge)
+
+
+class _Ascent:
+    """Dual variables, and the coefficients that follow from them."""
+
+    def __init__(self, problem: Problem, start: tuple[Vector, Any]) -> None:
+        n, p = problem.shape
+        self.problem = problem
+        losses = ascent_losses(problem.loss)
+        assert losses is not None  # noqa: S101  refused before
+        self.losses, self.logistic = losses, problem.loss.traits.native == "logistic"
+        table = problem.design.table  # type: ignore[attr-defined]  # dense or sparse, or it would have been refused
+        if isinstance(table, np.ndarray):
+            table = table if table.strides[1] == table.itemsize or p <= 1 else np.ascontiguousarray(table)
+        else:
+            table = table.tocsr()
+        self.table = table
+        self.centre = np.zeros(p) if problem.centre is None else problem.centre
+        plain, lengths = problem.design, _row_squares(table)
+        along = plain.product(self.centre) if problem.centre is not None else np.zeros(n)
+        square = float(self.centre @ self.centre)
+        self.alpha = float(problem.penalty.curvature(np.ones(p))[0])
+        squares = np.maximum(lengths - 2 * along + square, 0.0)
+        give = max(float(problem.share @ squares), 1e-300) / self.alpha if problem.free_intercept else 0.0
+        self.rows = AscentRows(np.ascontiguousarray(problem.share), squares, along, square, self.alpha, give)
+        self.seed, self.order, self.active = SEED, np.arange(n), n
+        w, b = np.asarray(start[0], dtype=np.float64), float(start[1])
+        # the slope at the start is a dual point; nothing is known of it at the null model, where zero is as good
+        self.u = problem.loss.project(np.asarray(problem.loss.slope(problem.scores(w, b)))) if w.any() else np.zeros(n)
+        if self.logistic:
+            self.u = -problem.loss.y * np.clip(-problem.loss.y * self.u, 1e-12, 1 - 1e-12)
+        self.u = np.ascontiguousarray(
+            np.clip(self.u, self.losses.low, self.losses.high) if not self.logistic else self.u
+        )
+        self.numbers = np.zeros(7)
+        self.numbers[2] = b
+        self._recompute()
+
+    def _recompute(self) -> None:
+        """Make coefficients afresh from the dual variables; rounding of many steps is left behind."""
+        weighted = self.problem.share * self.u
+        self.w = np.ascontiguousarray(-self.problem.design.adjoint_product(weighted) / self.alpha)
+        self.numbers[0] = -float(weighted.sum()) / self.alpha
+        self.numbers[1] = float(self.centre @ self.w)
+        self.numbers[3] = float(weighted.sum())
+        self.numbers[4] = np.inf
+
+    @property
+    def gap(self) -> float:
+        """What the last pass found to be left."""
+        return float(self.numbers[6])
+
+    @property
+    def largest(self) -> float:
+        """Largest slope that the last pass found."""
+        return float(self.numbers[5])
+
+    def climb(self, passes: int) -> None:
+        """Visit the active rows."""
+        state = (self.u, self.w, self.order, self.numbers)
+        counts = (self.active, self.seed, passes)
+        self.active, self.seed = dual_ascent(self.table, self.losses, self.rows, state, counts, logistic=self.logistic)
+
+    def wake(self) -> None:
+        """Let all rows take part again, in the next pass at least."""
+        self.active = len(self.u)
+        self._recompute()
+
+    def point(self) -> tuple[Vector, float]:
+        """Return coefficients, and the intercept of the centred columns."""
+        drift, _, base, total = self.numbers[:4]
+        return self.w - drift * self.centre, float(base - self.rows.give * total)
+
+
+def _row_squares(table: Any) -> Vector:
+    if isinstance(table, np.ndarray):
+        return np.asarray(np.einsum("ij,ij->i", table, table, dtype=np.float64))
+    return np.asarray(table.multiply(table).sum(axis=1), dtype=np.float64).ravel()

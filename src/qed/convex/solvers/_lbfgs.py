@@ -1,0 +1,224 @@
+"""Limited-memory BFGS with a preconditioner from the products of columns: for losses of several scores a row."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.convex._kernels import cholesky, solve_cholesky
+from qed.convex._passes import sampled
+from qed.convex._solve import Iterate
+from qed.convex.solvers._newton import entries_of
+from qed.convex.solvers._smooth import ENOUGH, NOISE, refuse_unless_smooth, sample_step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from qed.convex._loss import Vector
+    from qed.convex._problem import Problem
+
+__all__ = ["LBFGS", "Descent", "at_point", "step_along"]
+
+MEMORY = 12  # steps that correct the preconditioner
+LARGEST = 4000  # columns whose products are worth factorising
+
+
+class LBFGS:
+    """Quasi-Newton steps; scores move in a straight line, so that a step costs one product and one adjoint product.
+
+    The first guess of the second derivatives is the weighted Gram matrix of the columns, the same for every score: with
+    the bend of the loss as weight it is Böhning's bound, with the mean curvature of a row it is closer to the truth.
+    """
+
+    name = "lbfgs"
+
+    def refusal(self, problem: Problem) -> str | None:
+        """Refuse what is not smooth."""
+        return refuse_unless_smooth(problem)
+
+    def cost(self, problem: Problem, tol: float) -> float:
+        """Predict some tens of passes, more for small tolerances, and hundreds where the penalty is weak."""
+        k = problem.loss.traits.n_scores
+        weak = 1.0 if problem.penalty.traits.convexity > 1e-2 else 15.0
+        passes = 20.0 * weak * max(1.0, -np.log10(max(tol, 1e-16)) / 6) * (1.0 if k > 1 else 4.0)
+        return float(3e-9 * passes * k * (entries_of(problem) + sum(problem.shape)) + 2.5e-4 * passes)
+
+    def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
+        """Yield the iterates."""
+        at = self._begin(problem, start)
+        for number, point in enumerate(descend(problem, at)):
+            hint = point.hint()
+            if number or hint <= target:  # a start is no step, unless it will do
+                yield Iterate(point.w, point.b, hint=hint)
+
+    def _begin(self, problem: Problem, start: tuple[Vector, Any]) -> tuple[Vector, Any]:
+        """Return the solution of a sample of the rows, to the accuracy that a sample can have, if it beats the start."""
+        w, b = start
+        every = sample_step(problem, np.size(w))
+        sample = sampled(problem, every) if every > 1 else None
+        if sample is None:
+            return w, b
+        last: Descent | None = None
+        noise = 0.1 * np.size(w) / sample.shape[0]
+        for number, point in enumerate(descend(sample, self._begin(sample, start))):
+            if number > 30 or (last is not None and last.objective - point.objective < 0.02 * noise):
+                break
+            last = point
+        return (point.w, point.b) if point.objective < sample.objective(*start) else (w, b)
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """A point with scores, objective and gradient; z stacks coefficients and intercept."""
+
+    problem: Problem
+    z: Vector
+    t: Vector
+    slope: Vector
+    objective: float
+    g: Vector
+
+    @property
+    def w(self) -> Vector:
+        """Coefficients."""
+        return self.z[:-1]
+
+    @property
+    def b(self) -> Any:
+        """Intercepts."""
+        return float(self.z[-1]) if self.z.ndim == 1 else self.z[-1]
+
+    def hint(self) -> float:
+        """Estimate the gap that the slope would prove."""
+        problem, penalty = self.problem, self.problem.penalty
+        z = penalty.slope(self.w) - self.g[:-1]
+        tilt = float(np.sum(np.abs(self.g[-1])))
+        if penalty.traits.is_bounding:
+            return penalty.excess(self.w, z, np.zeros_like(z))[0] + tilt * tilt + 1e-3 * tilt
+        size = np.where(problem.sizes > 0, problem.sizes, np.inf)
+        size = size if z.ndim == 1 else size[:, np.newaxis]
+        inside = penalty.project(z)
+        reach = 10.0 * max(float(np.std(self.t)), 1.0)
+        beyond = reach * float(np.sum(np.abs(z - inside) / size))
+        return min(penalty.excess(self.w, inside, np.zeros_like(z))[0] + beyond + tilt, self.objective)
+
+
+def descend(problem: Problem, start: tuple[Vector, Any]) -> Iterator[Descent]:
+    """Yield points until rounding ends the descent."""
+    w, b = start
+    z = np.concatenate([w, np.reshape(b, (1, *w.shape[1:]))])
+    point = at_point(problem, z, problem.scores(w, b))
+    first = precondition(problem, point)
+    learnt: deque[tuple[Vector, Vector, float]] = deque(maxlen=MEMORY)
+    idle = 0
+    while True:
+        yield point
+        d = -_apply(first, learnt, point.g)
+        promised = float(np.sum(point.g * d))
+        if not promised < 0:
+            if not learnt:
+                return
+            learnt.clear()
+            continue
+        new = step_along(point, d, promised)
+        if new is None:
+            if not learnt:
+                return
+            learnt.clear()
+            continue
+        s, y = new.z - point.z, new.g - point.g
+        bent = float(np.sum(s * y))
+        if bent > 1e-14 * float(np.linalg.norm(s)) * float(np.linalg.norm(y)):
+            learnt.append((s, y, 1.0 / bent))
+        idle = idle + 1 if np.linalg.norm(new.g) > 0.5 * np.linalg.norm(point.g) else 0
+        if idle >= 25 and abs(promised) <= NOISE * abs(point.objective):
+            return
+        point = new
+
+
+def at_point(problem: Problem, z: Vector, t: Vector) -> Descent:
+    """Look at a point whose scores are known."""
+    slope = problem.loss.slope(t)
+    value = float(problem.share @ problem.loss.value(t))
+    end = problem.share @ slope if problem.free_intercept else np.zeros(z.shape[1:])
+    g = np.concatenate([problem.adjoint(slope) + problem.penalty.slope(z[:-1]), np.reshape(end, (1, *z.shape[1:]))])
+    return Descent(problem, z, t, slope, value + problem.penalty.value(z[:-1]), g)
+
+
+def step_along(point: Descent, d: Vector, promised: float) -> Descent | None:
+    """Return a point along d that is lower by what the slope promises; None if rounding hides the descent."""
+    problem, c = point.problem, point.problem.share
+    move = problem.scores(d[:-1], d[-1] if problem.free_intercept else 0.0)
+    step, low, high = 1.0, 0.0, np.inf
+    slack = NOISE * abs(point.objective) if abs(promised) <= 1e3 * NOISE * abs(point.objective) else 0.0
+    for _ in range(60):
+        z, t = point.z + step * d, point.t + step * move
+        value = float(c @ problem.loss.value(t)) + problem.penalty.value(z[:-1])
+        if value <= point.objective + ENOUGH * step * promised + slack:
+            slope = problem.loss.slope(t)
+            rate = float(c @ np.sum((slope * move).reshape(len(c), -1), axis=1))
+            rate += float(np.sum(problem.penalty.slope(z[:-1]) * d[:-1]))
+            if rate >= 0.9 * promised or step >= 64.0:
+                end = c @ slope if problem.free_intercept else np.zeros(z.shape[1:])
+                g = [problem.adjoint(slope) + problem.penalty.slope(z[:-1]), np.reshape(end, (1, *z.shape[1:]))]
+                return Descent(problem, z, t, slope, value, np.concatenate(g))
+            low = step
+        else:
+            high = step
+        step = 2.0 * step if np.isinf(high) else 0.5 * (low + high)
+        if step < 1e-12:
+            return None
+    return None
+
+
+def _apply(first: Callable[[Vector], Vector], learnt: deque[tuple[Vector, Vector, float]], g: Vector) -> Vector:
+    """Return the inverse second derivatives times g, as the preconditioner and the steps so far have it."""
+    factors = []
+    for s, y, inverse in reversed(learnt):
+        factors.append(inverse * float(np.sum(s * g)))
+        g = g - factors[-1] * y
+    d = first(g)
+    if learnt:
+        s, y, inverse = learnt[-1]
+        d = d / max(inverse * float(np.sum(y * first(y))), 1e-300) if learnt else d
+    for (s, y, inverse), factor in zip(learnt, reversed(factors), strict=True):
+        d = d + (factor - inverse * float(np.sum(y * d))) * s
+    return d
+
+
+def precondition(problem: Problem, point: Descent) -> Callable[[Vector], Vector]:
+    """Return an approximate inverse of the second derivatives at a point."""
+    curve = problem.loss.curvature(point.t)
+    mean = curve if curve.ndim == 1 else curve.sum(axis=1) / (curve.shape[1] - 1)
+    weight = problem.share * mean
+    total = max(float(weight.sum()), 1e-300)
+    penalty = problem.penalty.curvature(point.w)
+    strength = penalty if penalty.ndim == 1 else penalty[:, 0]
+    p = problem.shape[1]
+    factor = _factor(problem, weight, strength) if p <= LARGEST and p * p <= 4 * entries_of(problem) else None
+    diagonal = total * problem.sizes**2 + strength
+    diagonal = np.where(diagonal > 0, diagonal, 1.0)
+
+    def apply(g: Vector) -> Vector:
+        size = diagonal if g.ndim == 1 else diagonal[:, np.newaxis]
+        top = g[:-1] / size if factor is None else solve_cholesky(factor, g[:-1])
+        end = g[-1:] / total if problem.free_intercept else np.zeros_like(g[-1:])
+        return np.concatenate([top, end])
+
+    return apply
+
+
+def _factor(problem: Problem, weight: Vector, strength: Vector) -> Vector | None:
+    """Return the Cholesky factor of the weighted Gram matrix with the penalty; a sample of the rows will do."""
+    n, p = problem.shape
+    every = max(1, n // max(20 * p, 20_000))
+    part = sampled(problem, every) if every > 1 else None
+    if part is None:
+        part, every = problem, 1
+    some = np.ascontiguousarray(weight[::every])
+    gram = part.design.gram(some * (float(weight.sum()) / max(float(some.sum()), 1e-300)), problem.centre)
+    gram[np.diag_indices_from(gram)] += strength + 1e-10 * (np.trace(gram) / max(p, 1) + 1e-300)
+    return cholesky(gram)

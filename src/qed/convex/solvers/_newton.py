@@ -1,0 +1,199 @@
+"""Newton's method for losses of one score a row: few passes, each of them one read of the design."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.convex._kernels import cholesky, solve_cholesky
+from qed.convex.solvers._smooth import Point, Smooth, refuse_unless_smooth, sample_of, start_of
+from qed.designs import Sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from qed.convex._loss import Vector
+    from qed.convex._problem import Problem
+    from qed.convex._solve import Iterate
+
+__all__ = ["Newton", "entries_of"]
+
+LARGEST = 4000  # columns whose second derivatives are worth factorising
+CHEAP = 1e7  # multiply-adds of second derivatives that cost no more than the overhead of a pass
+SLOW = 0.25  # contraction of the decrement above which old second derivatives are renewed
+
+
+class Newton:
+    """Steps along the gradient divided by the second derivatives, which are kept as long as they contract well.
+
+    With many rows the problem of one row in sixteen is solved first, so that the whole design is read about four times.
+    """
+
+    name = "newton"
+
+    def refusal(self, problem: Problem) -> str | None:
+        """Refuse what is not smooth, has several scores, or has too many columns to factorise."""
+        if problem.loss.traits.n_scores > 1 or problem.loss.y.ndim == 2:
+            return "it takes losses of one score a row"
+        if problem.shape[1] > LARGEST:
+            return f"it takes at most {LARGEST} columns"
+        return refuse_unless_smooth(problem)
+
+    def cost(self, problem: Problem, tol: float) -> float:  # noqa: ARG002
+        """Predict five passes, three second derivatives and their factors."""
+        n, p = problem.shape
+        entries = entries_of(problem)
+        second = 40e-9 * entries**2 / max(n, 1) if isinstance(problem.design, Sparse) else 2e-11 * n * p * p
+        return float(5e-9 * entries + 3 * (second + 3e-11 * p**3 + 1e-9 * p * p) + 1e-4)
+
+    def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
+        """Yield the iterates."""
+        smooth = Smooth(problem)
+        sample = self.begin(problem, start_of(start))
+        if sample is None:
+            point = smooth.look(*start_of(start), hessian=True)
+            yield from self._follow(smooth, point, Second.of(smooth, point), target)
+            return
+        point = smooth.look(sample.w, sample.b)
+        second = sample.second
+        if not point.objective <= sample.limit:  # the sample misled
+            point = smooth.look(*start_of(start), hessian=True)
+            second = Second.of(smooth, point)
+        yield from self._follow(smooth, point, second, target)
+
+    def begin(self, problem: Problem, start: tuple[Vector, float]) -> Begun | None:
+        """Solve a sample of the rows, to the accuracy that a sample can have; None if there is no sample worth it."""
+        sample = sample_of(problem, problem.shape[1])
+        if sample is None:
+            return None
+        smooth = Smooth(sample)
+        begun = self.begin(sample, start)
+        point = smooth.look(*(start if begun is None else (begun.w, begun.b)), hessian=True)
+        limit = point.objective if begun is None else begun.limit
+        if not point.objective <= limit:
+            point = smooth.look(*start, hessian=True)
+        for _ in range(12):
+            second = Second.of(smooth, point)
+            d = -second.solve(point.g)
+            new = smooth.advance(point, d, hessian=True)
+            if new is None:
+                break
+            enough = float(-point.g @ d) < 0.1 * len(d) / sample.shape[0]
+            point = new
+            if enough:
+                break
+        second = Second.of(smooth, point)
+        second.is_old = True
+        return Begun(point.w, point.b, limit, second)
+
+    def _follow(self, smooth: Smooth, point: Point, second: Second, target: float) -> Iterator[Iterate]:
+        """Yield points until rounding ends the descent."""
+        n, p = smooth.problem.shape
+        is_cheap = n * p * p < CHEAP
+        before, idle, polished = np.inf, 0, False
+        while True:
+            at = smooth.iterate(point)
+            is_near = at.hint is not None and at.hint <= target
+            # one more step squares what is left, and where it costs next to nothing it is taken before anybody is told
+            is_held = is_near and is_cheap and not polished
+            polished = polished or is_held
+            if not is_held and (np.isfinite(before) or is_near):  # a start is no step, unless it will do
+                yield at
+            d = -second.solve(point.g)
+            decrement = max(float(-point.g @ d), 0.0)
+            idle = idle + 1 if decrement >= 0.5 * before else 0
+            if decrement == 0.0 or (idle >= 3 and smooth.hint(point) <= max(target, 1e-12 * abs(point.objective))):
+                break
+            renew = is_cheap or bool(decrement > SLOW * before)
+            new = smooth.advance(point, d, hessian=renew)
+            if new is None and not second.is_old:
+                break
+            if new is None or new.seen.hessian is not None:
+                point = smooth.look(point.w, point.b, hessian=True) if new is None else new
+                second = Second.of(smooth, point)
+            else:
+                second.learn(new, point)
+                point = new
+            before = decrement
+        if is_held:
+            yield at
+
+
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """Where a sample of the rows leads: a point, the objective of the start on the sample, the second derivatives."""
+
+    w: Vector
+    b: float
+    limit: float
+    second: Second
+
+
+@dataclass(eq=False)
+class Second:
+    """Second derivatives of the objective at some point, factorised; columns are scaled to length one first.
+
+    Steps taken with them after the point has moved correct them, as in limited-memory BFGS.
+    """
+
+    scale: Vector
+    factor: Vector | None
+    values: Vector
+    vectors: Vector
+    is_old: bool = False
+    learnt: list[tuple[Vector, Vector, float]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, smooth: Smooth, point: Point) -> Second:
+        """Factorise; where rounding leaves no positive definite matrix, drop the directions that are lost in it."""
+        problem = smooth.problem
+        full: Vector = np.array(point.seen.hessian)
+        p = problem.shape[1]
+        full[np.arange(p), np.arange(p)] += problem.penalty.curvature(point.w)
+        if not problem.free_intercept:
+            full[p, :] = full[:, p] = 0.0
+            full[p, p] = 1.0
+        diagonal = full.diagonal()
+        scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        full *= np.multiply.outer(scale, scale)
+        factor = cholesky(full)
+        none = np.zeros((0, 0))
+        if factor is not None and factor.diagonal().min(initial=1.0) > 1e-7:
+            return cls(scale, factor, none, none)
+        values, vectors = np.linalg.eigh(full)
+        return cls(scale, None, values, vectors)
+
+    def learn(self, new: Point, old: Point) -> None:
+        """Remember how the gradient changed along a step."""
+        self.is_old = True
+        s = np.append(new.w - old.w, new.b - old.b)
+        y = new.g - old.g
+        if float(s @ y) > 0:
+            self.learnt.append((s, y, 1.0 / float(s @ y)))
+
+    def solve(self, g: Vector) -> Vector:
+        """Return the inverse times g."""
+        factors = []
+        for s, y, inverse in reversed(self.learnt):
+            factors.append(inverse * float(s @ g))
+            g = g - factors[-1] * y
+        d = self._solve_first(g)
+        for (s, y, inverse), factor in zip(self.learnt, reversed(factors), strict=True):
+            d = d + (factor - inverse * float(y @ d)) * s
+        return d
+
+    def _solve_first(self, g: Vector) -> Vector:
+        g = self.scale * g
+        if self.factor is not None:
+            return np.asarray(self.scale * solve_cholesky(self.factor, g))
+        keep = self.values > self.values[-1:].max(initial=0.0) * len(self.values) * 1e-15
+        part = self.vectors[:, keep]
+        return np.asarray(self.scale * (part @ ((part.T @ g) / self.values[keep])))
+
+
+def entries_of(problem: Problem) -> float:
+    """Return how many numbers a pass reads."""
+    n, p = problem.shape
+    return float(problem.design.table.nnz) if isinstance(problem.design, Sparse) else float(n * p)

@@ -1,0 +1,177 @@
+"""Newton's method for problems that estimate a scale together with the coefficients, under a smooth penalty.
+
+With the scale at its best value for each point, what is left to minimise is convex and smooth wherever the scale is positive.
+Rows within the knee have curvature, those beyond have none: with M the Gram matrix of the rows within, q the sums of their
+residuals times (columns, 1) and s the sum of their squared residuals, the second derivative is ``(M - q q'/s) / σ``. The term
+that the scale takes away is left out where it would leave little: then the step is that of a scale held fixed, which never
+goes uphill either, and solves a problem without residuals at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.convex._problem import Problem
+from qed.convex._solve import Iterate
+from qed.convex.losses import Absolute
+from qed.convex.solvers._interior_point import InteriorPoint
+from qed.convex.solvers._straight import solver_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from qed.convex._concomitant import Concomitant
+    from qed.convex._loss import Vector
+
+__all__ = ["ScaledNewton"]
+
+VANISHING = 1e-5  # a scale that may be on its way to zero, compared with the objective of the null model
+SHORT = 0.1  # a step that must be cut to less than this is not worth taking if there is another
+PATIENCE = 40  # steps after which it is looked for there in any case
+
+
+class ScaledNewton:
+    """Newton's method in coefficients and intercept, the scale at its best throughout."""
+
+    name = "newton"
+
+    def refusal(self, problem: Concomitant) -> str | None:
+        """Refuse a penalty with kinks."""
+        return None if problem.penalty.traits.is_smooth else "it needs a smooth penalty"
+
+    def cost(self, problem: Concomitant, tol: float) -> float:  # noqa: ARG002
+        """Predict some eight Gram matrices."""
+        n, p = problem.shape
+        return float(8 * (1e-4 + 5e-11 * n * p * p + 1e-10 * p**3))
+
+    def run(self, problem: Concomitant, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
+        """Yield the iterates."""
+        w, b = np.asarray(start[0], dtype=np.float64), float(start[1])
+        grams = _Grams(problem)
+        t = problem.scores(w, b)
+        value = problem.objective(w, b, t)
+        idle, guess, floor, tried = 0, 0.0, VANISHING * problem.null_objective, False
+        for count in range(100_000):
+            r = t - problem.y
+            scale = problem.scale(r, guess)
+            if not tried and (scale <= floor or count == PATIENCE):
+                tried = True
+                yield Iterate(w, b)  # it may be good enough
+                yield from _without_scale(problem, target)
+            if scale == 0.0:
+                break
+            steps, decrement = _steps(problem, grams, w, r, scale)
+            yield Iterate(w, b, hint=decrement)
+            length, lower, d, dt = 0.0, value, steps[0], r
+            for step in steps:  # the second is shorter-sighted, and safe
+                along = problem.design.product(step[:-1], problem.centre) + step[-1]
+                far, there = _search(problem, w, b, t, step, along, value, scale)
+                if far > 0 and (length == 0.0 or there <= lower):
+                    length, lower, d, dt = far, there, step, along
+                if far >= SHORT:
+                    break
+            if length == 0.0:
+                break
+            w, b, t, guess = w + length * d[:-1], b + length * float(d[-1]), t + length * dt, scale
+            idle = idle + 1 if lower >= value * (1 - 1e-15) else 0
+            value = lower
+            if idle > 3:
+                break
+        yield Iterate(w, b)
+
+
+def _without_scale(problem: Concomitant, target: float) -> Iterator[Iterate]:
+    """Look for an optimum whose scale is zero: there the spread is the knee times the mean absolute residual.
+
+    Without a knee any price will do that is above every dual variable, and none exceeds the inverse square root of its weight.
+    """
+    price = problem.knee if np.isfinite(problem.knee) else 2.0 / float(np.sqrt(problem.share.min()))
+    part = Problem(
+        problem.design,
+        Absolute(problem.y),
+        (1.0 / price) * problem.penalty,
+        problem.share,
+        problem.free_intercept,
+        problem.centre,
+        problem.lengths,
+    )
+    solver = InteriorPoint()
+    if solver.refusal(part) is None:
+        for at in solver.run(part, problem.null_point, 0.1 * target / price):
+            yield Iterate(at.w, at.b, None if at.u is None else price * at.u, np.inf if at.hint is not None else None)
+
+
+class _Grams:
+    """Products of the columns over the rows within the knee; from one step to the next only few rows change."""
+
+    def __init__(self, problem: Concomitant) -> None:
+        self.problem = problem
+        self.rows = np.zeros(problem.shape[0], dtype=bool)
+        self.matrix = np.zeros((problem.shape[1] + 1,) * 2)
+
+    def of(self, rows: Any) -> Vector:
+        """Return them for these rows, ones among the columns."""
+        changed = np.flatnonzero(rows != self.rows)
+        if 3 * len(changed) > 2 * len(rows):
+            self.matrix = self._over(None, np.where(rows, self.problem.share, 0.0))
+        else:
+            entered, left = changed[rows[changed]], changed[~rows[changed]]
+            for sign, some in ((1.0, entered), (-1.0, left)):
+                if len(some):
+                    self.matrix = self.matrix + sign * self._over(some, self.problem.share[some])
+        self.rows = rows
+        return self.matrix
+
+    def _over(self, some: Any, c: Vector) -> Vector:
+        problem, p = self.problem, self.problem.shape[1]
+        design = problem.design if some is None else problem.design.rows(some)
+        out = np.zeros((p + 1, p + 1))
+        out[:p, :p] = design.gram(c, problem.centre)
+        if problem.free_intercept:
+            out[p, :p] = out[:p, p] = design.adjoint_product(c, problem.centre)
+            out[p, p] = c.sum()
+        return out
+
+
+def _steps(problem: Concomitant, grams: _Grams, w: Vector, r: Vector, scale: float) -> tuple[list[Vector], float]:
+    """Return the Newton step, that of a scale held fixed, and half the fall that the first predicts."""
+    h = problem.clipped(r, scale)
+    inside = h == r
+    c, p = problem.share, problem.shape[1]
+    pulled, held = c * h, c * inside
+    held *= r
+    sums = problem.design.adjoint_product(np.stack([pulled, held], axis=1), problem.centre)
+    free = problem.free_intercept
+    g = np.append(sums[:, 0] / scale + problem.penalty.slope(w), float(pulled.sum()) / scale if free else 0.0)
+    q = np.append(sums[:, 1], float(held.sum()) if free else 0.0)
+    matrix = grams.of(inside).copy()
+    matrix[np.arange(p), np.arange(p)] += scale * problem.penalty.curvature(w)
+    if not free or matrix[p, p] == 0.0:
+        matrix[p, p] = 1.0
+    solve = solver_of(matrix)
+    if solve is None:
+        return [-g], np.inf
+    target = np.append(sums[:, 0] + scale * problem.penalty.slope(w), float(pulled.sum()) if free else 0.0)
+    d = solve(-target)
+    bent = solve(q)
+    squares = float(held @ r)
+    left = squares - float(q @ bent)
+    steps = [d]
+    if left > 0.05 * squares:
+        steps = [d + bent * (float(q @ d) / left), d]
+    return steps, max(-0.5 * float(g @ steps[0]), 0.0)
+
+
+def _search(
+    problem: Concomitant, w: Vector, b: float, t: Vector, d: Vector, dt: Vector, value: float, scale: float
+) -> tuple[float, float]:
+    """Halve the step until the objective falls."""
+    length = 1.0
+    for _ in range(40):
+        there = problem.objective(w + length * d[:-1], b + length * float(d[-1]), t + length * dt, scale)
+        if there <= value * (1 + 4e-16):
+            return length, there
+        length *= 0.5
+    return 0.0, value

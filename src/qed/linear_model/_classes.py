@@ -1,0 +1,146 @@
+"""What linear classifiers share: scores, probabilities, weights of classes, a state that can be checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import Array, Classifier, InvalidData, InvalidParameter, ModelFileError, fitted
+from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
+from qed.linear_model._linear import predict_linear, require_linear_state
+
+if TYPE_CHECKING:
+    from qed.convex._loss import Vector
+
+__all__ = ["ProbabilisticClassifier", "class_factors", "require_classes"]
+
+
+class ProbabilisticClassifier(Classifier, sparse=True):
+    """A classifier whose probabilities follow from scores that are linear in the columns."""
+
+    classes_: Array = fitted("Labels, sorted.")
+    coef_: Array = fitted("Coefficients of the scores, shape (1, p) for two classes, otherwise one row a class.")
+    intercept_: Array = fitted("Intercepts, one for each row of ``coef_``; zeros without an intercept.")
+    n_iter_: Array = fitted("Steps that the solver took.")
+    solver_used_: str = fitted("How the coefficients were found.")
+    certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores: with two classes the log-odds of the second, otherwise one column a class.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, k)
+            Float32 for float32 rows, float64 otherwise.
+        """
+        scores = predict_linear(self, X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Array:
+        """Return the likeliest label of each row; of equally likely ones the first.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels.
+        """
+        scores = self.decision_function(X)
+        index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class, in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            Rows that sum to one.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of the probabilities, which stay finite where probabilities vanish.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            Logarithms, in the order of ``classes_``.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            half = 0.5 * scores
+            scores = np.stack([-half, half], axis=1)
+        scores = scores - scores.max(axis=1, keepdims=True)
+        return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
+
+    def _check_fitted_state(self) -> None:
+        require_linear_state(self)
+        labels = self.__dict__.get("classes_")
+        rows = self.coef_.shape[0] if self.coef_.ndim == 2 else 0
+        if not isinstance(labels, np.ndarray) or len(labels) < 2 or rows != (1 if len(labels) == 2 else len(labels)):
+            msg = f"classes_ of {type(self).__name__} does not fit coef_"
+            raise ModelFileError(msg)
+
+
+def require_classes(owner: str, classes: Any, codes: Vector) -> None:
+    """Refuse a target with one class, or with classes that no row of positive weight has."""
+    seen = np.bincount(codes.astype(np.intp), minlength=len(classes)) > 0
+    if len(classes) < 2 or seen.sum() < 2:
+        only = classes[np.flatnonzero(seen)[0]] if seen.any() else classes[0]
+        raise InvalidData(
+            f"This solver needs samples of at least 2 classes in the data, but the data contains only one class: {only!r}."
+            f" {owner} cannot tell one class from nothing; pass rows of another class with positive weight."
+        )
+
+
+def class_factors(owner: str, given: Any, classes: Any, codes: Vector, weight: Vector) -> Vector | None:
+    """Return what the weight of each row is multiplied by, or None.
+
+    Parameters
+    ----------
+    owner : str
+        Name of the model.
+    given : dict, "balanced" or None
+        As the parameter ``class_weight``.
+    classes, codes, weight : ndarray
+        Labels, the number of the label of each row, and the weights of the rows.
+    """
+    if given is None:
+        return None
+    index = codes.astype(np.intp)
+    if isinstance(given, str):
+        total = np.bincount(index, weight, minlength=len(classes))
+        with np.errstate(divide="ignore"):
+            factor = np.where(total > 0, weight.sum() / (len(classes) * total), 1.0)
+        return np.asarray(factor[index])
+    labels = classes.tolist()
+    unknown = [label for label in given if label not in labels]
+    if unknown and len(unknown) == len(given):
+        raise InvalidParameter(
+            f"The classes, {unknown}, are not in class_weight's labels: {owner}.class_weight names none of {labels}."
+        )
+    factor = np.array([float(given.get(label, 1.0)) for label in labels])
+    if not (np.isfinite(factor).all() and (factor > 0).all()):
+        raise InvalidParameter(f"{owner}.class_weight must hold positive numbers, got {given!r:.200}.")
+    return np.asarray(factor[index])

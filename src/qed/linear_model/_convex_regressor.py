@@ -1,0 +1,64 @@
+"""What regressors that are a loss and a penalty share: the door, predictions, a state that can be checked."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from qed.core import Array, Regressor, fitted
+from qed.core._certificates import DualityGapCertificate
+from qed.linear_model._linear import predict_linear, require_linear_state, require_scale_state
+
+__all__ = ["ConvexRegressor"]
+
+
+class ConvexRegressor(Regressor, sparse=True):
+    """A regressor of one target whose coefficients solve a convex problem."""
+
+    coef_: Array = fitted("Coefficients, shape (p,).")
+    intercept_: float = fitted("Intercept.")
+    n_iter_: int = fitted("Steps of the solver.")
+    solver_used_: str = fitted("How the coefficients were found.")
+    certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the coefficients.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows to learn from.
+        y : array-like of shape (n,)
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        self._learn(X, y, sample_weight)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predict the target of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Float32 for float32 rows, float64 otherwise.
+        """
+        return predict_linear(self, X)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Solve the problem that the parameters declare."""
+        raise NotImplementedError
+
+    def _check_fitted_state(self) -> None:
+        require_linear_state(self)
+        require_scale_state(self)

@@ -1,0 +1,184 @@
+"""Choosing the strength of a sparse model: all strengths, for all folds, judged by the rows that each fold left out.
+
+Dense designs with one target solve all folds side by side, so that one pass over X serves them all. Sparse designs and several
+targets solve fold after fold, each from its solution for the strength before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qed.convex import Problem, Squared, solve
+from qed.convex._fold_paths import FoldPaths
+from qed.convex.penalties import ElasticNet, Group
+from qed.convex.solvers import CoordinateDescent
+from qed.core import InvalidParameter
+from qed.core._events import STOP, Progress
+from qed.core._threads import one_blas_thread
+from qed.designs import design
+from qed.linear_model._folds import folds_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from qed.convex._penalty import Penalty
+
+    Array = NDArray[np.float64]
+    Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+__all__ = ["Choice", "Found", "choose_strength", "penalty_of", "strengths"]
+
+NOTHING = 1e-15  # a largest strength below this: there is nothing to explain
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What to choose from, and how each candidate is solved."""
+
+    owner: str
+    alphas: Any  # a number of strengths, or the strengths
+    eps: float
+    l1_ratios: Array
+    intercept: bool
+    nonnegative: bool
+    together: bool  # whether rows of coefficients are penalised by their lengths
+    cv: Any
+    tol: float
+    max_iter: int
+    verbose: int
+
+
+class Found(NamedTuple):
+    """The choice, and what it rests on.
+
+    Attributes
+    ----------
+    alpha, l1_ratio : float
+        Strength and ratio with the least mean squared error.
+    alphas : ndarray of shape (r, k)
+        Strengths for each ratio, from strong to weak.
+    errors : ndarray of shape (r, k, f)
+        Mean squared error for each ratio, strength and fold.
+    """
+
+    alpha: float
+    l1_ratio: float
+    alphas: Array
+    errors: Array
+
+
+def penalty_of(alpha: float, l1_ratio: float, *, nonnegative: bool, together: bool) -> Penalty:
+    """Return the penalty of a strength and a ratio."""
+    if together:
+        return Group(alpha * l1_ratio, None, alpha * (1.0 - l1_ratio))
+    return ElasticNet(alpha * l1_ratio, alpha * (1.0 - l1_ratio), nonnegative)
+
+
+def strengths(choice: Choice, X: Any, y: Array, weight: Array | None, l1_ratio: float) -> Array:
+    """Return the strengths to try, from strong to weak; the strongest makes all coefficients zero."""
+    if not isinstance(choice.alphas, int | np.integer):
+        given = np.asarray(choice.alphas, dtype=np.float64)
+        if given.ndim != 1 or not len(given) or not (np.all(np.isfinite(given)) and np.all(given >= 0)):
+            msg = f"{choice.owner}.alphas must be a number of strengths, or finite strengths >= 0, got {choice.alphas!r:.200}."
+            raise InvalidParameter(msg)
+        return np.sort(given)[::-1]
+    if l1_ratio == 0:
+        msg = (
+            f"{choice.owner}.alphas must be given with l1_ratio=0: there is no strength that makes all coefficients zero. Pass"
+            " the strengths to try."
+        )
+        raise InvalidParameter(msg)
+    share = np.full(len(y), 1.0 / len(y)) if weight is None else weight / weight.sum()
+    plain = design(X)
+    centre = plain.adjoint_product(share) if choice.intercept else None
+    start = y - (share @ y if choice.intercept else 0.0)
+    pull = plain.adjoint_product(share * start if y.ndim == 1 else share[:, np.newaxis] * start, centre)
+    size = (
+        pull.max(initial=0.0)
+        if choice.nonnegative
+        else np.sqrt(np.max(np.sum(pull.reshape(len(pull), -1) ** 2, axis=1)))
+    )
+    most = max(float(size), 0.0) / l1_ratio
+    if most <= NOTHING:
+        return np.full(int(choice.alphas), NOTHING)
+    return np.asarray(np.geomspace(most, most * choice.eps, int(choice.alphas)))
+
+
+def choose_strength(choice: Choice, X: Any, y: Array, weight: Array | None) -> Found:
+    """Judge every ratio and strength by folds."""
+    folds = folds_of(choice.owner, choice.cv, X, y, weight)
+    grids, errors = [], []
+    side_by_side = isinstance(X, np.ndarray) and y.ndim == 1
+    with one_blas_thread(), Progress(choice.owner, len(choice.l1_ratios), verbose=choice.verbose) as progress:
+        for ratio in choice.l1_ratios:
+            grid = strengths(choice, X, y, weight, float(ratio))
+            paths = _side_by_side if side_by_side and ratio > 0 else _one_by_one
+            errors.append(np.array(list(paths(choice, folds, X, y, weight, grid, float(ratio)))))
+            grids.append(grid)
+            if progress.step(float(errors[-1].mean(axis=1).min())) is STOP:
+                break
+    means = [one.mean(axis=1) for one in errors]
+    best = int(np.argmin([mean.min() for mean in means]))
+    at = int(np.argmin(means[best]))
+    return Found(float(grids[best][at]), float(choice.l1_ratios[best]), np.array(grids), np.array(errors))
+
+
+def _side_by_side(
+    choice: Choice, folds: list[Fold], X: Any, y: Array, weight: Array | None, grid: Array, ratio: float
+) -> Iterator[Array]:
+    """Yield the errors of all folds, strength after strength."""
+    n = len(y)
+    s = np.ones(n) if weight is None else weight
+    counts = np.stack([np.bincount(train, minlength=n) * s for train, _ in folds], axis=1).astype(np.float64)
+    plain = design(X)
+    paths = FoldPaths(
+        plain,
+        y,
+        counts,
+        intercept=choice.intercept,
+        centre=plain.adjoint_product(s / s.sum()),
+        nonnegative=choice.nonnegative,
+    )
+    for alpha in grid:
+        residual = paths.at(alpha * ratio, alpha * (1.0 - ratio), choice.tol).residual
+        yield np.array([np.average(residual[test, at] ** 2, weights=s[test]) for at, (_, test) in enumerate(folds)])
+
+
+def _one_by_one(
+    choice: Choice, folds: list[Fold], X: Any, y: Array, weight: Array | None, grid: Array, ratio: float
+) -> Iterator[Array]:
+    """Yield the same, for designs and targets that are solved one after the other."""
+    s = np.ones(len(y)) if weight is None else weight
+    solved = [_path(choice, train, X, y, s, grid, ratio) for train, _ in folds]
+    for points in zip(*solved, strict=True):
+        errors = []
+        for (_, test), (w, b) in zip(folds, points, strict=True):
+            squares = (design(X[test]).product(w) + b - y[test]) ** 2
+            errors.append(np.average(squares if y.ndim == 1 else squares.mean(axis=1), weights=s[test]))
+        yield np.array(errors)
+
+
+def _path(
+    choice: Choice, train: NDArray[np.intp], X: Any, y: Array, s: Array, grid: Array, ratio: float
+) -> Iterator[tuple[Array, Any]]:
+    """Yield coefficients and intercept of one fold, strength after strength."""
+    rows = train[s[train] > 0]
+    share = s[rows] / s[rows].sum()
+    part = design(X[rows])
+    centre = part.adjoint_product(share) if choice.intercept else None
+    lengths = part.column_norms(share, centre)
+    start = None
+    for alpha in grid:
+        penalty = penalty_of(float(alpha), ratio, nonnegative=choice.nonnegative, together=choice.together)
+        problem = Problem(part, Squared(y[rows]), penalty, share, choice.intercept, centre, lengths)
+        with Progress(choice.owner, choice.max_iter) as progress:
+            found = solve(
+                problem, CoordinateDescent(), tol=choice.tol, max_iter=choice.max_iter, progress=progress, start=start
+            )
+        start = (found.w, found.b)
+        yield found.w, found.b - (0.0 if centre is None else centre @ found.w)

@@ -1,0 +1,371 @@
+"""Sparse models whose strength is chosen by the rows they did not see."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from qed.convex import Squared
+from qed.convex.solvers import CoordinateDescent
+from qed.core import (
+    KW_ONLY,
+    Array,
+    Matrix,
+    NonNegative,
+    NonNegativeInt,
+    NonNegativeVector,
+    Positive,
+    PositiveInt,
+    Probability,
+    Regressor,
+    Seed,
+    Vector,
+    fitted,
+    param,
+)
+from qed.core._certificates import DualityGapCertificate
+from qed.linear_model._cross_validated_path import Choice, choose_strength, penalty_of
+from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_convex
+from qed.linear_model._linear import predict_linear, require_linear_state
+from qed.linear_model._sparse_regression import require_targets
+
+__all__ = ["ElasticNetCV", "LassoCV", "MultiTaskElasticNetCV", "MultiTaskLassoCV"]
+
+
+class CrossValidatedRegression(Regressor, sparse=True):
+    """A sparse regressor that chooses its strength by folds."""
+
+    _together: ClassVar[bool] = False
+
+    alpha_: float = fitted("The chosen strength.")
+    alphas_: Array = fitted(
+        "Strengths that were tried, from strong to weak; one row for each ratio if there are several."
+    )
+    mse_path_: Array = fitted("Mean squared error for each (ratio,) strength and fold.")
+    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).")
+    intercept_: Any = fitted("Intercept, a number or one for each target.")
+    dual_gap_: float = fitted("Bound on objective minus optimum, as in the certificate.")
+    n_iter_: int = fitted("Working sets that the last fit solved for.")
+    solver_used_: str = fitted("How the coefficients were found.")
+    certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose the strength and find the coefficients.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows to learn from.
+        y : array-like of shape (n,) or (n, m)
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts, in learning and in judging.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        data = self._fit_data(X, y, sample_weight)
+        require_targets(self, data.y)
+        choice = self._choice()
+        several = len(choice.l1_ratios) > 1
+        found = choose_strength(choice, data.X, np.asarray(data.y, dtype=np.float64), data.weight)
+        self.alpha_ = found.alpha
+        self.alphas_ = found.alphas if several and isinstance(choice.alphas, int) else found.alphas[0]
+        self.mse_path_ = found.errors if several else found.errors[0]
+        if "l1_ratio" in self.__dict__:
+            self.__dict__["l1_ratio_"] = found.l1_ratio
+        penalty = penalty_of(found.alpha, found.l1_ratio, nonnegative=choice.nonnegative, together=choice.together)
+
+        def declare(rows: Rows) -> Declared:
+            return Declared(Squared(rows.y), penalty)
+
+        wish = Wish(choice.intercept, choice.tol, choice.max_iter, bool(self.__dict__["strict"]))
+        try:
+            learn_convex(self, X, y, sample_weight, declare=declare, solvers=(CoordinateDescent(),), wish=wish)
+        finally:
+            if "certificate_" in self.__dict__:
+                self.dual_gap_ = self.certificate_.gap
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predict the target of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, m)
+            Float32 for float32 rows, float64 otherwise.
+        """
+        return predict_linear(self, X)
+
+    def _choice(self) -> Choice:
+        """Translate the parameters."""
+        own = self.__dict__
+        return Choice(
+            owner=type(self).__name__,
+            alphas=own["alphas"],
+            eps=float(own["eps"]),
+            l1_ratios=np.atleast_1d(np.asarray(own.get("l1_ratio", 1.0), dtype=np.float64)),
+            intercept=own["fit_intercept"],
+            nonnegative=own.get("positive", False),
+            together=self._together,
+            cv=own["cv"],
+            tol=float(own["tol"]),
+            max_iter=int(own["max_iter"]),
+            verbose=int(own["verbose"]),
+        )
+
+    def _check_fitted_state(self) -> None:
+        require_linear_state(self)
+
+
+class LassoCV(CrossValidatedRegression):
+    r"""Least squares that keeps few coefficients, as many as predict left-out rows best.
+
+    Objective
+    ---------
+    .. math:: \frac{1}{2} \sum_i s_i \, (y_i - x_i^\top w - b)^2 \Big/ \sum_i s_i + \alpha \|w\|_1
+
+    with the strength whose predictions of left-out rows have the least mean squared error.
+
+    Certificate
+    -----------
+    DualityGapCertificate of the fit on all rows with the chosen strength: no coefficients lower the objective by more than
+    ``gap``. The candidates are solved to the same gap, rounding left aside.
+
+    Cost
+    ----
+    One pass over X for each strength, all folds together (dense X, one target), and sweeps over the working set of each fold;
+    memory O(n k + k^2) a fold for k coefficients that are not zero.
+
+    See Also
+    --------
+    Lasso : With a given strength.
+    ElasticNetCV : With a squared penalty beside.
+
+    Examples
+    --------
+    >>> from qed.datasets import make_regression
+    >>> from qed.linear_model import LassoCV
+    >>> X, y = make_regression(n_samples=60, n_features=8, noise=1.0, random_state=0)
+    >>> model = LassoCV(alphas=20, cv=3).fit(X, y)
+    >>> bool(model.alpha_ in model.alphas_)
+    True
+    """
+
+    _: KW_ONLY
+    eps: Positive = param(1e-3, "The weakest strength over the strongest, where ``alphas`` is a number.")
+    alphas: PositiveInt | NonNegativeVector = param(100, "How many strengths to try, or the strengths.")
+    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    precompute: Literal["auto"] | bool | Matrix = param(
+        "auto", "Whether scikit-learn would use products of columns. Here the predicted cost decides.", kind="hint"
+    )
+    max_iter: PositiveInt = param(1000, "Most working sets for one strength.")
+    tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
+    copy_X: bool = param(
+        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
+    )
+    cv: Any = param(None, "Folds: None for five, a number, a splitter, or pairs of (train, test) indices.")
+    verbose: bool | NonNegativeInt = param(False, "How much progress to show.")
+    n_jobs: int | None = param(
+        None,
+        "Processes that scikit-learn would use. Folds run in the threads of qed, see qed.set_num_threads.",
+        kind="hint",
+    )
+    positive: bool = param(False, "Whether coefficients must be nonnegative.")
+    random_state: Seed = param(None, "Seed of scikit-learn's random selection. Nothing here is random.", kind="hint")
+    selection: Literal["cyclic", "random"] = param(
+        "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
+    )
+    strict: bool = param(False, "Whether to raise NotReached when the gap of the last fit is above tol.")
+
+
+class ElasticNetCV(CrossValidatedRegression):
+    r"""The elastic net with the strength, and if asked the ratio, that predicts left-out rows best.
+
+    Objective
+    ---------
+    .. math:: \frac{1}{2} \sum_i s_i \, (y_i - x_i^\top w - b)^2 \Big/ \sum_i s_i
+        + \alpha \rho \|w\|_1 + \frac{\alpha (1 - \rho)}{2} \|w\|_2^2
+
+    with the strength and the ratio whose predictions of left-out rows have the least mean squared error.
+
+    Certificate
+    -----------
+    DualityGapCertificate of the fit on all rows with the chosen strength: no coefficients lower the objective by more than
+    ``gap``. The candidates are solved to the same gap, rounding left aside.
+
+    Cost
+    ----
+    One pass over X for each strength, all folds together (dense X, one target), and sweeps over the working set of each fold;
+    memory O(n k + k^2) a fold for k coefficients that are not zero.
+
+    See Also
+    --------
+    ElasticNet : With a given strength.
+    LassoCV : ``l1_ratio=1``.
+
+    Examples
+    --------
+    >>> from qed.datasets import make_regression
+    >>> from qed.linear_model import ElasticNetCV
+    >>> X, y = make_regression(n_samples=60, n_features=8, noise=1.0, random_state=0)
+    >>> model = ElasticNetCV(alphas=20, cv=3).fit(X, y)
+    >>> bool(model.alpha_ in model.alphas_)
+    True
+    """
+
+    _: KW_ONLY
+    l1_ratio: Probability | Vector = param(0.5, "Share of the absolute values, or several to choose from.")
+    eps: Positive = param(1e-3, "The weakest strength over the strongest, where ``alphas`` is a number.")
+    alphas: PositiveInt | NonNegativeVector = param(100, "How many strengths to try, or the strengths.")
+    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    precompute: Literal["auto"] | bool | Matrix = param(
+        "auto", "Whether scikit-learn would use products of columns. Here the predicted cost decides.", kind="hint"
+    )
+    max_iter: PositiveInt = param(1000, "Most working sets for one strength.")
+    tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
+    cv: Any = param(None, "Folds: None for five, a number, a splitter, or pairs of (train, test) indices.")
+    copy_X: bool = param(
+        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
+    )
+    verbose: bool | NonNegativeInt = param(0, "How much progress to show.")
+    n_jobs: int | None = param(
+        None,
+        "Processes that scikit-learn would use. Folds run in the threads of qed, see qed.set_num_threads.",
+        kind="hint",
+    )
+    positive: bool = param(False, "Whether coefficients must be nonnegative.")
+    random_state: Seed = param(None, "Seed of scikit-learn's random selection. Nothing here is random.", kind="hint")
+    selection: Literal["cyclic", "random"] = param(
+        "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
+    )
+    strict: bool = param(False, "Whether to raise NotReached when the gap of the last fit is above tol.")
+
+    l1_ratio_: float = fitted("The chosen ratio.")
+
+
+class MultiTaskLassoCV(CrossValidatedRegression, multi_output=True, single_output=False):
+    r"""The multi-task lasso with the strength that predicts left-out rows best.
+
+    Objective
+    ---------
+    .. math:: \frac{1}{2} \sum_i s_i \, \|y_i - W^\top x_i - b\|_2^2 \Big/ \sum_i s_i + \alpha \sum_j \|W_j\|_2
+
+    with the strength whose predictions of left-out rows have the least mean squared error.
+
+    Certificate
+    -----------
+    DualityGapCertificate of the fit on all rows with the chosen strength: no coefficients lower the objective by more than
+    ``gap``. The candidates are solved to the same gap, rounding left aside.
+
+    Cost
+    ----
+    One pass over X for each strength, all folds together (dense X, one target), and sweeps over the working set of each fold;
+    memory O(n k + k^2) a fold for k coefficients that are not zero.
+
+    See Also
+    --------
+    MultiTaskLasso : With a given strength.
+
+    Examples
+    --------
+    >>> from qed.datasets import make_regression
+    >>> from qed.linear_model import MultiTaskLassoCV
+    >>> X, y = make_regression(n_samples=60, n_features=8, n_targets=2, noise=1.0, random_state=0)
+    >>> model = MultiTaskLassoCV(alphas=20, cv=3).fit(X, y)
+    >>> bool(model.alpha_ in model.alphas_)
+    True
+    """
+
+    _: KW_ONLY
+    eps: Positive = param(1e-3, "The weakest strength over the strongest, where ``alphas`` is a number.")
+    alphas: PositiveInt | NonNegativeVector = param(100, "How many strengths to try, or the strengths.")
+    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    max_iter: PositiveInt = param(1000, "Most working sets for one strength.")
+    tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
+    copy_X: bool = param(
+        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
+    )
+    cv: Any = param(None, "Folds: None for five, a number, a splitter, or pairs of (train, test) indices.")
+    verbose: bool | NonNegativeInt = param(False, "How much progress to show.")
+    n_jobs: int | None = param(
+        None,
+        "Processes that scikit-learn would use. Folds run in the threads of qed, see qed.set_num_threads.",
+        kind="hint",
+    )
+    random_state: Seed = param(None, "Seed of scikit-learn's random selection. Nothing here is random.", kind="hint")
+    selection: Literal["cyclic", "random"] = param(
+        "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
+    )
+    strict: bool = param(False, "Whether to raise NotReached when the gap of the last fit is above tol.")
+
+    _together: ClassVar[bool] = True
+
+
+class MultiTaskElasticNetCV(CrossValidatedRegression, multi_output=True, single_output=False):
+    r"""The multi-task elastic net with the strength, and if asked the ratio, that predicts left-out rows best.
+
+    Objective
+    ---------
+    .. math:: \frac{1}{2} \sum_i s_i \, \|y_i - W^\top x_i - b\|_2^2 \Big/ \sum_i s_i
+        + \alpha \rho \sum_j \|W_j\|_2 + \frac{\alpha (1 - \rho)}{2} \sum_j \|W_j\|_2^2
+
+    with the strength and the ratio whose predictions of left-out rows have the least mean squared error.
+
+    Certificate
+    -----------
+    DualityGapCertificate of the fit on all rows with the chosen strength: no coefficients lower the objective by more than
+    ``gap``. The candidates are solved to the same gap, rounding left aside.
+
+    Cost
+    ----
+    One pass over X for each strength, all folds together (dense X, one target), and sweeps over the working set of each fold;
+    memory O(n k + k^2) a fold for k coefficients that are not zero.
+
+    See Also
+    --------
+    MultiTaskElasticNet : With a given strength.
+
+    Examples
+    --------
+    >>> from qed.datasets import make_regression
+    >>> from qed.linear_model import MultiTaskElasticNetCV
+    >>> X, y = make_regression(n_samples=60, n_features=8, n_targets=2, noise=1.0, random_state=0)
+    >>> model = MultiTaskElasticNetCV(alphas=20, cv=3).fit(X, y)
+    >>> bool(model.alpha_ in model.alphas_)
+    True
+    """
+
+    _: KW_ONLY
+    l1_ratio: Probability | Vector = param(0.5, "Share of the absolute values, or several to choose from.")
+    eps: Positive = param(1e-3, "The weakest strength over the strongest, where ``alphas`` is a number.")
+    alphas: PositiveInt | NonNegativeVector = param(100, "How many strengths to try, or the strengths.")
+    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    max_iter: PositiveInt = param(1000, "Most working sets for one strength.")
+    tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
+    cv: Any = param(None, "Folds: None for five, a number, a splitter, or pairs of (train, test) indices.")
+    copy_X: bool = param(
+        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
+    )
+    verbose: bool | NonNegativeInt = param(0, "How much progress to show.")
+    n_jobs: int | None = param(
+        None,
+        "Processes that scikit-learn would use. Folds run in the threads of qed, see qed.set_num_threads.",
+        kind="hint",
+    )
+    random_state: Seed = param(None, "Seed of scikit-learn's random selection. Nothing here is random.", kind="hint")
+    selection: Literal["cyclic", "random"] = param(
+        "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
+    )
+    strict: bool = param(False, "Whether to raise NotReached when the gap of the last fit is above tol.")
+
+    _together: ClassVar[bool] = True
+    l1_ratio_: float = fitted("The chosen ratio.")

@@ -1,0 +1,133 @@
+"""Judging strengths of logistic regression on folds: each fold follows its strengths from weak losses to strong ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.convex import choose, solve
+from qed.core import InvalidData, InvalidParameter
+from qed.core._events import Progress
+from qed.core._threads import one_blas_thread
+from qed.designs import design
+from qed.linear_model._classes import require_classes
+from qed.linear_model._learn_convex import Rows
+from qed.linear_model._logistic_regression import SOLVERS, Strength, declare_logistic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from qed.convex._loss import Vector
+    from qed.core import FitData
+
+__all__ = ["SCORES", "Path", "class_folds", "follow_path"]
+
+Indices = np.ndarray[Any, np.dtype[np.intp]]
+
+
+@dataclass(frozen=True)
+class Path:
+    """What a fold is asked: strengths, and what each fit shall reach."""
+
+    strengths: tuple[Strength, ...]
+    intercept: bool
+    tol: float
+    max_iter: int
+    verbose: int
+
+
+def follow_path(owner: str, path: Path, data: FitData, train: Indices) -> tuple[Vector, Vector]:
+    """Return coefficients (s, k, p) and intercepts (s, k) of one fold for each strength, each started from the last."""
+    part = data._replace(
+        X=data.X[train],
+        y=data.y[train],
+        weight=None if data.weight is None else data.weight[train],
+        n_rows=len(train),
+    )
+    rows = Rows.of(part)
+    require_classes(owner, data.classes, rows.y)
+    found, start = [], None
+    with one_blas_thread(), Progress(owner, path.max_iter * len(path.strengths), verbose=path.verbose) as progress:
+        for strength in path.strengths:
+            problem = rows.problem(declare_logistic(rows, strength, len(data.classes)), intercept=path.intercept)
+            solver = choose(problem, SOLVERS, path.tol)
+            solution = solve(problem, solver, tol=path.tol, max_iter=path.max_iter, progress=progress, start=start)
+            if solution.outcome == "interrupted":
+                raise KeyboardInterrupt
+            start = (solution.w, solution.b)
+            shift = 0.0 if problem.centre is None else problem.centre @ solution.w
+            found.append((np.atleast_2d(solution.w.T), np.atleast_1d(np.asarray(solution.b - shift, dtype=np.float64))))
+    return np.stack([w for w, _ in found]), np.stack([b for _, b in found])
+
+
+def class_folds(owner: str, cv: Any, data: FitData) -> list[tuple[Indices, Indices]]:
+    """Return pairs of (train, test) indices; a number means so many folds with the classes in proportion."""
+    n = data.n_rows
+    if cv is None or (isinstance(cv, int | np.integer) and not isinstance(cv, bool)):
+        number = 5 if cv is None else int(cv)
+        least = int(np.bincount(data.y).min())
+        if not 2 <= number <= n or number > int(np.bincount(data.y).max()):
+            raise InvalidParameter(
+                f"{owner}.cv must be between 2 and the rows of the largest class, got {number}: n_splits={number} cannot be"
+                f" greater than the number of members in each class, the least of which has {least} of n_samples={n}."
+            )
+        return _in_proportion(data.y, number)
+    split = None if isinstance(cv, str) else getattr(cv, "split", None)
+    try:
+        pairs = cv if split is None else split(data.X, data.y)
+        folds = [(np.arange(n)[np.asarray(train)], np.arange(n)[np.asarray(test)]) for train, test in pairs]
+    except (TypeError, ValueError, IndexError) as error:
+        msg = f"{owner}.cv must be None, a number of folds, a splitter or pairs of (train, test) indices, got {cv!r:.200}."
+        raise InvalidParameter(msg) from error
+    if not folds or not all(len(train) and len(test) for train, test in folds):
+        raise InvalidData(f"{owner}.cv gave a fold without rows to train on or to judge by. Use fewer folds.")
+    return folds
+
+
+def _in_proportion(codes: Indices, number: int) -> list[tuple[Indices, Indices]]:
+    """Deal the rows of each class out to folds, in their order, so that each fold has its share of every class.
+
+    Classes count in the order in which they first appear, so that the folds do not depend on what labels are called.
+    """
+    _, first = np.unique(codes, return_index=True)
+    place = np.argsort(np.argsort(first))
+    codes = place[codes]
+    order = np.sort(codes)
+    dealt = np.array([np.bincount(order[i::number], minlength=len(first)) for i in range(number)])
+    fold = np.empty(len(codes), dtype=np.intp)
+    for label in range(len(first)):
+        fold[codes == label] = np.repeat(np.arange(number), dealt[:, label])
+    return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(number)]
+
+
+def log_probabilities(X: Any, w: Vector, b: Vector) -> Vector:
+    """Return log-probabilities (n, classes) of the rows under coefficients (k, p)."""
+    t = design(X) @ np.ascontiguousarray(w.T) + b
+    if t.shape[1] == 1:
+        t = np.concatenate([-0.5 * t, 0.5 * t], axis=1)
+    t = t - t.max(axis=1, keepdims=True)
+    return np.asarray(t - np.log(np.exp(t).sum(axis=1, keepdims=True)))
+
+
+def _accuracy(log_p: Vector, codes: Indices, s: Vector) -> float:
+    return float(s @ (log_p.argmax(axis=1) == codes) / s.sum())
+
+
+def _balanced_accuracy(log_p: Vector, codes: Indices, s: Vector) -> float:
+    right = log_p.argmax(axis=1) == codes
+    total = np.bincount(codes, s, minlength=log_p.shape[1])
+    hit = np.bincount(codes, s * right, minlength=log_p.shape[1])
+    return float(np.mean(hit[total > 0] / total[total > 0]))
+
+
+def _neg_log_loss(log_p: Vector, codes: Indices, s: Vector) -> float:
+    return float(s @ log_p[np.arange(len(codes)), codes] / s.sum())
+
+
+SCORES: dict[str, Callable[[Vector, Indices, Vector], float]] = {
+    "accuracy": _accuracy,
+    "balanced_accuracy": _balanced_accuracy,
+    "neg_log_loss": _neg_log_loss,
+}

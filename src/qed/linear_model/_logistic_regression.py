@@ -1,0 +1,224 @@
+"""Logistic regression, of two classes or several."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+import numpy as np
+
+from qed.convex import L2, Logistic, Softmax
+from qed.convex.penalties import ElasticNet
+from qed.convex.solvers import LBFGS, CoordinateDescent, Newton, NewtonCG, NewtonScores, ProximalGradient
+from qed.core import (
+    KW_ONLY,
+    InvalidParameter,
+    NonNegative,
+    NonNegativeInt,
+    Positive,
+    PositiveInt,
+    PositiveOrInfinite,
+    Probability,
+    Seed,
+    param,
+)
+from qed.linear_model._classes import ProbabilisticClassifier, class_factors, require_classes
+from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
+
+if TYPE_CHECKING:
+    from qed.convex import Problem, Solution
+    from qed.convex._penalty import Penalty
+    from qed.core import FitData
+
+__all__ = ["LogisticRegression", "Strength", "declare_logistic", "fit_classes"]
+
+SOLVERS = (Newton(), NewtonCG(), NewtonScores(), LBFGS(), CoordinateDescent(), ProximalGradient())
+
+
+class Strength(NamedTuple):
+    """The penalty of the documentation: ``l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2`` beside C times the losses.
+
+    An infinite C means no penalty.
+    """
+
+    C: float
+    l1_ratio: float = 0.0
+
+    @classmethod
+    def of(cls, owner: str, penalty: str | None, C: float, l1_ratio: float | None) -> Strength:
+        """Read the parameters of a model."""
+        if penalty is None:
+            return cls(np.inf)
+        if penalty == "elasticnet" and l1_ratio is None:
+            raise InvalidParameter(
+                f"{owner}.l1_ratio must be a number between 0 and 1 with penalty='elasticnet', got None."
+            )
+        ratio = {"l1": 1.0, "l2": 0.0}.get(penalty, 0.0 if l1_ratio is None else float(l1_ratio))
+        return cls(float(C), ratio)
+
+    def penalty(self, weight: float) -> Penalty:
+        """Return the penalty beside the mean loss of rows of a total weight."""
+        if not np.isfinite(self.C):
+            return L2(0.0)
+        alpha = 1.0 / (self.C * weight)
+        if self.l1_ratio == 0.0:
+            return L2(alpha)
+        return ElasticNet(alpha * self.l1_ratio, alpha * (1.0 - self.l1_ratio))
+
+    def unit(self, weight: float) -> float:
+        """Return what the mean objective is multiplied by to give the documented one."""
+        return weight if not np.isfinite(self.C) else self.C * weight
+
+
+def declare_logistic(rows: Rows, strength: Strength, n_classes: int) -> Declared:
+    """State the problem of rows whose targets are the numbers of classes."""
+    loss: Any = Logistic(np.where(rows.y > 0, 1.0, -1.0)) if n_classes == 2 else Softmax(rows.y, n_classes)
+    outcome = None if np.isfinite(strength.C) else _outcome
+    return Declared(loss, strength.penalty(rows.weight), strength.unit(rows.weight), outcome)
+
+
+def _outcome(solution: Solution, problem: Problem) -> str:
+    """Tell a solution from a point on the way to infinity, where a plane separates the classes."""
+    t = problem.scores(solution.w, solution.b)
+    if t.ndim == 1:
+        apart = bool(np.min(problem.loss.y * t) > 0)
+    else:
+        own = t[np.arange(len(t)), problem.loss.y.astype(np.intp)]
+        apart = bool(np.all(own >= t.max(axis=1))) and solution.gap.objective < np.log(2.0) / max(len(t), 1)
+    return "separable" if apart and solution.outcome in ("solved", "stalled", "max_iter") else solution.outcome
+
+
+def fit_classes(
+    model: Any, data: FitData, strength: Strength, wish: Wish, class_weight: Any, start: tuple[Any, Any] | None
+) -> None:
+    """Fit a classifier on what came through its door, and store coefficients as scikit-learn shapes them."""
+    rows = Rows.of(data)
+    require_classes(type(model).__name__, data.classes, rows.y)
+    factor = class_factors(type(model).__name__, class_weight, data.classes, rows.y, rows.weight * rows.share)
+    rows = rows if factor is None else rows.weighed(factor)
+    n_classes = len(data.classes)
+    model.classes_ = data.classes
+    try:
+        learn_rows(
+            model,
+            rows,
+            declare=lambda seen: declare_logistic(seen, strength, n_classes),
+            solvers=SOLVERS,
+            wish=wish,
+            start=start,
+        )
+    finally:
+        if "coef_" in model.__dict__:  # also of a fit that was interrupted, or that strict refuses
+            model.coef_ = np.atleast_2d(model.coef_)
+            level = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
+            model.intercept_ = level if wish.intercept else np.zeros(len(model.coef_))
+            model.n_iter_ = np.atleast_1d(np.asarray(model.n_iter_, dtype=np.int32))
+    if model.certificate_.outcome == "separable":
+        warnings.warn(
+            f"A plane separates the classes, so that without a penalty larger coefficients are always better: those of"
+            f" {type(model).__name__} stopped where the objective was {model.certificate_.objective:.2g}, and the best one is"
+            " 0, at infinity. Pass a finite C for coefficients that mean something.",
+            stacklevel=4,
+        )
+
+
+class LogisticRegression(ProbabilisticClassifier):
+    r"""Probabilities of classes whose log-odds are linear in the columns.
+
+    Objective
+    ---------
+    .. math:: C \sum_i s_i \, \ell_i(w, b) + \rho \|w\|_1 + \frac{1 - \rho}{2} \|w\|^2
+
+    with :math:`\rho` = ``l1_ratio`` and :math:`\ell_i` minus the logarithm of the probability of the label of row i: of two
+    classes :math:`\log(1 + e^{-y_i (x_i^\top w + b)})` with :math:`y_i = \pm 1`, of several the cross-entropy of the softmax
+    of one score a class. Weights :math:`s_i` include those of the classes. The intercept is not penalised. An infinite C, or
+    ``penalty=None``, leaves the sum of the losses alone.
+
+    Certificate
+    -----------
+    DualityGapCertificate: no (w, b) lowers the objective by more than ``gap``.
+
+    Cost
+    ----
+    With p columns up to some thousands and two classes: Newton's method, about five reads of X, with O(n p^2 / 16)
+    operations for second derivatives when rows are many, O(p^2) memory beyond X. More columns, sparse ones: conjugate
+    gradients within Newton's method, one read a product, O(n + p) memory. Several classes: limited-memory BFGS, some tens of
+    products with all scores at once. With ``l1_ratio`` above 0: coordinate descent on working sets.
+
+    See Also
+    --------
+    LogisticRegressionCV : Chooses C by folds.
+
+    Notes
+    -----
+    A weight counts as repetition. The penalty depends on the units of the columns: standardise first if they differ.
+    Without a penalty, classes that a plane separates have no optimum: the certificate's outcome is then ``"separable"``,
+    the objective is as close to its infimum of zero as ``tol`` asks, and a warning says so.
+
+    Examples
+    --------
+    >>> from qed.linear_model import LogisticRegression
+    >>> model = LogisticRegression().fit([[-2.0], [-1.0], [1.0], [2.0]], ["no", "no", "yes", "yes"])
+    >>> model.predict([[-3.0], [3.0]]).tolist()
+    ['no', 'yes']
+    >>> model.certificate_.reached
+    True
+    """
+
+    penalty: Literal["l1", "l2", "elasticnet", "deprecated"] | None = param(
+        "deprecated",
+        "Penalty by name: None for none, 'l1' and 'l2' for an ``l1_ratio`` of 1 and 0; otherwise ``l1_ratio`` decides.",
+    )
+    _: KW_ONLY
+    C: PositiveOrInfinite = param(1.0, "Weight of the losses beside the penalty; infinity means no penalty.")
+    l1_ratio: Probability | None = param(0.0, "Share of the absolute values in the penalty; the rest are squares.")
+    dual: bool = param(False, "Whether liblinear would solve the dual; the optimum is the same.", kind="hint")
+    tol: NonNegative = param(1e-7, "Largest accepted gap, relative to the objective of the intercept alone.")
+    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    intercept_scaling: Positive = param(
+        1.0,
+        "Value of liblinear's constant column, whose coefficient is penalised.",
+        kind="refused",
+        instead="Leave the intercept free, as every solver but liblinear does, or append a constant column to X.",
+    )
+    class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
+        None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
+    )
+    random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
+    solver: Literal["lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"] = param(
+        "lbfgs",
+        "Solver that scikit-learn would use; the optimum is that of the objective above, and solver_used_ says what was done."
+        " The intercept stays free with 'liblinear' too.",
+        kind="hint",
+    )
+    max_iter: PositiveInt = param(100, "Most steps of the solver.")
+    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    warm_start: bool = param(False, "Whether to start from the coefficients there are.")
+    n_jobs: int | None = param(None, "Number of processes that scikit-learn would use.", kind="hint")
+    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the coefficients.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows to learn from.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        before = {name: self.__dict__.get(name) for name in ("coef_", "intercept_", "classes_")}
+        data = self._fit_data(X, y, sample_weight, finite=False)
+        strength = Strength.of(type(self).__name__, self.penalty, self.C, self.l1_ratio)
+        same = before["classes_"] is not None and np.array_equal(before["classes_"], data.classes)
+        start = (before["coef_"], before["intercept_"]) if data.warm and same else None
+        wish = Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
+        fit_classes(self, data, strength, wish, self.class_weight, start)
+        return self

@@ -1,0 +1,247 @@
+"""Logistic regression whose strength is chosen by the rows it did not see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from qed.core import (
+    KW_ONLY,
+    Array,
+    InvalidParameter,
+    NonNegative,
+    NonNegativeInt,
+    Positive,
+    PositiveInt,
+    Seed,
+    Vector,
+    fitted,
+    param,
+)
+from qed.linear_model._classes import ProbabilisticClassifier, class_factors
+from qed.linear_model._learn_convex import Wish
+from qed.linear_model._logistic_folds import SCORES, Path, class_folds, follow_path, log_probabilities
+from qed.linear_model._logistic_regression import LogisticRegression, Strength, fit_classes
+
+if TYPE_CHECKING:
+    from qed.core import FitData
+
+__all__ = ["LogisticRegressionCV"]
+
+TIE = 1e-12  # scores that differ by less are the same, rounded differently
+
+
+class LogisticRegressionCV(ProbabilisticClassifier):
+    r"""Logistic regression that chooses C (and the mixture of penalties) by folds.
+
+    Objective
+    ---------
+    .. math:: C \sum_i s_i \, \ell_i(w, b) + \rho \|w\|_1 + \frac{1 - \rho}{2} \|w\|^2
+
+    as of LogisticRegression, with the C in ``Cs`` and the :math:`\rho` in ``l1_ratios`` that predict left-out rows best.
+
+    Certificate
+    -----------
+    DualityGapCertificate of the fit on all rows with the chosen strength: no (w, b) lowers the objective by more than
+    ``gap``.
+
+    Cost
+    ----
+    One look at the rows of each fold, then one fit for each strength, started from the one before it; and one fit on all
+    rows. A fold is a copy of its rows.
+
+    See Also
+    --------
+    LogisticRegression : The same with a given C.
+
+    Notes
+    -----
+    A weight counts as repetition, in fits and in scores. Of equally good strengths the first wins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from qed.linear_model import LogisticRegressionCV
+    >>> X = np.linspace(-3.0, 3.0, 40)[:, np.newaxis]
+    >>> model = LogisticRegressionCV(Cs=[0.01, 1.0], cv=4).fit(X, X[:, 0] > 0.5)
+    >>> model.C_ in (0.01, 1.0)
+    True
+    """
+
+    _: KW_ONLY
+    Cs: PositiveInt | Vector = param(10, "Weights of the losses to choose from, or how many between 1e-4 and 1e4.")
+    l1_ratios: Vector | None = param(None, "Shares of the absolute values to choose from; None for squares alone.")
+    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    cv: Any = param(
+        None,
+        "Folds: a number (None for five) with classes in proportion, a splitter, or pairs of (train, test) indices.",
+    )
+    dual: bool = param(False, "Whether liblinear would solve the dual; the optimum is the same.", kind="hint")
+    penalty: Literal["l1", "l2", "elasticnet", "deprecated"] = param(
+        "deprecated", "Penalty by name: 'l1' and 'l2' for an ``l1_ratio`` of 1 and 0; otherwise ``l1_ratios`` decides."
+    )
+    scoring: Any = param(
+        None,
+        "Score to maximise: 'accuracy' (None), 'balanced_accuracy', 'neg_log_loss', or a function of (model, X, y) as in"
+        " scikit-learn.",
+    )
+    solver: Literal["lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"] = param(
+        "lbfgs",
+        "Solver that scikit-learn would use; the optimum is that of the objective above, and solver_used_ says what was done.",
+        kind="hint",
+    )
+    tol: NonNegative = param(1e-7, "Largest accepted gap, relative to the objective of the intercept alone.")
+    max_iter: PositiveInt = param(100, "Most steps of the solver for each strength.")
+    class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
+        None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
+    )
+    n_jobs: int | None = param(None, "Number of processes that scikit-learn would use.", kind="hint")
+    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    refit: bool = param(True, "Whether to fit on all rows; otherwise coefficients are means over folds.", kind="refused",
+        instead="Average coefs_paths_ over folds, whose mean no certificate speaks of.")  # fmt: skip
+    intercept_scaling: Positive = param(
+        1.0,
+        "Value of liblinear's constant column, whose coefficient is penalised.",
+        kind="refused",
+        instead="Leave the intercept free, as every solver but liblinear does, or append a constant column to X.",
+    )
+    random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
+    use_legacy_attributes: bool = param(
+        False,
+        "Whether scores_ and coefs_paths_ are dictionaries by label, and C_ an array.",
+        kind="refused",
+        instead="Read C_ and l1_ratio_ as numbers, and scores_ and coefs_paths_ as arrays.",
+    )
+    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+
+    Cs_: Array = fitted("Weights of the losses that were tried, shape (c,).")
+    l1_ratios_: Array = fitted("Shares of the absolute values that were tried, shape (r,).")
+    C_: float = fitted("The chosen weight of the losses.")
+    l1_ratio_: float = fitted("The chosen share of the absolute values.")
+    scores_: Array = fitted("Score of each fold, share and weight, shape (f, r, c).")
+    coefs_paths_: Array = fitted("Coefficients of each fold with the intercept last, shape (f, r, c, k, p + 1).")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose the strength and find the coefficients.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows to learn from.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        owner = type(self).__name__
+        data = self._fit_data(X, y, sample_weight)
+        weights = self._weights()
+        ratios = self._ratios()
+        score = self._scorer(data)
+        weighed = self._weighed(data)
+        grid = [tuple(Strength(float(C), float(ratio)) for C in weights) for ratio in ratios]
+        scores, paths = [], []
+        for train, test in class_folds(owner, self.cv, data):
+            line, found = [], []
+            for strengths in grid:
+                path = Path(strengths, self.fit_intercept, self.tol, self.max_iter, self.verbose)
+                w, b = follow_path(owner, path, weighed, train)
+                line.append([score(w[i], b[i], test) for i in range(len(strengths))])
+                found.append(np.concatenate([w, b[:, :, np.newaxis]], axis=2))
+            scores.append(line)
+            paths.append(found)
+        self.Cs_, self.l1_ratios_ = weights, ratios
+        self.scores_, self.coefs_paths_ = np.array(scores), np.array(paths)
+        if np.isnan(self.scores_).any():
+            raise InvalidParameter(f"{owner}.scoring gave NaN. A score is a number, larger for a better model.")
+        mean = self.scores_.mean(axis=0)
+        level = mean.max() - TIE * (1.0 + abs(mean.max()))
+        best = np.unravel_index(int(np.argmax(mean >= level)), mean.shape)
+        self.C_, self.l1_ratio_ = float(weights[best[1]]), float(ratios[best[0]])
+        wish = Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
+        fit_classes(self, data, Strength(self.C_, self.l1_ratio_), wish, self.class_weight, None)
+        return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the score that the strength was chosen by.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Rows to predict.
+        y : array-like of shape (n,)
+            The truth.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+            Larger is better.
+        """
+        if self.scoring in (None, "accuracy"):
+            return super().score(X, y, sample_weight)
+        if callable(self.scoring):
+            return float(self.scoring(self, X, y))
+        log_p = self.predict_log_proba(X).astype(np.float64)
+        codes = np.searchsorted(self.classes_, np.asarray(y))
+        s = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return SCORES[self.scoring](log_p, codes, s)
+
+    def _weighed(self, data: FitData) -> FitData:
+        """Return the data with the weights of classes, which are those of all rows in every fold."""
+        s = np.ones(data.n_rows) if data.weight is None else data.weight
+        factor = class_factors(type(self).__name__, self.class_weight, data.classes, data.y, s)
+        return data if factor is None else data._replace(weight=s * factor)
+
+    def _weights(self) -> Any:
+        """Return the weights of the losses to try."""
+        if np.ndim(self.Cs) == 0:
+            return np.logspace(-4, 4, int(np.asarray(self.Cs)))
+        weights = np.asarray(self.Cs, dtype=np.float64)
+        if not len(weights) or not (weights > 0).all():
+            raise InvalidParameter(f"{type(self).__name__}.Cs must hold numbers > 0, got {self.Cs!r:.200}.")
+        return weights
+
+    def _ratios(self) -> Any:
+        """Return the shares of the absolute values to try."""
+        if self.penalty in ("l1", "l2"):
+            return np.array([1.0 if self.penalty == "l1" else 0.0])
+        ratios = np.array([0.0]) if self.l1_ratios is None else np.asarray(self.l1_ratios, dtype=np.float64)
+        if not len(ratios) or not ((ratios >= 0) & (ratios <= 1)).all():
+            raise InvalidParameter(
+                f"{type(self).__name__}.l1_ratios must hold numbers between 0 and 1, got {self.l1_ratios!r:.200}."
+            )
+        return ratios
+
+    def _scorer(self, data: Any) -> Any:
+        """Return a function of coefficients, intercepts and the rows to judge by."""
+        if callable(self.scoring):
+
+            def by_model(w: Any, b: Any, test: Any) -> float:
+                model: Any = LogisticRegression(fit_intercept=self.fit_intercept)
+                model.coef_, model.intercept_, model.classes_ = w, b, data.classes
+                model.n_features_in_ = w.shape[1]
+                return float(self.scoring(model, data.X[test], data.classes[data.y[test]]))
+
+            return by_model
+        name = "accuracy" if self.scoring is None else self.scoring
+        if name not in SCORES:
+            raise InvalidParameter(
+                f"{type(self).__name__}.scoring must be one of {', '.join(map(repr, SCORES))}, None or a function of (model,"
+                f" X, y), got {self.scoring!r:.100}."
+            )
+
+        def by_name(w: Any, b: Any, test: Any) -> float:
+            s = np.ones(len(test)) if data.weight is None else data.weight[test]
+            if not s.any():
+                raise InvalidParameter(f"A fold of {type(self).__name__}.cv has no row of positive weight to judge by.")
+            return SCORES[name](log_probabilities(data.X[test], w, b), data.y[test], s)
+
+        return by_name

@@ -1,0 +1,102 @@
+"""What squared-error models with a sparsifying penalty share: learn, predict, and coefficients as a sparse matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from qed.convex import Squared
+from qed.convex.solvers import CoordinateDescent
+from qed.core import Array, InvalidData, Regressor, fitted
+from qed.core._certificates import DualityGapCertificate
+from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_convex
+from qed.linear_model._linear import predict_linear, require_linear_state
+
+if TYPE_CHECKING:
+    from qed.convex._penalty import Penalty
+
+__all__ = ["SparseRegression", "require_targets"]
+
+MANY = 2**31  # iterates, where the user sets no limit
+
+
+def require_targets(model: Regressor, y: Array) -> None:
+    """Refuse a single target where the model is about several."""
+    traits, name = model._traits(), type(model).__name__  # noqa: SLF001
+    if y.ndim == 1 and not traits.single_output:
+        raise InvalidData(
+            f"{name} is for several targets, y of shape (n, m), and got shape {y.shape}. For mono-task outputs use"
+            f" {name.removeprefix('MultiTask')}."
+        )
+
+
+class SparseRegression(Regressor, sparse=True, multi_output=True):
+    """A regressor whose penalty makes coefficients zero."""
+
+    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).")
+    intercept_: Any = fitted("Intercept, a number or one for each target.")
+    dual_gap_: float = fitted("Bound on objective minus optimum, as in the certificate.")
+    n_iter_: int = fitted("Working sets that were solved for.")
+    solver_used_: str = fitted("How the coefficients were found.")
+    certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the coefficients.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows to learn from.
+        y : array-like of shape (n,) or (n, m)
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+
+        def declare(rows: Rows) -> Declared:  # once the door has looked at the parameters
+            require_targets(self, rows.y)
+            return Declared(Squared(rows.y), self._penalty())
+
+        own = self.__dict__
+        wish = Wish(own["fit_intercept"], own["tol"], own["max_iter"] or MANY, own["strict"], own["verbose"])
+
+        try:
+            learn_convex(self, X, y, sample_weight, declare=declare, solvers=(CoordinateDescent(),), wish=wish)
+        finally:
+            if "certificate_" in self.__dict__:  # also of a fit that was interrupted, or that strict refuses
+                self.dual_gap_ = self.certificate_.gap
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predict the target of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, m)
+            Float32 for float32 rows, float64 otherwise.
+        """
+        return predict_linear(self, X)
+
+    @property
+    def sparse_coef_(self) -> Any:
+        """The coefficients as a SciPy CSR matrix of shape (1, p) or (m, p)."""
+        self._check_is_fitted()
+        from scipy.sparse import csr_matrix  # noqa: PLC0415  (for those who ask)
+
+        return csr_matrix(self.coef_)
+
+    def _penalty(self) -> Penalty:
+        """Translate the parameters to a penalty."""
+        raise NotImplementedError
+
+    def _check_fitted_state(self) -> None:
+        require_linear_state(self)

@@ -1,0 +1,93 @@
+"""LogisticRegressionCV: the strength that scikit-learn chooses, from fits that share their way."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegressionCV as Theirs
+from sklearn.model_selection import KFold, StratifiedKFold
+
+import qed
+from qed.core import InvalidData, InvalidParameter, NotInQed
+from qed.linear_model import LogisticRegression, LogisticRegressionCV
+
+rng = np.random.default_rng(14)
+X = rng.standard_normal((90, 5))
+y = (rng.random(90) < 1 / (1 + np.exp(-X @ [1.0, -2.0, 0.5, 0.0, 0.0]))).astype(int)
+IRIS = load_iris(return_X_y=True)
+GRID = np.logspace(-3, 2, 4)
+THEIRS = {
+    "l1_ratios": (0.0,),
+    "use_legacy_attributes": False,
+    "tol": 1e-9,
+    "max_iter": 5000,
+    "solver": "newton-cholesky",
+}
+
+
+@pytest.mark.parametrize("data", [(X, y), IRIS], ids=["two", "three"])
+@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss", "balanced_accuracy"])
+def test_chooses_as_scikit_learn_does(data, scoring):
+    ours = LogisticRegressionCV(Cs=GRID, cv=3, scoring=scoring, tol=1e-12).fit(*data)
+    theirs = Theirs(Cs=GRID, cv=3, scoring=scoring, **THEIRS).fit(*data)
+    np.testing.assert_allclose(ours.scores_, theirs.scores_, atol=1e-6)
+    assert ours.C_ == theirs.C_
+    np.testing.assert_allclose(ours.coefs_paths_, theirs.coefs_paths_, atol=1e-4)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    assert ours.score(*data) == pytest.approx(theirs.score(*data), abs=1e-7)
+
+
+def test_folds_are_those_of_scikit_learn():
+    shuffled = np.random.default_rng(0).permutation(IRIS[1])
+    made = LogisticRegressionCV(Cs=[1.0], cv=4).fit(IRIS[0], shuffled)
+    given = LogisticRegressionCV(Cs=[1.0], cv=StratifiedKFold(4)).fit(IRIS[0], shuffled)
+    np.testing.assert_array_equal(made.scores_, given.scores_)
+    pairs = LogisticRegressionCV(Cs=[1.0], cv=list(KFold(3).split(X))).fit(X, y)
+    assert pairs.scores_.shape == (3, 1, 1)
+
+
+def test_the_last_fit_is_logistic_regression():
+    chosen = LogisticRegressionCV(Cs=GRID, cv=3, class_weight="balanced").fit(X, y)
+    plain = LogisticRegression(C=chosen.C_, class_weight="balanced").fit(X, y)
+    np.testing.assert_array_equal(chosen.coef_, plain.coef_)
+    assert chosen.certificate_ == plain.certificate_ or chosen.certificate_.gap == plain.certificate_.gap
+    assert qed.verify(chosen, X, y).holds
+
+
+def test_mixtures_are_chosen_too():
+    model = LogisticRegressionCV(Cs=[0.05, 1.0], l1_ratios=[0.0, 1.0], cv=3, scoring="neg_log_loss").fit(X, y)
+    assert model.scores_.shape == (3, 2, 2)
+    assert model.l1_ratio_ in (0.0, 1.0)
+    best = model.scores_.mean(axis=0)
+    assert best[model.l1_ratios_.tolist().index(model.l1_ratio_), model.Cs_.tolist().index(model.C_)] == best.max()
+
+
+def test_a_function_can_judge():
+    def share_of_ones(model, table, truth):
+        assert set(truth) <= {"a", "b"}
+        return np.mean(model.predict(table) == "b")
+
+    model = LogisticRegressionCV(Cs=GRID, cv=3, scoring=share_of_ones).fit(X, np.array(["a", "b"])[y])
+    assert model.scores_.min() >= 0
+    assert model.score(X, ["a"] * len(X)) == share_of_ones(model, X, ["a"])
+
+
+def test_sparse_agrees():
+    table = np.where(np.abs(X) > 0.5, X, 0)
+    dense, sparse = (LogisticRegressionCV(Cs=GRID, cv=3, tol=1e-11).fit(t, y) for t in (table, csr_array(table)))
+    np.testing.assert_allclose(dense.coefs_paths_, sparse.coefs_paths_, atol=1e-6)
+
+
+def test_refusals():
+    with pytest.raises(InvalidParameter, match="between 2 and the rows of the largest class"):
+        LogisticRegressionCV(cv=1).fit(X, y)
+    with pytest.raises(InvalidParameter, match="scoring must be one of"):
+        LogisticRegressionCV(scoring="beauty").fit(X, y)
+    with pytest.raises(InvalidParameter, match="Cs must hold numbers > 0"):
+        LogisticRegressionCV(Cs=[-1.0]).fit(X, y)
+    with pytest.raises(InvalidParameter, match="gave NaN"):
+        LogisticRegressionCV(scoring=lambda *_: np.nan, cv=3).fit(X, y)
+    with pytest.raises(NotInQed, match="coefs_paths_"):
+        LogisticRegressionCV(refit=False).fit(X, y)
+    with pytest.raises(InvalidData, match="at least 2 classes"):
+        LogisticRegressionCV(cv=[(np.flatnonzero(y == 0), np.flatnonzero(y == 1))]).fit(X, y)

@@ -1,0 +1,322 @@
+"""LogisticRegression: rows of the curriculum, agreement with scikit-learn, then what can go wrong."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csc_array, csr_array
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.linear_model import LogisticRegression as Theirs
+
+import qed
+from qed import _native
+from qed.core import CertificateError, InvalidData, InvalidParameter, NotInQed, NotReached, _events
+from qed.core._events import STOP
+from qed.linear_model import LogisticRegression
+
+CANCER = load_breast_cancer(return_X_y=True)
+Z = (CANCER[0] - CANCER[0].mean(axis=0)) / CANCER[0].std(axis=0)
+IRIS = load_iris(return_X_y=True)
+rng = np.random.default_rng(4)
+X = rng.standard_normal((120, 4))
+y = (rng.random(120) < 1 / (1 + np.exp(-X @ [1.0, -2.0, 0.5, 0.0] - 0.3))).astype(int)
+THREE = np.argmax(X[:, :3] + rng.gumbel(size=(120, 3)), axis=1)
+
+
+def objective(model, X, y, C=1.0, l1_ratio=0.0, weight=None):
+    w = model.coef_
+    t = X @ w.T + model.intercept_
+    t = np.concatenate([-t / 2, t / 2], axis=1) if len(w) == 1 else t
+    log_p = t[np.arange(len(y)), np.searchsorted(model.classes_, y)] - np.logaddexp.reduce(t, axis=1)
+    loss = -(log_p if weight is None else weight * log_p).sum()
+    if not np.isfinite(C):
+        return loss
+    return C * loss + l1_ratio * np.abs(w).sum() + (1 - l1_ratio) / 2 * (w**2).sum()
+
+
+# ------------------------------------------------------------------ curriculum
+
+
+@pytest.mark.covers("CLS-22", "CLS-21")
+def test_the_intercept_alone_is_the_log_odds():
+    model = LogisticRegression(C=np.inf, tol=1e-13).fit(np.zeros((10, 1)), [1] * 8 + [0] * 2)
+    assert model.intercept_ == pytest.approx([np.log(4.0)], rel=1e-9)  # odds of 0.8 are 4
+    proba = model.predict_proba([[0.0]])
+    np.testing.assert_allclose(proba, [[0.2, 0.8]], rtol=1e-9)
+
+
+@pytest.mark.covers("CLS-23", "CLS-26")
+def test_the_gradient_vanishes_in_both_codings():
+    model = LogisticRegression(C=0.7, tol=1e-14).fit(X, y)
+    p = model.predict_proba(X)[:, 1]
+    np.testing.assert_allclose(0.7 * X.T @ (y - p), model.coef_[0], atol=1e-8)
+    assert abs(np.sum(y - p)) < 1e-8
+    sign = 2 * y - 1
+    np.testing.assert_allclose(
+        0.7 * X.T @ (sign / (1 + np.exp(sign * model.decision_function(X)))), model.coef_[0], atol=1e-8
+    )
+
+
+@pytest.mark.covers("CLS-27")
+def test_strong_absolute_values_leave_nothing():
+    most = np.abs(X.T @ (y - 0.5)).max()
+    assert not LogisticRegression(C=0.999 / most, l1_ratio=1.0, fit_intercept=False, tol=1e-12).fit(X, y).coef_.any()
+    assert LogisticRegression(C=1.01 / most, l1_ratio=1.0, fit_intercept=False, tol=1e-12).fit(X, y).coef_.any()
+
+
+@pytest.mark.covers("CLS-28")
+def test_separable_classes_without_a_penalty_are_reported():
+    table, label = np.array([[-2.0], [-1.0], [1.0], [3.0]]), [0, 0, 1, 1]
+    sizes = []
+    for tol in (1e-2, 1e-4, 1e-8):
+        with pytest.warns(UserWarning, match=r"A plane separates the classes.*at infinity.*finite C"):
+            model = LogisticRegression(C=np.inf, tol=tol).fit(table, label)
+        assert model.certificate_.outcome == "separable"
+        assert np.isfinite(model.coef_).all()
+        assert 0 < model.certificate_.objective <= tol * model.certificate_.null_objective
+        assert model.certificate_.gap >= model.certificate_.objective
+        assert model.n_iter_[0] < 60
+        sizes.append(abs(model.coef_[0, 0]))
+        np.testing.assert_array_equal(model.predict(table), label)
+    assert sizes[0] < sizes[1] < sizes[2]
+
+
+@pytest.mark.covers("CLS-30", "CLS-29")
+def test_labels_are_the_likelier_ones():
+    model = LogisticRegression().fit(X, y)
+    score, proba = model.decision_function(X), model.predict_proba(X)
+    np.testing.assert_array_equal(model.predict(X), (score > 0).astype(int))
+    np.testing.assert_array_equal(model.predict(X), proba.argmax(axis=1))
+    np.testing.assert_array_equal(np.sign(2 * proba[:, 1] - 1), np.sign(score))
+    np.testing.assert_array_equal(proba[:, 1] > 0.8, score - np.log(4.0) > 0)
+
+
+@pytest.mark.covers("CLS-38")
+def test_confidence_far_away():
+    model = LogisticRegression().fit(X, y)
+    far = 1e3 * model.coef_ / np.linalg.norm(model.coef_)
+    assert model.predict_proba(far)[0, 1] > 1 - 1e-12
+    assert np.isfinite(model.predict_log_proba(1e4 * far)).all()
+
+
+@pytest.mark.covers("CLS-31")
+def test_canonical_gradient_of_a_linear_model_family():
+    model = LogisticRegression(C=np.inf, tol=1e-13).fit(X, y)
+    np.testing.assert_allclose(X.T @ (model.predict_proba(X)[:, 1] - y), 0.0, atol=1e-7)
+
+
+@pytest.mark.covers("MUL-14")
+def test_probabilities_of_several_classes():
+    model = LogisticRegression(C=2.0, tol=1e-14).fit(X, THREE)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-14)
+    one_hot = np.eye(3)[THREE]
+    np.testing.assert_allclose(2.0 * (one_hot - p).T @ X, model.coef_, atol=1e-7)
+    np.testing.assert_allclose((one_hot - p).sum(axis=0), 0.0, atol=1e-7)
+
+
+@pytest.mark.covers("MUL-15")
+def test_a_common_change_of_all_scores_changes_nothing():
+    model = LogisticRegression().fit(X, THREE)
+    before = model.predict_proba(X)
+    model.coef_ = model.coef_ - model.coef_[-1]  # the last class as reference
+    model.intercept_ = model.intercept_ - model.intercept_[-1]
+    np.testing.assert_allclose(model.predict_proba(X), before, rtol=1e-12)
+
+
+@pytest.mark.covers("MUL-08")
+def test_regions_are_convex():
+    model = LogisticRegression().fit(*IRIS)
+    label = model.predict(IRIS[0])
+    for k in range(3):
+        rows = IRIS[0][label == k]
+        middle = (rows[:, np.newaxis] + rows[np.newaxis]) / 2
+        assert (model.predict(middle.reshape(-1, 4)) == k).all()
+
+
+# ------------------------------------------------------------------ agreement
+
+
+SETTINGS = [
+    {},
+    {"C": 0.01},
+    {"C": 100.0, "fit_intercept": False},
+    {"class_weight": "balanced"},
+    {"class_weight": {0: 3.0, 1: 0.5}},
+]
+
+
+@pytest.mark.parametrize("data", [(Z, CANCER[1]), IRIS, (X, y), (X, THREE)], ids=["cancer", "iris", "two", "three"])
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_agrees_with_scikit_learn(data, setting):
+    weight = np.random.default_rng(0).random(len(data[0]))
+    ours = LogisticRegression(tol=1e-13, **setting).fit(*data, sample_weight=weight)
+    theirs = Theirs(tol=1e-10, max_iter=50_000, solver="newton-cholesky", **setting).fit(*data, sample_weight=weight)
+    assert ours.coef_.shape == theirs.coef_.shape
+    assert ours.intercept_.shape == theirs.intercept_.shape
+    np.testing.assert_allclose(ours.predict_proba(data[0]), theirs.predict_proba(data[0]), atol=1e-7)
+    np.testing.assert_array_equal(ours.predict(data[0]), theirs.predict(data[0]))
+
+
+@pytest.mark.parametrize("data", [CANCER, (Z, CANCER[1]), IRIS, (X, y)], ids=["raw", "cancer", "iris", "two"])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_no_worse_than_scikit_learn_at_its_defaults(data, C):
+    ours = LogisticRegression(C=C).fit(*data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = Theirs(C=C).fit(*data)
+    best = objective(ours, *data, C=C)
+    assert best <= objective(theirs, *data, C=C) * (1 + 1e-9)
+    assert ours.certificate_.reached
+    assert ours.certificate_.objective == pytest.approx(best, rel=1e-10)
+
+
+@pytest.mark.parametrize("ratio", [0.3, 1.0])
+def test_mixed_penalties(ratio):
+    ours = LogisticRegression(C=0.5, l1_ratio=ratio, tol=1e-10).fit(Z, CANCER[1])
+    assert ours.certificate_.reached
+    # optimal if and only if minus the gradient is a subgradient of the penalty
+    push = 0.5 * Z.T @ (CANCER[1] - ours.predict_proba(Z)[:, 1]) - (1 - ratio) * ours.coef_[0]
+    used = ours.coef_[0] != 0
+    assert 3 < used.sum() < 30
+    np.testing.assert_allclose(push[used], ratio * np.sign(ours.coef_[0, used]), atol=1e-3)
+    assert np.abs(push).max() <= ratio * (1 + 1e-3)
+    assert ours.certificate_.objective == pytest.approx(objective(ours, Z, CANCER[1], 0.5, ratio), rel=1e-12)
+    named = LogisticRegression("elasticnet", C=0.5, l1_ratio=ratio, tol=1e-10).fit(Z, CANCER[1])
+    np.testing.assert_array_equal(named.coef_, ours.coef_)
+
+
+def test_penalty_by_name():
+    for name, ratio in (("l1", 1.0), ("l2", 0.0)):
+        named, plain = LogisticRegression(name).fit(X, y), LogisticRegression(l1_ratio=ratio).fit(X, y)
+        np.testing.assert_array_equal(named.coef_, plain.coef_)
+    none, infinite = LogisticRegression(None).fit(X, y), LogisticRegression(C=np.inf).fit(X, y)
+    np.testing.assert_array_equal(none.coef_, infinite.coef_)
+    assert none.certificate_.objective == pytest.approx(objective(none, X, y, np.inf), rel=1e-10)
+
+
+# ------------------------------------------------------------------ laws
+
+
+@pytest.mark.parametrize("label", [y, THREE], ids=["two", "three"])
+def test_a_weight_is_a_repetition(label):
+    count = np.random.default_rng(1).integers(0, 4, len(X))
+    weighted = LogisticRegression(tol=1e-13).fit(X, label, sample_weight=count)
+    repeated = LogisticRegression(tol=1e-13).fit(np.repeat(X, count, axis=0), np.repeat(label, count))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-9)
+    assert weighted.certificate_.objective == pytest.approx(repeated.certificate_.objective, rel=1e-12)
+
+
+@pytest.mark.parametrize("label", [y, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("make", [csr_array, csc_array, np.asfortranarray, lambda a: a.astype(np.float32)])
+def test_containers_agree(label, make):
+    table = np.where(np.abs(X) > 0.7, X, 0).astype(np.float32).astype(float)
+    want, got = (LogisticRegression(tol=1e-12).fit(t, label) for t in (table, make(table)))
+    np.testing.assert_allclose(got.coef_, want.coef_, atol=1e-8)
+    np.testing.assert_allclose(got.predict_proba(make(table)), want.predict_proba(table), atol=1e-6)
+
+
+def test_order_does_not_matter():
+    order = np.random.default_rng(2).permutation(len(X))
+    want, got = LogisticRegression(tol=1e-13).fit(X, y), LogisticRegression(tol=1e-13).fit(X[order], y[order])
+    np.testing.assert_allclose(got.coef_, want.coef_, atol=1e-10)
+    flipped = LogisticRegression(tol=1e-13).fit(X, 1 - y)
+    np.testing.assert_allclose(flipped.coef_, -want.coef_, atol=1e-10)
+
+
+def test_labels_of_any_kind():
+    words = np.array(["no", "yes"])[y]
+    model = LogisticRegression().fit(X, words)
+    assert model.classes_.tolist() == ["no", "yes"]
+    np.testing.assert_array_equal(model.predict(X), np.array(["no", "yes"])[LogisticRegression().fit(X, y).predict(X)])
+    weighed = LogisticRegression(class_weight={"yes": 2.0}).fit(X, words)
+    assert weighed.predict_proba(X)[:, 1].mean() > model.predict_proba(X)[:, 1].mean()
+
+
+def test_large_offsets_and_units_do_not_matter():
+    offset = LogisticRegression(C=1e6, tol=1e-12).fit(X + 1e6, y)
+    plain = LogisticRegression(C=1e6, tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(offset.coef_, plain.coef_, rtol=1e-6)
+    assert offset.certificate_.reached
+
+
+def test_warm_start_goes_on():
+    model = LogisticRegression(warm_start=True, max_iter=1, tol=1e-12).fit(X, y)
+    first = model.certificate_.relative_gap
+    for _ in range(8):
+        model.fit(X, y)
+    assert model.certificate_.relative_gap < 1e-3 * first
+    three = LogisticRegression(warm_start=True, tol=1e-10).fit(X, THREE)
+    assert three.fit(X, THREE).n_iter_[0] <= 2
+    assert three.fit(X, y).coef_.shape == (1, 4)  # other classes: nothing to start from
+
+
+# ------------------------------------------------------------------ what can go wrong
+
+
+def test_one_class_is_refused():
+    with pytest.raises(InvalidData, match="at least 2 classes"):
+        LogisticRegression().fit(X, np.zeros(120))
+    with pytest.raises(InvalidData, match="positive weight"):
+        LogisticRegression().fit(X, y, sample_weight=(y == 0).astype(float))
+
+
+def test_numbers_out_of_range_are_refused_in_words():
+    with pytest.raises(InvalidData, match="overflow float64"):
+        LogisticRegression().fit(X * 1e300, y)
+    with pytest.raises(InvalidData, match="NaN"):
+        LogisticRegression().fit(np.where(X > 2, np.nan, X), y)
+    tiny = LogisticRegression().fit(X * 1e-100, y)
+    assert np.isfinite(tiny.coef_).all()
+
+
+def test_parameters_are_obeyed_or_refused():
+    with pytest.raises(NotInQed, match="constant column"):
+        LogisticRegression(intercept_scaling=2.0).fit(X, y)
+    with pytest.raises(InvalidParameter, match="l1_ratio must be a number"):
+        LogisticRegression("elasticnet", l1_ratio=None).fit(X, y)
+    with pytest.raises(InvalidParameter, match="C must be"):
+        LogisticRegression(C=np.nan).fit(X, y)
+    with pytest.raises(InvalidParameter, match="positive numbers"):
+        LogisticRegression(class_weight={0: -1.0}).fit(X, y)
+    with pytest.raises(NotReached, match="max_iter"):
+        LogisticRegression(max_iter=1, strict=True, tol=1e-12).fit(X, y)
+
+
+def test_interrupts_leave_a_model_with_a_proof(monkeypatch):
+    def press(self, *_args):
+        raise KeyboardInterrupt
+
+    model = LogisticRegression(tol=1e-12)
+    monkeypatch.setattr(_events.Progress, "step", press)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.certificate_.outcome == "interrupted"
+    assert model.coef_.shape == (1, 4)
+    assert np.isfinite(model.certificate_.gap)
+    monkeypatch.setattr(_events.Progress, "step", lambda *_args: STOP)
+    assert LogisticRegression(tol=1e-12).fit(X, y).certificate_.outcome == "stopped"
+
+
+@pytest.mark.parametrize("label", [y, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("setting", [{}, {"l1_ratio": 1.0}, {"class_weight": "balanced"}, {"C": np.inf}], ids=str)
+def test_the_checker_confirms(label, setting):
+    model = LogisticRegression(**setting, max_iter=1000).fit(X, label)
+    assert qed.verify(model, X, label).holds
+    model.coef_ = model.coef_ * 1.5
+    with pytest.raises(CertificateError, match="changed after the fit"):
+        qed.verify(model, X, label)
+
+
+def test_threads_do_not_change_a_bit():
+    tall = np.random.default_rng(9).standard_normal((30_000, 8))
+    label = (tall[:, 0] + np.random.default_rng(8).standard_normal(30_000) > 0).astype(int)
+    before = _native.get_num_threads()
+    try:
+        coefs = []
+        for count in (1, 2):
+            _native.set_num_threads(count)
+            coefs.append(LogisticRegression().fit(tall, label).coef_)
+    finally:
+        _native.set_num_threads(before)
+    np.testing.assert_array_equal(*coefs)

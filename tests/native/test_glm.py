@@ -1,0 +1,140 @@
+"""Passes of smooth losses against their NumPy twins, over levels, layouts, types and awkward sizes."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from tests.native.layouts import laid_out
+from tests.reference import smooth as twins
+
+SHAPES = [(0, 3), (5, 0), (1, 1), (7, 13), (129, 51), (1100, 50), (530, 401), (9000, 3)]
+LOSSES = ["logistic", "poisson", "squared"]
+UNIT = 2.0**-53
+
+
+def close(got, want, scale=1.0):
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.shape == want.shape
+    assert np.abs(got - want).max(initial=0.0) <= 1000 * UNIT * scale * max(1.0, np.abs(want).max(initial=0.0))
+
+
+def targets(rng, loss, n):
+    if loss == "logistic":
+        return np.where(rng.random(n) < 0.4, -1.0, 1.0)
+    return rng.poisson(1.5, n).astype(float)
+
+
+@pytest.fixture(params=SHAPES, ids=str)
+def table(request, dtype, layout):
+    n, p = request.param
+    rng = np.random.default_rng(11)
+    X = laid_out((rng.standard_normal((n, p)) + 2).astype(dtype), layout)
+    c = rng.random(n) + 0.1
+    return rng, X, c / max(c.sum(), 1.0), rng.standard_normal(p) / max(p, 1) ** 0.5, rng.standard_normal(p)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_pass(native, table, loss):
+    rng, X, c, w, shift = table
+    y = targets(rng, loss, len(X))
+    rows = np.empty((2, len(X)))
+    sums, rise, fall, bend, hessian = native.glm_pass(loss, X, y, c, w, 0.3, shift, rows, True, True)
+    want = twins.glm_pass(loss, X, y, c, w, 0.3, shift)
+    for got, twin in zip((sums, rise, fall, bend, hessian, *rows), want, strict=True):
+        close(got, twin, scale=10.0)
+    assert np.array_equal(hessian, hessian.T)
+    v = rng.standard_normal(X.shape[1] + 1)
+    close(native.curvature_product(X, bend, shift, v), want[4] @ v, scale=10.0)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("wide", [np.int32, np.int64])
+def test_pass_over_compressed_rows(native, dtype, loss, wide):
+    rng = np.random.default_rng(3)
+    dense = np.where(rng.random((700, 40)) < 0.2, rng.standard_normal((700, 40)), 0).astype(dtype)
+    X = csr_array(dense)
+    y, c, w, shift = targets(rng, loss, 700), np.full(700, 1 / 700), rng.standard_normal(40), rng.standard_normal(40)
+    parts = X.indptr.astype(wide), X.indices.astype(wide), X.data
+    rows = np.empty((2, 700))
+    sums, rise, fall, bend, _ = native.csr_glm_pass(loss, *parts, X.shape, y, c, w, 0.1, shift, rows, True)
+    want = twins.glm_pass(loss, dense, y, c, w, 0.1, shift)
+    for got, twin in zip((sums, rise, fall, bend), want[:4], strict=True):
+        close(got, twin, scale=100.0)
+    v = rng.standard_normal(41)
+    close(native.csr_curvature_product(*parts, X.shape, bend, shift, v), want[4] @ v, scale=100.0)
+
+
+def test_columns_beside_a_view_are_not_read(native):
+    roomy = np.full((300, 12), np.nan)
+    roomy[:, :9] = np.random.default_rng(0).standard_normal((300, 9))
+    y, c, w, shift = np.ones(300), np.full(300, 1 / 300), np.ones(9), np.zeros(9)
+    rows = np.empty((2, 300))
+    sums, rise, *_ = native.glm_pass("logistic", roomy[:, :9], y, c, w, 0.0, shift, rows)
+    assert np.isfinite(sums).all()
+    assert np.isfinite(rise).all()
+    assert np.isfinite(rows).all()
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "softmax"])
+def test_losses_of_rows(native, loss):
+    rng = np.random.default_rng(5)
+    k = 5 if loss == "softmax" else 1
+    t = np.concatenate(
+        [rng.standard_normal((999, k)) * 5, np.array([[0.0], [30.0], [-30.0], [700.0], [-700.0]]) * np.eye(k)[0]]
+    )
+    y = rng.integers(0, k, len(t)).astype(float) if loss == "softmax" else targets(rng, loss, len(t))
+    t = t if loss == "softmax" else t[:, 0]
+    value, slope = native.loss_value_and_slope(loss, t, y)
+    assert np.array_equal(value, native.loss_value(loss, t, y))
+    assert np.array_equal(slope, native.loss_slope(loss, t, y))
+    np.testing.assert_allclose(value, twins.value(loss, t, y), rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(slope, twins.slope(loss, t, y), rtol=1e-13, atol=1e-15)
+    u = twins.slope(loss, t + 0.1, y) if loss != "softmax" else twins.slope(loss, t + 0.1 * np.arange(k), y)
+    np.testing.assert_allclose(native.loss_excess(loss, t, y, u), twins.excess(loss, t, y, u), rtol=1e-9, atol=1e-13)
+
+
+def test_nothing_overflows_to_nan(native):
+    t = np.array([1e300, -1e300, 745.2, -745.2, 709.7, 0.0])
+    for loss, y in (("logistic", np.ones(6)), ("logistic", -np.ones(6)), ("poisson", np.arange(6.0))):
+        value, slope = native.loss_value_and_slope(loss, t, y)
+        assert not np.isnan(value).any()
+        assert not np.isnan(slope).any()
+        assert not np.isnan(native.loss_excess(loss, t, y, np.zeros(6))).any()
+    np.testing.assert_array_equal(native.loss_value("logistic", t[:2], np.ones(2)), [0.0, 1e300])
+
+
+def test_bits_do_not_depend_on_threads(native, dtype):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((20_000, 37)).astype(dtype)
+    y, c, w, shift = (
+        targets(rng, "logistic", 20_000),
+        np.full(20_000, 5e-5),
+        rng.standard_normal(37),
+        X.mean(axis=0, dtype=float),
+    )
+    sparse = csr_array(np.where(rng.random(X.shape) < 0.1, X, 0).astype(dtype))
+
+    def everything():
+        rows = np.empty((2, 20_000))
+        dense = native.glm_pass("logistic", X, y, c, w, 0.2, shift, rows, True, True)
+        parts = sparse.indptr, sparse.indices, sparse.data
+        thin = native.csr_glm_pass("logistic", *parts, sparse.shape, y, c, w, 0.2, shift, np.empty((2, 20_000)), True)
+        product = native.curvature_product(X, dense[3], shift, np.append(w, 1.0))
+        return [*dense, *thin[:4], product, rows, native.loss_excess("logistic", rows[0], y, 0.5 * rows[1])]
+
+    native.set_num_threads(1)
+    alone = everything()
+    native.set_num_threads(3)
+    for one, three in zip(alone, everything(), strict=True):
+        assert np.array_equal(one, three)
+
+
+def test_shapes_are_checked(native):
+    X, y = np.zeros((4, 2)), np.ones(4)
+    with pytest.raises(ValueError, match="y must be a vector of length 4"):
+        native.glm_pass("logistic", X, y[:3], y, np.zeros(2), 0.0, np.zeros(2), np.empty((2, 4)))
+    with pytest.raises(ValueError, match="rows must be a float64 table"):
+        native.glm_pass("logistic", X, y, y, np.zeros(2), 0.0, np.zeros(2), np.empty((2, 3)))
+    with pytest.raises(ValueError, match="no compiled loss is called hinge"):
+        native.loss_value("hinge", y, y)
+    with pytest.raises(ValueError, match="one score a row"):
+        native.loss_value("logistic", X, y)

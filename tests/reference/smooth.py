@@ -1,0 +1,65 @@
+"""Smooth losses and the pass over their rows once more, in plain NumPy with long doubles: written to be read."""
+
+import numpy as np
+
+LONG = np.longdouble
+
+
+def value(loss, t, y):
+    t = t.astype(LONG)
+    if loss == "softmax":
+        top = t.max(axis=1)
+        own = t[np.arange(len(t)), y.astype(int)]
+        return (np.log(np.exp(t - top[:, None]).sum(axis=1)) + (top - own)).astype(float)
+    if loss == "logistic":
+        return np.logaddexp(LONG(0), -y * t).astype(float)
+    if loss == "poisson":
+        entropy = np.where(y > 0, y * np.log(np.where(y > 0, y, 1)), 0)
+        return (entropy - y * t - y + np.exp(t)).astype(float)
+    return (0.5 * (t - y) ** 2).astype(float)
+
+
+def slope(loss, t, y):
+    t = t.astype(LONG)
+    if loss == "softmax":
+        e = np.exp(t - t.max(axis=1)[:, None])
+        p = e / e.sum(axis=1)[:, None]
+        p[np.arange(len(t)), y.astype(int)] -= 1
+        return p.astype(float)
+    if loss == "logistic":
+        return (-y / (1 + np.exp(y * t))).astype(float)
+    return (np.exp(t) - y if loss == "poisson" else t - y).astype(float)
+
+
+def curvature(loss, t):
+    if loss == "logistic":
+        return 1 / ((1 + np.exp(t)) * (1 + np.exp(-t)))
+    return np.exp(t) if loss == "poisson" else np.ones_like(t)
+
+
+def excess(loss, t, y, u):
+    """Loss plus conjugate minus product, in long doubles, where cancelling still leaves digits."""
+    t, u = t.astype(LONG), u.astype(LONG)
+    if loss == "softmax":
+        v = u.copy()
+        v[np.arange(len(t)), y.astype(int)] += 1
+        top = t.max(axis=1)
+        log_p = t - top[:, None] - np.log(np.exp(t - top[:, None]).sum(axis=1))[:, None]
+        v = np.maximum(v, 0)
+        return (np.where(v > 0, v * (np.log(np.where(v > 0, v, 1)) - log_p), 0)).sum(axis=1).astype(float)
+    if loss == "logistic":
+        q = -y * u
+        entropy = sum(np.where(p > 0, p * np.log(np.where(p > 0, p, 1)), 0) for p in (q, 1 - q))
+        return (np.logaddexp(LONG(0), -y * t) + entropy - t * u).astype(float)
+    v = np.maximum(u + y, 0)
+    return (np.where(v > 0, v * (np.log(np.where(v > 0, v, 1)) - t), 0) - v + np.exp(t)).astype(float)
+
+
+def glm_pass(loss, X, y, c, w, b, shift):
+    Z = X.astype(float) - shift
+    t = Z @ w + b
+    s, bend = slope(loss, t, y), c * curvature(loss, t)
+    over, under = c * np.maximum(s, 0), c * np.minimum(s, 0)
+    A = np.concatenate([Z, np.ones((len(Z), 1))], axis=1)
+    sums = np.array([c @ value(loss, t, y), over.sum(), under.sum(), bend.sum()])
+    return sums, Z.T @ over, Z.T @ under, bend, (bend[:, None] * A).T @ A, t, s
