@@ -61,7 +61,9 @@ def fit_arguments(model: Any) -> tuple[Any, ...]:
     y = X[:, 0] + rng.normal(size=30)
     target = y if traits.target == "number" else y > 0
     target = np.exp(target) if traits.positive_target else target
-    return X, target if traits.single_output else np.column_stack([target, -target if traits.target == "number" else ~target])
+    return X, target if traits.single_output else np.column_stack(
+        [target, -target if traits.target == "number" else ~target]
+    )
 
 
 def every_model() -> list[Any]:
