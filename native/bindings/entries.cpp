@@ -26,8 +26,8 @@ Target target(Writable& out, const Matrix& x) {
     const bool is_float32 = out.dtype() == nb::dtype<float>();
     require(is_float32 || out.dtype() == nb::dtype<double>(), "out must be float32 or float64");
     require((is_float32 ? Kind::float32 : Kind::float64) == x.kind, "out must have the type of X");
-    const bool fits = out.ndim() == 2 && static_cast<Index>(out.shape(0)) == x.rows &&
-                      static_cast<Index>(out.shape(1)) == x.columns;
+    const bool fits =
+        out.ndim() == 2 && static_cast<Index>(out.shape(0)) == x.rows && static_cast<Index>(out.shape(1)) == x.columns;
     require(fits, "out must have the shape of X");
     return {out.data(), out.stride(0), out.stride(1)};
 }
@@ -48,7 +48,8 @@ void monomials_of(const Array& X, Writable out, const Array& runs, Index first) 
     const Matrix x = matrix(X, "X");
     const Index columns = out.ndim() == 2 ? static_cast<Index>(out.shape(1)) : 0;
     const bool same = out.dtype() == (x.kind == Kind::float32 ? nb::dtype<float>() : nb::dtype<double>());
-    require(same && out.ndim() == 2 && static_cast<Index>(out.shape(0)) == x.rows, "out must have the type and rows of X");
+    require(same && out.ndim() == 2 && static_cast<Index>(out.shape(0)) == x.rows,
+            "out must have the type and rows of X");
     require(x.rows <= 1 || (out.stride(0) == columns && out.stride(1) == 1), "out must be in C order");
     if (runs.dtype() != nb::dtype<std::int64_t>()) {
         throw nb::type_error("runs must be int64");
@@ -75,14 +76,19 @@ const Index* indices(const Array& array, const char* name) {
     return static_cast<const Index*>(array.data());
 }
 
-void sparse_monomials_of(const Array& starts, const Array& columns, const Array& data, Index width, const Array& offsets,
-                         std::pair<Index, Index> degrees, bool distinct, bool ones, const Array& out_starts,
-                         Writable out_columns, Writable out_data) {
+void sparse_monomials_of(const Array& starts, const Array& columns, const Array& data, Index width,
+                         const Array& offsets, std::pair<Index, Index> degrees, bool distinct, bool ones,
+                         const Array& out_starts, Writable out_columns, Writable out_data) {
     const Matrix values = matrix(data, "data");
-    const SparseRows x{indices(starts, "starts"), indices(columns, "columns"), values.data, values.kind,
-                       static_cast<Index>(starts.shape(0)) - 1, width};
+    const SparseRows x{indices(starts, "starts"),
+                       indices(columns, "columns"),
+                       values.data,
+                       values.kind,
+                       static_cast<Index>(starts.shape(0)) - 1,
+                       width};
     require(values.columns == 1 && (values.rows <= 1 || values.row_stride == 1), "data must be contiguous");
-    require(static_cast<Index>(offsets.shape(0)) >= (degrees.second - 1) * width, "offsets must have a row for each degree");
+    require(static_cast<Index>(offsets.shape(0)) >= (degrees.second - 1) * width,
+            "offsets must have a row for each degree");
     require(static_cast<Index>(out_starts.shape(0)) == x.rows + 1, "out_starts must have an end for each row");
     const Index* ends = indices(out_starts, "out_starts");
     require(out_columns.dtype() == nb::dtype<std::int32_t>() && out_data.dtype() == data.dtype() &&
@@ -98,7 +104,8 @@ nb::tuple words(const Array& bytes) {
     if (bytes.dtype() != nb::dtype<std::uint8_t>()) {
         throw nb::type_error("words must be uint8");
     }
-    require(bytes.ndim() == 2 && bytes.shape(0) < (std::size_t{1} << 31), "words must be a table of fewer than 2^31 rows");
+    require(bytes.ndim() == 2 && bytes.shape(0) < (std::size_t{1} << 31),
+            "words must be a table of fewer than 2^31 rows");
     require(bytes.shape(1) <= 1 || bytes.stride(1) == 1, "the bytes of a word must follow each other");
     const Index n = static_cast<Index>(bytes.shape(0));
     Fresh<std::int32_t> codes({n});
@@ -115,8 +122,8 @@ nb::tuple words(const Array& bytes) {
     return nb::make_tuple(codes.give(), found.give());
 }
 
-/// Numbers equal objects in the order of their first appearance, as a dictionary would, without a Python object a look-up.
-/// `addresses` are those of live objects, which the caller holds.
+/// Numbers equal objects in the order of their first appearance, as a dictionary would, without a Python object a
+/// look-up. `addresses` are those of live objects, which the caller holds.
 class ObjectTable {
   public:
     std::int32_t number(PyObject* object, Index at) {

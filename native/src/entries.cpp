@@ -196,7 +196,8 @@ void look_line(const T* x, Index stride, Index rows, const double* s, Strip& out
 }
 
 template <class T>
-void look_block(const Matrix& x, Index row, Index rows, Index column, Index width, const double* s, Strip& out) noexcept {
+void look_block(const Matrix& x, Index row, Index rows, Index column, Index width, const double* s,
+                Strip& out) noexcept {
     const T* from = x.at<T>(row, column);
     const double* weights = s == nullptr ? nullptr : s + row;
     if (x.column_stride == 1 && width > 1) {
@@ -236,8 +237,8 @@ T moved(T value, double first, double second, const Move& move) noexcept {
 
 /// A line along which the columns change; -1 as the stride of the parameters' column means that they do not.
 template <class T, bool Divides, bool Clips>
-void move_row(const T* x, Index stride, T* out, Index out_stride, Index count, const double* first, const double* second,
-              double low, double high) noexcept {
+void move_row(const T* x, Index stride, T* out, Index out_stride, Index count, const double* first,
+              const double* second, double low, double high) noexcept {
     const auto one = [&](T value, Index j) {
         const double v = static_cast<double>(value);
         double y = Divides ? (v - first[j]) / second[j] : v * second[j] + first[j];
@@ -337,7 +338,8 @@ Index look_columns(const Matrix& x, const double* s, double* out) {
 void move_columns(const Matrix& x, const Move& move, const Target& out) {
     const Effort effort(static_cast<double>(x.rows) * static_cast<double>(x.columns));
     const bool by_rows = std::abs(x.column_stride) <= std::abs(x.row_stride) || x.rows == 1;
-    const Index at_once = by_rows ? std::max<Index>(1, kBlockEntries * 4 / std::max<Index>(1, x.columns)) : kBlockEntries * 4;
+    const Index at_once =
+        by_rows ? std::max<Index>(1, kBlockEntries * 4 / std::max<Index>(1, x.columns)) : kBlockEntries * 4;
     const Index blocks = blocks_of(x.rows, at_once);
     const Index lines = by_rows ? 1 : x.columns;
     parallel_for(blocks * lines, [&](Index block) {

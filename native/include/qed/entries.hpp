@@ -66,8 +66,8 @@ struct SparseRows {
 };
 
 /// Products of the entries of compressed rows, of every degree from `low` to `high`, columns rising within a row.
-/// A product of column j and a product at place r of the degree below stands at offsets[(degree - 2) * columns + j] + r;
-/// `first` is the place of column 0 itself; a row begins with a one at place 0 if `ones`.
+/// A product of column j and a product at place r of the degree below stands at offsets[(degree - 2) * columns + j] +
+/// r; `first` is the place of column 0 itself; a row begins with a one at place 0 if `ones`.
 struct Products {
     const Index* offsets;
     Index low;
