@@ -4,16 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import qed
-from qed.linear_model import Ridge
+from qed.linear_model import LinearRegression, Ridge
+from qed.preprocessing import MinMaxScaler, StandardScaler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["every_model", "instance"]
+__all__ = ["every_model", "fit_arguments", "instance"]
+
+
+def _classifier() -> Any:
+    import toys  # noqa: PLC0415  (the only classifier there is so far; core is tested with it)
+
+    return toys.CentroidClassifier()
+
+
+def _two_classifiers() -> list[Any]:
+    return [("first", _classifier()), ("second", _classifier())]
+
 
 SMALL = {"alpha": [0.1, 1.0]}
 HOLDING: dict[str, Callable[[Any], Any]] = {
+    "ColumnTransformer": lambda kind: kind([("scale", StandardScaler(), [0])], remainder="passthrough"),
+    "KBinsDiscretizer": lambda kind: kind(strategy="uniform"),  # quantiles of few rows are warned about
+    "FeatureUnion": lambda kind: kind([("scale", StandardScaler()), ("range", MinMaxScaler())]),
+    "MultiOutputClassifier": lambda kind: kind(_classifier()),
+    "MultiOutputRegressor": lambda kind: kind(Ridge()),
+    "Pipeline": lambda kind: kind([("scale", StandardScaler()), ("ridge", Ridge())]),
+    "StackingClassifier": lambda kind: kind(_two_classifiers(), _classifier(), cv=2),
+    "StackingRegressor": lambda kind: kind([("ridge", Ridge()), ("plain", LinearRegression())], Ridge(), cv=2),
+    "TransformedTargetRegressor": lambda kind: kind(Ridge(), transformer=StandardScaler()),
+    "VotingClassifier": lambda kind: kind(_two_classifiers()),
+    "VotingRegressor": lambda kind: kind([("ridge", Ridge()), ("plain", LinearRegression())]),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
     "RandomizedSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, n_iter=2, random_state=0, error_score="raise"),
 }
@@ -22,6 +47,23 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
 def instance(kind: Any) -> Any:
     """Return an unfitted model of a class."""
     return HOLDING.get(kind.__name__, lambda kind: kind())(kind)
+
+
+def fit_arguments(model: Any) -> tuple[Any, ...]:
+    """Return data that a model can be fitted on: a table and a target, or whatever stands for them."""
+    traits = model._traits()
+    if not traits.table:
+        if traits.labels_only:
+            return (["yes", "no", "yes"],)
+        return (["one text", "and one more"] if traits.strings else [["a"], ["a", "b"]],)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    y = X[:, 0] + rng.normal(size=30)
+    target = y if traits.target == "number" else y > 0
+    target = np.exp(target) if traits.positive_target else target
+    return X, target if traits.single_output else np.column_stack(
+        [target, -target if traits.target == "number" else ~target]
+    )
 
 
 def every_model() -> list[Any]:

@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
 #include <initializer_list>
@@ -80,6 +81,7 @@ void run(Kernel&& kernel) {
 
 void bind_coordinate(nb::module_& module);
 void bind_dense(nb::module_& module);
+void bind_entries(nb::module_& module);
 void bind_factor(nb::module_& module);
 void bind_glm(nb::module_& module);
 void bind_rank(nb::module_& module);

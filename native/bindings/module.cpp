@@ -78,6 +78,7 @@ NB_MODULE(QED_MODULE, module) {
     module.def("started_threads", &qed::started_threads);
     bind_coordinate(module);
     bind_dense(module);
+    bind_entries(module);
     bind_factor(module);
     bind_glm(module);
     bind_rank(module);

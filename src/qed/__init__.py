@@ -88,6 +88,7 @@ _ALIASES = {
     "cross_decomposition": "decomposition",
     "dummy": "model_selection",
     "feature_extraction": "preprocessing",
+    "feature_extraction.text": "preprocessing",
     "impute": "preprocessing",
     "isotonic": "calibration",
     "kernel_approximation": "kernel_model",

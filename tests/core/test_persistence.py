@@ -294,7 +294,7 @@ def nested(depth: int) -> list[Any]:
         (np.complex64(1), "scalar of type"),
         (np.datetime64("2020"), "scalar of type"),
         (np.ones(2, np.longdouble), "array of"),
-        (np.array(["a", None], object), "None in it"),
+        (np.array(["a", b"bytes"], object), "b'bytes' in it"),
         (np.ma.masked_array([1.0]), "MaskedArray"),
         (np.random.default_rng, "data only"),
         (b"bytes", "bytes"),

@@ -286,6 +286,54 @@ def ranked(
     infinite. ``positive`` is contiguous; equal scores are added up in the order of the rows.
     """
 
+def look(X: Matrix, s: Vector | None) -> tuple[Vector, int]:
+    """Entries that are not NaN, their weight, mean, scatter, least and largest, (6, p), and the longest chain of roundings.
+
+    A block of rows is read twice while it is in cache, so that its scatter is about its own mean; blocks merge in order.
+    """
+
+def move(
+    X: Matrix, out: Matrix, first: Vector, second: Vector, divides: bool, clip: tuple[float, float] | None
+) -> None:
+    """Write (X − first) / second, or X · second + first, cut off at ``clip``, into ``out``, which may be X itself."""
+
+def monomials(X: Matrix, out: Matrix, runs: NDArray[np.int64], first: int) -> None:
+    """Write products of columns into ``out``, row-major and of the type of X.
+
+    Ones stand before ``first``, then X, then for each run (target, source, length, factor) the columns from source on times
+    column ``factor`` of X, from target on.
+    """
+
+def sparse_monomials(
+    starts: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    data: Matrix,
+    width: int,
+    offsets: NDArray[np.int64],
+    degrees: tuple[int, int],
+    distinct: bool,
+    ones: bool,
+    out_starts: NDArray[np.int64],
+    out_columns: NDArray[np.int32],
+    out_data: Matrix,
+) -> None:
+    """Write the products of the entries of compressed rows, of all degrees in a range, columns rising within a row.
+
+    Column j times the product at place r of the degree below stands at ``offsets[(degree - 2) * width + j] + r``.
+    """
+
+def number_words(words: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Give equal rows of bytes one number, in the order of their first appearance; return numbers, and where each began."""
+
+def number_objects(addresses: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Give equal Python objects, named by their addresses, one number, as ``number_words`` does words.
+
+    The caller holds the objects. The GIL is kept.
+    """
+
+def hash_words(bytes: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.int32]:  # noqa: A002
+    """MurmurHash3 (32 bits, seed zero) of words that follow each other in memory and end where ``ends`` says."""
+
 def scaled_spread(r: Vector, c: Vector, knee: float, guess: float) -> tuple[float, float]:
     """Return the largest σ with σ² = Σ c min(r², knee² σ²), and σ/2 + Σ c σ h(r/σ) there, h the squared loss with a knee.
 

@@ -7,6 +7,7 @@ constructor, validation, documentation and scikit-learn's protocol follow from t
 
     _params, _rules        fields and what they may hold    _doors, _tables, _targets, _finite   data in
     _estimator, _roles     Estimator and the five roles     _frames                              frames, in and out
+                                                            _mixed                               columns of any type
     _docstring, _display   how a model reads and prints     _sklearn                             the protocol
     _errors                the tree of errors               _random                              random streams
     _certificates          what a fit proves                _held_out                            bounds from unseen rows
@@ -20,9 +21,11 @@ from qed.core import _threads as _threads  # settles the number of threads when 
 from qed.core._certificates import (
     Certificate,
     DualityGapCertificate,
+    ExactCertificate,
     Fingerprint,
     HeldOutCertificate,
     LeastSquaresCertificate,
+    PartsCertificate,
     Uncertified,
 )
 from qed.core._doors import FitData
@@ -77,6 +80,7 @@ __all__ = [
     "DataConversionWarning",
     "DualityGapCertificate",
     "Estimator",
+    "ExactCertificate",
     "Fingerprint",
     "FitData",
     "FitFailedWarning",
@@ -100,6 +104,7 @@ __all__ = [
     "Numbers",
     "OneOf",
     "OutlierDetector",
+    "PartsCertificate",
     "Positive",
     "PositiveInt",
     "PositiveOrInfinite",

@@ -11,13 +11,15 @@ record                       statement
 ``LeastSquaresCertificate``  no coefficients lower the sum of squares (plus penalty) by more than ``gap``
 ``DualityGapCertificate``    no coefficients lower the objective of a convex model by more than ``gap``
 ``HeldOutCertificate``       errors on new rows, with a stated confidence, from rows the fit never saw
+``ExactCertificate``         what was computed, from how many rows, and how far rounding can have moved it
+``PartsCertificate``         each part of a model of models keeps its own certificate
 ``Uncertified``              nothing is claimed, and why
 ===========================  =====================================================================================
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,9 +32,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Certificate",
     "DualityGapCertificate",
+    "ExactCertificate",
     "Fingerprint",
     "HeldOutCertificate",
     "LeastSquaresCertificate",
+    "PartsCertificate",
     "Uncertified",
 ]
 
@@ -339,6 +343,85 @@ class HeldOutCertificate(Certificate):
     def numbers(self) -> dict[str, str]:
         """Return the numbers behind the statement."""
         return {"observed": f"{self.observed:.6g}", "bound": f"{self.bound:.6g}", "held-out rows": str(self.rows)}
+
+
+@record("exact")
+class ExactCertificate(Certificate):
+    """What was computed is a function of the rows and nothing else, up to rounding.
+
+    Attributes
+    ----------
+    what : str
+        What was computed.
+    rows : int
+        From how many rows.
+    rounding : float
+        Bound on the rounding, relative to the size of what was summed; 0 where nothing is rounded.
+    """
+
+    what: str
+    rows: int
+    rounding: float
+
+    @property
+    def reached(self) -> bool:
+        """Nothing is approximated, so the tolerance is always reached."""
+        return True
+
+    @property
+    def statement(self) -> str:
+        """The claim in one sentence."""
+        how = "exactly" if self.rounding == 0 else f"up to a relative rounding of {self.rounding:.1e}"
+        return f"{self.what} of {self.rows} rows, {how}."
+
+    def numbers(self) -> dict[str, str]:
+        """Return the numbers behind the statement."""
+        return {"rows": str(self.rows), "rounding": f"{self.rounding:.1e}"}
+
+    def check(self) -> None:
+        """Refuse numbers that no fit produces."""
+        if self.rows < 0 or not 0 <= self.rounding < 1:
+            msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
+            raise ModelFileError(msg)
+
+
+@record("parts")
+class PartsCertificate(Certificate):
+    """A model of models proves what its parts prove.
+
+    Attributes
+    ----------
+    parts : dict of str to Certificate
+        The certificates of the parts, by name.
+    """
+
+    parts: dict[str, Any]
+
+    @property
+    def silent(self) -> list[str]:
+        """The parts that claim nothing."""
+        return [name for name, part in self.parts.items() if isinstance(part, Uncertified)]
+
+    @property
+    def reached(self) -> bool:
+        """Whether every part that claims something reached its tolerance."""
+        return all(part.reached for part in self.parts.values() if not isinstance(part, Uncertified))
+
+    @property
+    def statement(self) -> str:
+        """The claim in one sentence."""
+        claims = f"each of {len(self.parts)} parts has its own certificate"
+        return f"{claims}; nothing is claimed of {', '.join(self.silent)}." if self.silent else f"{claims}."
+
+    def numbers(self) -> dict[str, str]:
+        """Return the statements of the parts."""
+        return {name: f"{type(part).__name__}: {part.statement}" for name, part in self.parts.items()}
+
+    def check(self) -> None:
+        """Refuse parts that are no certificates."""
+        if not all(isinstance(part, Certificate) for part in self.parts.values()):
+            msg = "the certificate lists parts that are no certificates"
+            raise ModelFileError(msg)
 
 
 @record("uncertified")

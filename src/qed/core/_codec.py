@@ -10,6 +10,8 @@ list, tuple                                 ``[...]``, ``{"tuple": [...]}``
 dict with str keys, in its order            ``{"dict": [[key, node], ...]}``
 array of numbers, booleans, fixed strings   ``{"array": 3}``, a place in the list of arrays; each is used once
 array of str objects                        ``{"strings": [shape, ends, UTF-8]}``, the last two being arrays
+array of other plain objects                ``{"objects": [shape, [node, ...]]}``: numbers, words, None, NaN
+slice, NumPy type, NumPy function           ``{"slice": [start, stop, step]}``, ``{"type": "float64"}``, ``{"ufunc": "log"}``
 NumPy scalar                                ``{"scalar": ["<f8", "sixteen hex digits"]}``
 CSR, CSC                                    ``{"csr_array": [shape, data, indices, indptr]}`` and so on
 random generator                            ``{"random": node of its state}``
@@ -58,9 +60,9 @@ if TYPE_CHECKING:
 __all__ = ["PACKAGES", "RECORD_HOMES", "Decoder", "Encoder"]
 
 # Packages of qed that a file may cause to be imported. A family enters with its first estimator.
-PACKAGES = ("linear_model",)
+PACKAGES = ("compose", "ensemble", "linear_model", "preprocessing")
 # Modules whose records may be met before anything else has loaded them.
-RECORD_HOMES = ("qed.core._certificates", "qed.data")
+RECORD_HOMES = ("qed.core._certificates", "qed.data", "qed.data._column_moments", "qed.compose")
 
 DEEPEST = 64
 
@@ -101,7 +103,7 @@ class Encoder:
             return self._dict(value, where, depth)
         return self._object(value, where, depth)
 
-    def _object(self, value: Any, where: str, depth: int) -> Any:
+    def _object(self, value: Any, where: str, depth: int) -> Any:  # noqa: PLR0911  one line per kind of value
         kind = type(value)
         if kind is np.ndarray or kind is np.memmap:
             return self._array(np.asarray(value), where)
@@ -115,6 +117,11 @@ class Encoder:
             shape, parts = [int(n) for n in value.shape], (value.data, value.indices, value.indptr)
             _check_sparse(tuple(shape), *parts, is_row_major=kind.__name__.startswith("csr"))
             return {kind.__name__: [shape, *(self._array(part, where) for part in parts)]}
+        if kind is slice:
+            return {"slice": self._list((value.start, value.stop, value.step), where, depth)}
+        name = getattr(value, "__name__", "")
+        if name and getattr(np, name, None) is value and (kind is np.ufunc or name in _TYPES):
+            return {"ufunc" if kind is np.ufunc else "type": name}
         if _is_loaded(kind, "numpy.random", ("Generator", "RandomState")):
             return {"random": self.node(pack(value), where, depth + 1)}
         raise ModelFileError(
@@ -147,12 +154,15 @@ class Encoder:
         return {"array": len(self.arrays) - 1}
 
     def _strings(self, value: Array, where: str) -> Any:
-        words = value.ravel().tolist()
-        for word in words:
-            if type(word) is not str:
-                raise ModelFileError(
-                    f"{where} is an array of objects with {word!r} in it; such arrays in model files hold str alone"
-                )
+        words = list(value.flat)
+        strange = next((word for word in words if type(word) is not str), "")
+        if type(strange) is not str:
+            for word in words:
+                if not (word is None or type(word) in (bool, int, float, str) or isinstance(word, np.generic)):
+                    raise ModelFileError(
+                        f"{where} is an array of objects with {word!r} in it; such arrays in model files hold str, numbers and None"
+                    )
+            return {"objects": [list(value.shape), self._list(words, where, 1)]}
         coded = [_whole(word, where).encode() for word in words]
         ends = np.cumsum([len(word) for word in coded], dtype=np.int64)
         parts = [self._array(part, where) for part in (ends, np.frombuffer(b"".join(coded), np.uint8))]
@@ -197,6 +207,8 @@ class Decoder:
             "tuple": self._tuple,
             "dict": self._dict,
             "strings": self._strings,
+            "objects": self._objects,
+            "slice": self._slice,
             "random": self._random,
             "record": self._record,
             "estimator": self._estimator,
@@ -266,6 +278,23 @@ class Decoder:
         result = np.empty(len(ends), object)
         result[:] = [raw[a:b].decode() for a, b in itertools.pairwise(edges)]
         return result.reshape(shape)
+
+    def _objects(self, content: Any, depth: int) -> Array:
+        shape_node, nodes = _expect_length(content, 2, "an array of objects")
+        shape, items = checked_shape(shape_node), _expect(nodes, list, "the entries of an array")
+        values = [self.value(item, depth + 1) for item in items]
+        plain = all(one is None or isinstance(one, bool | int | float | str | np.generic) for one in values)
+        if not plain or len(values) != math.prod(shape):
+            raise ModelFileError("an array of objects does not fit its shape, or holds more than numbers and words")
+        result = np.empty(len(values), object)
+        result[:] = values
+        return result.reshape(shape)
+
+    def _slice(self, content: Any, depth: int) -> slice:
+        ends = [self.value(item, depth + 1) for item in _expect_length(content, 3, "a slice")]
+        if not all(end is None or type(end) in (int, str) for end in ends):
+            raise ModelFileError("a slice has an end that is neither a number nor a name")
+        return slice(*ends)
 
     def _sparse(self, kind: str, content: Any, depth: int) -> Any:
         shape_node, *nodes = _expect_length(content, 4, "a sparse matrix")
@@ -355,7 +384,38 @@ def _scalar_node(value: np.generic, where: str) -> Any:
     return {"scalar": [dtype.str, np.asarray(value, dtype).tobytes().hex()]}
 
 
-_ATOMS: dict[str, Callable[[Any], Any]] = {"int": _int, "float": _float, "scalar": _scalar}
+def _numpy_type(content: Any) -> type[Any]:
+    if not isinstance(content, str) or content not in _TYPES:
+        raise ModelFileError(f"{str(content)[:40]!r} is not a type of numbers that model files hold")
+    found: type[Any] = getattr(np, content)
+    return found
+
+
+def _ufunc(content: Any) -> np.ufunc:
+    found = getattr(np, content, None) if isinstance(content, str) and content.isidentifier() else None
+    if type(found) is not np.ufunc or found.__name__ != content:
+        raise ModelFileError(f"{str(content)[:40]!r} is not a function of NumPy that model files hold")
+    return found
+
+
+# What NumPy calls its own types of numbers, and its functions of single numbers: names of data, not code.
+_TYPES = frozenset(
+    [
+        "bool_",
+        "bool",
+        "object_",
+        *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
+        "float32",
+        "float64",
+    ]
+)
+_ATOMS: dict[str, Callable[[Any], Any]] = {
+    "int": _int,
+    "float": _float,
+    "scalar": _scalar,
+    "type": _numpy_type,
+    "ufunc": _ufunc,
+}
 
 
 def _whole(text: str, where: str) -> str:

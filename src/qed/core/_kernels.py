@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-__all__ = ["all_finite", "all_within", "native_level", "num_threads"]
+__all__ = ["all_finite", "all_within", "native_level", "num_threads", "number_words"]
 
 _SMALL = 1 << 16  # entries below which NumPy answers before threads could be woken
 
@@ -21,6 +21,44 @@ def all_finite(array: Array) -> bool:
         return bool(np.logical_and.reduce(np.isfinite(array), axis=None))
     native = _native()
     return _all_finite_in_blocks(array) if native is None else bool(native.all_finite(array))
+
+
+class _Memory:
+    """The memory of an array of one dimension, for NumPy to see as numbers of another type."""
+
+    def __init__(self, array: Array, kind: str, inner: int) -> None:
+        self.array = array  # kept alive
+        self.__array_interface__ = {
+            "shape": array.shape + ((inner,) if inner else ()),
+            "typestr": kind,
+            "data": (array.__array_interface__["data"][0], True),
+            "strides": array.strides + ((1,) if inner else ()),
+            "version": 3,
+        }
+
+
+def number_words(values: Array) -> tuple[Array, Array]:
+    """Give equal entries of an array one number, in the order of their first appearance.
+
+    Entries of fixed width are equal when their bytes are; objects when Python says so, and TypeError is raised for those
+    that have no hash.
+
+    Returns
+    -------
+    ndarray of int of shape (n,)
+        The number of each entry.
+    ndarray of int
+        Where each number appeared first.
+    """
+    native = _native()
+    if native is None:
+        _, firsts, codes = np.unique(values, return_index=True, return_inverse=True)
+        return codes, firsts
+    if values.dtype == object:
+        codes, firsts = native.number_objects(np.asarray(_Memory(values, np.dtype(np.uint64).str, 0)))
+    else:
+        codes, firsts = native.number_words(np.asarray(_Memory(values, "|u1", values.itemsize)))
+    return codes, firsts
 
 
 def all_within(indices: Array, bound: int) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.core import _held_out, _sklearn, _tables, _targets
-from qed.core._errors import InvalidData, InvalidParameter
+from qed.core._errors import InvalidData, InvalidParameter, NotFitted
 from qed.core._estimator import Estimator
 
 if TYPE_CHECKING:
@@ -265,7 +265,12 @@ def _container(kind: Any) -> str:
 
 
 def _input_names(model: Any, given: Any) -> Array:
-    known, n_columns = model.__dict__.get("feature_names_in_"), model.n_features_in_
+    known, n_columns = model.__dict__.get("feature_names_in_"), getattr(model, "n_features_in_", None)
+    if n_columns is None:  # a model that needs no fit to transform still needs one to know its columns
+        raise NotFitted(
+            f"This {type(model).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before using this"
+            " estimator."
+        )
     if given is None:
         generated = np.asarray([f"x{i}" for i in range(n_columns)], dtype=object)
         return generated if known is None else np.asarray(known, dtype=object)

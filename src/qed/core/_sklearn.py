@@ -60,7 +60,7 @@ def tags(traits: Traits) -> Any:
     def make(name: str, **values: Any) -> Any:
         return _needed("sklearn.utils", name, "__sklearn_tags__")(**values)
 
-    kept = ["float64", "float32"] if traits.keeps_dtype else ["float64"]
+    kept = {True: ["float64", "float32"], False: ["float64"], None: []}[traits.keeps_dtype]
     classifies, regresses = traits.role == "classifier", traits.role == "regressor"
     return make(
         "Tags",
@@ -71,6 +71,7 @@ def tags(traits: Traits) -> Any:
             positive_only=traits.positive_target,
             multi_output=traits.multi_output,
             single_output=traits.single_output,
+            one_d_labels=traits.labels_only,
         ),
         transformer_tags=make("TransformerTags", preserves_dtype=kept) if traits.transforms else None,
         classifier_tags=make(
@@ -90,7 +91,11 @@ def tags(traits: Traits) -> Any:
             positive_only=traits.positive_only,
             allow_nan=traits.allow_nan,
             pairwise=traits.pairwise,
+            two_d_array=traits.table,
+            string=traits.strings,
+            categorical=traits.categorical,
         ),
+        no_validation=not traits.validates,
     )
 
 

@@ -36,10 +36,18 @@ class Traits(NamedTuple):
         Whether a fixed ``random_state`` fixes the answer.
     requires_fit : bool
         Whether ``predict`` or ``transform`` needs a ``fit`` before.
-    keeps_dtype : bool
-        Whether a transformer gives float32 for float32.
+    keeps_dtype : bool or None
+        Whether a transformer gives float32 for float32; None when it gives no floats at all.
     min_samples : int
         The fewest rows the model can be fitted on.
+    table : bool
+        Whether ``X`` is a table; False for models of labels or of texts.
+    strings, categorical : bool
+        Whether the columns of ``X`` may hold words, and whether they hold categories.
+    labels_only : bool
+        Whether the model is fitted on a target alone.
+    validates : bool
+        Whether the model looks at what it is given at all.
     """
 
     role: str | None = None
@@ -57,8 +65,13 @@ class Traits(NamedTuple):
     poor_score: bool = False
     deterministic: bool = True
     requires_fit: bool = True
-    keeps_dtype: bool = True
+    keeps_dtype: bool | None = True
     min_samples: int = 1
+    table: bool = True
+    strings: bool = False
+    categorical: bool = False
+    labels_only: bool = False
+    validates: bool = True
 
 
 def merged(cls: type) -> Traits:

@@ -1,8 +1,8 @@
 """Data is a stream of typed chunks, folded into statistics that merge.
 
-Map: `Source` (arrays, files) gives `Chunk` after `Chunk`; a statistic (`Moments`, `ClassMoments`, `Counts`) is computed
-of each, and `fold` merges them in order. An executor (`Serial`, `Threads`, or anything with an ordered ``map``) decides
-where this happens, never what comes out.
+Map: `Source` (arrays, files) gives `Chunk` after `Chunk`; a statistic (`Moments`, `ColumnMoments`, `ClassMoments`, `Counts`)
+is computed of each, and `fold` merges them in order. An executor (`Serial`, `Threads`, or anything with an ordered ``map``)
+decides where this happens, never what comes out.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from qed.data._sources import ArraySource, Source
 
 if TYPE_CHECKING:
     from qed.data._class_moments import ClassMoments
+    from qed.data._column_moments import ColumnMoments
     from qed.data._counts import Counts
     from qed.data._parquet import ParquetSource, scan
 
@@ -25,6 +26,7 @@ __all__ = [
     "ArraySource",
     "Chunk",
     "ClassMoments",
+    "ColumnMoments",
     "Counts",
     "Executor",
     "Interrupted",
@@ -45,6 +47,7 @@ __all__ = [
 # Most fits need arrays and moments alone: the rest is loaded when it is first named.
 _LATER = {
     "ClassMoments": "_class_moments",
+    "ColumnMoments": "_column_moments",
     "Counts": "_counts",
     "ParquetSource": "_parquet",
     "scan": "_parquet",

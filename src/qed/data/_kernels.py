@@ -112,3 +112,45 @@ def csr_arrays(X: Any) -> tuple[Array, Array, Array]:
     width = np.promote_types(X.indptr.dtype, X.indices.dtype)
     starts, indices = (np.ascontiguousarray(a, dtype=width) for a in (X.indptr, X.indices))
     return starts, indices, strided(np.ascontiguousarray(X.data))
+
+
+def look(X: Any, s: Array | None) -> tuple[Array, int]:
+    """Count, weight, mean, scatter, least and largest entry of each column, (6, p); and the longest chain of roundings."""
+    if not is_sparse(X):
+        numbers, terms = _native.look(strided(X), None if s is None else np.ascontiguousarray(s))
+        return numbers, int(terms)
+    return _look_sparse(X, s), X.shape[0] + 16
+
+
+def _look_sparse(X: Any, s: Array | None) -> Array:
+    """Do the same for compressed rows or columns; places without an entry are zeros."""
+    n, p = X.shape
+    major = np.repeat(np.arange(len(X.indptr) - 1), np.diff(X.indptr))
+    rows, columns = (major, X.indices) if X.format == "csr" else (X.indices, major)
+    values = X.data.astype(np.float64, copy=False)
+    here = values == values  # noqa: PLR0124  not NaN
+    if not here.all():
+        rows, columns, gaps, values = rows[here], columns[here], columns[~here], values[here]
+        gap_weight = np.bincount(
+            gaps, None if s is None else s[major[~here] if X.format == "csr" else X.indices[~here]], p
+        )
+        n_gaps = np.bincount(gaps, minlength=p)
+    else:
+        gap_weight = n_gaps = np.zeros(p)
+    w = None if s is None else s[rows]
+
+    def summed(numbers: Array) -> Array:
+        return np.bincount(columns, numbers if w is None else w * numbers, p)
+
+    stored = np.bincount(columns, minlength=p)
+    count, weight = n - n_gaps, (float(n) if s is None else float(s.sum())) - gap_weight
+    zeros = weight - (stored if w is None else np.bincount(columns, w, p))
+    safe = np.where(weight > 0, weight, 1.0)
+    mean = summed(values) / safe
+    scatter = summed((values - mean[columns]) ** 2) + np.maximum(zeros, 0) * mean**2
+    low, high = np.full(p, np.inf), np.full(p, -np.inf)
+    np.minimum.at(low, columns, values)
+    np.maximum.at(high, columns, values)
+    holes = stored < count
+    low, high = np.where(holes, np.minimum(low, 0), low), np.where(holes, np.maximum(high, 0), high)
+    return np.stack([count.astype(np.float64), weight.astype(np.float64), mean, scatter, low, high])

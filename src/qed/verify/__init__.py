@@ -12,6 +12,8 @@ decompositions; importing anything that fits is barred by contract.
     _losses          losses by definition, and _penalty, the one family of penalties
     _table           passes over the rows, and _search, dual points of its own
     _duality         objective and distance from the optimum of a convex model
+    _transformers    means, ranges, quantiles, categories: what transformers learnt
+    _parts           the parts of a model of models, each on what reached it
     _verdict         what is reported
 
 The package is callable: ``qed.verify(model, X, y)`` is ``qed.verify.verify(model, X, y)``.
@@ -24,8 +26,14 @@ from types import ModuleType
 from typing import Any
 
 from qed.core import CertificateError, Estimator, InvalidParameter
-from qed.core._certificates import DualityGapCertificate, LeastSquaresCertificate, Uncertified
-from qed.verify import _duality, _least_squares
+from qed.core._certificates import (
+    DualityGapCertificate,
+    ExactCertificate,
+    LeastSquaresCertificate,
+    PartsCertificate,
+    Uncertified,
+)
+from qed.verify import _duality, _least_squares, _parts, _transformers
 from qed.verify._verdict import Verdict
 
 __all__ = ["Verdict", "verify"]
@@ -85,6 +93,10 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
         raise CertificateError(msg)
     if isinstance(certificate, DualityGapCertificate):
         return _duality.check(model, certificate, X, y, sample_weight)
+    if isinstance(certificate, ExactCertificate):
+        return _transformers.check(model, certificate, X, sample_weight)
+    if isinstance(certificate, PartsCertificate):
+        return _parts.check(verify, model, certificate, X, y, sample_weight)
     if not isinstance(certificate, LeastSquaresCertificate):
         msg = f"{name} carries no certificate that this checker knows ({type(certificate).__name__}). Fit it again."
         raise CertificateError(msg)

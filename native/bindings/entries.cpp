@@ -1,0 +1,236 @@
+#include "qed/entries.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+
+namespace qed::bindings {
+namespace {
+
+using nb::arg;
+using Writable = nb::ndarray<nb::device::cpu>;
+
+nb::tuple look(const Array& X, const MaybeArray& s) {
+    const Matrix x = matrix(X, "X");
+    const double* weights = vector(s, "s", x.rows);
+    Fresh<double> out({kLookRows, x.columns});
+    Index terms = 0;
+    run([&] { terms = look_columns(x, weights, out.get()); });
+    return nb::make_tuple(out.give(), terms);
+}
+
+Target target(Writable& out, const Matrix& x) {
+    const bool is_float32 = out.dtype() == nb::dtype<float>();
+    require(is_float32 || out.dtype() == nb::dtype<double>(), "out must be float32 or float64");
+    require((is_float32 ? Kind::float32 : Kind::float64) == x.kind, "out must have the type of X");
+    const bool fits =
+        out.ndim() == 2 && static_cast<Index>(out.shape(0)) == x.rows && static_cast<Index>(out.shape(1)) == x.columns;
+    require(fits, "out must have the shape of X");
+    return {out.data(), out.stride(0), out.stride(1)};
+}
+
+void move(const Array& X, Writable out, const Array& first, const Array& second, bool divides,
+          std::optional<std::pair<double, double>> clip) {
+    const Matrix x = matrix(X, "X");
+    const Target to = target(out, x);
+    Move how{vector(first, "first", x.columns), vector(second, "second", x.columns), divides, clip.has_value()};
+    if (clip) {
+        how.low = clip->first;
+        how.high = clip->second;
+    }
+    run([&] { move_columns(x, how, to); });
+}
+
+void monomials_of(const Array& X, Writable out, const Array& runs, Index first) {
+    const Matrix x = matrix(X, "X");
+    const Index columns = out.ndim() == 2 ? static_cast<Index>(out.shape(1)) : 0;
+    const bool same = out.dtype() == (x.kind == Kind::float32 ? nb::dtype<float>() : nb::dtype<double>());
+    require(same && out.ndim() == 2 && static_cast<Index>(out.shape(0)) == x.rows,
+            "out must have the type and rows of X");
+    require(x.rows <= 1 || (out.stride(0) == columns && out.stride(1) == 1), "out must be in C order");
+    if (runs.dtype() != nb::dtype<std::int64_t>()) {
+        throw nb::type_error("runs must be int64");
+    }
+    require(runs.ndim() == 2 && runs.shape(1) == 4, "runs must have four columns");
+    const Index count = static_cast<Index>(runs.shape(0));
+    require(count == 0 || (runs.stride(0) == 4 && runs.stride(1) == 1), "runs must be in C order");
+    require(first >= 0 && first + x.columns <= columns, "there must be room for the columns of X");
+    const auto* numbers = static_cast<const std::int64_t*>(runs.data());
+    std::vector<Run> list(static_cast<std::size_t>(count));
+    for (Index i = 0; i < count; ++i) {
+        const std::int64_t* at = numbers + 4 * i;
+        list[static_cast<std::size_t>(i)] = {at[0], at[1], at[2], at[3]};
+        const bool inside = at[0] >= 0 && at[1] >= 0 && at[2] >= 0 && at[0] + at[2] <= columns &&
+                            at[1] + at[2] <= columns && at[3] >= 0 && at[3] < x.columns;
+        require(inside, "a run leaves the columns");
+    }
+    run([&] { monomials(x, list.data(), count, first, out.data(), columns); });
+}
+
+const Index* indices(const Array& array, const char* name) {
+    const bool fits = array.dtype() == nb::dtype<std::int64_t>() && array.ndim() == 1;
+    require(fits && (array.shape(0) <= 1 || array.stride(0) == 1), std::string(name) + " must be contiguous int64");
+    return static_cast<const Index*>(array.data());
+}
+
+void sparse_monomials_of(const Array& starts, const Array& columns, const Array& data, Index width,
+                         const Array& offsets, std::pair<Index, Index> degrees, bool distinct, bool ones,
+                         const Array& out_starts, Writable out_columns, Writable out_data) {
+    const Matrix values = matrix(data, "data");
+    const SparseRows x{indices(starts, "starts"),
+                       indices(columns, "columns"),
+                       values.data,
+                       values.kind,
+                       static_cast<Index>(starts.shape(0)) - 1,
+                       width};
+    require(values.columns == 1 && (values.rows <= 1 || values.row_stride == 1), "data must be contiguous");
+    require(static_cast<Index>(offsets.shape(0)) >= (degrees.second - 1) * width,
+            "offsets must have a row for each degree");
+    require(static_cast<Index>(out_starts.shape(0)) == x.rows + 1, "out_starts must have an end for each row");
+    const Index* ends = indices(out_starts, "out_starts");
+    require(out_columns.dtype() == nb::dtype<std::int32_t>() && out_data.dtype() == data.dtype() &&
+                static_cast<Index>(out_columns.shape(0)) >= ends[x.rows] &&
+                static_cast<Index>(out_data.shape(0)) >= ends[x.rows],
+            "there must be room for every product");
+    const Products how{indices(offsets, "offsets"), degrees.first, degrees.second, ones ? 1 : 0, distinct, ones};
+    auto* places = static_cast<std::int32_t*>(out_columns.data());
+    run([&] { sparse_monomials(x, how, ends, places, out_data.data()); });
+}
+
+nb::tuple words(const Array& bytes) {
+    if (bytes.dtype() != nb::dtype<std::uint8_t>()) {
+        throw nb::type_error("words must be uint8");
+    }
+    require(bytes.ndim() == 2 && bytes.shape(0) < (std::size_t{1} << 31),
+            "words must be a table of fewer than 2^31 rows");
+    require(bytes.shape(1) <= 1 || bytes.stride(1) == 1, "the bytes of a word must follow each other");
+    const Index n = static_cast<Index>(bytes.shape(0));
+    Fresh<std::int32_t> codes({n});
+    std::vector<Index> firsts(static_cast<std::size_t>(n > 0 ? n : 1));
+    Index known = 0;
+    run([&] {
+        known = number_words(static_cast<const std::uint8_t*>(bytes.data()), n, static_cast<Index>(bytes.shape(1)),
+                             bytes.stride(0), codes.get(), firsts.data());
+    });
+    Fresh<std::int64_t> found({known});
+    for (Index i = 0; i < known; ++i) {
+        found.get()[i] = firsts[static_cast<std::size_t>(i)];
+    }
+    return nb::make_tuple(codes.give(), found.give());
+}
+
+/// Numbers equal objects in the order of their first appearance, as a dictionary would, without a Python object a
+/// look-up. `addresses` are those of live objects, which the caller holds.
+class ObjectTable {
+  public:
+    std::int32_t number(PyObject* object, Index at) {
+        const Py_hash_t hash = PyObject_Hash(object);
+        if (hash == -1 && PyErr_Occurred() != nullptr) {
+            throw nb::python_error();
+        }
+        std::size_t place = spread(hash) & mask_;
+        while (slots_[place].code >= 0) {
+            const Slot slot = slots_[place];
+            if (slot.hash == hash && equal(slot.object, object)) {
+                return slot.code;
+            }
+            place = (place + 1) & mask_;
+        }
+        const auto code = static_cast<std::int32_t>(firsts_.size());
+        slots_[place] = {object, hash, code};
+        firsts_.push_back(at);
+        if (firsts_.size() * 2 > mask_) {
+            grow();
+        }
+        return code;
+    }
+    [[nodiscard]] const std::vector<Index>& firsts() const noexcept { return firsts_; }
+
+  private:
+    struct Slot {
+        PyObject* object = nullptr;
+        Py_hash_t hash = 0;
+        std::int32_t code = -1;
+    };
+    static std::size_t spread(Py_hash_t hash) noexcept {
+        const auto bits = static_cast<std::uint64_t>(hash) * 0x9E3779B97F4A7C15ULL;
+        return static_cast<std::size_t>(bits ^ (bits >> 32));
+    }
+    static bool equal(PyObject* a, PyObject* b) {
+        if (a == b) {
+            return true;
+        }
+        const int answer = PyObject_RichCompareBool(a, b, Py_EQ);
+        if (answer < 0) {
+            throw nb::python_error();
+        }
+        return answer != 0;
+    }
+    void grow() {
+        std::vector<Slot> larger(slots_.size() * 4);
+        mask_ = larger.size() - 1;
+        for (const Slot& slot : slots_) {
+            if (slot.code >= 0) {
+                std::size_t place = spread(slot.hash) & mask_;
+                while (larger[place].code >= 0) {
+                    place = (place + 1) & mask_;
+                }
+                larger[place] = slot;
+            }
+        }
+        slots_.swap(larger);
+    }
+    std::vector<Slot> slots_ = std::vector<Slot>(256);
+    std::size_t mask_ = 255;
+    std::vector<Index> firsts_;
+};
+
+nb::tuple objects(const Array& addresses) {
+    const bool fits = addresses.dtype() == nb::dtype<std::uint64_t>() && addresses.ndim() == 1;
+    require(fits && addresses.shape(0) < (std::size_t{1} << 31), "addresses must be fewer than 2^31 uint64");
+    const Index n = static_cast<Index>(addresses.shape(0));
+    const auto* from = static_cast<PyObject* const*>(addresses.data());
+    Fresh<std::int32_t> codes({n});
+    ObjectTable table;
+    for (Index i = 0; i < n; ++i) {
+        PyObject* object = from[i * addresses.stride(0)];
+        codes.get()[i] = table.number(object == nullptr ? Py_None : object, i);
+    }
+    Fresh<std::int64_t> found({static_cast<Index>(table.firsts().size())});
+    std::copy(table.firsts().begin(), table.firsts().end(), found.get());
+    return nb::make_tuple(codes.give(), found.give());
+}
+
+nb::ndarray<nb::numpy, std::int32_t> hashes(const Array& bytes, const Array& ends) {
+    require(bytes.dtype() == nb::dtype<std::uint8_t>() && bytes.ndim() == 1, "bytes must be uint8");
+    const Index* stops = indices(ends, "ends");
+    const Index n = static_cast<Index>(ends.shape(0));
+    Index before = 0;
+    for (Index i = 0; i < n; ++i) {
+        require(stops[i] >= before, "ends must rise");
+        before = stops[i];
+    }
+    require(before <= static_cast<Index>(bytes.shape(0)), "ends must lie within the bytes");
+    Fresh<std::int32_t> out({n});
+    run([&] { hash_words(static_cast<const std::uint8_t*>(bytes.data()), stops, n, out.get()); });
+    return out.give();
+}
+
+}  // namespace
+
+void bind_entries(nb::module_& module) {
+    module.def("look", &look, arg("X"), arg("s").none());
+    module.def("move", &move, arg("X"), arg("out"), arg("first"), arg("second"), arg("divides"), arg("clip").none());
+    module.def("monomials", &monomials_of, arg("X"), arg("out"), arg("runs"), arg("first"));
+    module.def("sparse_monomials", &sparse_monomials_of, arg("starts"), arg("columns"), arg("data"), arg("width"),
+               arg("offsets"), arg("degrees"), arg("distinct"), arg("ones"), arg("out_starts"), arg("out_columns"),
+               arg("out_data"));
+    module.def("hash_words", &hashes, arg("bytes"), arg("ends"));
+    module.def("number_objects", &objects, arg("addresses"));
+    module.def("number_words", &words, arg("words"));
+}
+
+}  // namespace qed::bindings

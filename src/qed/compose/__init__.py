@@ -1,0 +1,37 @@
+"""Models of models: one step after the other, columns side by side, a target in other units.
+
+One rule: **a part is known by the estimator contract alone**, so that parts of scikit-learn and qed mix freely, both ways.
+
+::
+
+    _pipeline            one step after the other
+    _columns             different columns, different transformations
+    _choose_columns      which columns are meant
+    _target              a regressor in other units
+    _multi_output        one model for each target
+    _steps               named parts: parameters inside parameters, methods handed over
+"""
+
+from __future__ import annotations
+
+from qed.compose._choose_columns import make_column_selector
+from qed.compose._columns import ColumnTransformer, FeatureUnion, make_column_transformer, make_union
+from qed.compose._multi_output import MultiOutputClassifier, MultiOutputRegressor
+from qed.compose._pipeline import Pipeline, make_pipeline
+from qed.compose._target import TransformedTargetRegressor
+from qed.core._missing import lacking
+
+__all__ = [
+    "ColumnTransformer",
+    "FeatureUnion",
+    "MultiOutputClassifier",
+    "MultiOutputRegressor",
+    "Pipeline",
+    "TransformedTargetRegressor",
+    "make_column_selector",
+    "make_column_transformer",
+    "make_pipeline",
+    "make_union",
+]
+
+__getattr__ = lacking(__name__)

@@ -1,0 +1,518 @@
+"""Different columns, different transformations, side by side."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Self
+
+import numpy as np
+
+from qed.compose._choose_columns import chosen_columns, column_names, some_columns
+from qed.compose._pipeline import names_for, traits_of
+from qed.compose._steps import (
+    accepts_weight,
+    mapped,
+    named_params,
+    parts_certificate,
+    require_names,
+    set_named_params,
+)
+from qed.core import (
+    KW_ONLY,
+    InvalidData,
+    InvalidParameter,
+    PartsCertificate,
+    Probability,
+    Traits,
+    Transformer,
+    clone,
+    fitted,
+    param,
+)
+from qed.core._doors import learn_columns
+from qed.core._roles import _input_names
+
+__all__ = ["ColumnTransformer", "FeatureUnion", "make_column_transformer", "make_union"]
+
+
+class ColumnTransformer(Transformer):
+    """Transformations of some columns each, put side by side.
+
+    Objective
+    ---------
+    That of each part, on its columns.
+
+    Certificate
+    -----------
+    PartsCertificate: every part keeps its own, about its columns; ``qed.verify`` checks them one by one.
+
+    Cost
+    ----
+    The sum of the parts; columns are picked without a copy where the table allows it.
+
+    Notes
+    -----
+    Columns are named, numbered, sliced, masked, or picked by a function of the table (`make_column_selector`). Frames stay
+    frames on the way in, so that a part sees the types of its columns.
+
+    Examples
+    --------
+    >>> from qed.compose import ColumnTransformer
+    >>> from qed.preprocessing import StandardScaler
+    >>> t = ColumnTransformer([("scale", StandardScaler(), [0])], remainder="passthrough")
+    >>> t.fit_transform([[0.0, 5.0], [2.0, 6.0]])
+    array([[-1.,  5.],
+           [ 1.,  6.]])
+    """
+
+    transformers: Any = param((), "Triples of name, transformer ('drop', 'passthrough') and columns.")
+    _: KW_ONLY
+    remainder: Any = param("drop", "What becomes of other columns: 'drop', 'passthrough' or a transformer.")
+    sparse_threshold: Probability = param(
+        0.3, "The result is sparse if some part is and less than this share of it is nonzero."
+    )
+    n_jobs: Any = param(None, "Parts at the same time, in threads; -1 for as many as there are processors.")
+    transformer_weights: Any = param(None, "A factor for each part, by name.")
+    verbose: bool = param(False, "Whether to show how long each part takes.")
+    verbose_feature_names_out: Any = param(
+        True,
+        "Whether names of columns are preceded by the name of the part; or a format, '{transformer_name}__{feature_name}'.",
+    )
+
+    transformers_: Any = fitted("The fitted parts with their columns.")
+    output_indices_: Any = fitted("Which columns of the result each part gave.")
+    sparse_output_: bool = fitted("Whether the result is sparse.")
+    certificate_: PartsCertificate = fitted("The certificates of the parts.")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, with ``deep`` those of the parts too."""
+        return named_params(super().get_params(deep=False), self.transformers, deep=deep)
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, parts, or parameters of parts."""
+        set_named_params(self, "transformers", params)
+        return self
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit every part on its columns.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+        y : array-like of shape (n,), optional
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            For parts whose ``fit`` takes one.
+
+        Returns
+        -------
+        self
+            Fitted.
+        """
+        self.fit_transform(X, y, sample_weight)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:  # type: ignore[override]
+        """Fit, and return the transformed rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight : object
+            As for `fit`.
+        """
+        self._validate_params()
+        self._require_parts()
+        X = _table(X)
+        names, n_columns = column_names(X), _width(X)
+        if n_columns == 0:
+            raise InvalidData(
+                f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required by ColumnTransformer."
+            )
+        self.n_features_in_ = n_columns
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        parts = self._assigned(X, names, n_columns)
+
+        def learnt(part: tuple[str, Any, Any]) -> tuple[Any, Any]:
+            _, model, columns = part
+            if isinstance(model, str):
+                return model, (None if model == "drop" else some_columns(X, columns))
+            model = clone(model)
+            extra = {"sample_weight": sample_weight} if sample_weight is not None and accepts_weight(model) else {}
+            inside = some_columns(X, columns)
+            if hasattr(model, "fit_transform"):
+                return model, model.fit_transform(inside, y, **extra)
+            return model, model.fit(inside, y, **extra).transform(inside)
+
+        done = mapped(learnt, parts, self.n_jobs)
+        self.transformers_ = [
+            (name, model, columns) for (name, _, columns), (model, _) in zip(parts, done, strict=True)
+        ]
+        self.certificate_ = parts_certificate([(name, model) for name, model, _ in self.transformers_])
+        blocks = [block for _, block in done]
+        self._remember(blocks)
+        return self._joined(blocks)
+
+    def transform(self, X: Any) -> Any:
+        """Return the transformed rows.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows with the columns of the fit; in frames by name, whatever their order, further ones left aside.
+        """
+        self._check_is_fitted()
+        X = _table(X)
+        self._require_columns(X)
+
+        def changed(part: tuple[str, Any, Any]) -> Any:
+            _, model, columns = part
+            if isinstance(model, str):
+                return None if model == "drop" else some_columns(X, columns)
+            return model.transform(some_columns(X, columns))
+
+        return self._joined(mapped(changed, self.transformers_, self.n_jobs))
+
+    @property
+    def named_transformers_(self) -> dict[str, Any]:
+        """The fitted parts by name."""
+        self._check_is_fitted()
+        return {name: model for name, model, _ in self.transformers_}
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Name the columns that come out.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns that go in, for tables without names.
+        """
+        self._check_is_fitted()
+        given = list(_input_names(self, input_features))
+        named = []
+        for name, model, columns in self.transformers_:
+            if isinstance(model, str) and model == "drop":
+                continue
+            inside = [column if isinstance(column, str) else given[column] for column in columns]
+            outside = inside if isinstance(model, str) else list(model.get_feature_names_out(inside))
+            named.append((name, outside))
+        return self._labelled(named)
+
+    def _labelled(self, named: list[tuple[str, list[str]]]) -> Any:
+        style = self.verbose_feature_names_out
+        if style is True:
+            style = "{transformer_name}__{feature_name}"
+        if isinstance(style, str):
+            return np.asarray(
+                [style.format(transformer_name=part, feature_name=one) for part, names in named for one in names],
+                dtype=object,
+            )
+        if callable(style):
+            return np.asarray([style(part, one) for part, names in named for one in names], dtype=object)
+        plain = [one for _, names in named for one in names]
+        twice = sorted({one for one in plain if plain.count(one) > 1})
+        if twice:
+            raise InvalidData(
+                f"Output feature names: {twice[:5]} are not unique. Please set verbose_feature_names_out=True to add prefixes to"
+                " feature names."
+            )
+        return np.asarray(plain, dtype=object)
+
+    # -- inside ------------------------------------------------------------------------------------------
+
+    def _require_parts(self) -> None:
+        parts = self.transformers
+        if not isinstance(parts, list | tuple) or not parts or any(len(part) != 3 for part in parts):
+            raise InvalidParameter(
+                "ColumnTransformer.transformers must be a list of triples, [('scale', StandardScaler(), ['age'])] for example; got"
+                f" {parts!r}."
+            )
+        require_names(self, [part[0] for part in parts])
+        for name, model, _ in [*parts, ("remainder", self.remainder, None)]:
+            if isinstance(model, str) and model in ("drop", "passthrough"):
+                continue
+            if isinstance(model, str) or not (hasattr(model, "fit") and hasattr(model, "transform")):
+                raise InvalidParameter(
+                    f"ColumnTransformer: {name!r} must be 'drop', 'passthrough' or a transformer with fit and"
+                    f" transform, got {model!r}."
+                )
+
+    def _assigned(self, X: Any, names: Any, n_columns: int) -> list[tuple[str, Any, Any]]:
+        """Return the parts with their columns settled, and the part for all others; empty parts are left out."""
+        parts, used = [], set()
+        for name, model, wanted in self.transformers:
+            columns = chosen_columns(wanted, X, names, n_columns)
+            positions = [list(names).index(column) if isinstance(column, str) else column for column in columns]
+            used.update(positions)
+            if columns:
+                parts.append((name, model, columns))
+        rest = [j for j in range(n_columns) if j not in used]
+        if rest:
+            by_name = names is not None and all(isinstance(one, str) for _, _, columns in parts for one in columns)
+            parts.append(("remainder", self.remainder, [names[j] for j in rest] if by_name else rest))
+        return parts
+
+    def _require_columns(self, X: Any) -> None:
+        known, names = self.__dict__.get("feature_names_in_"), column_names(X)
+        by_name = any(isinstance(one, str) for _, _, columns in self.transformers_ for one in columns)
+        if known is not None and names is not None and by_name:
+            needed = {column for _, model, columns in self.transformers_ if model != "drop" for column in columns}
+            lacking = sorted(str(one) for one in needed - set(names) if isinstance(one, str))
+            if lacking:
+                raise InvalidData(f"columns are missing: {set(lacking)}. The table must have them to be transformed.")
+            return
+        if _width(X) != self.n_features_in_:
+            raise InvalidData(
+                f"X has {_width(X)} features, but ColumnTransformer is expecting {self.n_features_in_} features as input."
+            )
+
+    def _remember(self, blocks: list[Any]) -> None:
+        widths = [0 if block is None else _width(block) for block in blocks]
+        ends = np.cumsum(widths)
+        self.output_indices_ = {
+            name: slice(int(end - width), int(end))
+            for (name, _, _), width, end in zip(self.transformers_, widths, ends, strict=True)
+        }
+        given = [block for block in blocks if block is not None]
+        self.sparse_output_ = False
+        if any(_is_sparse(block) for block in given):
+            stored = sum(block.nnz if _is_sparse(block) else block.size for block in given)
+            total = sum(block.shape[0] * block.shape[1] for block in given)
+            self.sparse_output_ = total > 0 and stored / total < self.sparse_threshold
+
+    def _joined(self, blocks: list[Any]) -> Any:
+        weights = self.transformer_weights or {}
+        scaled = [
+            block if name not in weights or block is None else block * weights[name]
+            for (name, _, _), block in zip(self.transformers_, blocks, strict=True)
+        ]
+        return side_by_side([block for block in scaled if block is not None], sparse=self.sparse_output_)
+
+    def _traits(self) -> Traits:
+        try:
+            inner = [traits_of(model) for _, model, _ in self.transformers if not isinstance(model, str)]
+        except (TypeError, ValueError):
+            inner = []
+        return (
+            super()
+            ._traits()
+            ._replace(
+                sparse=all(one.sparse for one in inner), allow_nan=all(one.allow_nan for one in inner), keeps_dtype=True
+            )
+        )
+
+
+class FeatureUnion(Transformer):
+    """Transformations of the same rows, put side by side.
+
+    Objective
+    ---------
+    That of each part, on all columns.
+
+    Certificate
+    -----------
+    PartsCertificate: every part keeps its own; ``qed.verify`` checks them one by one.
+
+    Cost
+    ----
+    The sum of the parts.
+    """
+
+    transformer_list: Any = param((), "Pairs of name and transformer ('drop', 'passthrough').")
+    _: KW_ONLY
+    n_jobs: Any = param(None, "Parts at the same time, in threads; -1 for as many as there are processors.")
+    transformer_weights: Any = param(None, "A factor for each part, by name.")
+    verbose: bool = param(False, "Whether to show how long each part takes.")
+    verbose_feature_names_out: bool = param(True, "Whether names of columns are preceded by the name of the part.")
+
+    transformers_: Any = fitted("The fitted parts, as pairs of name and model.")
+    certificate_: PartsCertificate = fitted("The certificates of the parts.")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, with ``deep`` those of the parts too."""
+        return named_params(super().get_params(deep=False), self.transformer_list, deep=deep)
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, parts, or parameters of parts."""
+        set_named_params(self, "transformer_list", params)
+        return self
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit every part.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+        y : array-like of shape (n,), optional
+            Targets.
+        """
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]
+        """Fit, and return the transformed rows.
+
+        Parameters
+        ----------
+        X, y : object
+            As for `fit`.
+        """
+        self._validate_params()
+        parts = self.transformer_list
+        if not isinstance(parts, list | tuple) or not parts:
+            raise InvalidParameter(f"FeatureUnion.transformer_list must be a list of pairs, got {parts!r}.")
+        require_names(self, [name for name, _ in parts])
+        X = _table(X)
+        self.n_features_in_ = _width(X)
+        self.__dict__.pop("feature_names_in_", None)
+        names = column_names(X)
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+
+        def learnt(part: tuple[str, Any]) -> tuple[Any, Any]:
+            model = part[1]
+            if isinstance(model, str):
+                return model, (None if model == "drop" else X)
+            model = clone(model)
+            return model, (
+                model.fit_transform(X, y) if hasattr(model, "fit_transform") else model.fit(X, y).transform(X)
+            )
+
+        done = mapped(learnt, list(parts), self.n_jobs)
+        self.transformers_ = [(name, model) for (name, _), (model, _) in zip(parts, done, strict=True)]
+        self.certificate_ = parts_certificate(self.transformers_)
+        return self._joined([block for _, block in done])
+
+    def transform(self, X: Any) -> Any:
+        """Return the transformed rows.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+        """
+        self._check_is_fitted()
+        X = _table(X)
+        learn_columns(self, _width(X), column_names(X), reset=False)
+
+        def changed(part: tuple[str, Any]) -> Any:
+            model = part[1]
+            return (None if model == "drop" else X) if isinstance(model, str) else model.transform(X)
+
+        return self._joined(mapped(changed, self.transformers_, self.n_jobs))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Name the columns that come out.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns that go in.
+        """
+        self._check_is_fitted()
+        names: list[str] = []
+        for part, model in self.transformers_:
+            if isinstance(model, str):
+                inside: Any = super().get_feature_names_out(input_features) if model == "passthrough" else []
+            else:
+                inside = model.get_feature_names_out(input_features)
+            names += [f"{part}__{one}" if self.verbose_feature_names_out else str(one) for one in inside]
+        return np.asarray(names, dtype=object)
+
+    def _joined(self, blocks: list[Any]) -> Any:
+        weights = self.transformer_weights or {}
+        scaled = [
+            block if name not in weights else block * weights[name]
+            for (name, _), block in zip(self.transformers_, blocks, strict=True)
+            if block is not None
+        ]
+        return side_by_side(scaled, sparse=any(_is_sparse(block) for block in scaled))
+
+    def _traits(self) -> Traits:
+        try:
+            inner = [traits_of(model) for _, model in self.transformer_list if not isinstance(model, str)]
+        except (TypeError, ValueError):
+            inner = []
+        return (
+            super()
+            ._traits()
+            ._replace(sparse=all(one.sparse for one in inner), allow_nan=all(one.allow_nan for one in inner))
+        )
+
+
+def side_by_side(blocks: list[Any], *, sparse: bool) -> Any:
+    """Put blocks of columns next to each other: sparse, or as one array."""
+    if not blocks:
+        return np.zeros((0, 0))
+    if sparse:
+        from scipy import sparse as containers  # noqa: PLC0415
+
+        return containers.hstack([_plain(block) if not _is_sparse(block) else block for block in blocks]).tocsr()
+    dense = [block.toarray() if _is_sparse(block) else _plain(block) for block in blocks]
+    if len(dense) == 1:
+        return dense[0]
+    out = np.empty((dense[0].shape[0], sum(block.shape[1] for block in dense)), dtype=np.result_type(*dense))
+    at = 0
+    for block in dense:
+        out[:, at : at + block.shape[1]] = block
+        at += block.shape[1]
+    return out
+
+
+def _plain(block: Any) -> Any:
+    """See a frame or a list as an array; what holds words stays an array of objects."""
+    array = block.to_numpy() if hasattr(block, "to_numpy") else np.asarray(block)
+    return array[:, np.newaxis] if array.ndim == 1 else array
+
+
+def _table(X: Any) -> Any:
+    """Leave frames, arrays and sparse containers as they are; make anything else an array."""
+    if _is_sparse(X) or isinstance(X, np.ndarray) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
+        if getattr(X, "ndim", 2) != 2:
+            raise InvalidData(f"Expected 2D array, got {X.ndim}D array instead. Reshape your data to rows and columns.")
+        return X if not _is_sparse(X) or X.format in ("csr", "csc") else X.tocsr()
+    array = np.asarray(X)
+    if array.dtype.kind in "US":
+        array = np.asarray(X, dtype=object)
+    if array.ndim != 2:
+        raise InvalidData(f"Expected 2D array, got {array.ndim}D array instead. Reshape your data to rows and columns.")
+    return array
+
+
+def _is_sparse(X: Any) -> bool:
+    issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
+    return issparse is not None and bool(issparse(X))
+
+
+def _width(X: Any) -> int:
+    return int(X.shape[1]) if len(X.shape) == 2 else 1
+
+
+def make_column_transformer(*transformers: Any, **options: Any) -> ColumnTransformer:
+    """Build a ColumnTransformer from pairs of transformer and columns, named after their classes.
+
+    Parameters
+    ----------
+    *transformers : tuple
+        Pairs of transformer and columns.
+    **options : object
+        Parameters of `ColumnTransformer`.
+    """
+    models, columns = [pair[0] for pair in transformers], [pair[1] for pair in transformers]
+    return ColumnTransformer(list(zip(names_for(models), models, columns, strict=True)), **options)
+
+
+def make_union(*transformers: Any, **options: Any) -> FeatureUnion:
+    """Build a FeatureUnion whose parts are named after their classes.
+
+    Parameters
+    ----------
+    *transformers : estimator
+        The parts.
+    **options : object
+        Parameters of `FeatureUnion`.
+    """
+    return FeatureUnion(list(zip(names_for(transformers), transformers, strict=True)), **options)

@@ -1,0 +1,216 @@
+"""One model for each target."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from qed.compose._pipeline import traits_of
+from qed.compose._steps import accepts_weight, copy_columns, mapped, parts_certificate
+from qed.core import (
+    KW_ONLY,
+    Classifier,
+    InvalidData,
+    InvalidParameter,
+    PartsCertificate,
+    Regressor,
+    Traits,
+    clone,
+    fitted,
+    param,
+)
+from qed.core._arrays import require_kind
+from qed.core._targets import as_target
+
+__all__ = ["MultiOutputClassifier", "MultiOutputRegressor"]
+
+
+def _fitted_for_each(model: Any, X: Any, Y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> list[Any]:
+    title, inner = type(model).__name__, model.estimator
+    if inner is None or not hasattr(inner, "fit"):
+        raise InvalidParameter(f"{title}.estimator must be a model, got {inner!r}.")
+    if Y is None:
+        raise InvalidData(f"This {title} estimator requires y to be passed, but the target y is None. Pass y after X.")
+    table = as_target(Y, "y")
+    if table.dtype.kind == "c":
+        require_kind(table, "y")
+    if table.ndim == 1:
+        raise InvalidData("y must have at least two dimensions for multi-output regression but has only one.")
+    if sample_weight is not None and not accepts_weight(inner):
+        raise InvalidParameter("Underlying estimator does not support sample weights.")
+    options = {**fit_params, **({} if sample_weight is None else {"sample_weight": sample_weight})}
+
+    def learnt(column: int) -> Any:
+        return clone(inner).fit(X, table[:, column], **options)
+
+    return mapped(learnt, list(range(table.shape[1])), model.n_jobs)
+
+
+def _numbered(models: list[Any]) -> list[tuple[str, Any]]:
+    return [(f"target {number}", model) for number, model in enumerate(models)]
+
+
+class MultiOutputRegressor(Regressor, multi_output=True, single_output=False):
+    """One regressor for each column of the target.
+
+    Objective
+    ---------
+    That of the regressor, target by target.
+
+    Certificate
+    -----------
+    PartsCertificate: the model of each target keeps its own; ``qed.verify`` checks them one by one.
+
+    Cost
+    ----
+    That of the regressor, once for each target.
+
+    Examples
+    --------
+    >>> from qed.compose import MultiOutputRegressor
+    >>> from qed.linear_model import LinearRegression
+    >>> model = MultiOutputRegressor(LinearRegression()).fit([[0.0], [1.0]], [[0.0, 1.0], [1.0, 3.0]])
+    >>> model.predict([[2.0]]).round(6)
+    array([[2., 5.]])
+    """
+
+    estimator: Any = param(None, "The regressor.")
+    _: KW_ONLY
+    n_jobs: Any = param(None, "Targets at the same time, in threads; -1 for as many as there are processors.")
+
+    estimators_: Any = fitted("The fitted regressors, one for each target.")
+    certificate_: PartsCertificate = fitted("The certificates of the regressors.")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Fit one regressor for each target.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+        y : array-like of shape (n, m)
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+        **fit_params : object
+            Passed to ``fit`` of every regressor.
+
+        Returns
+        -------
+        self
+            Fitted.
+        """
+        self._validate_params()
+        self.estimators_ = _fitted_for_each(self, X, y, sample_weight, fit_params)
+        copy_columns(self, self.estimators_[0])
+        self.certificate_ = parts_certificate(_numbered(self.estimators_))
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predict every target.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            Predictions.
+        """
+        self._check_is_fitted()
+        return np.stack([np.asarray(model.predict(X)) for model in self.estimators_], axis=1)
+
+    def _traits(self) -> Traits:
+        return _outer(super()._traits(), self.estimator)
+
+
+class MultiOutputClassifier(Classifier, multi_output=True, single_output=False):
+    """One classifier for each column of the target.
+
+    Objective
+    ---------
+    That of the classifier, target by target.
+
+    Certificate
+    -----------
+    PartsCertificate: the model of each target keeps its own; ``qed.verify`` checks them one by one.
+
+    Cost
+    ----
+    That of the classifier, once for each target.
+    """
+
+    estimator: Any = param(None, "The classifier.")
+    _: KW_ONLY
+    n_jobs: Any = param(None, "Targets at the same time, in threads; -1 for as many as there are processors.")
+
+    estimators_: Any = fitted("The fitted classifiers, one for each target.")
+    classes_: Any = fitted("The labels of each target.")
+    certificate_: PartsCertificate = fitted("The certificates of the classifiers.")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Fit one classifier for each target.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+        y : array-like of shape (n, m)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+        **fit_params : object
+            Passed to ``fit`` of every classifier.
+
+        Returns
+        -------
+        self
+            Fitted.
+        """
+        self._validate_params()
+        self.estimators_ = _fitted_for_each(self, X, y, sample_weight, fit_params)
+        self.classes_ = [model.classes_ for model in self.estimators_]
+        copy_columns(self, self.estimators_[0])
+        self.certificate_ = parts_certificate(_numbered(self.estimators_))
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predict every label.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            Labels.
+        """
+        self._check_is_fitted()
+        return np.stack([np.asarray(model.predict(X)) for model in self.estimators_], axis=1)
+
+    @property
+    def predict_proba(self) -> Any:
+        """Return the probabilities of every target, as a list; there if the classifier has them."""
+        inner = self.__dict__.get("estimators_", [self.estimator])[0]
+        if not hasattr(inner, "predict_proba"):
+            raise AttributeError(f"{type(inner).__name__} in this MultiOutputClassifier has no predict_proba.")
+        return self._probabilities
+
+    def _probabilities(self, X: Any) -> list[Any]:
+        self._check_is_fitted()
+        return [model.predict_proba(X) for model in self.estimators_]
+
+    def _traits(self) -> Traits:
+        return _outer(super()._traits(), self.estimator)
+
+
+def _outer(own: Traits, inner: Any) -> Traits:
+    if inner is None or isinstance(inner, type):
+        return own
+    seen = traits_of(inner)
+    return own._replace(sparse=seen.sparse, allow_nan=seen.allow_nan, positive_only=seen.positive_only)

@@ -1,0 +1,189 @@
+"""Named parts: how a model of models lists them, reaches into them and asks them."""
+
+from __future__ import annotations
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from qed.core import (
+    Certificate,
+    DataConversionWarning,
+    Estimator,
+    InvalidData,
+    InvalidParameter,
+    PartsCertificate,
+    Uncertified,
+)
+from qed.core._arrays import require_kind
+from qed.core._targets import as_target
+from qed.core._threads import default_num_threads
+
+__all__ = [
+    "Delegated",
+    "accepts_weight",
+    "conditional",
+    "copy_columns",
+    "mapped",
+    "named_params",
+    "one_column",
+    "parts_certificate",
+    "require_names",
+    "set_named_params",
+]
+
+
+class Delegated:
+    """A method that a model of models has exactly when the model it hands over to has it."""
+
+    def __init__(self, text: str) -> None:
+        self.__doc__ = text
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, outer: Any, owner: type | None = None) -> Any:
+        """Return the method, bound; AttributeError if the inner model has none."""
+        if outer is None:
+            return self
+        inner = outer._delegate()  # noqa: SLF001
+        if not hasattr(inner, self.name):
+            raise AttributeError(f"{type(outer).__name__} has no {self.name}: {type(inner).__name__} in it has none.")
+        return lambda X, **options: outer._ask(self.name, X, **options)  # noqa: SLF001
+
+
+def conditional(function: Any) -> Any:
+    """Let a model of models have a method only while its parts can do what the method needs."""
+    return _Conditional(function)
+
+
+class _Conditional:
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.__doc__, self.__name__ = function.__doc__, function.__name__
+        self.__wrapped__ = function
+
+    def __get__(self, outer: Any, owner: type | None = None) -> Any:
+        """Return the method, bound; AttributeError if some part lacks what it needs."""
+        if outer is None:
+            return self.function
+        outer._require_ability(self.__name__)  # noqa: SLF001
+        return self.function.__get__(outer, owner)
+
+
+def one_column(owner: Estimator, y: Any) -> Any:
+    """See a target as an array; a single column loses its second dimension, and its user is told."""
+    if y is None:
+        raise InvalidData(
+            f"This {type(owner).__name__} estimator requires y to be passed, but the target y is None. Pass y after X."
+        )
+    array = as_target(y, "y")
+    if array.dtype.kind == "c":
+        require_kind(array, "y")
+    if array.ndim == 2 and array.shape[1] == 1:
+        message = (
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, ), for"
+            " example using ravel()."
+        )
+        warnings.warn(DataConversionWarning(message), stacklevel=3)
+        return array[:, 0]
+    return array
+
+
+def require_names(owner: Estimator, names: list[Any]) -> None:
+    """Refuse names of parts that could not be told apart from each other or from parameters."""
+    title = type(owner).__name__
+    if any(not isinstance(name, str) for name in names):
+        raise InvalidParameter(f"{title}: names of parts must be words, got {names!r}.")
+    if len(set(names)) != len(names):
+        raise InvalidParameter(f"{title}: names provided are not unique: {names!r}. Rename one of them.")
+    taken = set(names) & set(owner.get_params(deep=False))
+    if taken:
+        raise InvalidParameter(f"{title}: names conflict with constructor arguments: {sorted(taken)!r}. Rename them.")
+    if any("__" in name for name in names):
+        raise InvalidParameter(f"{title}: names must not contain __: got {[n for n in names if '__' in n]!r}.")
+
+
+def named_params(own: dict[str, Any], parts: Any, *, deep: bool) -> dict[str, Any]:
+    """Return own parameters, and with ``deep`` those of the parts as ``part__parameter``."""
+    params = dict(own)
+    if not deep:
+        return params
+    try:
+        listed = [(part[0], part[1]) for part in parts]
+    except (TypeError, IndexError):  # not parts yet: fit will say so
+        return params
+    for name, part in listed:
+        params[name] = part
+        if hasattr(part, "get_params") and not isinstance(part, type):
+            params.update((f"{name}__{key}", value) for key, value in part.get_params(deep=True).items())
+    return params
+
+
+def set_named_params(owner: Any, field: str, params: dict[str, Any]) -> None:
+    """Set own parameters first, then whole parts, then parameters inside parts."""
+    own = {name: value for name, value in params.items() if name in owner._fields}
+    for name, value in own.items():
+        setattr(owner, name, value)
+    rest = {name: value for name, value in params.items() if name not in own}
+    try:
+        given = getattr(owner, field)
+        parts = list(given) if isinstance(given, list | tuple) else []
+        names = [part[0] for part in parts]
+    except (TypeError, IndexError):  # not parts yet: fit will say so
+        parts, names = [], []
+    for name in [name for name in rest if name in names]:
+        at = names.index(name)
+        parts[at] = (name, rest.pop(name), *parts[at][2:])
+        setattr(owner, field, parts)
+    for name, value in rest.items():
+        outer, _, inner = name.partition("__")
+        if outer not in names or not inner:
+            known = sorted([*owner._fields, *names])
+            raise InvalidParameter(
+                f"Invalid parameter {outer!r} for estimator {type(owner).__name__}. Valid parameters are: {known!r}."
+            )
+        parts[names.index(outer)][1].set_params(**{inner: value})
+
+
+def accepts_weight(model: Any) -> bool:
+    """Say whether ``fit`` of a model takes ``sample_weight``."""
+    import inspect  # noqa: PLC0415
+
+    try:
+        return "sample_weight" in inspect.signature(model.fit).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def parts_certificate(parts: list[tuple[str, Any]]) -> PartsCertificate:
+    """Gather the certificates of fitted parts; models of other libraries claim nothing."""
+
+    def own(model: Any) -> Any:
+        found = getattr(model, "certificate_", None)
+        if isinstance(found, Certificate):
+            return found
+        return Uncertified(
+            f"{type(model).__name__} of {type(model).__module__.partition('.')[0]} carries no certificate"
+        )
+
+    return PartsCertificate(
+        {name: own(model) for name, model in parts if not (model is None or isinstance(model, str))}
+    )
+
+
+def mapped(work: Any, parts: list[Any], n_jobs: int | None) -> list[Any]:
+    """Do the same with every part, on request several at a time, in threads."""
+    workers = 1 if n_jobs is None else n_jobs if n_jobs > 0 else max(1, default_num_threads() + 1 + n_jobs)
+    if workers == 1 or len(parts) < 2:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(work, parts))
+
+
+def copy_columns(model: Any, inner: Any) -> None:
+    """Take over what an inner model learnt about the columns."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        model.__dict__.pop(name, None)
+        if hasattr(inner, name):
+            setattr(model, name, getattr(inner, name))

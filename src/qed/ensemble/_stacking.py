@@ -1,0 +1,373 @@
+"""A model that learns how much to believe others: on what they say of rows they have not seen."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from qed.compose._steps import (
+    accepts_weight,
+    copy_columns,
+    named_params,
+    one_column,
+    parts_certificate,
+    set_named_params,
+)
+from qed.core import (
+    KW_ONLY,
+    Classifier,
+    InvalidParameter,
+    PartsCertificate,
+    Regressor,
+    Traits,
+    Transformer,
+    clone,
+    fitted,
+    param,
+)
+from qed.core._roles import _input_names as input_names
+from qed.core._targets import as_target, encode
+from qed.ensemble._voting import Members, inner_traits, pairs
+from qed.model_selection import cross_val_predict
+
+__all__ = ["StackingClassifier", "StackingRegressor"]
+
+
+class _Stack(Members):
+    """What both share: members asked about unseen rows, and a model of their answers."""
+
+    final_estimator: Any
+    cv: Any
+    passthrough: bool
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        owner: Any = self
+        if sample_weight is not None:
+            sample_weight = as_target(sample_weight, "sample_weight")
+        members = self._required()
+        prefit = isinstance(self.cv, str) and self.cv == "prefit"
+        owner.estimators_ = (
+            [model for _, model in members] if prefit else self._fitted_members(members, X, y, sample_weight)
+        )
+        owner.stack_method_ = [self._method(name, model) for name, model in members]
+        if prefit:
+            said = self._answers(X)
+        else:
+            params = None if sample_weight is None else {"sample_weight": sample_weight}
+            said = [
+                cross_val_predict(clone(model), X, y, cv=self.cv, n_jobs=self.n_jobs, method=method, params=params)
+                for (_, model), method in zip(members, owner.stack_method_, strict=True)
+            ]
+        table = self._beside(said, X)
+        last = clone(self._final())
+        if sample_weight is not None and accepts_weight(last):
+            last.fit(table, y, sample_weight=sample_weight)
+        else:
+            last.fit(table, y)
+        owner.final_estimator_ = last
+        copy_columns(owner, owner.estimators_[0])
+        owner.certificate_ = parts_certificate([*pairs(members, owner.estimators_), ("final_estimator", last)])
+
+    def _final(self) -> Any:
+        if self.final_estimator is None or not hasattr(self.final_estimator, "fit"):
+            raise InvalidParameter(
+                f"{type(self).__name__}.final_estimator must be a model, got {self.final_estimator!r}."
+            )
+        return self.final_estimator
+
+    def _method(self, name: str, model: Any) -> str:  # noqa: ARG002
+        return "predict"
+
+    def _answers(self, X: Any) -> list[Any]:
+        owner: Any = self
+        return [
+            np.asarray(getattr(model, method)(X))
+            for model, method in zip(owner.estimators_, owner.stack_method_, strict=True)
+        ]
+
+    def _beside(self, said: list[Any], X: Any) -> Any:
+        owner: Any = self
+        columns = []
+        for one, method in zip(said, owner.stack_method_, strict=True):
+            block = np.asarray(one)
+            block = block[:, np.newaxis] if block.ndim == 1 else block
+            # With two classes the second probability says all.
+            columns.append(block[:, 1:] if method == "predict_proba" and block.shape[1] == 2 else block)
+        if not self.passthrough:
+            return np.hstack(columns)
+        if hasattr(X, "tocsr"):
+            from scipy import sparse  # noqa: PLC0415
+
+            return sparse.hstack([*columns, X]).tocsr()
+        return np.hstack([*columns, X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)])
+
+    def _names(self, input_features: Any) -> Any:
+        owner: Any = self
+        owner._check_is_fitted()  # noqa: SLF001
+        inside, names = input_names(owner, input_features), []
+        for (name, _), method in zip(self._required(), owner.stack_method_, strict=True):
+            k = len(owner.classes_) if method != "predict" else 1
+            k = 1 if k == 2 else k
+            title = f"{type(self).__name__.lower()}_{name}"
+            names += [title] if k == 1 else [f"{title}{number}" for number in range(k)]
+        return np.asarray([*names, *(inside if self.passthrough else [])], dtype=object)
+
+    def _stacked(self, X: Any) -> Any:
+        owner: Any = self
+        owner._check_is_fitted()  # noqa: SLF001
+        return self._beside(self._answers(X), X)
+
+
+class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
+    """A regressor of what other regressors predict.
+
+    Objective
+    ---------
+    That of ``final_estimator``, on predictions of the members for rows they were not fitted on.
+
+    Certificate
+    -----------
+    PartsCertificate: the members and the final model keep their own.
+
+    Cost
+    ----
+    Each member once, and once for every fold; then the final model.
+    """
+
+    estimators: Any = param((), "Pairs of name and regressor; 'drop' leaves one out.")
+    final_estimator: Any = param(None, "The regressor of the predictions, such as RidgeCV().")
+    _: KW_ONLY
+    cv: Any = param(None, "Folds, as in model_selection; 'prefit' for members that are fitted already.")
+    n_jobs: Any = param(None, "Members fitted at the same time, in threads.")
+    passthrough: bool = param(False, "Whether the final model sees the rows themselves too.")
+    verbose: int = param(0, "Not spoken about.", kind="hint")
+
+    estimators_: Any = fitted("The fitted members.")
+    final_estimator_: Any = fitted("The fitted final model.")
+    stack_method_: list[str] = fitted("What each member is asked.")
+    certificate_: PartsCertificate = fitted("The certificates of the members and of the final model.")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, with ``deep`` those of the members too."""
+        return named_params(super().get_params(deep=deep), self.estimators, deep=deep)
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, members, or parameters of members."""
+        set_named_params(self, "estimators", params)
+        return self
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the members, then the final model.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+        y : array-like of shape (n,)
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            Fitted.
+        """
+        self._validate_params()
+        self._learn(X, one_column(self, y), sample_weight)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predict by the final model.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Predictions.
+        """
+        table = self._stacked(X)
+        return np.asarray(self.final_estimator_.predict(table))
+
+    def transform(self, X: Any) -> Any:
+        """Return what the members predict, side by side.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n, members)
+            Predictions.
+        """
+        return self._stacked(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Name the columns of what the members say: class and name of the member.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns that go in, to be compared with those of the fit.
+
+        Returns
+        -------
+        ndarray of str
+            The names.
+        """
+        return self._names(input_features)
+
+    def _traits(self) -> Traits:
+        return inner_traits(super()._traits(), self.estimators)
+
+
+class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
+    """A classifier of what other classifiers say.
+
+    Objective
+    ---------
+    That of ``final_estimator``, on answers of the members for rows they were not fitted on.
+
+    Certificate
+    -----------
+    PartsCertificate: the members and the final model keep their own.
+
+    Cost
+    ----
+    Each member once, and once for every fold; then the final model.
+    """
+
+    estimators: Any = param((), "Pairs of name and classifier; 'drop' leaves one out.")
+    final_estimator: Any = param(None, "The classifier of the answers.")
+    _: KW_ONLY
+    cv: Any = param(None, "Folds, as in model_selection; 'prefit' for members that are fitted already.")
+    stack_method: Literal["auto", "predict_proba", "decision_function", "predict"] = param(
+        "auto", "What members are asked; 'auto' for the first of these that they have."
+    )
+    n_jobs: Any = param(None, "Members fitted at the same time, in threads.")
+    passthrough: bool = param(False, "Whether the final model sees the rows themselves too.")
+    verbose: int = param(0, "Not spoken about.", kind="hint")
+
+    estimators_: Any = fitted("The fitted members.")
+    final_estimator_: Any = fitted("The fitted final model.")
+    stack_method_: list[str] = fitted("What each member is asked.")
+    classes_: Any = fitted("The labels.")
+    certificate_: PartsCertificate = fitted("The certificates of the members and of the final model.")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, with ``deep`` those of the members too."""
+        return named_params(super().get_params(deep=deep), self.estimators, deep=deep)
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, members, or parameters of members."""
+        set_named_params(self, "estimators", params)
+        return self
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the members, then the final model.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            Fitted.
+        """
+        self._validate_params()
+        labels = one_column(self, y)
+        self.classes_, codes = encode(labels)
+        self._learn(X, codes, sample_weight)
+        return self
+
+    def _method(self, name: str, model: Any) -> str:
+        if self.stack_method != "auto":
+            if not hasattr(model, self.stack_method):
+                raise InvalidParameter(f"Member {name!r} has no {self.stack_method}.")
+            return self.stack_method
+        for method in ("predict_proba", "decision_function", "predict"):
+            if hasattr(model, method):
+                return method
+        raise InvalidParameter(f"Member {name!r} has neither predict_proba, decision_function nor predict.")
+
+    def predict(self, X: Any) -> Any:
+        """Predict by the final model.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels.
+        """
+        table = self._stacked(X)
+        return self.classes_[np.asarray(self.final_estimator_.predict(table)).astype(np.intp)]
+
+    @property
+    def predict_proba(self) -> Any:
+        """Return the probabilities of the final model; there if it has them."""
+        inner = self.__dict__.get("final_estimator_", self.final_estimator)
+        if not hasattr(inner, "predict_proba"):
+            raise AttributeError("The final model of this StackingClassifier has no predict_proba.")
+        return lambda X: self._ask("predict_proba", X)
+
+    @property
+    def decision_function(self) -> Any:
+        """Return the scores of the final model; there if it has them."""
+        inner = self.__dict__.get("final_estimator_", self.final_estimator)
+        if not hasattr(inner, "decision_function"):
+            raise AttributeError("The final model of this StackingClassifier has no decision_function.")
+        return lambda X: self._ask("decision_function", X)
+
+    def _ask(self, method: str, X: Any) -> Any:
+        table = self._stacked(X)
+        return getattr(self.final_estimator_, method)(table)
+
+    def transform(self, X: Any) -> Any:
+        """Return what the members say, side by side.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+
+        Returns
+        -------
+        ndarray
+            Probabilities, scores or labels.
+        """
+        return self._stacked(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Name the columns of what the members say: class and name of the member.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns that go in, to be compared with those of the fit.
+
+        Returns
+        -------
+        ndarray of str
+            The names.
+        """
+        return self._names(input_features)
+
+    def _traits(self) -> Traits:
+        return inner_traits(super()._traits(), self.estimators)

@@ -1,0 +1,345 @@
+"""Several models, one answer: votes and averages."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from qed.compose._pipeline import traits_of
+from qed.compose._steps import (
+    accepts_weight,
+    copy_columns,
+    mapped,
+    named_params,
+    one_column,
+    parts_certificate,
+    require_names,
+    set_named_params,
+)
+from qed.core import (
+    KW_ONLY,
+    Classifier,
+    InvalidData,
+    InvalidParameter,
+    PartsCertificate,
+    Regressor,
+    Traits,
+    Transformer,
+    clone,
+    fitted,
+    param,
+)
+from qed.core._roles import _input_names as input_names
+from qed.core._targets import encode
+
+__all__ = ["VotingClassifier", "VotingRegressor"]
+
+
+class Members:
+    """What models of several models share: a list of pairs ``estimators``, of which some may be dropped."""
+
+    estimators: Any
+    n_jobs: Any
+
+    def _required(self) -> list[tuple[str, Any]]:
+        owner: Any = self
+        title, given = type(self).__name__, self.estimators
+        if not isinstance(given, list | tuple) or not given or any(len(pair) != 2 for pair in given):
+            raise InvalidParameter(
+                f"{title}: invalid 'estimators' attribute, 'estimators' should be a non-empty list of (string, estimator) tuples;"
+                f" got {given!r}."
+            )
+        require_names(owner, [name for name, _ in given])
+        kept = [(name, model) for name, model in given if not (isinstance(model, str) and model == "drop")]
+        if not kept:
+            raise InvalidParameter(f"{title}: all estimators are dropped. At least one is required to be an estimator.")
+        return kept
+
+    def _fitted_members(self, members: list[tuple[str, Any]], X: Any, y: Any, sample_weight: Any) -> list[Any]:
+        def learnt(member: tuple[str, Any]) -> Any:
+            model = clone(member[1])
+            if sample_weight is None:
+                return model.fit(X, y)
+            if not accepts_weight(model):
+                raise TypeError(f"Underlying estimator {member[0]} does not support sample weights.")
+            return model.fit(X, y, sample_weight=sample_weight)
+
+        return mapped(learnt, members, self.n_jobs)
+
+
+def inner_traits(own: Traits, estimators: Any) -> Traits:
+    try:
+        inner = [traits_of(model) for _, model in estimators if not isinstance(model, str)]
+    except (TypeError, ValueError):
+        return own
+    if not inner:
+        return own
+    return own._replace(
+        sparse=all(one.sparse for one in inner), allow_nan=all(one.allow_nan for one in inner), multi_output=False
+    )
+
+
+def pairs(members: list[tuple[str, Any]], models: list[Any]) -> list[tuple[str, Any]]:
+    return [(name, model) for (name, _), model in zip(members, models, strict=True)]
+
+
+class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
+    """The label that most models, or their mean probabilities, vote for.
+
+    Objective
+    ---------
+    That of each member.
+
+    Certificate
+    -----------
+    PartsCertificate: every member keeps its own; ``qed.verify`` checks them one by one.
+
+    Cost
+    ----
+    The sum of the members.
+    """
+
+    estimators: Any = param((), "Pairs of name and classifier; 'drop' leaves one out.")
+    _: KW_ONLY
+    voting: Literal["hard", "soft"] = param("hard", "Whether labels vote, or probabilities are averaged.")
+    weights: Any = param(None, "How much each member counts.")
+    n_jobs: Any = param(None, "Members fitted at the same time, in threads.")
+    flatten_transform: bool = param(True, "Whether transform puts the probabilities of all members side by side.")
+    verbose: bool = param(False, "Whether to show how long each member takes.")
+
+    estimators_: Any = fitted("The fitted members.")
+    certificate_: PartsCertificate = fitted("The certificates of the members.")
+    classes_: Any = fitted("The labels.")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, with ``deep`` those of the members too."""
+        return named_params(super().get_params(deep=False), self.estimators, deep=deep)
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, members, or parameters of members."""
+        set_named_params(self, "estimators", params)
+        return self
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit every member.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+        """
+        self._validate_params()
+        members = self._required()
+        self._weights(members)
+        labels = one_column(self, y)
+        self.classes_, codes = encode(labels)
+        self.estimators_ = self._fitted_members(members, X, codes, sample_weight)
+        copy_columns(self, self.estimators_[0])
+        self.certificate_ = parts_certificate(pairs(members, self.estimators_))
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the label that wins; of equal ones the first.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+        """
+        self._check_is_fitted()
+        if self.voting == "soft":
+            return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        votes = np.stack([np.asarray(model.predict(X)) for model in self.estimators_], axis=1).astype(np.intp)
+        weights = self._weights(self._required())
+        counts = np.zeros((len(votes), len(self.classes_)))
+        for member, weight in enumerate(weights):
+            counts[np.arange(len(votes)), votes[:, member]] += weight
+        return self.classes_[np.argmax(counts, axis=1)]
+
+    @property
+    def predict_proba(self) -> Any:
+        """Return the mean of the members' probabilities; there with ``voting='soft'``."""
+        if self.voting != "soft":
+            raise AttributeError("predict_proba is not available when voting='hard'. Say voting='soft'.")
+        return self._mean_probabilities
+
+    def _mean_probabilities(self, X: Any) -> Any:
+        self._check_is_fitted()
+        weights = self._weights(self._required())
+        return np.average([model.predict_proba(X) for model in self.estimators_], axis=0, weights=weights)
+
+    def transform(self, X: Any) -> Any:
+        """Return what the members say: labels, or probabilities.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+        """
+        self._check_is_fitted()
+        if self.voting == "hard":
+            return np.stack([np.asarray(model.predict(X)) for model in self.estimators_], axis=1)
+        said = [model.predict_proba(X) for model in self.estimators_]
+        return np.hstack(said) if self.flatten_transform else np.asarray(said)
+
+    @property
+    def named_estimators_(self) -> dict[str, Any]:
+        """The fitted members by name."""
+        self._check_is_fitted()
+        return dict(zip([name for name, _ in self._required()], self.estimators_, strict=True))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Name the columns that come out: ``votingclassifier_<member>``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns that go in, to be compared with those of the fit.
+
+        Returns
+        -------
+        ndarray of str
+            The names.
+        """
+        self._check_is_fitted()
+        input_names(self, input_features)
+        if self.voting == "soft" and not self.flatten_transform:
+            raise InvalidData(
+                "get_feature_names_out is not supported when `voting='soft'` and `flatten_transform=False`"
+            )
+        names = [f"votingclassifier_{name}" for name, _ in self._required()]
+        if self.voting == "soft":
+            names = [f"{name}{k}" for name in names for k in range(len(self.classes_))]
+        return np.asarray(names, dtype=object)
+
+    def _weights(self, members: list[tuple[str, Any]]) -> Any:
+        if self.weights is None:
+            return np.ones(len(members))
+        if len(self.weights) != len(self.estimators):
+            raise InvalidParameter(
+                "Number of `estimators` and weights must be equal; got"
+                f" {len(self.weights)} weights, {len(self.estimators)} estimators"
+            )
+        kept = {name for name, _ in members}
+        return np.array([w for w, (name, _) in zip(self.weights, self.estimators, strict=True) if name in kept])
+
+    def _traits(self) -> Traits:
+        return inner_traits(super()._traits(), self.estimators)
+
+
+class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
+    """The mean of what several regressors predict.
+
+    Objective
+    ---------
+    That of each member.
+
+    Certificate
+    -----------
+    PartsCertificate: every member keeps its own; ``qed.verify`` checks them one by one.
+
+    Cost
+    ----
+    The sum of the members.
+    """
+
+    estimators: Any = param((), "Pairs of name and regressor; 'drop' leaves one out.")
+    _: KW_ONLY
+    weights: Any = param(None, "How much each member counts.")
+    n_jobs: Any = param(None, "Members fitted at the same time, in threads.")
+    verbose: bool = param(False, "Whether to show how long each member takes.")
+
+    estimators_: Any = fitted("The fitted members.")
+    certificate_: PartsCertificate = fitted("The certificates of the members.")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, with ``deep`` those of the members too."""
+        return named_params(super().get_params(deep=False), self.estimators, deep=deep)
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, members, or parameters of members."""
+        set_named_params(self, "estimators", params)
+        return self
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit every member.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+        y : array-like of shape (n,)
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+        """
+        self._validate_params()
+        members = self._required()
+        self._mean_weights()
+        self.estimators_ = self._fitted_members(members, X, one_column(self, y), sample_weight)
+        copy_columns(self, self.estimators_[0])
+        self.certificate_ = parts_certificate(pairs(members, self.estimators_))
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the (weighted) mean of the members' predictions.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+        """
+        return np.average(self.transform(X), axis=1, weights=self._mean_weights())
+
+    def transform(self, X: Any) -> Any:
+        """Return what the members predict, side by side.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Rows.
+        """
+        self._check_is_fitted()
+        return np.stack([np.asarray(model.predict(X)) for model in self.estimators_], axis=1)
+
+    @property
+    def named_estimators_(self) -> dict[str, Any]:
+        """The fitted members by name."""
+        self._check_is_fitted()
+        return dict(zip([name for name, _ in self._required()], self.estimators_, strict=True))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Name the columns that come out: ``votingregressor_<member>``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns that go in, to be compared with those of the fit.
+
+        Returns
+        -------
+        ndarray of str
+            The names.
+        """
+        self._check_is_fitted()
+        input_names(self, input_features)
+        return np.asarray([f"votingregressor_{name}" for name, _ in self._required()], dtype=object)
+
+    def _mean_weights(self) -> Any:
+        kept = {name for name, _ in self._required()}
+        if self.weights is None:
+            return np.ones(len(kept))
+        if len(self.weights) != len(self.estimators):
+            raise InvalidParameter(
+                "Number of `estimators` and weights must be equal; got"
+                f" {len(self.weights)} weights, {len(self.estimators)} estimators"
+            )
+        return np.array([w for w, (name, _) in zip(self.weights, self.estimators, strict=True) if name in kept])
+
+    def _traits(self) -> Traits:
+        return inner_traits(super()._traits(), self.estimators)

@@ -1,0 +1,457 @@
+"""Gaps filled, and gaps marked."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from qed.core import (
+    KW_ONLY,
+    ExactCertificate,
+    InvalidData,
+    InvalidDataType,
+    InvalidParameter,
+    Transformer,
+    fitted,
+    param,
+)
+from qed.core._arrays import floats
+from qed.core._mixed import Column, MixedTable, fit_table, new_table
+from qed.core._roles import _input_names
+from qed.core._tables import is_sparse
+from qed.preprocessing._categories import is_nan, numbered
+
+Array = np.ndarray[Any, Any]
+
+__all__ = ["MissingIndicator", "SimpleImputer"]
+
+
+def _read(model: Any, X: Any, *, first: bool) -> Any:
+    """Let a table in as floats, as a sparse container, or as objects where it holds words."""
+    if is_sparse(X):
+        return model._fit_data(X, finite=False, reset=first).X if first else model._new_data(X, finite=False)  # noqa: SLF001
+    gap = model.missing_values
+    table: MixedTable = fit_table(model, X, finite=False) if first else new_table(model, X, finite=False)
+    if table.whole is not None and table.whole.dtype.kind in "fiub":
+        array = floats(table.whole, "X") if table.whole.dtype.kind != "f" else table.whole
+    elif table.whole is not None and table.whole.dtype.kind == "O":
+        array = _numbers_if_all(table.whole)
+    else:
+        array = _joined(table)
+    if array.dtype.kind == "f":
+        _refuse_infinite(array, type(model).__name__, allow_nan=is_nan(gap) or gap is None)
+        if gap is None:
+            return array
+    return array
+
+
+def _joined(table: MixedTable) -> Array:
+    dense = [column.dense for column in table.columns]
+    if all(column.dtype.kind in "fiub" for column in dense):
+        single = all(column.dtype == np.float32 for column in dense)
+        out = np.empty((table.n_rows, len(dense)), np.float32 if single else np.float64, order="F")
+    else:
+        out = np.empty((table.n_rows, len(dense)), object)
+    for j, column in enumerate(dense):
+        out[:, j] = column
+    return out
+
+
+def _numbers_if_all(array: Array) -> Array:
+    """Turn objects that are all numbers (or gaps) into floats; leave words alone."""
+    if any(isinstance(one, str | bytes) for one in array.flat):
+        return array
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        return array
+
+
+def _refuse_infinite(array: Array, owner: str, *, allow_nan: bool) -> None:
+    from qed.core._finite import require  # noqa: PLC0415
+
+    require(array, "X", None, owner, allow_nan=allow_nan)
+
+
+def gaps(array: Any, missing: Any) -> Array:
+    """Return where a table has the value that stands for a gap."""
+    if is_nan(missing) or (missing is None and array.dtype.kind == "f"):
+        if array.dtype.kind == "f":
+            return np.asarray(np.isnan(array))
+        return np.array([is_nan(one) or _is_pandas_gap(one) for one in array.flat], dtype=bool).reshape(array.shape)
+    if missing is None or _is_pandas_gap(missing):
+        return np.array([one is missing for one in array.flat], dtype=bool).reshape(array.shape)
+    return np.asarray(array == missing)
+
+
+def _is_pandas_gap(one: Any) -> bool:
+    return type(one).__name__ == "NAType"
+
+
+class SimpleImputer(Transformer, sparse=True):
+    r"""Gaps filled by one number or word for each column.
+
+    Objective
+    ---------
+    .. math:: z_{ij} = x_{ij} \text{ if it is there, else the mean, median, most frequent value or a constant}
+
+    Certificate
+    -----------
+    ExactCertificate: the statistics are those of what is there, up to a stated rounding.
+
+    Cost
+    ----
+    One pass for means; a partition a column for medians; one hashed pass for the most frequent values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from qed.preprocessing import SimpleImputer
+    >>> SimpleImputer().fit_transform([[1.0], [np.nan], [3.0]]).ravel()
+    array([1., 2., 3.])
+    """
+
+    _: KW_ONLY
+    missing_values: Any = param(np.nan, "What stands for a gap.")
+    strategy: Any = param(
+        "mean", "What gaps become: 'mean', 'median', 'most_frequent', 'constant' or a function of a column."
+    )
+    fill_value: Any = param(None, "The constant; 0 for numbers and 'missing_value' for words by default.")
+    copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
+    add_indicator: bool = param(False, "Whether columns that mark the gaps are put beside.")
+    keep_empty_features: bool = param(False, "Whether columns without a single value are kept, filled with zeros.")
+
+    statistics_: Array = fitted("What gaps of each column become.")
+    indicator_: Any = fitted("The model that marks the gaps; None without ``add_indicator``.")
+    certificate_: ExactCertificate = fitted("What is proven about the fit.")
+
+    def _traits(self) -> Any:
+        gap = self.missing_values
+        return super()._traits()._replace(allow_nan=is_nan(gap) or _is_pandas_gap(gap))
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Learn what gaps become.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows.
+        y : None
+            Not looked at.
+
+        Returns
+        -------
+        self
+            Fitted.
+        """
+        self._validate_params()
+        if not callable(self.strategy) and self.strategy not in ("mean", "median", "most_frequent", "constant"):
+            raise InvalidParameter(
+                "SimpleImputer.strategy must be 'mean', 'median', 'most_frequent', 'constant' or a function, got"
+                f" {self.strategy!r}."
+            )
+        array = _read(self, X, first=True)
+        self._require_numbers(array)
+        sparse = is_sparse(array)
+        if sparse and self.missing_values == 0:
+            raise InvalidData(
+                "Imputation not possible when missing_values == 0 and input is sparse. Provide a dense array instead."
+            )
+        columns = [self._column(array, j) for j in range(array.shape[1])]
+        statistics = [self._statistic(values) for values in columns]
+        words = not sparse and array.dtype == object
+        self.statistics_ = np.empty(len(statistics), object) if words else np.empty(len(statistics))
+        self.statistics_[:] = statistics
+        self.indicator_ = None
+        if self.add_indicator:
+            self.indicator_ = MissingIndicator(missing_values=self.missing_values, error_on_new=False).fit(X)
+        rounding = 0.0 if self.strategy in ("most_frequent", "constant") else (array.shape[0] + 16) * 2.0**-53
+        what = f"{self.strategy if isinstance(self.strategy, str) else 'function'} of {len(statistics)} columns"
+        self.certificate_ = ExactCertificate(what, array.shape[0], rounding)
+        return self
+
+    def _require_numbers(self, array: Any) -> None:
+        if array.dtype.kind == "f" or self.strategy in ("most_frequent", "constant") or callable(self.strategy):
+            fill = self.fill_value
+            if self.strategy == "constant" and array.dtype.kind == "f" and isinstance(fill, str):
+                raise InvalidParameter(
+                    f"fill_value={fill!r} (of type {type(fill)!r}) cannot be cast to the input data that is {array.dtype!r}."
+                )
+            return
+        word = next((one for one in array.flat if isinstance(one, str)), None)
+        if word is None:
+            strange = next(one for one in array.flat if not isinstance(one, int | float | np.number | type(None)))
+            raise InvalidDataType(f"float() argument must be a string or a real number, not '{type(strange).__name__}'")
+        raise InvalidData(
+            f"Cannot use {self.strategy} strategy with non-numeric data:\ncould not convert string to float: {word!r}"
+        )
+
+    def _column(self, array: Any, j: int) -> Array:
+        """Return what is there of a column; zeros of a sparse one included."""
+        if not is_sparse(array):
+            column = array[:, j]
+            return np.asarray(column[~gaps(column, self.missing_values)])
+        columns = array.tocsc()
+        stored = columns.data[columns.indptr[j] : columns.indptr[j + 1]]
+        here = stored[~gaps(stored, self.missing_values)]
+        return np.concatenate([here, np.zeros(array.shape[0] - len(stored), here.dtype)])
+
+    def _statistic(self, values: Array) -> Any:
+        words = values.dtype == object
+        if self.strategy == "constant":
+            fill = self.fill_value
+            return fill if fill is not None else "missing_value" if words else 0
+        if len(values) == 0:
+            return (0 if not words else "missing_value") if self.keep_empty_features else np.nan
+        if callable(self.strategy):
+            return self.strategy(values)
+        if self.strategy == "most_frequent":
+            if values.dtype.kind == "f":  # often all different, where sorting beats hashing
+                distinct, counts = np.unique(values, return_counts=True)
+                return distinct[int(np.argmax(counts))]
+            found = numbered(Column(values))
+            return found.values[int(np.argmax(found.counts()))]  # of equally frequent ones the least
+        exact = values.astype(np.float64, copy=False)
+        return np.mean(exact) if self.strategy == "mean" else np.median(exact)
+
+    @property
+    def _kept(self) -> Array:
+        if self.strategy == "constant" or self.keep_empty_features:
+            return np.arange(len(self.statistics_))
+        return np.flatnonzero([not is_nan(one) for one in self.statistics_])
+
+    def transform(self, X: Any) -> Any:
+        """Fill the gaps.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows.
+
+        Returns
+        -------
+        ndarray, sparse container or frame
+            Rows without gaps; columns that were empty in the fit are left out.
+        """
+        self._check_is_fitted()
+        given = X
+        array = _read(self, X, first=False)
+        kept = self._kept
+        if len(kept) < len(self.statistics_):
+            lost = np.setdiff1d(np.arange(len(self.statistics_)), kept)
+            names = self.__dict__.get("feature_names_in_")
+            shown = lost if names is None else names[lost]
+            warnings.warn(
+                f"Skipping features without any observed values: {shown}. At least one non-missing value is needed for imputation"
+                f" with strategy='{self.strategy}'.",
+                stacklevel=2,
+            )
+        if is_sparse(array):
+            filled = self._filled_sparse(array)[:, kept]
+        else:
+            filled = self._filled(array, given)
+            filled = filled if len(kept) == filled.shape[1] else filled[:, kept]
+        return filled if self.indicator_ is None else self._with_marks(filled, given)
+
+    def _filled(self, array: Array, given: Any) -> Array:
+        mask = gaps(array, self.missing_values)
+        may_write = not self.copy and array is given and array.flags.writeable
+        out = array if may_write else array.copy()
+        if array.dtype.kind == "f" and self.missing_values is None:
+            mask = np.isnan(array)
+        for j in np.flatnonzero(mask.any(axis=0)):
+            out[mask[:, j], j] = self.statistics_[j]
+        return out
+
+    def _filled_sparse(self, array: Any) -> Any:
+        if self.missing_values == 0:
+            raise InvalidData(
+                "Imputation not possible when missing_values == 0 and input is sparse. Provide a dense array instead."
+            )
+        out = array.tocsc(copy=self.copy)
+        mask = gaps(out.data, self.missing_values)
+        column_of = np.repeat(np.arange(out.shape[1]), np.diff(out.indptr))
+        out.data[mask] = self.statistics_[column_of[mask]].astype(out.dtype)
+        return out
+
+    def _with_marks(self, filled: Any, given: Any) -> Any:
+        marks = self.indicator_.transform(given)
+        if is_sparse(filled):
+            from scipy import sparse  # noqa: PLC0415
+
+            return sparse.hstack([filled, marks], format=filled.format)
+        marks = marks.toarray() if is_sparse(marks) else np.asarray(marks)
+        return np.hstack([filled, marks.astype(filled.dtype)])
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Put the gaps back where the marks are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, columns)
+            Filled rows with the columns that mark the gaps.
+
+        Returns
+        -------
+        ndarray of shape (n, p)
+            Rows with gaps.
+        """
+        self._check_is_fitted()
+        if self.indicator_ is None:
+            raise InvalidData(
+                "'inverse_transform' works only when 'SimpleImputer' is instantiated with 'add_indicator=True'."
+            )
+        X = np.asarray(X)
+        marked = self.indicator_.features_
+        n_kept = X.shape[1] - len(marked)
+        out = np.empty((len(X), len(self.statistics_)), X.dtype if X.dtype == object else np.float64)
+        kept = self._kept
+        if n_kept != len(kept):
+            raise InvalidData(f"Expected {len(kept) + len(marked)} columns, got {X.shape[1]}.")
+        out[:] = self.missing_values
+        out[:, kept] = X[:, :n_kept]
+        for place, j in enumerate(marked):
+            out[X[:, n_kept + place].astype(bool), j] = self.missing_values
+        return out
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Name the columns that come out.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns that go in.
+
+        Returns
+        -------
+        ndarray of str
+            The names, then those of the marks.
+        """
+        self._check_is_fitted()
+        inside = _input_names(self, input_features)
+        names = inside[self._kept]
+        if self.indicator_ is None:
+            return names
+        return np.concatenate([names, self.indicator_.get_feature_names_out(inside)])
+
+
+class MissingIndicator(Transformer, sparse=True, strings=True, keeps_dtype=None):
+    r"""True where a column has a gap.
+
+    Objective
+    ---------
+    .. math:: z_{ij} = 1 \text{ if } x_{ij} \text{ is missing else } 0
+
+    Certificate
+    -----------
+    ExactCertificate: the columns with gaps are exactly those of the fit.
+
+    Cost
+    ----
+    One pass.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from qed.preprocessing import MissingIndicator
+    >>> MissingIndicator().fit_transform([[1.0, 2.0], [np.nan, 3.0]])
+    array([[False],
+           [ True]])
+    """
+
+    _: KW_ONLY
+    missing_values: Any = param(np.nan, "What stands for a gap.")
+    features: Literal["missing-only", "all"] = param(
+        "missing-only", "Whether only columns with gaps in the fit are marked."
+    )
+    sparse: Any = param("auto", "Whether the result is sparse; 'auto' for as the table is.")
+    error_on_new: bool = param(True, "Whether gaps in columns that had none in the fit raise.")
+
+    features_: Array = fitted("Numbers of the columns that are marked.")
+    certificate_: ExactCertificate = fitted("What is proven about the fit.")
+
+    def _traits(self) -> Any:
+        gap = self.missing_values
+        return super()._traits()._replace(allow_nan=is_nan(gap) or _is_pandas_gap(gap))
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Find the columns with gaps.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows.
+        y : None
+            Not looked at.
+
+        Returns
+        -------
+        self
+            Fitted.
+        """
+        self._validate_params()
+        if self.sparse not in (True, False, "auto"):
+            raise InvalidParameter(f"MissingIndicator.sparse must be True, False or 'auto', got {self.sparse!r}.")
+        mask = self._mask(_read(self, X, first=True))
+        counts = np.asarray(mask.sum(axis=0)).ravel()
+        self.features_ = np.arange(mask.shape[1]) if self.features == "all" else np.flatnonzero(counts)
+        self.certificate_ = ExactCertificate(f"gaps of {mask.shape[1]} columns", mask.shape[0], 0.0)
+        return self
+
+    def _mask(self, array: Any) -> Any:
+        if not is_sparse(array):
+            return gaps(array, self.missing_values)
+        if self.missing_values == 0:
+            raise InvalidData("Sparse input with missing_values=0 is not supported. Provide a dense array instead.")
+        mask = array.tocsc(copy=True)
+        mask.data = gaps(mask.data, self.missing_values)
+        mask.eliminate_zeros()
+        return mask
+
+    def transform(self, X: Any) -> Any:
+        """Mark the gaps.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows.
+
+        Returns
+        -------
+        ndarray or sparse container of bool, or a frame
+            True where a gap is.
+        """
+        array = _read(self, X, first=False)
+        mask = self._mask(array)
+        if self.features == "missing-only":
+            counts = np.asarray(mask.sum(axis=0)).ravel()
+            new = np.setdiff1d(np.flatnonzero(counts), self.features_)
+            if self.error_on_new and len(new):
+                raise InvalidData(
+                    f"The features {new} have missing values in transform but have no missing values in fit."
+                )
+            mask = mask[:, self.features_]
+        if self.sparse is True or (self.sparse == "auto" and is_sparse(mask)):
+            from scipy import sparse  # noqa: PLC0415
+
+            return sparse.csc_matrix(mask)
+        return mask.toarray() if is_sparse(mask) else mask
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Name the columns that come out: ``missingindicator_<name>``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns that go in.
+
+        Returns
+        -------
+        ndarray of str
+            The names.
+        """
+        self._check_is_fitted()
+        inside = _input_names(self, input_features)
+        return np.asarray([f"missingindicator_{inside[j]}" for j in self.features_], dtype=object)

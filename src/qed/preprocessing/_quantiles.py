@@ -1,0 +1,39 @@
+"""Quantiles of weighted rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+__all__ = ["weighted_percentile"]
+
+
+def weighted_percentile(column: Array, weight: Array, levels: Array, *, average: bool = True) -> Array:
+    """Return percentiles of a column whose rows count with weights: the inverse of the distribution function.
+
+    Parameters
+    ----------
+    column, weight : ndarray of shape (n,)
+        Numbers, and how often each counts; NaN is left out.
+    levels : ndarray
+        Percentages.
+    average : bool
+        Whether, where a level is met exactly, the two neighbours are averaged.
+    """
+    here = (weight > 0) & ~np.isnan(column)
+    values, s = column[here].astype(np.float64), weight[here]
+    if not len(values):
+        return np.full(len(levels), np.nan)
+    order = np.argsort(values, kind="stable")
+    values, reached = values[order], np.cumsum(s[order])
+    wanted = np.asarray(levels) / 100 * reached[-1]
+    # A level that is met up to rounding is met.
+    slack = 8 * len(values) * 2.0**-53 * reached[-1]
+    below = np.minimum(np.searchsorted(reached, wanted - slack, side="left"), len(values) - 1)
+    if not average:
+        return np.asarray(values[below])
+    above = np.minimum(np.searchsorted(reached, wanted + slack, side="right"), len(values) - 1)
+    return np.asarray((values[below] + values[np.where(wanted <= slack, 0, above)]) / 2)

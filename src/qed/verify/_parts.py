@@ -1,0 +1,105 @@
+"""Models of models, checked: every part on the rows, columns and targets that reached it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import CertificateError
+from qed.core._certificates import Certificate, Uncertified
+from qed.verify._verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from qed.core._certificates import PartsCertificate
+
+__all__ = ["check"]
+
+
+def check(
+    verify: Callable[[Any, Any, Any, Any], Verdict],
+    model: Any,
+    certificate: PartsCertificate,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+) -> Verdict:
+    """Verify each part that claims something; the distances and roundings of the verdict are the largest."""
+    verdicts = []
+    for name, part, rows, target in _reached(model, X, y):
+        own = getattr(part, "certificate_", None)
+        claimed = certificate.parts.get(name)
+        if not isinstance(own, Certificate) or isinstance(own, Uncertified):
+            continue
+        if claimed is None or type(claimed) is not type(own) or claimed != own:
+            msg = f"{type(model).__name__} states another certificate for {name!r} than the part itself. One of them was changed."
+            raise CertificateError(msg)
+        verdicts.append(verify(part, rows, target, sample_weight if _counts(part) else None))
+    if not verdicts:
+        msg = f"{type(model).__name__} has no part that claims anything which could be verified."
+        raise CertificateError(msg)
+    worst = max(verdicts, key=lambda one: one.distance)
+    return Verdict(certificate.statement, worst.objective, worst.distance, worst.rounding, worst.claimed)
+
+
+def _counts(part: Any) -> bool:
+    import inspect  # noqa: PLC0415
+
+    return "sample_weight" in inspect.signature(part.fit).parameters
+
+
+def _is_model(part: Any) -> bool:
+    return part is not None and not isinstance(part, str)
+
+
+def _reached(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]]:
+    """Yield name, part, rows and targets of every part, by what the model of models stores."""
+    stored = model.__dict__
+    if "steps_" in stored:
+        for name, step in stored["steps_"]:
+            if _is_model(step):
+                yield name, step, X, y
+                X = step.transform(X) if hasattr(step, "transform") else X
+    elif "transformers_" in stored:
+        for name, part, *columns in stored["transformers_"]:
+            if _is_model(part):
+                yield name, part, _picked(X, columns[0]) if columns else X, y
+    elif "regressor_" in stored:
+        yield from _of_target(model, X, y)
+    elif "estimators_" in stored:
+        yield from _of_members(model, X, y)
+
+
+def _picked(X: Any, columns: list[Any]) -> Any:
+    if columns and isinstance(columns[0], str):
+        return X.select(columns) if hasattr(X, "select") else X[columns]
+    if hasattr(X, "iloc"):
+        return X.iloc[:, columns]
+    return (X if hasattr(X, "tocsr") else np.asarray(X))[:, columns]
+
+
+def _of_target(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]]:
+    table = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+    changed = table
+    if model.transformer_ is not None:
+        yield "transformer", model.transformer_, table, None
+        changed = np.asarray(model.transformer_.transform(table))
+    elif model.func is not None:
+        changed = np.asarray(model.func(table))
+    changed = changed.reshape(len(table), -1)
+    yield "regressor", model.regressor_, X, changed[:, 0] if changed.shape[1] == 1 else changed
+
+
+def _of_members(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]]:
+    target = np.asarray(y)
+    if "estimators" not in model.get_params(deep=False):  # one model for each target
+        for number, part in enumerate(model.estimators_):
+            yield f"target {number}", part, X, target[:, number]
+        return
+    if "classes_" in model.__dict__:
+        target = np.searchsorted(model.classes_, target)
+    names = [name for name, member in model.estimators if not isinstance(member, str)]
+    for name, part in zip(names, model.estimators_, strict=True):
+        yield name, part, X, target
