@@ -11,6 +11,7 @@ score into what model selection asks for; displays draw, and load matplotlib whe
 
 from __future__ import annotations
 
+from qed.core._missing import lacking
 from qed.metrics._areas import average_precision_score, roc_auc_score
 from qed.metrics._classification import (
     accuracy_score,
@@ -144,3 +145,4 @@ __all__ = [
     "top_k_accuracy_score",
     "zero_one_loss",
 ]
+__getattr__ = lacking(__name__)

@@ -14,6 +14,7 @@ One rule: **a model is judged on rows it has not seen, and what the folds have i
 
 from __future__ import annotations
 
+from qed.core._missing import lacking
 from qed.model_selection._choice_of_folds import check_cv, train_test_split
 from qed.model_selection._cross_validate import cross_val_predict, cross_val_score, cross_validate
 from qed.model_selection._curves import (
@@ -73,3 +74,4 @@ __all__ = [
     "train_test_split",
     "validation_curve",
 ]
+__getattr__ = lacking(__name__)
