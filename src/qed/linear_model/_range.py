@@ -51,14 +51,15 @@ def fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:
     """Recognise rows whose products of columns are never formed."""
     n = X.shape[0]
     s = np.ones(n) if weight is None else weight
-    total = float(s.sum())
+    total = float(n) if weight is None else float(s.sum())
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused in words
         # relative to the first row, so that constant columns are recognised to the last bit
         first = X[0].astype(np.float64) if isinstance(X, np.ndarray) else np.zeros(X.shape[1])
         mean_x, spread_x = _about(X, s, total, first)
         mean_y = y[0] + s @ (y - y[0]) / total
         spread = np.concatenate([spread_x, s @ (y - mean_y) ** 2])
-    seen = Fingerprint(int(np.count_nonzero(s)), total, np.concatenate([mean_x, mean_y]), spread)
+    rows = n if weight is None else int(np.count_nonzero(s))
+    seen = Fingerprint(rows, total, np.concatenate([mean_x, mean_y]), spread)
     return with_doubt(seen, n, np.concatenate([first, y[0]]))
 
 
