@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from qed.core._tables import is_sparse
 from qed.preprocessing._categories import is_nan, numbered
 
 Array = np.ndarray[Any, Any]
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["MissingIndicator", "SimpleImputer"]
 
@@ -285,24 +288,17 @@ class SimpleImputer(Transformer, sparse=True):
         marks = marks.toarray() if is_sparse(marks) else np.asarray(marks)
         return np.hstack([filled, marks.astype(filled.dtype)])
 
-    def inverse_transform(self, X: Any) -> Any:
-        """Put the gaps back where the marks are.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, columns)
-            Filled rows with the columns that mark the gaps.
-
-        Returns
-        -------
-        ndarray of shape (n, p)
-            Rows with gaps.
-        """
-        self._check_is_fitted()
-        if self.indicator_ is None:
-            raise InvalidData(
+    @property
+    def inverse_transform(self) -> Callable[[Any], Any]:
+        """Put the gaps back where the marks are; there with ``add_indicator=True``, which keeps the marks."""
+        if not self.add_indicator:
+            raise AttributeError(
                 "'inverse_transform' works only when 'SimpleImputer' is instantiated with 'add_indicator=True'."
             )
+        return self._with_gaps
+
+    def _with_gaps(self, X: Any) -> Any:
+        self._check_is_fitted()
         X = np.asarray(X)
         marked = self.indicator_.features_
         n_kept = X.shape[1] - len(marked)
