@@ -116,7 +116,8 @@ class Passes:
             second = self._second(curve)
         sides = (float(sums[1]), float(sums[2]))
         slope_w = rise + fall
-        known = Known(t, rise, fall, slope, float(sums[0]))
+        lengths = (float(np.sqrt(sums[4])), float(np.sqrt(sums[5])))
+        known = Known(t, rise, fall, slope, float(sums[0]), sides=(sides[0], -sides[1]), lengths=lengths)
         return Seen(float(sums[0]), slope_w, sides[0] + sides[1], t, known, sides, curve, second)
 
     def curvature_product(self, bend: Vector, v: Vector) -> Vector:
@@ -156,7 +157,7 @@ def sampled(problem: Problem, every: int) -> Problem | None:
     rows = slice(None, None, every)
     design = problem.design
     if isinstance(design, Dense):
-        part: Any = Dense(design.table[rows])
+        part: Any = Dense(np.ascontiguousarray(design.table[rows]))  # read several times: rows apart are slow to find
     elif isinstance(design, Sparse):
         part = Sparse(design.table.tocsr()[rows])
     else:

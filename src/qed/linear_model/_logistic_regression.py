@@ -72,7 +72,7 @@ class Strength(NamedTuple):
 
 def declare_logistic(rows: Rows, strength: Strength, n_classes: int) -> Declared:
     """State the problem of rows whose targets are the numbers of classes."""
-    loss: Any = Logistic(np.where(rows.y > 0, 1.0, -1.0)) if n_classes == 2 else Softmax(rows.y, n_classes)
+    loss: Any = Logistic(2.0 * rows.y - 1.0) if n_classes == 2 else Softmax(rows.y, n_classes)
     outcome = None if np.isfinite(strength.C) else _outcome
     return Declared(loss, strength.penalty(rows.weight), strength.unit(rows.weight), outcome)
 
