@@ -9,7 +9,7 @@ import numpy as np
 
 from qed.convex import L2, Logistic, Softmax
 from qed.convex.penalties import ElasticNet
-from qed.convex.solvers import LBFGS, CoordinateDescent, Newton, NewtonCG, NewtonScores, ProximalGradient
+from qed.convex.solvers import LBFGS, CoordinateDescent, Newton, NewtonCG, NewtonKinks, NewtonScores, ProximalGradient
 from qed.core import (
     KW_ONLY,
     InvalidParameter,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LogisticRegression", "Strength", "declare_logistic", "fit_classes"]
 
-SOLVERS = (Newton(), NewtonCG(), NewtonScores(), LBFGS(), CoordinateDescent(), ProximalGradient())
+SOLVERS = (Newton(), NewtonCG(), NewtonScores(), LBFGS(), CoordinateDescent(), NewtonKinks(), ProximalGradient())
 
 
 class Strength(NamedTuple):

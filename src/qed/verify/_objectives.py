@@ -93,7 +93,7 @@ def _logistic(model: Any, sums: Sums) -> Objective:
         weights = sums.weight / (len(sums.classes) * sums.classes)
     elif given is not None:
         weights = np.array([given.get(label, 1.0) for label in model.classes_.tolist()], dtype=EXTENDED)
-    is_penalised = model.solver == "liblinear" and model.fit_intercept and not bare
+    is_penalised = getattr(model, "solver", None) == "liblinear" and model.fit_intercept and not bare
     constant = EXTENDED(model.intercept_scaling) if is_penalised else None
     return Objective(loss, EXTENDED(1) if bare else EXTENDED(strength), penalty, weights, constant)
 
