@@ -19,9 +19,9 @@ from qed.designs import Dense, Sparse
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from qed.convex._loss import Vector
+    from qed.convex._loss import Loss, Vector
 
-__all__ = ["Passes", "Seen", "sampled"]
+__all__ = ["Passes", "Seen", "sampled", "value_and_slope"]
 
 LIVING = 3  # points whose scores are in use at a time
 NARROW = 384  # columns up to which second derivatives join the pass; more of them are better made in tiles
@@ -150,6 +150,14 @@ class Passes:
         gram = problem.design.gram(curve, problem.centre)
         edge = problem.design.adjoint_product(curve, problem.centre)
         return np.block([[gram, edge[:, np.newaxis]], [edge[np.newaxis, :], np.array([[curve.sum()]])]])
+
+
+def value_and_slope(loss: Loss, t: Vector) -> tuple[Vector, Vector]:
+    """Return both, from one look at the scores where a compiled loop knows the loss."""
+    name = loss.traits.native
+    if name in (*_kernels.ONE_SCORE, "softmax"):
+        return _kernels.loss_value_and_slope(name, t, loss.y)
+    return loss.value(t), loss.slope(t)
 
 
 def sampled(problem: Problem, every: int) -> Problem | None:
