@@ -137,7 +137,15 @@ def test_bits_do_not_depend_on_threads(native, dtype):
         product = native.curvature_product(X, dense[3], shift, np.append(w, 1.0))
         sides = native.scale_sides("logistic", rows[0], y, c, rows[1], 0.5, 1.0)
         mean = native.loss_mean("logistic", rows[0], y, c)
-        return [*dense, *thin[:4], product, rows, *sides, mean, native.loss_excess("logistic", rows[0], y, 0.5 * rows[1])]
+        return [
+            *dense,
+            *thin[:4],
+            product,
+            rows,
+            *sides,
+            mean,
+            native.loss_excess("logistic", rows[0], y, 0.5 * rows[1]),
+        ]
 
     native.set_num_threads(1)
     alone = everything()

@@ -285,10 +285,7 @@ class Problem:
         stored = 8 * UNIT * objective
         if self.free_intercept and self.centre is not None:
             shift = (p + 4) * UNIT * (float(np.abs(self.centre) @ length_w) + level)
-            if sums is None:
-                tilt = float(np.sum(np.abs(self.share @ slope)))
-            else:
-                tilt = abs(sums.sides[0] - sums.sides[1])
+            tilt = float(np.sum(np.abs(self.share @ slope))) if sums is None else abs(sums.sides[0] - sums.sides[1])
             more = min(bend * shift, 2 * traits.steepest)
             stored += shift * (tilt + (more if np.isfinite(more) else 0.0))
         return _Point(w, b, t, slope, loss, objective, length_t, length_slope, off, bend, stored, target, sums)
@@ -337,10 +334,12 @@ class Problem:
         slope = at.slope
         if not self.free_intercept or self._has_classes:
             return slope, -(rise + fall), at.sums
+        over: Any
+        under: Any
         if at.sums is None:
             over, under = self.share @ np.maximum(slope, 0.0), self.share @ np.maximum(-slope, 0.0)
         else:
-            over, under = (np.float64(side) for side in at.sums.sides)
+            over, under = at.sums.sides
         up = np.minimum(1.0, np.where(over > 0, under / np.where(over > 0, over, 1.0), 1.0))
         down = np.minimum(1.0, np.where(under > 0, over / np.where(under > 0, under, 1.0), 1.0))
         z = -(up * rise + down * fall)

@@ -147,7 +147,8 @@ def check(model: Estimator, certificate: DualityGapCertificate, X: Any, y: Any, 
     w, b = _coefficients(model, rows)
     intercept = bool(getattr(model, "fit_intercept", True))
     if objective.constant is not None:
-        rows, seen, intercept = _with_constant(rows, objective.constant), _seen_with(seen, rows.p, objective.constant), False
+        seen, intercept = _seen_with(seen, rows.p, objective.constant), False
+        rows = _with_constant(rows, objective.constant)
         w, b = np.vstack([w, b / objective.constant]), np.zeros_like(b)
     centre = seen.mean[: rows.p].astype(np.float64) if intercept else np.zeros(rows.p)
     q = objective.factor * weighted
