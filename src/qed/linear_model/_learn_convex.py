@@ -138,7 +138,10 @@ def learn_rows(
     declared = declare(rows)
     problem = rows.problem(declared, intercept=wish.intercept)
     chosen = choose(problem, solvers, wish.tol)
-    with one_blas_thread(rows.share.size * rows.mean.size), Progress(type(model).__name__, wish.max_iter, verbose=wish.verbose) as progress:
+    with (
+        one_blas_thread(rows.share.size * rows.mean.size),
+        Progress(type(model).__name__, wish.max_iter, verbose=wish.verbose) as progress,
+    ):
         begin = None if start is None else from_model(problem, start)
         solution = solve(problem, chosen, tol=wish.tol, max_iter=wish.max_iter, progress=progress, start=begin)
     if declared.outcome is not None:
