@@ -77,6 +77,33 @@ Doubles excess_of(const std::string& name, const Array& t, const Array& y, const
     return shaped_like(rows, 1, [&](double* out) { loss_excess(rows, dual, out); });
 }
 
+double mean_of(const std::string& name, const Array& t, const Array& y, const Array& c) {
+    const Matrix score = matrix(t, "t");
+    const Index n = matrix(y, "y").rows;
+    const bool is_constant = score.rows == 1;
+    const LossRows rows{.kind = loss_kind(name),
+                        .t = vector(t, "t", is_constant ? 1 : n),
+                        .y = vector(y, "y", n),
+                        .rows = n,
+                        .classes = 1};
+    require(rows.kind != LossKind::softmax, "this loss has several scores a row");
+    const double* weight = vector(c, "c", n);
+    double out = 0.0;
+    run([&] { out = loss_mean(rows, weight, is_constant); });
+    return out;
+}
+
+nb::tuple sides_of(const std::string& name, const Array& t, const Array& y, const Array& c, const Array& slope,
+                   double up, double down) {
+    const LossRows rows = rows_of(name, t, y);
+    require(rows.kind != LossKind::softmax, "this loss has several scores a row");
+    const Sides sides{vector(c, "c", rows.rows), vector(slope, "slope", rows.rows), up, down};
+    Fresh<double> u({rows.rows});
+    Fresh<double> sums({kSideSums});
+    run([&] { scale_sides(rows, sides, u.get(), sums.get()); });
+    return nb::make_tuple(u.give(), sums.give());
+}
+
 GlmIn in_of(const std::string& name, Index n, Index p, const Array& y, const Array& c, const Array& w, double b,
             const Array& shift) {
     const LossKind kind = loss_kind(name);
@@ -90,7 +117,7 @@ using Buffer = nb::ndarray<double, nb::shape<2, -1>, nb::c_contig, nb::device::c
 template <class Table>
 nb::tuple pass_over(const Table& x, const GlmIn& in, const Buffer& rows, bool with_bend, bool with_hessian) {
     require(static_cast<Index>(rows.shape(1)) == x.rows, "rows must be a float64 table of two rows, one column a row of X");
-    Fresh<double> sums({4});
+    Fresh<double> sums({kGlmSums});
     Fresh<double> rise({x.columns});
     Fresh<double> fall({x.columns});
     Fresh<double> bend({with_bend ? x.rows : 0});
@@ -148,6 +175,8 @@ void bind_glm(nb::module_& module) {
     module.def("loss_slope", &slope_of, arg("loss"), arg("t"), arg("y"));
     module.def("loss_value_and_slope", &both_of, arg("loss"), arg("t"), arg("y"));
     module.def("loss_excess", &excess_of, arg("loss"), arg("t"), arg("y"), arg("u"));
+    module.def("loss_mean", &mean_of, arg("loss"), arg("t"), arg("y"), arg("c"));
+    module.def("scale_sides", &sides_of, arg("loss"), arg("t"), arg("y"), arg("c"), arg("slope"), arg("up"), arg("down"));
     module.def("glm_pass", &dense_pass, arg("loss"), arg("X"), arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"),
                arg("rows"), arg("bend") = false, arg("hessian") = false);
     module.def("csr_glm_pass", &sparse_pass, arg("loss"), arg("indptr"), arg("indices"), arg("data"), arg("shape"),

@@ -15,7 +15,7 @@ namespace qed {
 namespace {
 
 constexpr Index kLane = kLanes<double>;
-constexpr Index kSums = 4;
+constexpr Index kSums = kGlmSums;
 static_assert(kDepth % kLane == 0);
 
 /// What the rows of a chunk ask for: scores in, weighted slopes and curvatures out.
@@ -41,6 +41,8 @@ void take_losses(const GlmIn& in, Index row, Index count, ChunkRows& rows, doubl
     Vector<double> over{};
     Vector<double> under{};
     Vector<double> bend{};
+    Vector<double> score_square{};
+    Vector<double> slope_square{};
     for (Index i = 0; i < count; i += kLane) {
         const Vector<double> weight = load(c + i);
         const Lanes lanes = Loss::at(load(rows.t + i), load(y + i));
@@ -50,6 +52,8 @@ void take_losses(const GlmIn& in, Index row, Index count, ChunkRows& rows, doubl
         over += maximum(slope, Vector<double>{});
         under += minimum(slope, Vector<double>{});
         bend += curve;
+        score_square += weight * load(rows.t + i) * load(rows.t + i);
+        slope_square += slope * lanes.slope;
         store(rows.slope + i, lanes.slope);
         store(rows.pull + i, slope);
         store(rows.bend + i, curve);
@@ -58,6 +62,8 @@ void take_losses(const GlmIn& in, Index row, Index count, ChunkRows& rows, doubl
     sums[1] += sum_lanes(over);
     sums[2] += sum_lanes(under);
     sums[3] += sum_lanes(bend);
+    sums[4] += sum_lanes(score_square);
+    sums[5] += sum_lanes(slope_square);
 }
 
 void keep_rows(const ChunkRows& rows, Index row, Index count, const GlmOut& out) noexcept {

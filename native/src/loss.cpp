@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "qed/fold.hpp"
 #include "qed/loss_lanes.hpp"
 #include "qed/parallel.hpp"
 #include "qed/scratch.hpp"
@@ -20,6 +21,18 @@ Vector<double> load_some(const double* from, Index count) noexcept {
     Vector<double> out{};
     for (Index lane = 0; lane < kLane; ++lane) {
         out[lane] = from[lane < count ? lane : 0];
+    }
+    return out;
+}
+
+/// The same with nothing in place of what is missing.
+Vector<double> load_weights(const double* from, Index count) noexcept {
+    if (count >= kLane) {
+        return load(from);
+    }
+    Vector<double> out{};
+    for (Index lane = 0; lane < count; ++lane) {
+        out[lane] = from[lane];
     }
     return out;
 }
@@ -166,6 +179,18 @@ void softmax_excess(const LossRows& in, const double* u, double* out, Index firs
     }
 }
 
+/// Sums of `size` numbers over rows, kDepth of them at a time: work(first, last, part) adds its own.
+template <class Work>
+void fold_chunks(Index rows, Index size, double* total, Work&& work) {
+    static_assert(kRowsAtOnce / kDepth + kDepth / kLane + 8 <= kSideTerms);
+    fold_blocks(blocks_of(rows, kRowsAtOnce), size, total, [&](Index block, double* part) {
+        const Index end = std::min(rows, (block + 1) * kRowsAtOnce);
+        for (Index first = block * kRowsAtOnce; first < end; first += kDepth) {
+            work(first, std::min(end, first + kDepth), part);
+        }
+    });
+}
+
 /// Calls work(first, last) for blocks of rows.
 template <class Work>
 void over_rows(const LossRows& in, Work&& work) {
@@ -194,6 +219,50 @@ void loss_excess(const LossRows& in, const double* u, double* out) {
     }
     with_loss(in.kind, [&]<class Loss>(Loss) {
         over_rows(in, [&](Index first, Index last) { one_excess<Loss>(in, u, out, first, last); });
+    });
+}
+
+double loss_mean(const LossRows& in, const double* c, bool is_constant) {
+    const Effort effort(40.0 * static_cast<double>(in.rows));
+    double total = 0.0;
+    with_loss(in.kind, [&]<class Loss>(Loss) {
+        fold_chunks(in.rows, 1, &total, [&](Index first, Index last, double* part) {
+            Vector<double> sum{};
+            for (Index i = first; i < last; i += kLane) {
+                const Index count = last - i;
+                const Vector<double> t = is_constant ? splat(*in.t) : load_some(in.t + i, count);
+                sum += load_weights(c + i, count) * Loss::at(t, load_some(in.y + i, count)).value;
+            }
+            part[0] += sum_lanes(sum);
+        });
+    });
+    return total;
+}
+
+void scale_sides(const LossRows& in, const Sides& sides, double* u, double* sums) {
+    const Effort effort(100.0 * static_cast<double>(in.rows));
+    with_loss(in.kind, [&]<class Loss>(Loss) {
+        fold_chunks(in.rows, kSideSums, sums, [&](Index first, Index last, double* part) {
+            Vector<double> total[kSideSums] = {};
+            const Vector<double> zero{};
+            for (Index i = first; i < last; i += kLane) {
+                const Index count = last - i;
+                const Vector<double> slope = load_some(sides.slope + i, count);
+                const Vector<double> c = load_weights(sides.c + i, count);
+                const Vector<double> dual = (slope > zero ? splat(sides.up) : splat(sides.down)) * slope;
+                const Vector<double> away = slope - dual;
+                const Vector<double> mass = c * dual;
+                total[0] += maximum(mass, zero);
+                total[1] += maximum(-mass, zero);
+                total[2] += mass * dual;
+                total[3] += c * Loss::excess(load_some(in.t + i, count), load_some(in.y + i, count), dual);
+                total[4] += c * away * away;
+                store_some(u + i, dual, count);
+            }
+            for (Index i = 0; i < kSideSums; ++i) {
+                part[i] += sum_lanes(total[i]);
+            }
+        });
     });
 }
 

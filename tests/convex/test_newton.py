@@ -5,7 +5,8 @@ import pytest
 from scipy.sparse import csc_array, csr_array
 
 from qed.convex import L2, Logistic, Poisson, Problem, Softmax, Squared, choose, solve
-from qed.convex.solvers import LBFGS, Newton, NewtonCG, NewtonScores
+from qed.convex.penalties import ElasticNet
+from qed.convex.solvers import LBFGS, Newton, NewtonCG, NewtonKinks, NewtonScores, ProximalGradient
 from qed.core._events import Progress
 from qed.data import ArraySource
 from qed.designs import Chunked, design
@@ -151,3 +152,25 @@ def test_nothing_is_left_when_rounding_ends_the_descent():
     solution = solved(problem(LOSSES["logistic"]), Newton(), tol=0.0)
     assert solution.outcome in ("stalled", "solved")
     assert solution.gap.value - solution.gap.rounding < 1e-14
+
+
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("penalty", [ElasticNet(0.02, 0.0), ElasticNet(0.01, 0.05), ElasticNet(1e-4, 0.0)])
+def test_classes_under_kinks_reach_the_proved_optimum(penalty, free):
+    middle = SHARE @ X if free else None
+    task = Problem(design(X / X.std(axis=0)), CLASSES, penalty, SHARE, free, middle / X.std(axis=0) if free else None)
+    assert NewtonKinks().refusal(task) is None
+    with Progress("test", 100) as progress:
+        found = solve(task, NewtonKinks(), tol=1e-9, max_iter=100, progress=progress)
+        slow = solve(task, ProximalGradient(), tol=1e-6, max_iter=20_000, progress=progress)
+    assert found.outcome == "solved"
+    assert found.gap.objective <= slow.gap.objective + found.gap.value
+    assert slow.gap.objective <= found.gap.objective + slow.gap.value
+
+
+def test_models_of_classes_refuse_what_they_cannot_take():
+    kinks = ElasticNet(0.1, 0.0)
+    assert "classes" in NewtonKinks().refusal(Problem(design(X), LOSSES["logistic"], kinks, SHARE))
+    assert "penalty" in NewtonKinks().refusal(problem(CLASSES))
+    wide = Problem(design(np.zeros((n, 1000))), CLASSES, kinks, SHARE)
+    assert "coefficients" in NewtonKinks().refusal(wide)

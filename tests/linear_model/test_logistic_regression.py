@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression as Theirs
 
 import qed
 from qed import _native
-from qed.core import CertificateError, InvalidData, InvalidParameter, NotInQed, NotReached, _events
+from qed.core import CertificateError, InvalidData, InvalidParameter, NotReached, _events
 from qed.core._events import STOP
 from qed.linear_model import LogisticRegression
 
@@ -271,8 +271,10 @@ def test_numbers_out_of_range_are_refused_in_words():
 
 
 def test_parameters_are_obeyed_or_refused():
-    with pytest.raises(NotInQed, match="constant column"):
+    with pytest.raises(InvalidParameter, match="constant column"):
         LogisticRegression(intercept_scaling=2.0).fit(X, y)
+    with pytest.raises(InvalidParameter, match="multiclass"):
+        LogisticRegression(solver="liblinear").fit(X, np.arange(len(y)) % 3)
     with pytest.raises(InvalidParameter, match="l1_ratio must be a number"):
         LogisticRegression("elasticnet", l1_ratio=None).fit(X, y)
     with pytest.raises(InvalidParameter, match="C must be"):

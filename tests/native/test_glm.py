@@ -92,6 +92,22 @@ def test_losses_of_rows(native, loss):
     np.testing.assert_allclose(native.loss_excess(loss, t, y, u), twins.excess(loss, t, y, u), rtol=1e-9, atol=1e-13)
 
 
+@pytest.mark.parametrize("n", [1, 2, 5, 127, 4097, 9001])
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "squared"])
+def test_sums_of_losses_and_of_slopes_by_sign(native, loss, n):
+    rng = np.random.default_rng(n)
+    t, c, y = 2 * rng.standard_normal(n), rng.random(n) / n, targets(rng, loss, n)
+    assert native.loss_mean(loss, t, y, c) == pytest.approx(c @ native.loss_value(loss, t, y), rel=1e-13)
+    constant = native.loss_mean(loss, np.array([0.7]), y, c)
+    assert constant == pytest.approx(c @ native.loss_value(loss, np.full(n, 0.7), y), rel=1e-13)
+    slope = native.loss_slope(loss, t, y)
+    u, sums = native.scale_sides(loss, t, y, c, slope, 0.9, 0.8)
+    np.testing.assert_array_equal(u, np.where(slope > 0, 0.9, 0.8) * slope)
+    excess = c @ native.loss_excess(loss, t, y, u)
+    want = [c @ np.maximum(u, 0), c @ np.maximum(-u, 0), c @ u**2, excess, c @ (slope - u) ** 2]
+    np.testing.assert_allclose(sums, want, rtol=1e-12, atol=1e-300)
+
+
 def test_nothing_overflows_to_nan(native):
     t = np.array([1e300, -1e300, 745.2, -745.2, 709.7, 0.0])
     for loss, y in (("logistic", np.ones(6)), ("logistic", -np.ones(6)), ("poisson", np.arange(6.0))):
@@ -119,7 +135,17 @@ def test_bits_do_not_depend_on_threads(native, dtype):
         parts = sparse.indptr, sparse.indices, sparse.data
         thin = native.csr_glm_pass("logistic", *parts, sparse.shape, y, c, w, 0.2, shift, np.empty((2, 20_000)), True)
         product = native.curvature_product(X, dense[3], shift, np.append(w, 1.0))
-        return [*dense, *thin[:4], product, rows, native.loss_excess("logistic", rows[0], y, 0.5 * rows[1])]
+        sides = native.scale_sides("logistic", rows[0], y, c, rows[1], 0.5, 1.0)
+        mean = native.loss_mean("logistic", rows[0], y, c)
+        return [
+            *dense,
+            *thin[:4],
+            product,
+            rows,
+            *sides,
+            mean,
+            native.loss_excess("logistic", rows[0], y, 0.5 * rows[1]),
+        ]
 
     native.set_num_threads(1)
     alone = everything()

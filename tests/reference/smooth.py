@@ -61,5 +61,5 @@ def glm_pass(loss, X, y, c, w, b, shift):
     s, bend = slope(loss, t, y), c * curvature(loss, t)
     over, under = c * np.maximum(s, 0), c * np.minimum(s, 0)
     A = np.concatenate([Z, np.ones((len(Z), 1))], axis=1)
-    sums = np.array([c @ value(loss, t, y), over.sum(), under.sum(), bend.sum()])
+    sums = np.array([c @ value(loss, t, y), over.sum(), under.sum(), bend.sum(), c @ t**2, c @ s**2])
     return sums, Z.T @ over, Z.T @ under, bend, (bend[:, None] * A).T @ A, t, s

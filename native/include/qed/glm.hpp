@@ -20,7 +20,9 @@ struct GlmIn {
     const double* shift;  ///< one number for each column, never null
 };
 
-/// `sums` holds Σ c ℓ, Σ c ℓ' over positive slopes, the same over negative ones, Σ c ℓ''. `rise` and `fall` are
+inline constexpr Index kGlmSums = 6;
+
+/// `sums` holds Σ c ℓ, Σ c ℓ' over positive slopes, the same over negative ones, Σ c ℓ'', Σ c t², Σ c ℓ'². `rise` and `fall` are
 /// (x - shift)ᵀ of c times the slopes of either sign. `scores`, `slopes`, `bend` (c times curvature, a row each) and
 /// `hessian` (columns and a constant, (p + 1)², both triangles) may be null.
 struct GlmOut {

@@ -30,4 +30,21 @@ void loss_rows(const LossRows& in, const LossOut& out);
 /// What separates scores and dual variables u, of the shape of t, from equality in Fenchel and Young's inequality.
 void loss_excess(const LossRows& in, const double* u, double* out);
 
+/// Σ c ℓ of a loss of one score a row; with `is_constant` t is a single score, the same for all rows.
+double loss_mean(const LossRows& in, const double* c, bool is_constant);
+
+/// Slopes whose signs are multiplied apart, so that an intercept is balanced, and what a proof asks of the result.
+///
+/// u = slope times `up` where it is positive, `down` elsewhere. `sums` holds Σ c max(u, 0), Σ c max(-u, 0), Σ c u²,
+/// Σ c excess(t, u) and Σ c (slope - u)². Rounding: at most kSideTerms units of 2^-53 of the sum of absolute terms.
+struct Sides {
+    const double* c;
+    const double* slope;
+    double up;
+    double down;
+};
+inline constexpr Index kSideTerms = 128;
+inline constexpr Index kSideSums = 5;
+void scale_sides(const LossRows& in, const Sides& sides, double* u, double* sums);
+
 }  // namespace qed

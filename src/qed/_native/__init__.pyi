@@ -171,6 +171,17 @@ def loss_value_and_slope(loss: str, t: Vector, y: Vector) -> tuple[Vector, Vecto
 def loss_excess(loss: str, t: Vector, y: Vector, u: Vector) -> Vector:
     """Loss plus conjugate at u minus t u for each row, (n,), in a form that does not cancel."""
 
+def loss_mean(loss: str, t: Vector, y: Vector, c: Vector) -> float:
+    """Σ c ℓ for a loss of one score a row; t of length one is the score of every row."""
+
+def scale_sides(
+    loss: str, t: Vector, y: Vector, c: Vector, slope: Vector, up: float, down: float
+) -> tuple[Vector, Vector]:
+    """u, the slope times up where it is positive and times down elsewhere, and sums of one read of the rows.
+
+    Sums (5,) are Σ c max(u, 0), Σ c max(−u, 0), Σ c u², Σ c excess(t, u), Σ c (slope − u)².
+    """
+
 def glm_pass(
     loss: str,
     X: Matrix,
@@ -185,8 +196,9 @@ def glm_pass(
 ) -> tuple[Vector, Vector, Vector, Vector | None, Vector | None]:
     """One read of X for the scores t = Z w + b with Z = X − shift: sums, rise, fall, bend, hessian.
 
-    Sums (4,) are Σ c ℓ, Σ c ℓ′ over positive slopes, the same over negative ones, Σ c ℓ″; rise and fall (p,) are Zᵀ of c
-    times the slopes of either sign; bend (n,), if wanted, c ℓ″; hessian (p + 1, p + 1), if wanted, [Z | 1]ᵀ diag(c ℓ″) [Z | 1].
+    Sums (6,) are Σ c ℓ, Σ c ℓ′ over positive slopes, the same over negative ones, Σ c ℓ″, Σ c t²,
+    Σ c ℓ′²; rise and fall (p,) are Zᵀ of c times the slopes of either sign; bend (n,), if wanted, c ℓ″; hessian
+    (p + 1, p + 1), if wanted, [Z | 1]ᵀ diag(c ℓ″) [Z | 1].
     Scores t and slopes ℓ′ are written to the two rows of ``rows``, (2, n) in C order, the one array that a kernel changes.
     """
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
 __all__ = [
+    "ONE_SCORE",
     "AscentLosses",
     "AscentRows",
     "cholesky",
@@ -32,14 +33,17 @@ __all__ = [
     "dual_ascent",
     "gram",
     "loss_excess",
+    "loss_mean",
     "loss_slope",
     "loss_value",
     "loss_value_and_slope",
+    "scale_sides",
     "scaled_spread",
     "solve_cholesky",
 ]
 
 Goal = tuple[float, int]
+ONE_SCORE = ("logistic", "poisson", "squared")  # losses that compiled sums over rows know
 
 
 def loss_value(name: str, t: Vector, y: Vector) -> Vector:
@@ -61,6 +65,24 @@ def loss_value_and_slope(name: str, t: Vector, y: Vector) -> tuple[Vector, Vecto
 def loss_excess(name: str, t: Vector, y: Vector, u: Vector) -> Vector:
     """Return what separates scores and dual variables from equality, row by row."""
     return np.asarray(_native.loss_excess(name, _plain(t), _plain(y), _plain(u)))
+
+
+def loss_mean(name: str, t: Vector, y: Vector, c: Vector) -> float:
+    """Return the weighted sum of the losses of rows; t of length one is the score of all of them."""
+    return float(_native.loss_mean(name, _plain(t), _plain(y), _plain(c)))
+
+
+def scale_sides(
+    name: str, rows: tuple[Vector, Vector, Vector], slope: Vector, factors: tuple[float, float]
+) -> tuple[Vector, Vector]:
+    """Return slopes whose signs are multiplied apart, and sums over them; ``rows`` are scores, targets and shares.
+
+    The sums are those of c times positive entries, of negative ones without sign, of squares, of the excess, and of the
+    squared change.
+    """
+    t, y, c = rows
+    u, sums = _native.scale_sides(name, _plain(t), _plain(y), _plain(c), _plain(slope), *factors)
+    return np.asarray(u), np.asarray(sums)
 
 
 def dense_pass(

@@ -19,9 +19,9 @@ from qed.designs import Dense, Sparse
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from qed.convex._loss import Vector
+    from qed.convex._loss import Loss, Vector
 
-__all__ = ["Passes", "Seen", "sampled"]
+__all__ = ["Passes", "Seen", "sampled", "value_and_slope"]
 
 LIVING = 3  # points whose scores are in use at a time
 NARROW = 384  # columns up to which second derivatives join the pass; more of them are better made in tiles
@@ -116,7 +116,8 @@ class Passes:
             second = self._second(curve)
         sides = (float(sums[1]), float(sums[2]))
         slope_w = rise + fall
-        known = Known(t, rise, fall, slope, float(sums[0]))
+        lengths = (float(np.sqrt(sums[4])), float(np.sqrt(sums[5])))
+        known = Known(t, rise, fall, slope, float(sums[0]), sides=(sides[0], -sides[1]), lengths=lengths)
         return Seen(float(sums[0]), slope_w, sides[0] + sides[1], t, known, sides, curve, second)
 
     def curvature_product(self, bend: Vector, v: Vector) -> Vector:
@@ -151,12 +152,20 @@ class Passes:
         return np.block([[gram, edge[:, np.newaxis]], [edge[np.newaxis, :], np.array([[curve.sum()]])]])
 
 
+def value_and_slope(loss: Loss, t: Vector) -> tuple[Vector, Vector]:
+    """Return both, from one look at the scores where a compiled loop knows the loss."""
+    name = loss.traits.native
+    if name in (*_kernels.ONE_SCORE, "softmax"):
+        return _kernels.loss_value_and_slope(name, t, loss.y)
+    return loss.value(t), loss.slope(t)
+
+
 def sampled(problem: Problem, every: int) -> Problem | None:
     """Return the problem of each so many rows, with the same penalty; None where the design cannot tell its rows apart."""
     rows = slice(None, None, every)
     design = problem.design
     if isinstance(design, Dense):
-        part: Any = Dense(design.table[rows])
+        part: Any = Dense(np.ascontiguousarray(design.table[rows]))  # read several times: rows apart are slow to find
     elif isinstance(design, Sparse):
         part = Sparse(design.table.tocsr()[rows])
     else:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qed.convex import _kernels
 from qed.convex._curvature_bound import curvature_bound
 from qed.convex._dual_points import kink_points, newton_points
 
@@ -38,6 +39,7 @@ __all__ = ["Gap", "Known", "Problem"]
 
 UNIT = 2.0**-53
 EXTENDED = np.longdouble
+FOLDED = 1024 * UNIT  # rounding of a sum that a pass over the rows makes beside its products
 PAIRWISE = 64  # rounding errors that a sum of NumPy's, which adds in pairs, can pile up
 LEVEL = 1e-13  # share of a dual point, given up to balance it, that rounding alone explains
 REACH = 10.0  # how much further than the scores so far a bound without a compact dual looks
@@ -58,6 +60,8 @@ class Known(NamedTuple):
     gradient: Vector | None = (
         None  # the adjoint product with c times the slopes, from solvers that do not know its sides
     )
+    sides: tuple[float, float] | None = None  # sums of c times the positive slopes, and the negative ones without sign
+    lengths: tuple[float, float] | None = None  # root mean squares of scores and slopes
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,16 @@ class Gap:
     u: Vector = field(repr=False)
 
 
+class _Sums(NamedTuple):
+    """Sums over the rows of a dual point, where they were made on the way."""
+
+    sides: tuple[float, float]  # of c times the positive entries, and the negative ones without sign
+    doubt: float  # rounding of either, relative to both
+    length: float  # root mean square
+    excess: float = 0.0  # weighted mean
+    apart: float = 0.0  # root mean square distance from the slope
+
+
 class _Point(NamedTuple):
     """What is the same for every dual point."""
 
@@ -101,6 +115,7 @@ class _Point(NamedTuple):
     bend: float  # bound on the curvature near the scores; inf where slopes jump
     stored: float  # charged for the rounding of weights, strengths and the stored intercept
     target: float  # a gap that is small enough
+    sums: _Sums | None  # of the slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +169,9 @@ class Problem:
     def null_objective(self) -> float:
         """Objective of the null model: no coefficients, the best intercept."""
         w, b = self.null_point
+        if self._compiled is not None:
+            score = np.full(1, b, dtype=np.float64)
+            return _kernels.loss_mean(self._compiled, score, self.loss.y, self.share) + self.penalty.value(w)
         return self.objective(w, b, np.broadcast_to(b, self._score_shape).astype(np.float64))
 
     @cached_property
@@ -169,6 +187,12 @@ class Problem:
     def kept(self) -> dict[str, Any]:
         """Parts of proofs that serve again: second derivatives that do not change."""
         return {}
+
+    @property
+    def _compiled(self) -> str | None:
+        """Name of a loss of one score a row that compiled sums know."""
+        name = self.loss.traits.native
+        return name if name in _kernels.ONE_SCORE and len(self._score_shape) == 1 else None
 
     @property
     def _has_classes(self) -> bool:
@@ -251,7 +275,8 @@ class Problem:
         p, traits = self.shape[1], self.loss.traits
         level = float(np.max(np.abs(b), initial=0.0))
         length_w = np.abs(w) if w.ndim == 1 else np.abs(w).sum(axis=1)
-        length_t = self.length(t)
+        length_t, length_slope = (self.length(t), self.length(slope)) if known.lengths is None else known.lengths
+        sums = None if known.sides is None else _Sums(known.sides, FOLDED, length_slope)
         passes = 1 if self.centre is None or self.design.centres_first else 2
         off = passes * (p + 4) * UNIT * float(self.sizes @ length_w) + 2 * UNIT * (level + length_t)
         bend = traits.bend
@@ -260,10 +285,10 @@ class Problem:
         stored = 8 * UNIT * objective
         if self.free_intercept and self.centre is not None:
             shift = (p + 4) * UNIT * (float(np.abs(self.centre) @ length_w) + level)
-            tilt = float(np.sum(np.abs(self.share @ slope)))
+            tilt = float(np.sum(np.abs(self.share @ slope))) if sums is None else abs(sums.sides[0] - sums.sides[1])
             more = min(bend * shift, 2 * traits.steepest)
             stored += shift * (tilt + (more if np.isfinite(more) else 0.0))
-        return _Point(w, b, t, slope, loss, objective, length_t, self.length(slope), off, bend, stored, target)
+        return _Point(w, b, t, slope, loss, objective, length_t, length_slope, off, bend, stored, target, sums)
 
     def _by_nothing(self, at: _Point) -> Gap:
         """Return the gap of the dual point zero: no objective is below zero."""
@@ -282,8 +307,8 @@ class Problem:
             yield self._bound(at, at.slope, z)
         elif known is not None and known.rise is not None and known.fall is not None:
             z = -(known.rise + known.fall)
-            yield self._bound(at, at.slope, z)
-            yield self._bound(at, *self._by_sides(at.slope, known.rise, known.fall))
+            yield self._bound(at, at.slope, z, at.sums)
+            yield self._bound(at, *self._by_sides(at, known.rise, known.fall))
         else:
             yield self._bound(at, at.slope)
         if not self.loss.traits.has_curvature:
@@ -301,19 +326,33 @@ class Problem:
         for point in newton_points(self, at.w, at.t, at.slope, z):
             yield self._bound(at, point)
 
-    def _by_sides(self, slope: Vector, rise: Vector, fall: Vector) -> tuple[Vector, Vector]:
-        """Balance a slope by shrinking its heavier sign, and tell the products that follow without another pass.
+    def _by_sides(self, at: _Point, rise: Vector, fall: Vector) -> tuple[Vector, Vector, _Sums | None]:
+        """Balance the slope by shrinking its heavier sign, and tell the products that follow without another pass.
 
         The scores of classes depend on each other and are left as they are: `_lean` charges what they lack.
         """
+        slope = at.slope
         if not self.free_intercept or self._has_classes:
-            return slope, -(rise + fall)
-        over, under = self.share @ np.maximum(slope, 0.0), self.share @ np.maximum(-slope, 0.0)
+            return slope, -(rise + fall), at.sums
+        over: Any
+        under: Any
+        if at.sums is None:
+            over, under = self.share @ np.maximum(slope, 0.0), self.share @ np.maximum(-slope, 0.0)
+        else:
+            over, under = at.sums.sides
         up = np.minimum(1.0, np.where(over > 0, under / np.where(over > 0, over, 1.0), 1.0))
         down = np.minimum(1.0, np.where(under > 0, over / np.where(under > 0, under, 1.0), 1.0))
-        return np.where(slope > 0, up, down) * slope, -(up * rise + down * fall)
+        z = -(up * rise + down * fall)
+        if at.sums is None or self._compiled is None:
+            return np.where(slope > 0, up, down) * slope, z, None
+        u, found = _kernels.scale_sides(
+            self._compiled, (at.t, self.loss.y, self.share), slope, (float(up), float(down))
+        )
+        sides, lengths = (float(found[0]), float(found[1])), np.sqrt(found[[2, 4]])
+        doubt = PAIRWISE * float(np.finfo(np.float64).eps)
+        return u, z, _Sums(sides, doubt, float(lengths[0]), float(found[3]), float(lengths[1]))
 
-    def _bound(self, at: _Point, u: Vector, z: Vector | None = None) -> Gap:
+    def _bound(self, at: _Point, u: Vector, z: Vector | None = None, sums: _Sums | None = None) -> Gap:
         """Make one dual point feasible, and charge all that separates it from the point."""
         if not np.isfinite(np.sum(u)):
             return Gap(np.inf, 0.0, at.objective, np.inf, u)
@@ -322,8 +361,8 @@ class Problem:
             if self.free_intercept:
                 u = self.loss.balanced(u, self.share)
             z = -self.adjoint(u)
-        length_u = self.length(u)
-        lean, charge = self._lean(at, u) if self.free_intercept else (0.0, 0.0)
+        length_u = self.length(u) if sums is None else sums.length
+        lean, charge = self._lean(at, u, sums) if self.free_intercept else (0.0, 0.0)
         other = 2.0 if self._has_classes else 0.0  # the length of what a share of u is given up for
         tilt = self._as_coefficients(lean * self.sizes * (length_u + other), z)
         doubt = self._doubt(z, length_u) + tilt
@@ -346,6 +385,8 @@ class Problem:
         if u is at.slope and 8 * (1 - factor) * at.loss <= at.target:
             # convex in u, nothing at the slope, the loss at zero: what a shrunk slope costs needs no second look
             loss_excess, apart = (1 - factor) * at.loss, (1 - factor) * at.length_slope
+        elif sums is not None and factor == 1.0:
+            loss_excess, apart = sums.excess, sums.apart
         else:
             u = u if factor == 1.0 else factor * u
             loss_excess, apart = float(self.share @ self.loss.excess(at.t, u)), self.length(at.slope - u)
@@ -366,12 +407,19 @@ class Problem:
         terms = blocks if self.design.centres_first else (n if self.centre is None else 2 * n)
         return self._as_coefficients((terms + 8) * UNIT * self.sizes * length_u, z)
 
-    def _lean(self, at: _Point, u: Vector) -> tuple[float, float]:
+    def _lean(self, at: _Point, u: Vector, sums: _Sums | None = None) -> tuple[float, float]:
         """Bound how far the weighted sum of u is from zero, as the share of u that must be given up, and what that costs.
 
         Where each score has a loss of its own, giving up a share of the heavier sign costs that share of the loss, because
         excess is convex in u and the excess of zero is the loss. Of classes a share is given to the frequencies instead.
         """
+        if sums is not None and not self._has_classes:
+            over, under = sums.sides
+            heavier = max(over, under)
+            off = abs(over - under) + sums.doubt * (over + under)
+            lean = off / heavier if heavier > 0 else 0.0
+            if 8 * lean * at.loss <= at.target or abs(over - under) > 0.5 * off:  # digits would not make it less
+                return lean, lean * at.loss
         for kind in (np.float64, EXTENDED):
             lean, charge = self._lean_in(at, u, kind)
             if 8 * charge <= at.target:

@@ -15,6 +15,7 @@ from qed.designs import design
 from qed.linear_model._classes import require_classes
 from qed.linear_model._learn_convex import Rows
 from qed.linear_model._logistic_regression import SOLVERS, Strength, declare_logistic
+from qed.linear_model._penalised_intercept import with_constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +37,7 @@ class Path:
     tol: float
     max_iter: int
     verbose: int
+    constant: float | None = None  # value of a column whose coefficient is the penalised intercept
 
 
 def follow_path(owner: str, path: Path, data: FitData, train: Indices) -> tuple[Vector, Vector]:
@@ -48,10 +50,13 @@ def follow_path(owner: str, path: Path, data: FitData, train: Indices) -> tuple[
     )
     rows = Rows.of(part)
     require_classes(owner, data.classes, rows.y)
+    intercept = path.intercept
+    if path.constant is not None:
+        rows, intercept = with_constant(rows, path.constant), False
     found, start = [], None
     with one_blas_thread(), Progress(owner, path.max_iter * len(path.strengths), verbose=path.verbose) as progress:
         for strength in path.strengths:
-            problem = rows.problem(declare_logistic(rows, strength, len(data.classes)), intercept=path.intercept)
+            problem = rows.problem(declare_logistic(rows, strength, len(data.classes)), intercept=intercept)
             solver = choose(problem, SOLVERS, path.tol)
             solution = solve(problem, solver, tol=path.tol, max_iter=path.max_iter, progress=progress, start=start)
             if solution.outcome == "interrupted":
@@ -59,7 +64,8 @@ def follow_path(owner: str, path: Path, data: FitData, train: Indices) -> tuple[
             start = (solution.w, solution.b)
             shift = 0.0 if problem.centre is None else problem.centre @ solution.w
             found.append((np.atleast_2d(solution.w.T), np.atleast_1d(np.asarray(solution.b - shift, dtype=np.float64))))
-    return np.stack([w for w, _ in found]), np.stack([b for _, b in found])
+    w, b = np.stack([w for w, _ in found]), np.stack([b for _, b in found])
+    return (w, b) if path.constant is None else (w[:, :, :-1], path.constant * w[:, :, -1])
 
 
 def class_folds(owner: str, cv: Any, data: FitData) -> list[tuple[Indices, Indices]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from qed.convex import L2, Logistic, Softmax
 from qed.convex.penalties import ElasticNet
-from qed.convex.solvers import LBFGS, CoordinateDescent, Newton, NewtonCG, NewtonScores, ProximalGradient
+from qed.convex.solvers import LBFGS, CoordinateDescent, Newton, NewtonCG, NewtonKinks, NewtonScores, ProximalGradient
 from qed.core import (
     KW_ONLY,
     InvalidParameter,
@@ -24,6 +24,7 @@ from qed.core import (
 )
 from qed.linear_model._classes import ProbabilisticClassifier, class_factors, require_classes
 from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
+from qed.linear_model._penalised_intercept import constant_of, with_constant
 
 if TYPE_CHECKING:
     from qed.convex import Problem, Solution
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LogisticRegression", "Strength", "declare_logistic", "fit_classes"]
 
-SOLVERS = (Newton(), NewtonCG(), NewtonScores(), LBFGS(), CoordinateDescent(), ProximalGradient())
+SOLVERS = (Newton(), NewtonCG(), NewtonScores(), LBFGS(), CoordinateDescent(), NewtonKinks(), ProximalGradient())
 
 
 class Strength(NamedTuple):
@@ -72,7 +73,7 @@ class Strength(NamedTuple):
 
 def declare_logistic(rows: Rows, strength: Strength, n_classes: int) -> Declared:
     """State the problem of rows whose targets are the numbers of classes."""
-    loss: Any = Logistic(np.where(rows.y > 0, 1.0, -1.0)) if n_classes == 2 else Softmax(rows.y, n_classes)
+    loss: Any = Logistic(2.0 * rows.y - 1.0) if n_classes == 2 else Softmax(rows.y, n_classes)
     outcome = None if np.isfinite(strength.C) else _outcome
     return Declared(loss, strength.penalty(rows.weight), strength.unit(rows.weight), outcome)
 
@@ -97,6 +98,11 @@ def fit_classes(
     factor = class_factors(type(model).__name__, class_weight, data.classes, rows.y, rows.weight * rows.share)
     rows = rows if factor is None else rows.weighed(factor)
     n_classes = len(data.classes)
+    constant = constant_of(model, n_classes)
+    constant = constant if np.isfinite(strength.C) else None  # without a penalty it is free
+    if constant is not None:
+        rows, wish = with_constant(rows, constant), wish._replace(intercept=False)
+        start = None if start is None else (np.append(start[0], start[1] / constant), 0.0)
     model.classes_ = data.classes
     try:
         learn_rows(
@@ -111,7 +117,9 @@ def fit_classes(
         if "coef_" in model.__dict__:  # also of a fit that was interrupted, or that strict refuses
             model.coef_ = np.atleast_2d(model.coef_)
             level = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
-            model.intercept_ = level if wish.intercept else np.zeros(len(model.coef_))
+            if constant is not None:
+                model.coef_, level = np.ascontiguousarray(model.coef_[:, :-1]), constant * model.coef_[:, -1]
+            model.intercept_ = level if wish.intercept or constant is not None else np.zeros(len(model.coef_))
             model.n_iter_ = np.atleast_1d(np.asarray(model.n_iter_, dtype=np.int32))
     if model.certificate_.outcome == "separable":
         warnings.warn(
@@ -131,8 +139,9 @@ class LogisticRegression(ProbabilisticClassifier):
 
     with :math:`\rho` = ``l1_ratio`` and :math:`\ell_i` minus the logarithm of the probability of the label of row i: of two
     classes :math:`\log(1 + e^{-y_i (x_i^\top w + b)})` with :math:`y_i = \pm 1`, of several the cross-entropy of the softmax
-    of one score a class. Weights :math:`s_i` include those of the classes. The intercept is not penalised. An infinite C, or
-    ``penalty=None``, leaves the sum of the losses alone.
+    of one score a class. Weights :math:`s_i` include those of the classes. The intercept is not penalised, except with
+    ``solver="liblinear"``: there it is ``intercept_scaling`` times a coefficient that w contains, as if X had a constant column
+    of that value. An infinite C, or ``penalty=None``, leaves the sum of the losses alone.
 
     Certificate
     -----------
@@ -143,7 +152,8 @@ class LogisticRegression(ProbabilisticClassifier):
     With p columns up to some thousands and two classes: Newton's method, about five reads of X, with O(n p^2 / 16)
     operations for second derivatives when rows are many, O(p^2) memory beyond X. More columns, sparse ones: conjugate
     gradients within Newton's method, one read a product, O(n + p) memory. Several classes: limited-memory BFGS, some tens of
-    products with all scores at once. With ``l1_ratio`` above 0: coordinate descent on working sets.
+    products with all scores at once. With ``l1_ratio`` above 0: coordinate descent on working sets. With liblinear's intercept
+    X is copied once.
 
     See Also
     --------
@@ -176,10 +186,7 @@ class LogisticRegression(ProbabilisticClassifier):
     tol: NonNegative = param(1e-7, "Largest accepted gap, relative to the objective of the intercept alone.")
     fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
     intercept_scaling: Positive = param(
-        1.0,
-        "Value of liblinear's constant column, whose coefficient is penalised.",
-        kind="refused",
-        instead="Leave the intercept free, as every solver but liblinear does, or append a constant column to X.",
+        1.0, "Value of liblinear's constant column, whose coefficient is penalised; 1 with every other solver."
     )
     class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
         None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
@@ -187,9 +194,7 @@ class LogisticRegression(ProbabilisticClassifier):
     random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
     solver: Literal["lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"] = param(
         "lbfgs",
-        "Solver that scikit-learn would use; the optimum is that of the objective above, and solver_used_ says what was done."
-        " The intercept stays free with 'liblinear' too.",
-        kind="hint",
+        "'liblinear' penalises the intercept and takes two classes; the others are all one: solver_used_ says what was done.",
     )
     max_iter: PositiveInt = param(100, "Most steps of the solver.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")

@@ -23,6 +23,7 @@ from qed.linear_model._classes import ProbabilisticClassifier, class_factors
 from qed.linear_model._learn_convex import Wish
 from qed.linear_model._logistic_folds import SCORES, Path, class_folds, follow_path, log_probabilities
 from qed.linear_model._logistic_regression import LogisticRegression, Strength, fit_classes
+from qed.linear_model._penalised_intercept import constant_of
 
 if TYPE_CHECKING:
     from qed.core import FitData
@@ -88,8 +89,7 @@ class LogisticRegressionCV(ProbabilisticClassifier):
     )
     solver: Literal["lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"] = param(
         "lbfgs",
-        "Solver that scikit-learn would use; the optimum is that of the objective above, and solver_used_ says what was done.",
-        kind="hint",
+        "'liblinear' penalises the intercept and takes two classes; the others are all one: solver_used_ says what was done.",
     )
     tol: NonNegative = param(1e-7, "Largest accepted gap, relative to the objective of the intercept alone.")
     max_iter: PositiveInt = param(100, "Most steps of the solver for each strength.")
@@ -101,10 +101,7 @@ class LogisticRegressionCV(ProbabilisticClassifier):
     refit: bool = param(True, "Whether to fit on all rows; otherwise coefficients are means over folds.", kind="refused",
         instead="Average coefs_paths_ over folds, whose mean no certificate speaks of.")  # fmt: skip
     intercept_scaling: Positive = param(
-        1.0,
-        "Value of liblinear's constant column, whose coefficient is penalised.",
-        kind="refused",
-        instead="Leave the intercept free, as every solver but liblinear does, or append a constant column to X.",
+        1.0, "Value of liblinear's constant column, whose coefficient is penalised; 1 with every other solver."
     )
     random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
     use_legacy_attributes: bool = param(
@@ -146,11 +143,12 @@ class LogisticRegressionCV(ProbabilisticClassifier):
         score = self._scorer(data)
         weighed = self._weighed(data)
         grid = [tuple(Strength(float(C), float(ratio)) for C in weights) for ratio in ratios]
+        constant = constant_of(self, len(data.classes))
         scores, paths = [], []
         for train, test in class_folds(owner, self.cv, data):
             line, found = [], []
             for strengths in grid:
-                path = Path(strengths, self.fit_intercept, self.tol, self.max_iter, self.verbose)
+                path = Path(strengths, self.fit_intercept, self.tol, self.max_iter, self.verbose, constant)
                 w, b = follow_path(owner, path, weighed, train)
                 line.append([score(w[i], b[i], test) for i in range(len(strengths))])
                 found.append(np.concatenate([w, b[:, :, np.newaxis]], axis=2))

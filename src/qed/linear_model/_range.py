@@ -56,8 +56,9 @@ def fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:
         # relative to the first row, so that constant columns are recognised to the last bit
         first = X[0].astype(np.float64) if isinstance(X, np.ndarray) else np.zeros(X.shape[1])
         mean_x, spread_x = _about(X, s, total, first)
-        mean_y = y[0] + s @ (y - y[0]) / total
-        spread = np.concatenate([spread_x, s @ (y - mean_y) ** 2])
+        # not by BLAS, which would wake threads for so little
+        mean_y = y[0] + np.einsum("i,ij->j", s, y - y[0]) / total
+        spread = np.concatenate([spread_x, np.einsum("i,ij->j", s, (y - mean_y) ** 2)])
     rows = n if weight is None else int(np.count_nonzero(s))
     seen = Fingerprint(rows, total, np.concatenate([mean_x, mean_y]), spread)
     return with_doubt(seen, n, np.concatenate([first, y[0]]))

@@ -16,13 +16,15 @@ import numpy as np
 from qed.core import CertificateError, Estimator
 from qed.verify._losses import Scaled
 from qed.verify._objectives import Objective, Sums, objective_of
-from qed.verify._rows import EXTENDED, UNIT, Rows, read
+from qed.verify._rows import EXTENDED, UNIT, Block, Rows, read
 from qed.verify._same_data import Seen, difference, look
 from qed.verify._search import Point, dual_points, point_at
 from qed.verify._table import Table
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from qed.core._certificates import DualityGapCertificate
 
 __all__ = ["check"]
@@ -144,6 +146,10 @@ def check(model: Estimator, certificate: DualityGapCertificate, X: Any, y: Any, 
     _require_same_rows(certificate, seen, rows, weighted)
     w, b = _coefficients(model, rows)
     intercept = bool(getattr(model, "fit_intercept", True))
+    if objective.constant is not None:
+        seen, intercept = _seen_with(seen, rows.p, objective.constant), False
+        rows = _with_constant(rows, objective.constant)
+        w, b = np.vstack([w, b / objective.constant]), np.zeros_like(b)
     centre = seen.mean[: rows.p].astype(np.float64) if intercept else np.zeros(rows.p)
     q = objective.factor * weighted
     spread = seen.spread[: rows.p] if intercept else seen.spread[: rows.p] + seen.weight * seen.mean[: rows.p] ** 2
@@ -179,6 +185,21 @@ def _least_distance(judge: _Judge, certificate: DualityGapCertificate) -> tuple[
             if best[0] <= 2 * certificate.gap + best[1]:
                 break
     return best
+
+
+def _with_constant(rows: Rows, value: Any) -> Rows:
+    """Return the rows with a constant column at the end."""
+
+    def blocks() -> Iterator[Block]:
+        for block in rows.blocks():
+            column = np.full((len(block.X), 1), value, dtype=block.X.dtype)
+            yield replace(block, X=np.hstack([block.X, column]))
+
+    return replace(rows, blocks=blocks, p=rows.p + 1)
+
+
+def _seen_with(seen: Seen, p: int, value: Any) -> Seen:
+    return replace(seen, mean=np.insert(seen.mean, p, value), spread=np.insert(seen.spread, p, 0))
 
 
 def _gathered(rows: Rows) -> tuple[Array, Array]:

@@ -45,12 +45,15 @@ class Objective:
         Of the coefficients.
     class_weight : ndarray or None
         What the weights of rows are multiplied by, class by class.
+    constant : extended or None
+        Value of a column at the end whose coefficient, penalised like the others, gives the intercept.
     """
 
     loss: Loss
     factor: Any
     penalty: Penalty
     class_weight: Array | None = None
+    constant: Any = None
 
 
 def _mean(loss: Loss, sums: Sums, **penalty: Any) -> Objective:
@@ -90,7 +93,9 @@ def _logistic(model: Any, sums: Sums) -> Objective:
         weights = sums.weight / (len(sums.classes) * sums.classes)
     elif given is not None:
         weights = np.array([given.get(label, 1.0) for label in model.classes_.tolist()], dtype=EXTENDED)
-    return Objective(loss, EXTENDED(1) if bare else EXTENDED(strength), penalty, weights)
+    is_penalised = getattr(model, "solver", None) == "liblinear" and model.fit_intercept and not bare
+    constant = EXTENDED(model.intercept_scaling) if is_penalised else None
+    return Objective(loss, EXTENDED(1) if bare else EXTENDED(strength), penalty, weights, constant)
 
 
 TABLE: dict[str, Callable[[Any, Sums], Objective]] = {

@@ -88,7 +88,7 @@ class Logistic:
 
     def constant(self, c: Vector) -> Any:
         """Return the log-odds of the labels; where there is one label alone, a score that leaves next to no loss."""
-        up, down = float(c @ (self.y > 0)), float(c @ (self.y < 0))
+        up, down = float(c @ np.maximum(self.y, 0.0)), float(c @ np.maximum(-self.y, 0.0))
         if up <= 0 or down <= 0:
             return FURTHEST if up > 0 else -FURTHEST
         return float(np.clip(np.log(up) - np.log(down), -700.0, 700.0))

@@ -9,6 +9,7 @@ from qed.convex.solvers._interior_point import InteriorPoint
 from qed.convex.solvers._lbfgs import LBFGS
 from qed.convex.solvers._newton import Newton
 from qed.convex.solvers._newton_cg import NewtonCG
+from qed.convex.solvers._newton_kinks import NewtonKinks
 from qed.convex.solvers._newton_scores import NewtonScores
 from qed.convex.solvers._proximal_gradient import ProximalGradient
 from qed.convex.solvers._scaled_lasso import ScaledLasso
@@ -22,6 +23,7 @@ __all__ = [
     "InteriorPoint",
     "Newton",
     "NewtonCG",
+    "NewtonKinks",
     "NewtonScores",
     "ProximalGradient",
     "ScaledLasso",

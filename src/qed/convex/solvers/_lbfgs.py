@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex._kernels import cholesky, solve_cholesky
-from qed.convex._passes import sampled
+from qed.convex._passes import sampled, value_and_slope
 from qed.convex._solve import Iterate
 from qed.convex.solvers._newton import entries_of
 from qed.convex.solvers._smooth import ENOUGH, NOISE, refuse_unless_smooth, sample_step
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LBFGS", "Descent", "at_point", "step_along"]
 
+LEANING = 0.05  # what a proof is seen to charge for intercepts that are not balanced yet
 MEMORY = 12  # steps that correct the preconditioner
 LARGEST = 4000  # columns whose products are worth factorising
 
@@ -77,7 +78,6 @@ class Descent:
     problem: Problem
     z: Vector
     t: Vector
-    slope: Vector
     objective: float
     g: Vector
 
@@ -97,7 +97,7 @@ class Descent:
         z = penalty.slope(self.w) - self.g[:-1]
         tilt = float(np.sum(np.abs(self.g[-1])))
         if penalty.traits.is_bounding:
-            return penalty.excess(self.w, z, np.zeros_like(z))[0] + tilt * tilt + 1e-3 * tilt
+            return penalty.excess(self.w, z, np.zeros_like(z))[0] + tilt * tilt + LEANING * tilt
         size = np.where(problem.sizes > 0, problem.sizes, np.inf)
         size = size if z.ndim == 1 else size[:, np.newaxis]
         inside = penalty.project(z)
@@ -141,11 +141,20 @@ def descend(problem: Problem, start: tuple[Vector, Any]) -> Iterator[Descent]:
 
 def at_point(problem: Problem, z: Vector, t: Vector) -> Descent:
     """Look at a point whose scores are known."""
-    slope = problem.loss.slope(t)
-    value = float(problem.share @ problem.loss.value(t))
-    end = problem.share @ slope if problem.free_intercept else np.zeros(z.shape[1:])
-    g = np.concatenate([problem.adjoint(slope) + problem.penalty.slope(z[:-1]), np.reshape(end, (1, *z.shape[1:]))])
-    return Descent(problem, z, t, slope, value + problem.penalty.value(z[:-1]), g)
+    value, slope = value_and_slope(problem.loss, t)
+    objective = float(problem.share @ value) + problem.penalty.value(z[:-1])
+    return Descent(problem, z, t, objective, gradient(problem, z, _weighted(problem, slope)))
+
+
+def gradient(problem: Problem, z: Vector, pull: Vector) -> Vector:
+    """Return the gradient at a point whose slopes, times their weights, are known."""
+    end = pull.sum(axis=0) if problem.free_intercept else np.zeros(z.shape[1:])
+    top = problem.design.adjoint_product(pull, problem.centre) + problem.penalty.slope(z[:-1])
+    return np.concatenate([top, np.reshape(end, (1, *z.shape[1:]))])
+
+
+def _weighted(problem: Problem, slope: Vector) -> Vector:
+    return problem.share * slope if slope.ndim == 1 else problem.share[:, np.newaxis] * slope
 
 
 def step_along(point: Descent, d: Vector, promised: float) -> Descent | None:
@@ -155,16 +164,15 @@ def step_along(point: Descent, d: Vector, promised: float) -> Descent | None:
     step, low, high = 1.0, 0.0, np.inf
     slack = NOISE * abs(point.objective) if abs(promised) <= 1e3 * NOISE * abs(point.objective) else 0.0
     for _ in range(60):
-        z, t = point.z + step * d, point.t + step * move
-        value = float(c @ problem.loss.value(t)) + problem.penalty.value(z[:-1])
+        z, t = point.z + step * d, point.t + (move if step == 1.0 else step * move)
+        values, slope = value_and_slope(problem.loss, t)
+        value = float(c @ values) + problem.penalty.value(z[:-1])
         if value <= point.objective + ENOUGH * step * promised + slack:
-            slope = problem.loss.slope(t)
-            rate = float(c @ np.sum((slope * move).reshape(len(c), -1), axis=1))
+            pull = _weighted(problem, slope)
+            rate = float(np.vdot(pull, move))
             rate += float(np.sum(problem.penalty.slope(z[:-1]) * d[:-1]))
             if rate >= 0.9 * promised or step >= 64.0:
-                end = c @ slope if problem.free_intercept else np.zeros(z.shape[1:])
-                g = [problem.adjoint(slope) + problem.penalty.slope(z[:-1]), np.reshape(end, (1, *z.shape[1:]))]
-                return Descent(problem, z, t, slope, value, np.concatenate(g))
+                return Descent(problem, z, t, value, gradient(problem, z, pull))
             low = step
         else:
             high = step

@@ -80,7 +80,8 @@ class Newton:
             new = smooth.advance(point, d, hessian=True)
             if new is None:
                 break
-            enough = float(-point.g @ d) < 0.1 * len(d) / sample.shape[0]
+            decrement = float(-point.g @ d)
+            enough = max(decrement, 0.0) ** 2 < 0.1 * len(d) / sample.shape[0]  # a step squares what is left
             point = new
             if enough:
                 break

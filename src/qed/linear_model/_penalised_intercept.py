@@ -1,0 +1,47 @@
+"""liblinear's intercept: the coefficient of a constant column, penalised like every other coefficient."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import InvalidParameter
+
+if TYPE_CHECKING:
+    from qed.linear_model._learn_convex import Rows
+
+__all__ = ["constant_of", "with_constant"]
+
+
+def constant_of(model: Any, n_classes: int) -> float | None:
+    """Return the value of the constant column that a model asks for; None if its intercept is free, or there is none."""
+    owner, scaling = type(model).__name__, float(model.intercept_scaling)
+    if model.solver != "liblinear":
+        if scaling != 1.0:
+            raise InvalidParameter(
+                f"{owner}.intercept_scaling is the value of liblinear's constant column, and with solver={model.solver!r} there"
+                f" is none: the intercept is free. Got {scaling:g}; leave it at 1, or pass solver='liblinear'."
+            )
+        return None
+    if n_classes > 2:
+        raise InvalidParameter(
+            f"The 'liblinear' solver does not support multiclass classification (n_classes >= 3), and {owner} got"
+            f" {n_classes} classes. Pass another solver, whose objective is that of all classes at once."
+        )
+    return scaling if model.fit_intercept else None
+
+
+def with_constant(rows: Rows, value: float) -> Rows:
+    """Return the rows with a constant column at the end; they are still recognised by the columns they came with."""
+    X, n = rows.X, rows.X.shape[0]
+    kind = X.dtype if X.dtype == np.float64 or np.float32(value) == value else np.float64
+    column = np.full((n, 1), value, dtype=kind)
+    if isinstance(X, np.ndarray):
+        wider: Any = np.concatenate([X, column], axis=1)
+    else:
+        from scipy import sparse  # noqa: PLC0415  a sparse container came, so that it is there
+
+        wider = sparse.hstack([X, sparse.csr_array(column)], format=X.format)
+    return replace(rows, X=wider, mean=np.append(rows.mean, value), length=np.append(rows.length, 0.0))
