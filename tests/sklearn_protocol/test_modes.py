@@ -20,7 +20,15 @@ from instances import instance
 import qed
 
 HERE = Path(__file__).parent
-WHOLE = ("LinearRegression", "Lasso", "LogisticRegression", "StandardScaler", "OneHotEncoder", "Pipeline", "GridSearchCV")
+WHOLE = (
+    "LinearRegression",
+    "Lasso",
+    "LogisticRegression",
+    "StandardScaler",
+    "OneHotEncoder",
+    "Pipeline",
+    "GridSearchCV",
+)
 ROUTED = ("metadata", "routing", "sample_weight", "weights", "pipeline", "choices", "pickle")
 
 
