@@ -16,4 +16,5 @@ settings.register_profile(
 settings.register_profile("fuzz", parent=settings.get_profile("ci"), max_examples=20_000, derandomize=False)
 settings.load_profile(os.environ.get("QED_HYPOTHESIS", "ci"))
 
-sys.path.insert(0, str(Path(__file__).parent))  # for instances.py, which several folders use
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE / "core")]  # for instances.py and toys.py, which several folders use
