@@ -20,6 +20,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _convex_regressor, _learn_convex        what they share: from the door of fit to coefficients and proof
     _learn_scaled                           the same, with a scale
     _lasso_cv, _cross_validated_path        the same with a strength chosen by folds; _paths gives coefficients for many
+    _threshold                              a cut through one column
     _learn_convex                           models that are a loss and a penalty, over qed.convex
 """
 
@@ -41,6 +42,7 @@ from qed.linear_model._quantile_regressor import QuantileRegressor
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_cv import RidgeCV
 from qed.linear_model._square_root_lasso import SquareRootLasso
+from qed.linear_model._threshold import ThresholdClassifier
 
 __all__ = [
     "CoefficientTable",
@@ -61,6 +63,7 @@ __all__ = [
     "Ridge",
     "RidgeCV",
     "SquareRootLasso",
+    "ThresholdClassifier",
     "enet_path",
     "lasso_path",
 ]

@@ -9,6 +9,7 @@ One rule: **a model is judged on rows it has not seen, and what the folds have i
     _choice_of_folds, _subset             what ``cv`` may be; the plain split in two; some rows of any table
     _judge, _cross_validate               one fold; all folds
     _settings, _search                    what to try; the best of it
+    _dummy, _lookup                       what every model is compared with: constants, and memory alone
     _shared                               work that folds and settings have in common
 """
 
@@ -23,6 +24,7 @@ from qed.model_selection._curves import (
     learning_curve,
     validation_curve,
 )
+from qed.model_selection._dummy import DummyClassifier, DummyRegressor
 from qed.model_selection._folds import (
     GroupKFold,
     KFold,
@@ -39,12 +41,15 @@ from qed.model_selection._leave_out import (
     LeavePOut,
     PredefinedSplit,
 )
+from qed.model_selection._lookup import LookupClassifier
 from qed.model_selection._random_splits import Bootstrap, GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
 from qed.model_selection._search import GridSearchCV, RandomizedSearchCV
 from qed.model_selection._settings import ParameterGrid, ParameterSampler
 
 __all__ = [
     "Bootstrap",
+    "DummyClassifier",
+    "DummyRegressor",
     "GridSearchCV",
     "GroupKFold",
     "GroupShuffleSplit",
@@ -54,6 +59,7 @@ __all__ = [
     "LeaveOneOut",
     "LeavePGroupsOut",
     "LeavePOut",
+    "LookupClassifier",
     "ParameterGrid",
     "ParameterSampler",
     "PredefinedSplit",

@@ -13,6 +13,7 @@ decompositions; importing anything that fits is barred by contract.
     _table           passes over the rows, and _search, dual points of its own
     _duality         objective and distance from the optimum of a convex model
     _transformers    means, ranges, quantiles, categories: what transformers learnt
+    _counts          shares of labels, best constants and cuts: what the simplest predictors learnt
     _parts           the parts of a model of models, each on what reached it
     _verdict         what is reported
 
@@ -33,7 +34,7 @@ from qed.core._certificates import (
     PartsCertificate,
     Uncertified,
 )
-from qed.verify import _duality, _least_squares, _parts, _transformers
+from qed.verify import _counts, _duality, _least_squares, _parts, _transformers
 from qed.verify._verdict import Verdict
 
 __all__ = ["Verdict", "verify"]
@@ -93,6 +94,8 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
         raise CertificateError(msg)
     if isinstance(certificate, DualityGapCertificate):
         return _duality.check(model, certificate, X, y, sample_weight)
+    if isinstance(certificate, ExactCertificate) and model._traits().target:  # noqa: SLF001
+        return _counts.check(model, certificate, X, y, sample_weight)
     if isinstance(certificate, ExactCertificate):
         return _transformers.check(model, certificate, X, sample_weight)
     if isinstance(certificate, PartsCertificate):

@@ -1,0 +1,16 @@
+"""What to do, given what is probable: a decision is the action whose expected cost is least.
+
+One rule: **probabilities come from models, costs from people, and the decision follows from both.**
+
+::
+
+    _costs     a table of costs; the best action for given probabilities, its threshold, the option to doubt
+    _bayes     the best classifier there can be, where the joint distribution is known
+"""
+
+from __future__ import annotations
+
+from qed.decision._bayes import BayesRule
+from qed.decision._costs import CostTable
+
+__all__ = ["BayesRule", "CostTable"]
