@@ -388,3 +388,75 @@ def csr_dual_ascent(
     passes: int,
 ) -> tuple[int, int]:
     """Do the same for compressed rows: indptr, indices and data."""
+
+def online_passes(
+    X: Matrix,
+    problems: int,
+    y: Vector,
+    weight: Vector | None,
+    favour: Vector | None,
+    rule: tuple[int, float, int, float, float, float, float, float, float, bool, bool, float, int],
+    arrays: tuple[
+        Vector,
+        Vector,
+        Vector,
+        Vector | None,
+        Vector,
+        Vector,
+        Vector | None,
+        NDArray[np.uint32],
+        NDArray[np.int64] | None,
+    ],
+    numbers: Vector,
+    visits: tuple[bool, bool],
+    seed: int,
+    stop: tuple[int, bool, float, int, bool, float, int],
+    sums_losses: bool,
+) -> tuple[list[float], list[int], int, float, int]:
+    """Learn one row at a time; see ``native/include/qed/online.hpp`` for rules and state.
+
+    ``X`` has contiguous rows. ``rule`` holds loss, width, steps, eta, power, alpha, offset, ridge, lasso, intercept, competes,
+    margin and batch; ``arrays`` holds w, b, scale, lag, b_sum, mass, paid, order and log, flat, and is changed in place, as is
+    ``numbers`` (owed, steps, averaged, average_from, logged); ``stop`` holds most, by_loss, least, patience, when_clean, best
+    and idle. Returns losses and mistakes of each pass, the next seed, best and idle. One thread for one problem.
+    """
+
+def csr_online_passes(
+    X: tuple[Indices, Indices, NDArray[np.float32] | NDArray[np.float64]],
+    shape: tuple[int, int],
+    problems: int,
+    y: Vector,
+    weight: Vector | None,
+    favour: Vector | None,
+    rule: tuple[int, float, int, float, float, float, float, float, float, bool, bool, float, int],
+    arrays: tuple[
+        Vector,
+        Vector,
+        Vector,
+        Vector | None,
+        Vector,
+        Vector,
+        Vector | None,
+        NDArray[np.uint32],
+        NDArray[np.int64] | None,
+    ],
+    numbers: Vector,
+    visits: tuple[bool, bool],
+    seed: int,
+    stop: tuple[int, bool, float, int, bool, float, int],
+    sums_losses: bool,
+) -> tuple[list[float], list[int], int, float, int]:
+    """``online_passes`` for compressed rows (indptr, indices, data)."""
+
+def online_margins(X: Matrix, problems: int, y: Vector, w: Vector, b: Vector) -> tuple[Vector, float]:
+    """Return for each problem the least ``y (x w + b)``, and the largest squared length of a row."""
+
+def csr_online_margins(
+    X: tuple[Indices, Indices, NDArray[np.float32] | NDArray[np.float64]],
+    shape: tuple[int, int],
+    problems: int,
+    y: Vector,
+    w: Vector,
+    b: Vector,
+) -> tuple[Vector, float]:
+    """``online_margins`` for compressed rows (indptr, indices, data)."""

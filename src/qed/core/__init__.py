@@ -25,6 +25,7 @@ from qed.core._certificates import (
     Fingerprint,
     HeldOutCertificate,
     LeastSquaresCertificate,
+    MistakesCertificate,
     PartsCertificate,
     Uncertified,
 )
@@ -93,6 +94,7 @@ __all__ = [
     "LeastSquaresCertificate",
     "Matrix",
     "MemoryLimit",
+    "MistakesCertificate",
     "ModelFileError",
     "NonNegative",
     "NonNegativeInt",

@@ -20,6 +20,8 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _convex_regressor, _learn_convex        what they share: from the door of fit to coefficients and proof
     _learn_scaled                           the same, with a scale
     _lasso_cv, _cross_validated_path        the same with a strength chosen by folds; _paths gives coefficients for many
+    _perceptron, _stochastic                models that learn one row at a time, as declarations
+    _online, _learn_online                  what they share: rules and memories; from the doors to attributes
     _threshold                              a cut through one column
     _learn_convex                           models that are a loss and a penalty, over qed.convex
 """
@@ -37,11 +39,13 @@ from qed.linear_model._logistic_regression import LogisticRegression
 from qed.linear_model._logistic_regression_cv import LogisticRegressionCV
 from qed.linear_model._multi_task import MultiTaskElasticNet, MultiTaskLasso
 from qed.linear_model._paths import enet_path, lasso_path
+from qed.linear_model._perceptron import Perceptron
 from qed.linear_model._poisson_regressor import PoissonRegressor
 from qed.linear_model._quantile_regressor import QuantileRegressor
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_cv import RidgeCV
 from qed.linear_model._square_root_lasso import SquareRootLasso
+from qed.linear_model._stochastic import SGDClassifier, SGDRegressor
 from qed.linear_model._threshold import ThresholdClassifier
 
 __all__ = [
@@ -58,10 +62,13 @@ __all__ = [
     "MultiTaskElasticNetCV",
     "MultiTaskLasso",
     "MultiTaskLassoCV",
+    "Perceptron",
     "PoissonRegressor",
     "QuantileRegressor",
     "Ridge",
     "RidgeCV",
+    "SGDClassifier",
+    "SGDRegressor",
     "SquareRootLasso",
     "ThresholdClassifier",
     "enet_path",

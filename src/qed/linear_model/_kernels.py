@@ -13,8 +13,10 @@ from qed.data._kernels import strided
 __all__ = [
     "cholesky",
     "column_sums",
+    "margins",
     "matmul",
     "one_blas_thread",
+    "online_passes",
     "projected_squares",
     "residual_sums",
     "solve_lower",
@@ -84,3 +86,50 @@ def triangle(
     y = np.empty((len(X), 0)) if y is None else strided(y)
     s, shift, scale = (None if each is None else np.ascontiguousarray(each) for each in (s, shift, scale))
     return np.asarray(_native.triangle(strided(X), y, s, shift, scale, ones))
+
+
+def online_passes(
+    X: Any,
+    y: Array,
+    weight: Array | None,
+    favour: Array | None,
+    rule: tuple[Any, ...],
+    arrays: tuple[Any, ...],
+    numbers: Array,
+    visits: tuple[bool, bool],
+    seed: int,
+    stop: tuple[Any, ...],
+    *,
+    sums_losses: bool,
+) -> tuple[list[float], list[int], int, float, int]:
+    """Show rows to a learner one at a time; ``arrays`` and ``numbers`` are changed.
+
+    ``arrays`` holds w, b, scale, lag, b_sum, mass, paid and log, ``w``, ``lag`` and ``paid`` with one row a problem.
+    """
+    w, b, scale, lag, b_sum, mass, paid, log = arrays
+    flat = [None if part is None else part.reshape(-1) for part in (w, b, scale, lag, b_sum, mass, paid)]
+    order = np.arange(X.shape[0], dtype=np.uint32)
+    favour = None if favour is None else np.ascontiguousarray(favour).reshape(-1)
+    weight = None if weight is None else np.ascontiguousarray(weight)
+    given = (len(b), np.ascontiguousarray(y, dtype=np.float64), weight, favour, rule, (*flat, order, log), numbers)
+    rest = (tuple(visits), seed, stop, sums_losses)
+    if isinstance(X, np.ndarray):
+        return _native.online_passes(rows_in_order(X), *given, *rest)
+    X = X.tocsr()
+    return _native.csr_online_passes((X.indptr, X.indices, X.data), X.shape, *given, *rest)
+
+
+def margins(X: Any, y: Array, w: Array, b: Array) -> tuple[Array, float]:
+    """Return for each problem the least ``y (x w + b)``, and the largest squared length of a row."""
+    y, flat = np.ascontiguousarray(y, dtype=np.float64), np.ascontiguousarray(w).reshape(-1)
+    if isinstance(X, np.ndarray):
+        return _native.online_margins(rows_in_order(X), len(b), y, flat, np.ascontiguousarray(b))
+    X = X.tocsr()
+    return _native.csr_online_margins(
+        (X.indptr, X.indices, X.data), X.shape, len(b), y, flat, np.ascontiguousarray(b)
+    )
+
+
+def rows_in_order(X: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return X with the entries of a row side by side, copied if they are not."""
+    return X if X.strides[1] == X.itemsize or X.shape[1] <= 1 else np.ascontiguousarray(X)

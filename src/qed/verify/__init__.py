@@ -13,6 +13,7 @@ decompositions; importing anything that fits is barred by contract.
     _table           passes over the rows, and _search, dual points of its own
     _duality         objective and distance from the optimum of a convex model
     _transformers    means, ranges, quantiles, categories: what transformers learnt
+    _mistakes        margins and mistake bounds of online learners
     _counts          shares of labels, best constants and cuts: what the simplest predictors learnt
     _parts           the parts of a model of models, each on what reached it
     _verdict         what is reported
@@ -31,10 +32,11 @@ from qed.core._certificates import (
     DualityGapCertificate,
     ExactCertificate,
     LeastSquaresCertificate,
+    MistakesCertificate,
     PartsCertificate,
     Uncertified,
 )
-from qed.verify import _counts, _duality, _least_squares, _parts, _transformers
+from qed.verify import _counts, _duality, _least_squares, _mistakes, _parts, _transformers
 from qed.verify._verdict import Verdict
 
 __all__ = ["Verdict", "verify"]
@@ -98,6 +100,8 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
         return _counts.check(model, certificate, X, y, sample_weight)
     if isinstance(certificate, ExactCertificate):
         return _transformers.check(model, certificate, X, sample_weight)
+    if isinstance(certificate, MistakesCertificate):
+        return _mistakes.check(model, certificate, X, y, sample_weight)
     if isinstance(certificate, PartsCertificate):
         return _parts.check(verify, model, certificate, X, y, sample_weight)
     if not isinstance(certificate, LeastSquaresCertificate):

@@ -1,0 +1,170 @@
+#include "qed/online.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "arrays.hpp"
+#include "sparse_arrays.hpp"
+
+namespace qed::bindings {
+namespace {
+
+using nb::arg;
+using Changed = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using MaybeChanged = std::optional<Changed>;
+using Order = nb::ndarray<std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Log = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+double* changed(const MaybeChanged& array, const char* name, Index length) {
+    if (!array) {
+        return nullptr;
+    }
+    require(array->shape(0) == static_cast<std::size_t>(length), std::string(name) + " has the wrong length");
+    return array->data();
+}
+
+/// `rule` holds loss, width, steps, eta, power, alpha, offset, ridge, lasso, intercept, competes, margin, batch.
+OnlineRule rule_of(const nb::tuple& rule) {
+    const auto number = [&](int k) { return nb::cast<double>(rule[k]); };
+    const auto loss = nb::cast<int>(rule[0]);
+    const auto steps = nb::cast<int>(rule[2]);
+    require(loss >= 0 && loss <= static_cast<int>(OnlineLoss::squared_insensitive), "no such loss");
+    require(steps >= 0 && steps <= static_cast<int>(StepRule::softened), "no such rule for steps");
+    const OnlineRule out{.loss = static_cast<OnlineLoss>(loss),
+                         .width = number(1),
+                         .steps = static_cast<StepRule>(steps),
+                         .eta = number(3),
+                         .power = number(4),
+                         .alpha = number(5),
+                         .offset = number(6),
+                         .ridge = number(7),
+                         .lasso = number(8),
+                         .intercept = nb::cast<bool>(rule[9]),
+                         .competes = nb::cast<bool>(rule[10]),
+                         .margin = number(11),
+                         .batch = nb::cast<Index>(rule[12])};
+    require(out.batch >= 1, "a batch must have at least one row");
+    return out;
+}
+
+/// `arrays` holds w, b, scale, lag, b_sum, mass, paid, order and log; `numbers` holds owed, steps, averaged, average_from and
+/// logged; `stop` holds most, by_loss, least, patience, when_clean, best and idle. Arrays and numbers are written to.
+template <class Rows>
+nb::tuple learn(const Rows& x, Index problems, const Array& y, const MaybeArray& weight, const MaybeArray& favour,
+                const nb::tuple& rule, const nb::tuple& arrays, Changed& numbers, std::pair<bool, bool> visits,
+                std::uint64_t seed, const nb::tuple& stop, bool sums_losses) {
+    require(problems >= 1 && x.rows < (Index{1} << 32), "rows and problems must be countable");
+    require(numbers.shape(0) == 5, "numbers must have five entries");
+    const Index size = problems * x.columns;
+    const auto array = [&](int k) { return nb::cast<MaybeChanged>(arrays[k]); };
+    const OnlineTargets targets{problems, vector(y, "y", x.rows), vector(weight, "weight", x.rows),
+                                vector(favour, "favour", 2 * problems)};
+    for (Index i = 0; i < x.rows && problems > 1; ++i) {
+        require(targets.y[i] >= 0 && targets.y[i] < static_cast<double>(problems), "y must hold numbers of problems");
+    }
+    Order order = nb::cast<Order>(arrays[7]);
+    require(order.shape(0) == static_cast<std::size_t>(x.rows), "order must have one entry for each row");
+    std::uint32_t* places = order.data();
+    require(std::all_of(places, places + x.rows, [&](std::uint32_t row) { return row < x.rows; }),
+            "order must hold numbers of rows");
+    const auto log = nb::cast<std::optional<Log>>(arrays[8]);
+    OnlineStop when{.most = nb::cast<Index>(stop[0]),
+                    .by_loss = nb::cast<bool>(stop[1]),
+                    .least = nb::cast<double>(stop[2]),
+                    .patience = nb::cast<Index>(stop[3]),
+                    .when_clean = nb::cast<bool>(stop[4]),
+                    .best = nb::cast<double>(stop[5]),
+                    .idle = nb::cast<Index>(stop[6])};
+    require(!log || log->shape(0) >= static_cast<std::size_t>(x.rows * when.most), "log must have room for every row");
+    double* kept = numbers.data();
+    OnlineState state{.w = changed(array(0), "w", size),
+                      .b = changed(array(1), "b", problems),
+                      .scale = changed(array(2), "scale", problems),
+                      .lag = changed(array(3), "lag", size),
+                      .b_sum = changed(array(4), "b_sum", problems),
+                      .mass = changed(array(5), "mass", problems),
+                      .paid = changed(array(6), "paid", size),
+                      .owed = kept[0],
+                      .steps = kept[1],
+                      .averaged = kept[2],
+                      .average_from = kept[3],
+                      .order = places,
+                      .shuffles = visits.first,
+                      .replaces = visits.second,
+                      .seed = seed,
+                      .log = log ? log->data() : nullptr,
+                      .logged = 0};
+    require(state.w != nullptr && state.b != nullptr && state.scale != nullptr && state.b_sum != nullptr &&
+                state.mass != nullptr,
+            "w, b, scale, b_sum and mass must be given");
+    std::vector<OnlinePass> found(static_cast<std::size_t>(std::max<Index>(when.most, 1)));
+    Index done = 0;
+    const OnlineRule steps = rule_of(rule);
+    run([&] { done = online_passes(x, targets, steps, state, when, sums_losses, found.data()); });
+    const double after[] = {state.owed, state.steps, state.averaged, state.average_from, static_cast<double>(state.logged)};
+    std::copy(std::begin(after), std::end(after), kept);
+    nb::list losses;
+    nb::list mistakes;
+    for (Index k = 0; k < done; ++k) {
+        losses.append(found[static_cast<std::size_t>(k)].loss);
+        mistakes.append(found[static_cast<std::size_t>(k)].mistakes);
+    }
+    return nb::make_tuple(losses, mistakes, state.seed, when.best, when.idle);
+}
+
+template <class Rows>
+nb::tuple margins_of(const Rows& x, Index problems, const Array& y, const Array& w, const Array& b) {
+    require(problems >= 1, "there must be a problem");
+    const OnlineTargets targets{problems, vector(y, "y", x.rows), nullptr, nullptr};
+    const double* coefficients = vector(w, "w", problems * x.columns);
+    const double* intercepts = vector(b, "b", problems);
+    Fresh<double> least({problems});
+    double longest = 0.0;
+    run([&] { online_margins(x, targets, coefficients, intercepts, least.get(), &longest); });
+    return nb::make_tuple(least.give(), longest);
+}
+
+}  // namespace
+
+void bind_online(nb::module_& module) {
+    module.def(
+        "online_margins",
+        [](const Array& X, Index problems, const Array& y, const Array& w, const Array& b) {
+            const Matrix x = matrix(X, "X");
+            require(x.column_stride == 1 || x.columns <= 1, "X must have contiguous rows");
+            return margins_of(x, problems, y, w, b);
+        },
+        arg("X"), arg("problems"), arg("y"), arg("w"), arg("b"));
+    module.def(
+        "csr_online_margins",
+        [](const nb::tuple& X, const Shape& shape, Index problems, const Array& y, const Array& w, const Array& b) {
+            return margins_of(sparse_rows(nb::cast<Array>(X[0]), nb::cast<Array>(X[1]), nb::cast<Array>(X[2]), shape),
+                              problems, y, w, b);
+        },
+        arg("X"), arg("shape"), arg("problems"), arg("y"), arg("w"), arg("b"));
+    module.def(
+        "online_passes",
+        [](const Array& X, Index problems, const Array& y, const MaybeArray& weight, const MaybeArray& favour,
+           const nb::tuple& rule, const nb::tuple& arrays, Changed numbers, std::pair<bool, bool> visits,
+           std::uint64_t seed, const nb::tuple& stop, bool sums_losses) {
+            const Matrix x = matrix(X, "X");
+            require(x.column_stride == 1 || x.columns <= 1, "X must have contiguous rows");
+            return learn(x, problems, y, weight, favour, rule, arrays, numbers, visits, seed, stop, sums_losses);
+        },
+        arg("X"), arg("problems"), arg("y"), arg("weight").none(), arg("favour").none(), arg("rule"), arg("arrays"),
+        arg("numbers"), arg("visits"), arg("seed"), arg("stop"), arg("sums_losses"));
+    module.def(
+        "csr_online_passes",
+        [](const nb::tuple& X, const Shape& shape, Index problems, const Array& y, const MaybeArray& weight,
+           const MaybeArray& favour, const nb::tuple& rule, const nb::tuple& arrays, Changed numbers,
+           std::pair<bool, bool> visits, std::uint64_t seed, const nb::tuple& stop, bool sums_losses) {
+            const SparseRows x =
+                sparse_rows(nb::cast<Array>(X[0]), nb::cast<Array>(X[1]), nb::cast<Array>(X[2]), shape);
+            return learn(x, problems, y, weight, favour, rule, arrays, numbers, visits, seed, stop, sums_losses);
+        },
+        arg("X"), arg("shape"), arg("problems"), arg("y"), arg("weight").none(), arg("favour").none(), arg("rule"),
+        arg("arrays"), arg("numbers"), arg("visits"), arg("seed"), arg("stop"), arg("sums_losses"));
+}
+
+}  // namespace qed::bindings

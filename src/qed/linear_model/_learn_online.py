@@ -1,0 +1,229 @@
+"""From the doors of ``fit`` and ``partial_fit`` to stored attributes, for models that learn one row at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qed.core import Classifier, InvalidData, InvalidParameter, generator
+from qed.core._events import STOP, Progress
+from qed.core._targets import as_target
+from qed.linear_model._online import Memory, Rule, Stop, Visits, learn, start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from qed.core import FitData
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Course", "Shown", "begin", "codes_of", "favours", "held_out", "run", "show", "shown", "stream"]
+
+SLICE = 2e7  # multiplications between looks at listeners and clocks
+
+
+class Shown(NamedTuple):
+    """Rows as a learner sees them: those of positive weight, targets as ±1, numbers or numbers of classes."""
+
+    X: Any
+    y: Array
+    problems: int
+    weight: Array | None = None
+    favour: Array | None = None
+
+
+class Course(NamedTuple):
+    """How long a learner learns.
+
+    Attributes
+    ----------
+    passes : int
+        Most passes over the rows.
+    tol : float or None
+        A pass counts as progress when its measure falls by more than this, per row; None never stops for lack of it.
+    patience : int
+        Passes without progress that end the course.
+    when_clean : bool
+        Whether a pass without mistakes ends it; mistakes are then the measure.
+    visits : Visits
+        The order of the rows.
+    average_from : float or None
+        Steps before running means begin.
+    slower : bool
+        Whether lack of progress makes steps five times shorter instead of ending the course, until they are tiny.
+    """
+
+    passes: int
+    tol: float | None
+    patience: int
+    when_clean: bool
+    visits: Visits
+    average_from: float | None = None
+    slower: bool = False
+
+
+def shown(data: FitData, *, classes: bool, favour: Array | None = None) -> Shown:
+    """Return the rows of a fit as a learner sees them."""
+    X, y, weight = data.X, np.asarray(data.y, dtype=np.float64), data.weight
+    if weight is not None and not weight.all():
+        used = np.flatnonzero(weight)
+        X, y, weight = X[used], y[used], weight[used]
+    problems = 1
+    if classes and len(data.classes) > 2:
+        problems = len(data.classes)
+    elif classes:
+        y = 2.0 * y - 1.0
+    return Shown(X, y, problems, weight, favour)
+
+
+def favours(owner: str, given: Any, classes: Any, codes: Array, weight: Array | None) -> Array | None:
+    """Return the weights of the negative and positive rows of each problem, None when all are one."""
+    if given is None:
+        return None
+    labels = classes.tolist()
+    if isinstance(given, str):
+        total = np.bincount(codes.astype(np.intp), weight, minlength=len(labels))
+        factor = np.where(total > 0, total.sum() / (len(labels) * np.where(total > 0, total, 1.0)), 1.0)
+    else:
+        unknown = [label for label in given if label not in labels]
+        if unknown and len(unknown) == len(given):
+            raise InvalidParameter(
+                f"The classes, {unknown}, are not in class_weight's labels: {owner}.class_weight names none of {labels}."
+            )
+        factor = np.array([float(given.get(label, 1.0)) for label in labels])
+    if not (np.isfinite(factor).all() and (factor >= 0).all()):
+        raise InvalidParameter(f"{owner}.class_weight must hold nonnegative numbers, got {given!r:.200}.")
+    if len(labels) == 2:
+        return factor.reshape(1, 2)
+    return np.column_stack([np.ones(len(labels)), factor])
+
+
+def show(model: Any, memory: Memory, rows: Shown, rule: Rule, *, visits: Visits, stop: Stop, logs: bool = False) -> Any:
+    """Let a learner go through rows."""
+    return learn(
+        memory,
+        rows.X,
+        rows.y,
+        rule,
+        weight=rows.weight,
+        favour=rows.favour,
+        visits=visits,
+        stop=stop,
+        logs=logs,
+        owner=type(model).__name__,
+    )
+
+
+def run(
+    model: Any,
+    memory: Memory,
+    rows: Shown,
+    rule: Rule,
+    course: Course,
+    *,
+    score: Callable[[Memory], float] | None = None,
+) -> tuple[Memory, int, str]:
+    """Pass over the rows until the course ends; return the memory, the number of passes and how it ended.
+
+    ``score`` judges a memory on rows that were held out: then the best one is returned, and lack of progress is of the score.
+    """
+    n, p = rows.X.shape
+    together = 1 if score is not None else int(max(1, min(course.passes, SLICE // max(1, n * p * rows.problems))))
+    least = None if course.tol is None or score is not None else course.tol * n * rows.problems
+    done, outcome = 0, "max_iter"
+    best, best_score, idle = memory, -np.inf, 0
+    memory = replace(memory, best=float("inf"), idle=0)
+    with Progress(type(model).__name__, course.passes, verbose=model.verbose) as progress:
+        try:
+            while done < course.passes:
+                stop = Stop(min(together, course.passes - done), least, course.patience, course.when_clean)
+                found = show(model, memory, rows, rule, visits=course.visits, stop=stop)
+                memory, done = found.memory, done + len(found.losses)
+                if course.when_clean and found.mistakes and found.mistakes[-1] == 0:
+                    outcome = "solved"
+                    break
+                value = float(memory.best) / n if np.isfinite(memory.best) else None
+                if score is not None:
+                    value = score(memory)
+                    idle = 0 if value > best_score + (course.tol or 0.0) else idle + 1
+                    if value > best_score:
+                        best, best_score = memory, value
+                if progress.step(value, count=len(found.losses)) is STOP:
+                    outcome = "stopped"
+                    break
+                if course.tol is not None and max(idle, memory.idle) >= course.patience:
+                    if course.slower and rule.eta > 1e-6:
+                        rule, memory, idle = rule._replace(eta=rule.eta / 5), replace(memory, idle=0), 0
+                        continue
+                    outcome = "stalled"
+                    break
+        except KeyboardInterrupt:
+            outcome = "interrupted"
+    return (best if score is not None and outcome != "interrupted" else memory), max(done, 1), outcome
+
+
+def stream(model: Any, X: Any, y: Any, sample_weight: Any, classes: Any) -> tuple[FitData, bool]:
+    """Let the rows of ``partial_fit`` in; the labels must be known from the first call on."""
+    first = "memory_" not in model.__dict__
+    if first and classes is None:
+        raise InvalidParameter(
+            f"classes must be passed on the first call to partial_fit: {type(model).__name__} has to know all labels before it"
+            " sees the first row."
+        )
+    data = model._fit_data(X, y, sample_weight, reset=first)  # noqa: SLF001
+    if first:
+        model.classes_ = np.unique(as_target(classes, "classes"))
+        if len(model.classes_) < 2:
+            raise InvalidData(f"classes must hold at least two labels, got {model.classes_.tolist()}.")
+    elif classes is not None and not np.array_equal(np.unique(as_target(classes, "classes")), model.classes_):
+        raise InvalidParameter(
+            f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {model.classes_!r}."
+        )
+    return data._replace(y=codes_of(model, data), classes=model.classes_), first
+
+
+def codes_of(model: Any, data: FitData) -> Array:
+    """Return the number of each row's label among those of the model."""
+    known = {label: number for number, label in enumerate(model.classes_.tolist())}
+    strange = [label for label in data.classes.tolist() if label not in known]
+    if strange:
+        raise InvalidData(
+            f"y holds the labels {strange!r:.200}, which are not among those of the first call: {model.classes_.tolist()!r:.200}."
+        )
+    table = np.array([known[label] for label in data.classes.tolist()], dtype=np.float64)
+    return table[data.y]
+
+
+def seed_of(model: Any) -> int:
+    """Draw the seed of a learner's order."""
+    return int(generator(model.random_state).integers(0, 2**63))
+
+
+def begin(model: Any, rows: Shown, rule: Rule, course: Course) -> Memory:
+    """Return a memory of nothing for these rows."""
+    return start(rows.problems, rows.X.shape[1], seed_of(model), rule, average_from=course.average_from)
+
+
+def held_out(model: Any, rows: Shown, strata: Any, splitter: Any) -> tuple[Shown, Any]:
+    """Hold rows out; return the others, and a score of a memory on those held out."""
+    split = splitter(1, test_size=model.validation_fraction, random_state=model.random_state)
+    inside, outside = next(iter(split.split(np.zeros((len(strata), 1)), strata)))
+    part = rows._replace(
+        X=rows.X[inside], y=rows.y[inside], weight=None if rows.weight is None else rows.weight[inside]
+    )
+    held, truth = rows.X[outside], rows.y[outside]
+
+    def score(memory: Memory) -> float:
+        w, b = memory.coefficients
+        told = held @ w.T + b
+        if len(w) > 1:
+            return float(np.mean(told.argmax(axis=1) == truth))
+        if isinstance(model, Classifier):
+            return float(np.mean((told[:, 0] > 0) == (truth > 0)))
+        return -float(np.mean((told[:, 0] - truth) ** 2))
+
+    return part, score

@@ -1,0 +1,268 @@
+"""The perceptron, in its variants."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from qed.core import (
+    KW_ONLY,
+    Array,
+    Classifier,
+    Fraction,
+    InvalidParameter,
+    MistakesCertificate,
+    ModelFileError,
+    NonNegative,
+    NonNegativeInt,
+    Positive,
+    PositiveInt,
+    Probability,
+    Seed,
+    fitted,
+    param,
+)
+from qed.linear_model._classes import require_classes
+from qed.linear_model._kernels import margins
+from qed.linear_model._learn_online import Course, Shown, begin, favours, held_out, run, show, shown, stream
+from qed.linear_model._linear import predict_linear, require_linear_state
+from qed.linear_model._online import Memory, Rule, Stop, Visits
+from qed.linear_model._range import fingerprint
+from qed.model_selection import StratifiedShuffleSplit
+
+__all__ = ["Perceptron"]
+
+
+class Perceptron(Classifier, sparse=True):
+    r"""A plane that moves towards every row it gets wrong.
+
+    Objective
+    ---------
+    None that is minimised. Rows are shown one after the other; for a label :math:`y = \pm 1` with :math:`y (x^\top w + b) \le 0`
+
+    .. math:: w \leftarrow w + \eta y x, \qquad b \leftarrow b + \eta y.
+
+    Several classes: one such problem for each class against the others, or, with ``multi_class="machine"``, scores that compete:
+    the right class gains :math:`\eta x`, the best wrong one loses it.
+
+    Certificate
+    -----------
+    MistakesCertificate: the mistakes made, and, where the plane found separates the classes with margin :math:`\gamma`, the
+    most that any order of the rows can cause, :math:`(R/\gamma)^2` with R the largest length of a row.
+
+    Cost
+    ----
+    O(p) a row shown, p numbers kept: independent of how many rows there are. The rows are read in one thread; the problems of
+    several classes share two.
+
+    Notes
+    -----
+    Rows that no plane separates are got wrong in every pass, for ever: the course then ends by ``tol`` or ``max_iter``, and the
+    certificate says that the classes are not separated. The average of all planes (``variant="averaged"``) is then the better
+    classifier. A weight multiplies the step of its row, as in other online learners; it is not a repetition.
+
+    Examples
+    --------
+    >>> from qed.linear_model import Perceptron
+    >>> model = Perceptron(shuffle=False).fit([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1, -1, 1])
+    >>> model.coef_, model.intercept_, model.certificate_.mistakes
+    (array([[ 2., -1.]]), array([0.]), 4)
+    """
+
+    _: KW_ONLY
+    penalty: Literal["l2", "l1", "elasticnet"] | None = param(None, "What draws the coefficients towards zero.")
+    alpha: NonNegative = param(1e-4, "Strength of the penalty.")
+    l1_ratio: Probability = param(0.15, "Share of absolute values in the penalty 'elasticnet'; the rest are squares.")
+    fit_intercept: bool = param(True, "Whether the plane may leave the origin.")
+    max_iter: PositiveInt = param(1000, "Most passes over the rows.")
+    tol: NonNegative | None = param(
+        1e-3, "A pass counts as progress when the share of mistakes falls by more; None goes on to max_iter."
+    )
+    shuffle: bool = param(True, "Whether every pass has an order of its own; otherwise rows come as they are.")
+    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    eta0: Positive = param(1.0, "Length of a step. Without a penalty it changes nothing but the scale.")
+    n_jobs: int | None = param(None, "Number of processes that scikit-learn would use.", kind="hint")
+    random_state: Seed = param(0, "Seed of the orders.")
+    early_stopping: bool = param(False, "Whether to hold rows out, stop by their score and keep the best plane.")
+    validation_fraction: Fraction = param(0.1, "Share of rows held out with ``early_stopping``.")
+    n_iter_no_change: PositiveInt = param(5, "Passes without progress that end the course.")
+    class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
+        None, "What steps are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
+    )
+    warm_start: bool = param(False, "Whether to go on from the plane there is.")
+    variant: Literal["last", "averaged"] = param("last", "Which plane to keep: the last one, or the mean of all.")
+    multi_class: Literal["ovr", "machine"] = param(
+        "ovr", "Several classes: each against the others, or scores that compete."
+    )
+    sampling: Literal["passes", "replacement"] = param(
+        "passes", "Whether every pass shows every row, or draws as many with replacement."
+    )
+    batch_size: PositiveInt = param(1, "Rows that are judged before the plane moves by the mean of their steps.")
+
+    classes_: Array = fitted("Labels, sorted.")
+    coef_: Array = fitted("Coefficients, shape (1, p) for two classes, otherwise one row a class.")
+    intercept_: Array = fitted("Intercepts, one for each row of ``coef_``.")
+    n_iter_: int = fitted("Passes over the rows.")
+    t_: float = fitted("Steps taken, plus one.")
+    outcome_: str = fitted("How the course ended: 'solved' without mistakes, 'stalled', 'max_iter', 'stopped', 'stream'.")
+    memory_: Memory = fitted("What ``partial_fit`` goes on from.")
+    certificate_: MistakesCertificate = fitted("What is proved about the mistakes.")
+
+    def _rule(self) -> Rule:
+        ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio}.get(self.penalty or "", 0.0)
+        alpha = 0.0 if self.penalty is None else self.alpha
+        return Rule(
+            "perceptron",
+            eta=self.eta0,
+            ridge=alpha * (1 - ratio),
+            lasso=alpha * ratio,
+            intercept=self.fit_intercept,
+            competes=self.multi_class == "machine",
+            batch=self.batch_size,
+        )
+
+    def _course(self) -> Course:
+        visits = Visits(self.shuffle, self.sampling == "replacement")
+        averages = 0.0 if self.variant == "averaged" else None
+        return Course(self.max_iter, self.tol, self.n_iter_no_change, True, visits, averages)  # noqa: FBT003
+
+    def _ready(self, rows: Shown) -> tuple[Rule, Shown]:
+        """Settle what depends on the number of classes."""
+        rule = self._rule()
+        if rule.competes and rows.problems == 1:
+            rule = rule._replace(competes=False)  # two classes are one plane
+        if rule.competes and (self.batch_size > 1 or rule.lasso > 0):
+            raise InvalidParameter(
+                "Perceptron.multi_class='machine' takes neither batches nor the penalties 'l1' and 'elasticnet'. Use 'ovr'."
+            )
+        return rule, rows
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Pass over the rows until none is on the wrong side, or progress ends.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows to learn from.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            What the step of each row is multiplied by; rows of weight zero are left out.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        old = (self.__dict__.get("memory_"), self.__dict__.get("classes_"))
+        data = self._fit_data(X, y, sample_weight)
+        favour = favours(type(self).__name__, self.class_weight, data.classes, data.y, data.weight)
+        rule, rows = self._ready(shown(data, classes=True, favour=favour))
+        codes = rows.y if rows.problems > 1 else (rows.y + 1) / 2
+        require_classes(type(self).__name__, data.classes, codes)
+        course = self._course()
+        seen = fingerprint(rows.X, codes.reshape(-1, 1), rows.weight)
+        warm = data.warm and old[0] is not None and np.array_equal(old[1], data.classes)
+        memory = old[0] if warm else begin(self, rows, rule, course)
+        self.classes_ = data.classes
+        taught, score = rows, None
+        if self.early_stopping:
+            taught, score = held_out(self, rows, codes, StratifiedShuffleSplit)
+        memory, passes, outcome = run(self, memory, taught, rule, course, score=score)
+        self._keep(memory, passes, outcome)
+        plain = rule == Rule("perceptron", eta=rule.eta, intercept=rule.intercept) and not warm
+        plain = plain and rows.weight is None and favour is None and self.variant == "last"
+        self.certificate_ = self._certified(rows, seen, plain=plain)
+        if outcome == "interrupted":
+            raise KeyboardInterrupt
+        return self
+
+    def _keep(self, memory: Memory, passes: int, outcome: str) -> None:
+        coef, intercept = memory.coefficients
+        self.memory_, self.n_iter_, self.outcome_, self.t_ = memory, passes, outcome, memory.steps + 1.0
+        self.coef_, self.intercept_ = np.ascontiguousarray(coef), np.array(intercept)
+
+    def _certified(self, rows: Shown, seen: Any, *, plain: bool) -> MistakesCertificate:
+        least, longest = margins(rows.X, rows.y, self.coef_, self.intercept_)
+        one = 1.0 if self.fit_intercept else 0.0
+        length = np.sqrt(np.sum(self.coef_**2, axis=1) + one * self.intercept_**2)
+        found = np.divide(least, length, out=np.zeros_like(least), where=length > 0)
+        radius = float(np.sqrt(longest + one))
+        with np.errstate(over="ignore"):
+            bound = float(np.sum((radius / found) ** 2)) if plain and (found > 0).all() else np.inf
+        return MistakesCertificate(self.memory_.rows, self.memory_.mistakes, radius, found, bound, seen)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Show more rows, once and in their order.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows.
+        y : array-like of shape (n,)
+            Labels.
+        classes : array-like, optional
+            All labels there will be; needed in the first call.
+        sample_weight : array-like of shape (n,), optional
+            What the step of each row is multiplied by.
+
+        Returns
+        -------
+        self
+            The model, one stretch of the stream further.
+        """
+        if self.class_weight == "balanced":
+            raise InvalidParameter(
+                "class_weight 'balanced' is not supported for partial_fit: the share of each label in the stream is not known."
+                " Pass a dict of weights."
+            )
+        data, first = stream(self, X, y, sample_weight, classes)
+        favour = favours(type(self).__name__, self.class_weight, self.classes_, data.y, data.weight)
+        rule, rows = self._ready(shown(data, classes=True, favour=favour))
+        memory = begin(self, rows, rule, self._course()) if first else self.memory_
+        found = show(self, memory, rows, rule, visits=Visits(), stop=Stop())
+        self._keep(found.memory, 1, "stream")
+        counted = found.memory
+        self.certificate_ = MistakesCertificate(counted.rows, counted.mistakes, np.nan, np.zeros(len(self.coef_)), np.inf)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores: with two classes above zero for the second, otherwise one column a class.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, k)
+            Scores.
+        """
+        scores = predict_linear(self, X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Array:
+        """Return the label of the side each row is on, or of the highest score; of equal ones the first.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels.
+        """
+        scores = self.decision_function(X)
+        index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+    def _check_fitted_state(self) -> None:
+        require_linear_state(self)
+        if self.memory_.w.shape != self.coef_.shape or len(self.coef_) != (1 if len(self.classes_) == 2 else len(self.classes_)):
+            msg = f"the memory of {type(self).__name__} does not fit its coefficients"
+            raise ModelFileError(msg)
+

@@ -1,0 +1,518 @@
+"""Stochastic gradient descent, for labels and for numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from qed.core import (
+    KW_ONLY,
+    Array,
+    Certificate,
+    Classifier,
+    Fraction,
+    InvalidParameter,
+    MistakesCertificate,
+    ModelFileError,
+    NonNegative,
+    NonNegativeInt,
+    PartsCertificate,
+    PositiveInt,
+    Probability,
+    Regressor,
+    Seed,
+    Uncertified,
+    fitted,
+    param,
+)
+from qed.linear_model._classes import require_classes
+from qed.linear_model._kernels import margins
+from qed.linear_model._learn_convex import Rows
+from qed.linear_model._learn_online import Course, Shown, begin, favours, held_out, run, show, shown, stream
+from qed.linear_model._linear import predict_linear, require_linear_state
+from qed.linear_model._online import Memory, Rule, Stop, Visits, optimal_offset
+from qed.linear_model._prove_online import prove
+from qed.model_selection import ShuffleSplit, StratifiedShuffleSplit
+
+if TYPE_CHECKING:
+    from qed.core import FitData
+
+__all__ = ["SGDClassifier", "SGDRegressor"]
+
+
+def _rule_of(model: Any) -> Rule:
+    """Translate the parameters."""
+    name = type(model).__name__
+    ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": model.l1_ratio}.get(model.penalty or "", 0.0)
+    if ratio is None:
+        raise InvalidParameter(f"{name}.l1_ratio must be a number between 0 and 1 with penalty='elasticnet', got None.")
+    strength = 0.0 if model.penalty is None else model.alpha
+    steps = "constant" if model.learning_rate == "adaptive" else model.learning_rate
+    if steps == "optimal" and model.alpha == 0:
+        raise InvalidParameter(
+            f"{name}.alpha must be > 0 with learning_rate='optimal', since alpha is used to compute the optimal learning rate; got"
+            " 0. Choose another learning_rate, such as 'invscaling'."
+        )
+    if steps != "optimal" and not model.eta0 > 0:
+        raise InvalidParameter(f"{name}.eta0 must be a number > 0 with learning_rate={model.learning_rate!r}, got {model.eta0!r}.")
+    return Rule(
+        model.loss,
+        steps,
+        eta=float(model.eta0),
+        power=float(model.power_t),
+        alpha=float(model.alpha),
+        ridge=strength * (1 - ratio),
+        lasso=strength * ratio,
+        width=float(model.epsilon),
+        intercept=model.fit_intercept,
+        batch=model.batch_size,
+    )
+
+
+def _ready(rule: Rule, rows: Shown, memory: Memory) -> tuple[Rule, Memory]:
+    """Settle where steps begin: once, and further on when longer rows come."""
+    if rule.steps != "optimal":
+        return rule, memory
+    _, square = margins(rows.X, rows.y, memory.w, memory.b)
+    memory = replace(memory, offset=max(memory.offset, optimal_offset(rule.loss, rule.alpha, rule.width, square)))
+    return rule._replace(offset=memory.offset), memory
+
+
+def _course_of(model: Any) -> Course:
+    averages = None if model.average is False else float(max(int(model.average) - 1, 0))
+    visits = Visits(model.shuffle)
+    slower = model.learning_rate == "adaptive"
+    return Course(model.max_iter, model.tol, model.n_iter_no_change, False, visits, averages, slower)  # noqa: FBT003
+
+
+def _keep(model: Any, memory: Memory, passes: int) -> None:
+    coef, intercept = memory.coefficients
+    model.memory_, model.n_iter_, model.t_ = memory, passes, memory.steps + 1.0
+    model.coef_, model.intercept_ = np.ascontiguousarray(coef), np.array(intercept)
+
+
+class SGDClassifier(Classifier, sparse=True):
+    r"""A linear classifier learnt one row at a time.
+
+    Objective
+    ---------
+    .. math:: \frac{1}{n} \sum_i s_i \, \ell(y_i, x_i^\top w + b) + \alpha \left( \rho \|w\|_1 + \frac{1 - \rho}{2} \|w\|^2 \right)
+
+    with :math:`\rho` = 0, 1 or ``l1_ratio`` by the name of the penalty. Several classes: one such objective for each class
+    against the others, all learnt in the same passes.
+
+    Certificate
+    -----------
+    After ``fit`` a DualityGapCertificate: no (w, b) lowers the objective by more than ``gap``; of several classes a
+    PartsCertificate with one for each. After ``partial_fit`` a MistakesCertificate: how often the prediction was wrong before its
+    label was seen.
+
+    Cost
+    ----
+    O(p) a row shown; O(p) numbers kept, whatever the length of the stream. The certificate takes a few more passes, in all
+    threads, and with a loss that has a kink one number for each row.
+
+    Notes
+    -----
+    Rows are shuffled before every pass, neighbours of large tables in groups. A weight multiplies the step of its row; it is
+    not a repetition. The models of this package that are not stochastic reach the optimum faster on anything that fits into
+    memory: this one is for streams.
+
+    Examples
+    --------
+    >>> from qed.linear_model import SGDClassifier
+    >>> model = SGDClassifier(random_state=0).fit([[-2.0], [-1.0], [1.0], [2.0]], ["no", "no", "yes", "yes"])
+    >>> model.predict([[-3.0], [3.0]]).tolist()
+    ['no', 'yes']
+    """
+
+    loss: Literal[
+        "hinge",
+        "log_loss",
+        "modified_huber",
+        "squared_hinge",
+        "perceptron",
+        "squared_error",
+        "huber",
+        "epsilon_insensitive",
+        "squared_epsilon_insensitive",
+    ] = param("hinge", "Loss of a row; those of numbers take the labels as -1 and 1.")
+    _: KW_ONLY
+    penalty: Literal["l2", "l1", "elasticnet"] | None = param("l2", "What draws the coefficients towards zero.")
+    alpha: NonNegative = param(1e-4, "Strength of the penalty; also sets the steps of learning_rate='optimal'.")
+    l1_ratio: Probability | None = param(0.15, "Share of absolute values in the penalty 'elasticnet'; the rest are squares.")
+    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    max_iter: PositiveInt = param(1000, "Most passes over the rows.")
+    tol: NonNegative | None = param(
+        1e-3,
+        "A pass counts as progress when its mean loss falls by more; also the gap, relative to the null model's objective, that the"
+        " certificate calls reached. None goes on to max_iter.",
+    )
+    shuffle: bool = param(True, "Whether every pass has an order of its own; otherwise rows come as they are.")
+    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    epsilon: NonNegative = param(0.1, "Width of the insensitive losses, and where Huber's turns straight.")
+    n_jobs: int | None = param(None, "Number of processes that scikit-learn would use.", kind="hint")
+    random_state: Seed = param(None, "Seed of the orders.")
+    learning_rate: Literal["constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"] = param(
+        "optimal",
+        "Length of step t: eta0; 1 / (alpha (t0 + t)); eta0 / t**power_t; eta0, five times shorter whenever progress ends; or as far"
+        " as the loss asks, at most eta0 ('pa1') or softened by it ('pa2').",
+    )
+    eta0: NonNegative = param(0.01, "Length of the first step.")
+    power_t: float = param(0.5, "How fast steps shrink with 'invscaling'.")
+    early_stopping: bool = param(False, "Whether to hold rows out, stop by their score and keep the best coefficients.")
+    validation_fraction: Fraction = param(0.1, "Share of rows held out with ``early_stopping``.")
+    n_iter_no_change: PositiveInt = param(5, "Passes without progress that end the course.")
+    class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
+        None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
+    )
+    warm_start: bool = param(False, "Whether to go on from the coefficients there are.")
+    average: bool | NonNegativeInt = param(
+        False, "Whether to keep the mean of all coefficients; a number says after how many steps it begins."
+    )
+    batch_size: PositiveInt = param(1, "Rows that are judged before the coefficients move by the mean of their steps.")
+
+    classes_: Array = fitted("Labels, sorted.")
+    coef_: Array = fitted("Coefficients, shape (1, p) for two classes, otherwise one row a class.")
+    intercept_: Array = fitted("Intercepts, one for each row of ``coef_``.")
+    n_iter_: int = fitted("Passes over the rows.")
+    t_: float = fitted("Steps taken, plus one.")
+    memory_: Memory = fitted("What ``partial_fit`` goes on from.")
+    certificate_: Certificate = fitted("What is proved about the coefficients.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Pass over the rows until progress ends.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows to learn from.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            What the loss of each row is multiplied by; rows of weight zero are left out.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        old = (self.__dict__.get("memory_"), self.__dict__.get("classes_"))
+        data = self._fit_data(X, y, sample_weight)
+        favour = favours(type(self).__name__, self.class_weight, data.classes, data.y, data.weight)
+        rule, course = _rule_of(self), _course_of(self)
+        rows = shown(data, classes=True, favour=favour)
+        codes = rows.y if rows.problems > 1 else (rows.y + 1) / 2
+        require_classes(type(self).__name__, data.classes, codes)
+        warm = data.warm and old[0] is not None and np.array_equal(old[1], data.classes)
+        memory = old[0] if warm else begin(self, rows, rule, course)
+        self.classes_ = data.classes
+        taught, score = (rows, None) if not self.early_stopping else held_out(self, rows, codes, StratifiedShuffleSplit)
+        rule, memory = _ready(rule, rows, memory)
+        memory, passes, outcome = run(self, memory, taught, rule, course, score=score)
+        _keep(self, memory, passes)
+        self.certificate_ = self._certified(data, rows, rule, outcome)
+        if outcome == "interrupted":
+            raise KeyboardInterrupt
+        return self
+
+    def _certified(self, data: FitData, rows: Shown, rule: Rule, outcome: str) -> Certificate:
+        looked = Rows.of(data)
+        tol = 0.0 if self.tol is None else self.tol
+        parts = {}
+        for problem in range(rows.problems):
+            signs = rows.y if rows.problems == 1 else np.where(rows.y == problem, 1.0, -1.0)
+            own = looked if rows.favour is None else looked.weighed(rows.favour[problem][(signs > 0).astype(np.intp)])
+            w, b = self.coef_[problem], float(self.intercept_[problem])
+            proof = prove(own, signs, rule, w, b, n_rows=len(signs), tol=tol, outcome=outcome)
+            if rows.problems == 1:
+                return proof
+            parts[str(self.classes_[problem])] = proof
+        return PartsCertificate(parts)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Show more rows, once and in their order.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows.
+        y : array-like of shape (n,)
+            Labels.
+        classes : array-like, optional
+            All labels there will be; needed in the first call.
+        sample_weight : array-like of shape (n,), optional
+            What the loss of each row is multiplied by.
+
+        Returns
+        -------
+        self
+            The model, one stretch of the stream further.
+        """
+        if self.class_weight == "balanced":
+            raise InvalidParameter(
+                "class_weight 'balanced' is not supported for partial_fit: the share of each label in the stream is not known."
+                " Pass a dict of weights."
+            )
+        data, first = stream(self, X, y, sample_weight, classes)
+        favour = favours(type(self).__name__, self.class_weight, self.classes_, data.y, data.weight)
+        rule = _rule_of(self)
+        rows = shown(data, classes=True, favour=favour)
+        memory = begin(self, rows, rule, _course_of(self)) if first else self.memory_
+        rule, memory = _ready(rule, rows, memory)
+        found = show(self, memory, rows, rule, visits=Visits(), stop=Stop())
+        _keep(self, found.memory, 1)
+        self.certificate_ = MistakesCertificate(
+            found.memory.rows, found.memory.mistakes, np.nan, np.zeros(len(self.coef_)), np.inf
+        )
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores: with two classes above zero for the second, otherwise one column a class.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, k)
+            Scores.
+        """
+        scores = predict_linear(self, X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Array:
+        """Return the label with the highest score; of equal ones the first.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels.
+        """
+        scores = self.decision_function(X)
+        index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+    def _has_probabilities(self) -> bool:
+        if self.loss not in ("log_loss", "modified_huber"):
+            raise AttributeError(f"probability estimates are not available for loss={self.loss!r}; they are for 'log_loss' and 'modified_huber'")
+        return True
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("predict_proba", "predict_log_proba"):
+            object.__getattribute__(self, "_has_probabilities")()
+        return super().__getattribute__(name)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class; with losses that are not of probabilities there is no such method.
+
+        Of several classes the probabilities of each against the others are divided by their sum.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            Rows that sum to one.
+        """
+        scores = np.asarray(self.decision_function(X), dtype=np.float64)
+        if self.loss == "log_loss":
+            own = 0.5 * (1.0 + np.tanh(0.5 * scores))
+        else:
+            own = (np.clip(scores, -1.0, 1.0) + 1.0) / 2.0
+        if own.ndim == 1:
+            return np.column_stack([1.0 - own, own])
+        total = own.sum(axis=1, keepdims=True)
+        return np.asarray(np.where(total > 0, own / np.where(total > 0, total, 1.0), 1.0 / own.shape[1]))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of the probabilities; minus infinity for zero.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            Logarithms.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _check_fitted_state(self) -> None:
+        require_linear_state(self)
+        if self.memory_.w.shape != self.coef_.shape or len(self.coef_) != (1 if len(self.classes_) == 2 else len(self.classes_)):
+            msg = f"the memory of {type(self).__name__} does not fit its coefficients"
+            raise ModelFileError(msg)
+
+
+class SGDRegressor(Regressor, sparse=True):
+    r"""A linear regression learnt one row at a time.
+
+    Objective
+    ---------
+    .. math:: \frac{1}{n} \sum_i s_i \, \ell(y_i, x_i^\top w + b) + \alpha \left( \rho \|w\|_1 + \frac{1 - \rho}{2} \|w\|^2 \right)
+
+    with :math:`\rho` = 0, 1 or ``l1_ratio`` by the name of the penalty.
+
+    Certificate
+    -----------
+    After ``fit`` a DualityGapCertificate: no (w, b) lowers the objective by more than ``gap``. After ``partial_fit`` nothing is
+    claimed: a stream that is not kept proves nothing about errors without a bound.
+
+    Cost
+    ----
+    O(p) a row shown; O(p) numbers kept, whatever the length of the stream. The certificate takes a few more passes, in all
+    threads.
+
+    Notes
+    -----
+    Steps that are too long for the columns make coefficients grow without bound, which is an error that says so: standardise
+    the columns first. A weight multiplies the step of its row; it is not a repetition.
+
+    Examples
+    --------
+    >>> from qed.linear_model import SGDRegressor
+    >>> model = SGDRegressor(random_state=0, max_iter=2000, tol=None).fit([[-1.0], [0.0], [1.0]], [-2.0, 0.0, 2.0])
+    >>> round(float(model.coef_[0]), 1)
+    2.0
+    """
+
+    loss: Literal["squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"] = param(
+        "squared_error", "Loss of a row."
+    )
+    _: KW_ONLY
+    penalty: Literal["l2", "l1", "elasticnet"] | None = param("l2", "What draws the coefficients towards zero.")
+    alpha: NonNegative = param(1e-4, "Strength of the penalty; also sets the steps of learning_rate='optimal'.")
+    l1_ratio: Probability | None = param(0.15, "Share of absolute values in the penalty 'elasticnet'; the rest are squares.")
+    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    max_iter: PositiveInt = param(1000, "Most passes over the rows.")
+    tol: NonNegative | None = param(
+        1e-3,
+        "A pass counts as progress when its mean loss falls by more; also the gap, relative to the null model's objective, that the"
+        " certificate calls reached. None goes on to max_iter.",
+    )
+    shuffle: bool = param(True, "Whether every pass has an order of its own; otherwise rows come as they are.")
+    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    epsilon: NonNegative = param(0.1, "Width of the insensitive losses, and where Huber's turns straight.")
+    random_state: Seed = param(None, "Seed of the orders.")
+    learning_rate: Literal["constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"] = param(
+        "invscaling",
+        "Length of step t: eta0; 1 / (alpha (t0 + t)); eta0 / t**power_t; eta0, five times shorter whenever progress ends; or as far"
+        " as the loss asks, at most eta0 ('pa1') or softened by it ('pa2').",
+    )
+    eta0: NonNegative = param(0.01, "Length of the first step.")
+    power_t: float = param(0.25, "How fast steps shrink with 'invscaling'.")
+    early_stopping: bool = param(False, "Whether to hold rows out, stop by their score and keep the best coefficients.")
+    validation_fraction: Fraction = param(0.1, "Share of rows held out with ``early_stopping``.")
+    n_iter_no_change: PositiveInt = param(5, "Passes without progress that end the course.")
+    warm_start: bool = param(False, "Whether to go on from the coefficients there are.")
+    average: bool | NonNegativeInt = param(
+        False, "Whether to keep the mean of all coefficients; a number says after how many steps it begins."
+    )
+    batch_size: PositiveInt = param(1, "Rows that are judged before the coefficients move by the mean of their steps.")
+
+    coef_: Array = fitted("Coefficients.")
+    intercept_: Array = fitted("The intercept, as an array of one number.")
+    n_iter_: int = fitted("Passes over the rows.")
+    t_: float = fitted("Steps taken, plus one.")
+    memory_: Memory = fitted("What ``partial_fit`` goes on from.")
+    certificate_: Certificate = fitted("What is proved about the coefficients.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Pass over the rows until progress ends.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows to learn from.
+        y : array-like of shape (n,)
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            What the loss of each row is multiplied by; rows of weight zero are left out.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        before = self.__dict__.get("memory_")
+        data = self._fit_data(X, y, sample_weight)
+        rule, course = _rule_of(self), _course_of(self)
+        rows = shown(data, classes=False)
+        memory = before if data.warm and before is not None else begin(self, rows, rule, course)
+        taught, score = (rows, None) if not self.early_stopping else held_out(self, rows, rows.y, ShuffleSplit)
+        rule, memory = _ready(rule, rows, memory)
+        memory, passes, outcome = run(self, memory, taught, rule, course, score=score)
+        self._store(memory, passes)
+        tol = 0.0 if self.tol is None else self.tol
+        w, b = self.coef_, float(self.intercept_[0])
+        self.certificate_ = prove(Rows.of(data), rows.y, rule, w, b, n_rows=len(rows.y), tol=tol, outcome=outcome)
+        if outcome == "interrupted":
+            raise KeyboardInterrupt
+        return self
+
+    def _store(self, memory: Memory, passes: int) -> None:
+        _keep(self, memory, passes)
+        self.coef_ = self.coef_[0]
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Show more rows, once and in their order.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows.
+        y : array-like of shape (n,)
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            What the loss of each row is multiplied by.
+
+        Returns
+        -------
+        self
+            The model, one stretch of the stream further.
+        """
+        first = "memory_" not in self.__dict__
+        rows = shown(self._fit_data(X, y, sample_weight, reset=first), classes=False)
+        rule = _rule_of(self)
+        memory = begin(self, rows, rule, _course_of(self)) if first else self.memory_
+        rule, memory = _ready(rule, rows, memory)
+        self._store(show(self, memory, rows, rule, visits=Visits(), stop=Stop()).memory, 1)
+        self.certificate_ = Uncertified("it learnt from a stream that was not kept")
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return the predictions.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Numbers.
+        """
+        return predict_linear(self, X)
+
+    def _check_fitted_state(self) -> None:
+        require_linear_state(self)
+        if self.memory_.w.shape != (1, len(self.coef_)):
+            msg = f"the memory of {type(self).__name__} does not fit its coefficients"
+            raise ModelFileError(msg)
