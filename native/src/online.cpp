@@ -25,7 +25,6 @@ constexpr Index kLooked = 4096;
 constexpr Index kTogether = 4;
 /// Below this the scale joins the coefficients.
 constexpr double kSmallScale = 1e-6;
-constexpr double kSteepest = 1e12;
 
 /// A loss of one score: slope and value at t.
 template <OnlineLoss kind>
@@ -82,6 +81,11 @@ struct Loss {
         }
     }
     static constexpr bool kOfLabels = kind <= OnlineLoss::logistic;
+    /// Second derivative of losses whose slope grows without bound.
+    static constexpr double kBend =
+        kind == OnlineLoss::squared ? 1.0
+        : kind == OnlineLoss::squared_hinge || kind == OnlineLoss::squared_insensitive ? 2.0
+                                                                                       : 0.0;
 };
 
 /// Runs `work` with the loss as a type.
@@ -280,7 +284,7 @@ class Pass {
             const double eta = step_size(rule_, step);
             owed += eta * rule_.lasso;
             for (Index at = 0; at < together; ++at) {
-                look(learners, first, chunk.begin + k + at, &slopes[static_cast<std::size_t>(at * (last - first))], out);
+                look(learners, first, chunk.begin + k + at, eta, &slopes[static_cast<std::size_t>(at * (last - first))], out);
             }
             const bool averages = state_.lag != nullptr && step >= state_.average_from;
             for (std::size_t c = 0; c < learners.size(); ++c) {
@@ -310,12 +314,17 @@ class Pass {
 
   private:
     /// The slopes of one row, times its weights, and what it adds to the losses.
-    void look(std::vector<Learner<Table>>& learners, Index first, Index place, double* slopes, OnlinePass& out) const {
+    void look(std::vector<Learner<Table>>& learners, Index first, Index place, double eta, double* slopes,
+              OnlinePass& out) const {
         if (place + kAhead < ahead_end_) {
             table_.prefetch(state_.order[place + kAhead]);
         }
         const Index row = state_.order[place];
         const double weight = targets_.weight == nullptr ? 1.0 : targets_.weight[row];
+        double most = std::numeric_limits<double>::infinity();
+        if constexpr (Loss::kBend > 0.0) {  // a longer step would overshoot the row, and the next ones without end
+            most = 1.0 / (eta * Loss::kBend * (table_.square(row) + (rule_.intercept ? 1.0 : 0.0)));
+        }
         for (std::size_t c = 0; c < learners.size(); ++c) {
             const double t = learners[c].score(row);
             double y = targets_.y[row];
@@ -333,8 +342,8 @@ class Pass {
             if (sums_losses_) {
                 out.loss += s * loss_.value(t, y);
             }
-            const double slope = std::clamp(loss_.slope(t, y), -kSteepest, kSteepest);
-            slopes[c] = rule_.steps < StepRule::passive || slope == 0.0 ? s * slope
+            const double slope = loss_.slope(t, y);
+            slopes[c] = rule_.steps < StepRule::passive || slope == 0.0 ? std::min(s, most) * slope
                                                                        : s * std::copysign(loss_.value(t, y), slope);
         }
     }

@@ -28,6 +28,7 @@ def test_a_fit_carries_the_certificate_of_its_row(name):
     if kind == certificate_table.INSIDE:
         assert isinstance(model.certificate_, Certificate)
     else:
-        assert type(model.certificate_).__name__ == kind
-    assert model.certificate_.reached != (kind == "Uncertified")
+        assert type(model.certificate_).__name__ in kind.split(" | ")
+    if not hasattr(model, "memory_") and not hasattr(model, "votes_"):  # learners of one row at a time go on for ever
+        assert model.certificate_.reached != (kind == "Uncertified")
     assert words

@@ -437,7 +437,11 @@ class MistakesCertificate(Certificate):
         """Return the numbers behind the statement."""
         told = {"mistakes": f"{self.mistakes} of {self.rounds}"}
         if self.fingerprint is not None:
-            told |= {"largest row": f"{self.radius:.6g}", "margin": f"{self.margins.min():.6g}", "bound": f"{self.bound:.6g}"}
+            told |= {
+                "largest row": f"{self.radius:.6g}",
+                "margin": f"{self.margins.min():.6g}",
+                "bound": f"{self.bound:.6g}",
+            }
         return told
 
     def check(self) -> None:

@@ -20,9 +20,10 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _convex_regressor, _learn_convex        what they share: from the door of fit to coefficients and proof
     _learn_scaled                           the same, with a scale
     _lasso_cv, _cross_validated_path        the same with a strength chosen by folds; _paths gives coefficients for many
-    _perceptron, _stochastic                models that learn one row at a time, as declarations
+    _perceptron, _stochastic, _voted_perceptron
+                                          models that learn one row at a time, as declarations
     _online, _learn_online                  what they share: rules and memories; from the doors to attributes
-    _threshold                              a cut through one column
+    _threshold, _random_linear              a cut through one column; the best of planes drawn at random
     _learn_convex                           models that are a loss and a penalty, over qed.convex
 """
 
@@ -42,11 +43,13 @@ from qed.linear_model._paths import enet_path, lasso_path
 from qed.linear_model._perceptron import Perceptron
 from qed.linear_model._poisson_regressor import PoissonRegressor
 from qed.linear_model._quantile_regressor import QuantileRegressor
+from qed.linear_model._random_linear import RandomLinearClassifier
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_cv import RidgeCV
 from qed.linear_model._square_root_lasso import SquareRootLasso
 from qed.linear_model._stochastic import SGDClassifier, SGDRegressor
 from qed.linear_model._threshold import ThresholdClassifier
+from qed.linear_model._voted_perceptron import VotedPerceptron
 
 __all__ = [
     "CoefficientTable",
@@ -65,12 +68,14 @@ __all__ = [
     "Perceptron",
     "PoissonRegressor",
     "QuantileRegressor",
+    "RandomLinearClassifier",
     "Ridge",
     "RidgeCV",
     "SGDClassifier",
     "SGDRegressor",
     "SquareRootLasso",
     "ThresholdClassifier",
+    "VotedPerceptron",
     "enet_path",
     "lasso_path",
 ]

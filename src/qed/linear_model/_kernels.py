@@ -112,7 +112,7 @@ def online_passes(
     favour = None if favour is None else np.ascontiguousarray(favour).reshape(-1)
     weight = None if weight is None else np.ascontiguousarray(weight)
     given = (len(b), np.ascontiguousarray(y, dtype=np.float64), weight, favour, rule, (*flat, order, log), numbers)
-    rest = (tuple(visits), seed, stop, sums_losses)
+    rest: Any = (tuple(visits), seed, stop, sums_losses)
     if isinstance(X, np.ndarray):
         return _native.online_passes(rows_in_order(X), *given, *rest)
     X = X.tocsr()
@@ -125,9 +125,7 @@ def margins(X: Any, y: Array, w: Array, b: Array) -> tuple[Array, float]:
     if isinstance(X, np.ndarray):
         return _native.online_margins(rows_in_order(X), len(b), y, flat, np.ascontiguousarray(b))
     X = X.tocsr()
-    return _native.csr_online_margins(
-        (X.indptr, X.indices, X.data), X.shape, len(b), y, flat, np.ascontiguousarray(b)
-    )
+    return _native.csr_online_margins((X.indptr, X.indices, X.data), X.shape, len(b), y, flat, np.ascontiguousarray(b))
 
 
 def rows_in_order(X: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -195,7 +195,7 @@ def codes_of(model: Any, data: FitData) -> Array:
             f"y holds the labels {strange!r:.200}, which are not among those of the first call: {model.classes_.tolist()!r:.200}."
         )
     table = np.array([known[label] for label in data.classes.tolist()], dtype=np.float64)
-    return table[data.y]
+    return np.asarray(table[data.y])
 
 
 def seed_of(model: Any) -> int:
@@ -208,8 +208,11 @@ def begin(model: Any, rows: Shown, rule: Rule, course: Course) -> Memory:
     return start(rows.problems, rows.X.shape[1], seed_of(model), rule, average_from=course.average_from)
 
 
-def held_out(model: Any, rows: Shown, strata: Any, splitter: Any) -> tuple[Shown, Any]:
+def held_out(model: Any, rows: Shown, strata: Any) -> tuple[Shown, Any]:
     """Hold rows out; return the others, and a score of a memory on those held out."""
+    from qed.model_selection import ShuffleSplit, StratifiedShuffleSplit  # noqa: PLC0415  (few fits need it)
+
+    splitter = StratifiedShuffleSplit if isinstance(model, Classifier) else ShuffleSplit
     split = splitter(1, test_size=model.validation_fraction, random_state=model.random_state)
     inside, outside = next(iter(split.split(np.zeros((len(strata), 1)), strata)))
     part = rows._replace(

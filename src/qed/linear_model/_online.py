@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["LOSSES", "STEPS", "Memory", "Rule", "Stop", "Visits", "learn", "optimal_offset", "start"]
+__all__ = ["LOSSES", "STEPS", "Memory", "Rule", "Stop", "Visits", "diverged", "learn", "optimal_offset", "start"]
 
 # in the order of the compiled code
 LOSSES = (
@@ -114,8 +114,6 @@ class Memory:
         Rows shown so far, and how many were on the wrong side when they were, in all problems.
     best : float
         Least loss of a pass so far; ``idle`` counts the passes since.
-    offset : float
-        Where the steps of the rule ``"optimal"`` begin.
     """
 
     w: NDArray[np.float64]
@@ -133,7 +131,6 @@ class Memory:
     mistakes: int = 0
     best: float = float("inf")
     idle: int = 0
-    offset: float = 0.0
 
     def check(self) -> None:
         """Refuse a memory that no learner has."""
@@ -144,7 +141,10 @@ class Memory:
         for name in ("lag", "paid"):
             if getattr(self, name) is not None:
                 expect_array(getattr(self, name), f"online_memory.{name}", shape=self.w.shape, finite=True)
-        expect(min(self.steps, self.averaged, self.rows, self.mistakes, self.seed) >= 0, "online_memory has negative counts")
+        expect(
+            min(self.steps, self.averaged, self.rows, self.mistakes, self.seed) >= 0,
+            "online_memory has negative counts",
+        )
 
     @property
     def coefficients(self) -> tuple[Array, Array]:
@@ -226,10 +226,12 @@ def learn(
     n = X.shape[0]
     after = replace(
         memory,
-        **{
-            name: None if (part := getattr(memory, name)) is None else part.copy()
-            for name in ("w", "b", "mass", "b_sum", "lag", "paid")
-        },
+        w=memory.w.copy(),
+        b=memory.b.copy(),
+        mass=memory.mass.copy(),
+        b_sum=memory.b_sum.copy(),
+        lag=None if memory.lag is None else memory.lag.copy(),
+        paid=None if memory.paid is None else memory.paid.copy(),
     )
     scale = np.ones(len(memory.b))
     numbers = np.array([memory.owed, memory.steps, memory.averaged, memory.average_from, 0.0])
@@ -251,10 +253,7 @@ def learn(
     after.w[...] *= scale[:, None]
     after.mass[...] /= scale
     if not (np.isfinite(after.w).all() and np.isfinite(after.b).all()):
-        raise InvalidData(
-            f"The coefficients of {owner} grew beyond all bounds: its steps are too long for these columns. Standardise the"
-            " columns, lower eta0, or choose learning_rate='optimal'."
-        )
+        raise diverged(owner)
     after = replace(
         after,
         owed=float(numbers[0]),
@@ -269,12 +268,19 @@ def learn(
     return Learnt(after, losses, mistakes, None if log is None else log[: int(numbers[4])])
 
 
-def optimal_offset(loss: str, alpha: float, width: float, square: float) -> float:
+def diverged(owner: str) -> InvalidData:
+    """Say that steps were too long."""
+    return InvalidData(
+        f"The coefficients of {owner} grew beyond all bounds: its steps are too long for these columns. Standardise the columns,"
+        " lower eta0, or choose learning_rate='optimal'."
+    )
+
+
+def optimal_offset(loss: str, alpha: float, width: float) -> float:
     """Return where the steps ``1 / (alpha (offset + t))`` begin, so that a first step is about as long as the answer.
 
     With a penalty of strength alpha, coefficients are about ``alpha**-(1/4)`` long; a step of that length along a row of
-    length one is the longest that makes sense. Losses whose slope grows without bound moreover ask for steps that no row, the
-    longest of which has the given square, can overshoot with.
+    length one is the longest that makes sense.
     """
     typical = np.sqrt(1.0 / np.sqrt(alpha))
     steepest = {
@@ -288,5 +294,4 @@ def optimal_offset(loss: str, alpha: float, width: float, square: float) -> floa
         "epsilon_insensitive": 1.0,
         "squared_epsilon_insensitive": 2.0 * (1.0 + typical),
     }[loss]
-    bend = {"squared_hinge": 2.0, "squared_error": 1.0, "squared_epsilon_insensitive": 2.0}.get(loss, 0.0)
-    return float(max(max(1.0, steepest) / typical, bend * square) / alpha)
+    return float(max(1.0, steepest) / (typical * alpha))

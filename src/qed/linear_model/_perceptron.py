@@ -29,7 +29,6 @@ from qed.linear_model._learn_online import Course, Shown, begin, favours, held_o
 from qed.linear_model._linear import predict_linear, require_linear_state
 from qed.linear_model._online import Memory, Rule, Stop, Visits
 from qed.linear_model._range import fingerprint
-from qed.model_selection import StratifiedShuffleSplit
 
 __all__ = ["Perceptron"]
 
@@ -105,7 +104,9 @@ class Perceptron(Classifier, sparse=True):
     intercept_: Array = fitted("Intercepts, one for each row of ``coef_``.")
     n_iter_: int = fitted("Passes over the rows.")
     t_: float = fitted("Steps taken, plus one.")
-    outcome_: str = fitted("How the course ended: 'solved' without mistakes, 'stalled', 'max_iter', 'stopped', 'stream'.")
+    outcome_: str = fitted(
+        "How the course ended: 'solved' without mistakes, 'stalled', 'max_iter', 'stopped', 'stream'."
+    )
     memory_: Memory = fitted("What ``partial_fit`` goes on from.")
     certificate_: MistakesCertificate = fitted("What is proved about the mistakes.")
 
@@ -125,7 +126,7 @@ class Perceptron(Classifier, sparse=True):
     def _course(self) -> Course:
         visits = Visits(self.shuffle, self.sampling == "replacement")
         averages = 0.0 if self.variant == "averaged" else None
-        return Course(self.max_iter, self.tol, self.n_iter_no_change, True, visits, averages)  # noqa: FBT003
+        return Course(self.max_iter, self.tol, self.n_iter_no_change, True, visits, averages)
 
     def _ready(self, rows: Shown) -> tuple[Rule, Shown]:
         """Settle what depends on the number of classes."""
@@ -155,7 +156,7 @@ class Perceptron(Classifier, sparse=True):
         self
             The fitted model.
         """
-        old = (self.__dict__.get("memory_"), self.__dict__.get("classes_"))
+        before: Any = (self.__dict__.get("memory_"), self.__dict__.get("classes_"))
         data = self._fit_data(X, y, sample_weight)
         favour = favours(type(self).__name__, self.class_weight, data.classes, data.y, data.weight)
         rule, rows = self._ready(shown(data, classes=True, favour=favour))
@@ -163,12 +164,12 @@ class Perceptron(Classifier, sparse=True):
         require_classes(type(self).__name__, data.classes, codes)
         course = self._course()
         seen = fingerprint(rows.X, codes.reshape(-1, 1), rows.weight)
-        warm = data.warm and old[0] is not None and np.array_equal(old[1], data.classes)
-        memory = old[0] if warm else begin(self, rows, rule, course)
+        warm = data.warm and before[0] is not None and np.array_equal(before[1], data.classes)
+        memory = before[0] if warm else begin(self, rows, rule, course)
         self.classes_ = data.classes
         taught, score = rows, None
         if self.early_stopping:
-            taught, score = held_out(self, rows, codes, StratifiedShuffleSplit)
+            taught, score = held_out(self, rows, codes)
         memory, passes, outcome = run(self, memory, taught, rule, course, score=score)
         self._keep(memory, passes, outcome)
         plain = rule == Rule("perceptron", eta=rule.eta, intercept=rule.intercept) and not warm
@@ -224,7 +225,9 @@ class Perceptron(Classifier, sparse=True):
         found = show(self, memory, rows, rule, visits=Visits(), stop=Stop())
         self._keep(found.memory, 1, "stream")
         counted = found.memory
-        self.certificate_ = MistakesCertificate(counted.rows, counted.mistakes, np.nan, np.zeros(len(self.coef_)), np.inf)
+        self.certificate_ = MistakesCertificate(
+            counted.rows, counted.mistakes, np.nan, np.zeros(len(self.coef_)), np.inf
+        )
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -262,7 +265,8 @@ class Perceptron(Classifier, sparse=True):
 
     def _check_fitted_state(self) -> None:
         require_linear_state(self)
-        if self.memory_.w.shape != self.coef_.shape or len(self.coef_) != (1 if len(self.classes_) == 2 else len(self.classes_)):
+        if self.memory_.w.shape != self.coef_.shape or len(self.coef_) != (
+            1 if len(self.classes_) == 2 else len(self.classes_)
+        ):
             msg = f"the memory of {type(self).__name__} does not fit its coefficients"
             raise ModelFileError(msg)
-

@@ -23,6 +23,7 @@ from qed.convex.penalties import ElasticNet
 from qed.core._certificates import DualityGapCertificate
 from qed.core._threads import one_blas_thread
 from qed.designs import design
+from qed.linear_model._online import diverged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from qed.linear_model._online import Rule
 
 __all__ = ["prove"]
+
+FAR = 1e6  # times the objective of the null model: no step in the right direction leads there
 
 # each loss of the documentation as a multiple of one of the convex floor
 LOSSES: dict[str, tuple[float, Callable[[Any, float], Any]]] = {
@@ -46,11 +49,15 @@ LOSSES: dict[str, tuple[float, Callable[[Any, float], Any]]] = {
 }
 
 
-def prove(rows: Rows, y: Any, rule: Rule, w: Any, b: float, *, n_rows: int, tol: float, outcome: str) -> DualityGapCertificate:
+def prove(
+    owner: str, rows: Rows, y: Any, rule: Rule, w: Any, b: float, *, n_rows: int, tol: float, outcome: str
+) -> DualityGapCertificate:
     """Bound the distance of one plane from the optimum of ``Σ s ℓ / n + ridge |w|²/2 + lasso |w|_1``.
 
     Parameters
     ----------
+    owner : str
+        Name of the model.
     rows : Rows
         The rows, weights of classes included.
     y : ndarray of shape (n,)
@@ -81,6 +88,8 @@ def prove(rows: Rows, y: Any, rule: Rule, w: Any, b: float, *, n_rows: int, tol:
                 break
             other = problem.certify(w, level, u, target=target)
             gap = other if other.value < gap.value else gap
+    if not gap.objective <= FAR * max(problem.null_objective, 1e-300) and rule.loss != "perceptron":
+        raise diverged(owner)
     if gap.value - gap.rounding <= target:
         outcome = "solved" if outcome in ("stalled", "max_iter") else outcome
     return DualityGapCertificate(

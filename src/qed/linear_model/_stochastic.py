@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -10,8 +9,8 @@ import numpy as np
 from qed.core import (
     KW_ONLY,
     Array,
-    Certificate,
     Classifier,
+    DualityGapCertificate,
     Fraction,
     InvalidParameter,
     MistakesCertificate,
@@ -28,13 +27,11 @@ from qed.core import (
     param,
 )
 from qed.linear_model._classes import require_classes
-from qed.linear_model._kernels import margins
 from qed.linear_model._learn_convex import Rows
 from qed.linear_model._learn_online import Course, Shown, begin, favours, held_out, run, show, shown, stream
 from qed.linear_model._linear import predict_linear, require_linear_state
 from qed.linear_model._online import Memory, Rule, Stop, Visits, optimal_offset
 from qed.linear_model._prove_online import prove
-from qed.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 if TYPE_CHECKING:
     from qed.core import FitData
@@ -56,12 +53,15 @@ def _rule_of(model: Any) -> Rule:
             " 0. Choose another learning_rate, such as 'invscaling'."
         )
     if steps != "optimal" and not model.eta0 > 0:
-        raise InvalidParameter(f"{name}.eta0 must be a number > 0 with learning_rate={model.learning_rate!r}, got {model.eta0!r}.")
+        raise InvalidParameter(
+            f"{name}.eta0 must be a number > 0 with learning_rate={model.learning_rate!r}, got {model.eta0!r}."
+        )
     return Rule(
         model.loss,
         steps,
         eta=float(model.eta0),
         power=float(model.power_t),
+        offset=optimal_offset(model.loss, model.alpha, model.epsilon) if steps == "optimal" else 0.0,
         alpha=float(model.alpha),
         ridge=strength * (1 - ratio),
         lasso=strength * ratio,
@@ -71,20 +71,11 @@ def _rule_of(model: Any) -> Rule:
     )
 
 
-def _ready(rule: Rule, rows: Shown, memory: Memory) -> tuple[Rule, Memory]:
-    """Settle where steps begin: once, and further on when longer rows come."""
-    if rule.steps != "optimal":
-        return rule, memory
-    _, square = margins(rows.X, rows.y, memory.w, memory.b)
-    memory = replace(memory, offset=max(memory.offset, optimal_offset(rule.loss, rule.alpha, rule.width, square)))
-    return rule._replace(offset=memory.offset), memory
-
-
 def _course_of(model: Any) -> Course:
     averages = None if model.average is False else float(max(int(model.average) - 1, 0))
     visits = Visits(model.shuffle)
     slower = model.learning_rate == "adaptive"
-    return Course(model.max_iter, model.tol, model.n_iter_no_change, False, visits, averages, slower)  # noqa: FBT003
+    return Course(model.max_iter, model.tol, model.n_iter_no_change, False, visits, averages, slower)
 
 
 def _keep(model: Any, memory: Memory, passes: int) -> None:
@@ -142,13 +133,15 @@ class SGDClassifier(Classifier, sparse=True):
     _: KW_ONLY
     penalty: Literal["l2", "l1", "elasticnet"] | None = param("l2", "What draws the coefficients towards zero.")
     alpha: NonNegative = param(1e-4, "Strength of the penalty; also sets the steps of learning_rate='optimal'.")
-    l1_ratio: Probability | None = param(0.15, "Share of absolute values in the penalty 'elasticnet'; the rest are squares.")
+    l1_ratio: Probability | None = param(
+        0.15, "Share of absolute values in the penalty 'elasticnet'; the rest are squares."
+    )
     fit_intercept: bool = param(True, "Whether to fit an intercept.")
     max_iter: PositiveInt = param(1000, "Most passes over the rows.")
     tol: NonNegative | None = param(
         1e-3,
-        "A pass counts as progress when its mean loss falls by more; also the gap, relative to the null model's objective, that the"
-        " certificate calls reached. None goes on to max_iter.",
+        "A pass counts as progress when its mean loss falls by more; also the gap, relative to the null model's objective, that"
+        " the certificate calls reached. None goes on to max_iter.",
     )
     shuffle: bool = param(True, "Whether every pass has an order of its own; otherwise rows come as they are.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
@@ -180,7 +173,9 @@ class SGDClassifier(Classifier, sparse=True):
     n_iter_: int = fitted("Passes over the rows.")
     t_: float = fitted("Steps taken, plus one.")
     memory_: Memory = fitted("What ``partial_fit`` goes on from.")
-    certificate_: Certificate = fitted("What is proved about the coefficients.")
+    certificate_: DualityGapCertificate | PartsCertificate | MistakesCertificate = fitted(
+        "What is proved about the coefficients."
+    )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Pass over the rows until progress ends.
@@ -199,18 +194,17 @@ class SGDClassifier(Classifier, sparse=True):
         self
             The fitted model.
         """
-        old = (self.__dict__.get("memory_"), self.__dict__.get("classes_"))
+        before: Any = (self.__dict__.get("memory_"), self.__dict__.get("classes_"))
         data = self._fit_data(X, y, sample_weight)
         favour = favours(type(self).__name__, self.class_weight, data.classes, data.y, data.weight)
         rule, course = _rule_of(self), _course_of(self)
         rows = shown(data, classes=True, favour=favour)
         codes = rows.y if rows.problems > 1 else (rows.y + 1) / 2
         require_classes(type(self).__name__, data.classes, codes)
-        warm = data.warm and old[0] is not None and np.array_equal(old[1], data.classes)
-        memory = old[0] if warm else begin(self, rows, rule, course)
+        warm = data.warm and before[0] is not None and np.array_equal(before[1], data.classes)
+        memory = before[0] if warm else begin(self, rows, rule, course)
         self.classes_ = data.classes
-        taught, score = (rows, None) if not self.early_stopping else held_out(self, rows, codes, StratifiedShuffleSplit)
-        rule, memory = _ready(rule, rows, memory)
+        taught, score = (rows, None) if not self.early_stopping else held_out(self, rows, codes)
         memory, passes, outcome = run(self, memory, taught, rule, course, score=score)
         _keep(self, memory, passes)
         self.certificate_ = self._certified(data, rows, rule, outcome)
@@ -218,7 +212,9 @@ class SGDClassifier(Classifier, sparse=True):
             raise KeyboardInterrupt
         return self
 
-    def _certified(self, data: FitData, rows: Shown, rule: Rule, outcome: str) -> Certificate:
+    def _certified(
+        self, data: FitData, rows: Shown, rule: Rule, outcome: str
+    ) -> DualityGapCertificate | PartsCertificate:
         looked = Rows.of(data)
         tol = 0.0 if self.tol is None else self.tol
         parts = {}
@@ -226,7 +222,7 @@ class SGDClassifier(Classifier, sparse=True):
             signs = rows.y if rows.problems == 1 else np.where(rows.y == problem, 1.0, -1.0)
             own = looked if rows.favour is None else looked.weighed(rows.favour[problem][(signs > 0).astype(np.intp)])
             w, b = self.coef_[problem], float(self.intercept_[problem])
-            proof = prove(own, signs, rule, w, b, n_rows=len(signs), tol=tol, outcome=outcome)
+            proof = prove(type(self).__name__, own, signs, rule, w, b, n_rows=len(signs), tol=tol, outcome=outcome)
             if rows.problems == 1:
                 return proof
             parts[str(self.classes_[problem])] = proof
@@ -261,7 +257,6 @@ class SGDClassifier(Classifier, sparse=True):
         rule = _rule_of(self)
         rows = shown(data, classes=True, favour=favour)
         memory = begin(self, rows, rule, _course_of(self)) if first else self.memory_
-        rule, memory = _ready(rule, rows, memory)
         found = show(self, memory, rows, rule, visits=Visits(), stop=Stop())
         _keep(self, found.memory, 1)
         self.certificate_ = MistakesCertificate(
@@ -304,7 +299,9 @@ class SGDClassifier(Classifier, sparse=True):
 
     def _has_probabilities(self) -> bool:
         if self.loss not in ("log_loss", "modified_huber"):
-            raise AttributeError(f"probability estimates are not available for loss={self.loss!r}; they are for 'log_loss' and 'modified_huber'")
+            raise AttributeError(
+                f"probability estimates are not available for loss={self.loss!r}; they are for 'log_loss' and 'modified_huber'"
+            )
         return True
 
     def __getattribute__(self, name: str) -> Any:
@@ -328,10 +325,7 @@ class SGDClassifier(Classifier, sparse=True):
             Rows that sum to one.
         """
         scores = np.asarray(self.decision_function(X), dtype=np.float64)
-        if self.loss == "log_loss":
-            own = 0.5 * (1.0 + np.tanh(0.5 * scores))
-        else:
-            own = (np.clip(scores, -1.0, 1.0) + 1.0) / 2.0
+        own = 0.5 * (1.0 + (np.tanh(0.5 * scores) if self.loss == "log_loss" else np.clip(scores, -1.0, 1.0)))
         if own.ndim == 1:
             return np.column_stack([1.0 - own, own])
         total = own.sum(axis=1, keepdims=True)
@@ -355,7 +349,9 @@ class SGDClassifier(Classifier, sparse=True):
 
     def _check_fitted_state(self) -> None:
         require_linear_state(self)
-        if self.memory_.w.shape != self.coef_.shape or len(self.coef_) != (1 if len(self.classes_) == 2 else len(self.classes_)):
+        if self.memory_.w.shape != self.coef_.shape or len(self.coef_) != (
+            1 if len(self.classes_) == 2 else len(self.classes_)
+        ):
             msg = f"the memory of {type(self).__name__} does not fit its coefficients"
             raise ModelFileError(msg)
 
@@ -381,8 +377,8 @@ class SGDRegressor(Regressor, sparse=True):
 
     Notes
     -----
-    Steps that are too long for the columns make coefficients grow without bound, which is an error that says so: standardise
-    the columns first. A weight multiplies the step of its row; it is not a repetition.
+    No step overshoots its row, so that squared losses do not explode; columns of different sizes are learnt at different speeds
+    all the same: standardise first. A weight multiplies the step of its row; it is not a repetition.
 
     Examples
     --------
@@ -398,13 +394,15 @@ class SGDRegressor(Regressor, sparse=True):
     _: KW_ONLY
     penalty: Literal["l2", "l1", "elasticnet"] | None = param("l2", "What draws the coefficients towards zero.")
     alpha: NonNegative = param(1e-4, "Strength of the penalty; also sets the steps of learning_rate='optimal'.")
-    l1_ratio: Probability | None = param(0.15, "Share of absolute values in the penalty 'elasticnet'; the rest are squares.")
+    l1_ratio: Probability | None = param(
+        0.15, "Share of absolute values in the penalty 'elasticnet'; the rest are squares."
+    )
     fit_intercept: bool = param(True, "Whether to fit an intercept.")
     max_iter: PositiveInt = param(1000, "Most passes over the rows.")
     tol: NonNegative | None = param(
         1e-3,
-        "A pass counts as progress when its mean loss falls by more; also the gap, relative to the null model's objective, that the"
-        " certificate calls reached. None goes on to max_iter.",
+        "A pass counts as progress when its mean loss falls by more; also the gap, relative to the null model's objective, that"
+        " the certificate calls reached. None goes on to max_iter.",
     )
     shuffle: bool = param(True, "Whether every pass has an order of its own; otherwise rows come as they are.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
@@ -431,7 +429,7 @@ class SGDRegressor(Regressor, sparse=True):
     n_iter_: int = fitted("Passes over the rows.")
     t_: float = fitted("Steps taken, plus one.")
     memory_: Memory = fitted("What ``partial_fit`` goes on from.")
-    certificate_: Certificate = fitted("What is proved about the coefficients.")
+    certificate_: DualityGapCertificate | Uncertified = fitted("What is proved about the coefficients.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Pass over the rows until progress ends.
@@ -455,13 +453,14 @@ class SGDRegressor(Regressor, sparse=True):
         rule, course = _rule_of(self), _course_of(self)
         rows = shown(data, classes=False)
         memory = before if data.warm and before is not None else begin(self, rows, rule, course)
-        taught, score = (rows, None) if not self.early_stopping else held_out(self, rows, rows.y, ShuffleSplit)
-        rule, memory = _ready(rule, rows, memory)
+        taught, score = (rows, None) if not self.early_stopping else held_out(self, rows, rows.y)
         memory, passes, outcome = run(self, memory, taught, rule, course, score=score)
         self._store(memory, passes)
         tol = 0.0 if self.tol is None else self.tol
         w, b = self.coef_, float(self.intercept_[0])
-        self.certificate_ = prove(Rows.of(data), rows.y, rule, w, b, n_rows=len(rows.y), tol=tol, outcome=outcome)
+        self.certificate_ = prove(
+            type(self).__name__, Rows.of(data), rows.y, rule, w, b, n_rows=len(rows.y), tol=tol, outcome=outcome
+        )
         if outcome == "interrupted":
             raise KeyboardInterrupt
         return self
@@ -491,7 +490,6 @@ class SGDRegressor(Regressor, sparse=True):
         rows = shown(self._fit_data(X, y, sample_weight, reset=first), classes=False)
         rule = _rule_of(self)
         memory = begin(self, rows, rule, _course_of(self)) if first else self.memory_
-        rule, memory = _ready(rule, rows, memory)
         self._store(show(self, memory, rows, rule, visits=Visits(), stop=Stop()).memory, 1)
         self.certificate_ = Uncertified("it learnt from a stream that was not kept")
         return self

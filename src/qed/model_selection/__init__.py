@@ -8,6 +8,7 @@ One rule: **a model is judged on rows it has not seen, and what the folds have i
     _folds, _leave_out, _random_splits    every row once; all but some; at random
     _choice_of_folds, _subset             what ``cv`` may be; the plain split in two; some rows of any table
     _judge, _cross_validate               one fold; all folds
+    _prequential                          predict, then see the label, then learn
     _settings, _search                    what to try; the best of it
     _dummy, _lookup                       what every model is compared with: constants, and memory alone
     _shared                               work that folds and settings have in common
@@ -42,6 +43,7 @@ from qed.model_selection._leave_out import (
     PredefinedSplit,
 )
 from qed.model_selection._lookup import LookupClassifier
+from qed.model_selection._prequential import PrequentialResult, prequential
 from qed.model_selection._random_splits import Bootstrap, GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
 from qed.model_selection._search import GridSearchCV, RandomizedSearchCV
 from qed.model_selection._settings import ParameterGrid, ParameterSampler
@@ -63,6 +65,7 @@ __all__ = [
     "ParameterGrid",
     "ParameterSampler",
     "PredefinedSplit",
+    "PrequentialResult",
     "RandomizedSearchCV",
     "RepeatedKFold",
     "RepeatedStratifiedKFold",
@@ -77,6 +80,7 @@ __all__ = [
     "cross_val_score",
     "cross_validate",
     "learning_curve",
+    "prequential",
     "train_test_split",
     "validation_curve",
 ]

@@ -139,6 +139,29 @@ def _table(model: Any, X: Any, y: Array, s: Array, rounding: float) -> tuple[flo
     return float(mistakes), float(max(mistakes - fewest, 0))
 
 
+def _drawn(model: Any, X: Any, y: Array, s: Array, rounding: float) -> tuple[float, float]:
+    rows = model._new_data(X)  # noqa: SLF001
+    rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=EXTENDED)
+    signs = np.where(y == model.classes_[1], 1, -1)
+    slack = (rounding + 2.0**-52) * s.sum()
+    stream = np.random.default_rng(model.seed_)
+    fewest, own = s.sum(), None
+    for draw in range(model.n_draws):
+        plane = stream.standard_normal(rows.shape[1] + 1)
+        plane[-1] *= bool(model.fit_intercept)
+        mistakes = s[signs * (rows @ plane[:-1] + plane[-1]) <= 0].sum()
+        fewest = min(fewest, mistakes)
+        if draw == model.draw_:
+            own = mistakes
+            if not (np.array_equal(plane[:-1], model.coef_[0]) and plane[-1] == model.intercept_[0]):
+                _refuse(model, f"its plane is not draw {draw} of its seed")
+    if own is None or own > fewest + slack or abs(own - model.mistakes_) > slack:
+        _refuse(
+            model, f"a plane drawn makes mistakes of weight {float(fewest):.12g}, and {model.mistakes_:.12g} is stored"
+        )
+    return float(fewest), 0.0
+
+
 def _class_weights(model: Any, y: Array, s: Array) -> Array:
     labels = model.classes_.tolist()
     if isinstance(model.class_weight, str):
@@ -149,6 +172,7 @@ def _class_weights(model: Any, y: Array, s: Array) -> Array:
 
 _CHECKS: dict[str, Callable[[Any, Any, Array, Array, float], tuple[float, float]]] = {
     "threshold_": _cut,
+    "draw_": _drawn,
     "row_labels_": _table,
     "class_prior_": _shares,
     "constant_": _constant,

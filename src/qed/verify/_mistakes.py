@@ -38,10 +38,8 @@ def check(model: Any, certificate: MistakesCertificate, X: Any, y: Any, sample_w
         X_block = np.asarray(block.X, EXTENDED)
         longest = max(longest, np.max(np.sum(X_block**2, axis=1)) + one**2)
         codes = block.y[:, 0].astype(int)
-        if len(w) == 1:
-            signs = (2 * codes - 1)[:, None]
-        else:
-            signs = np.where(codes[:, None] == np.arange(len(w)), 1, -1)
+        own = np.arange(len(w)) if len(w) > 1 else np.ones(1)
+        signs = np.where(codes[:, None] == own, 1, -1)
         least = np.minimum(least, np.min(signs * (X_block @ w.T + b), axis=0))
     length = np.sqrt(np.sum(w**2, axis=1) + (b * one) ** 2)
     margins = np.divide(least, length, out=np.zeros_like(least), where=length > 0)
@@ -58,4 +56,10 @@ def check(model: Any, certificate: MistakesCertificate, X: Any, y: Any, sample_w
         if not (certificate.bound >= most * (1 - 1e-9) and certificate.mistakes <= certificate.bound * (1 + 1e-9)):
             msg = f"{name} claims a bound of {certificate.bound:.6g} on its mistakes; the theorem gives {most:.6g}."
             raise CertificateError(msg)
-    return Verdict(certificate.statement, float(certificate.mistakes), float(np.max(np.abs(margins - certificate.margins))), float(slack), 0.0)
+    return Verdict(
+        certificate.statement,
+        float(certificate.mistakes),
+        float(np.max(np.abs(margins - certificate.margins))),
+        float(slack),
+        0.0,
+    )

@@ -1,0 +1,169 @@
+"""The voted perceptron: every plane there has been has as many votes as rows it survived."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from qed.core import (
+    KW_ONLY,
+    Array,
+    Classifier,
+    MistakesCertificate,
+    ModelFileError,
+    NonNegativeInt,
+    PositiveInt,
+    Seed,
+    fitted,
+    param,
+)
+from qed.linear_model._classes import require_classes
+from qed.linear_model._kernels import margins
+from qed.linear_model._learn_online import Course, begin, show, shown
+from qed.linear_model._online import Rule, Stop, Visits
+from qed.linear_model._range import fingerprint
+
+__all__ = ["VotedPerceptron"]
+
+
+class VotedPerceptron(Classifier, sparse=True, multi_class=False):
+    r"""A vote among all planes that a perceptron goes through.
+
+    Objective
+    ---------
+    None that is minimised. The prediction is the sign of :math:`\sum_i c_i \, \mathrm{sign}(x^\top w_i + b_i)`, with
+    :math:`w_0 = 0`, :math:`w_i` the coefficients after the i-th mistake and :math:`c_i` the number of rows they were right
+    about before the next one, or the end.
+
+    Certificate
+    -----------
+    MistakesCertificate: the mistakes made, and, where the last plane separates the classes with margin :math:`\gamma`, the most
+    that any order of the rows can cause.
+
+    Cost
+    ----
+    O(p) a row shown. The rows of the mistakes are kept, and a prediction takes one product with each of them.
+
+    Examples
+    --------
+    >>> from qed.linear_model import VotedPerceptron
+    >>> model = VotedPerceptron(shuffle=False).fit([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1, -1, 1])
+    >>> model.votes_.tolist()
+    [0, 0, 0, 1, 4]
+    """
+
+    _: KW_ONLY
+    fit_intercept: bool = param(True, "Whether the plane may leave the origin.")
+    max_iter: PositiveInt = param(10, "Most passes over the rows.")
+    shuffle: bool = param(True, "Whether every pass has an order of its own; otherwise rows come as they are.")
+    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    random_state: Seed = param(0, "Seed of the orders.")
+
+    classes_: Array = fitted("The two labels, sorted.")
+    mistakes_: Array = fitted(
+        "Rows that were got wrong, in order, times their sign; the last column is that of the intercept."
+    )
+    votes_: Array = fitted("Rows that each plane survived; the first plane is zero.")
+    coef_: Array = fitted("Coefficients of the last plane, shape (1, p).")
+    intercept_: Array = fitted("Its intercept.")
+    n_iter_: int = fitted("Passes over the rows.")
+    certificate_: MistakesCertificate = fitted("What is proved about the mistakes.")
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Pass over the rows until none is on the wrong side.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows to learn from.
+        y : array-like of shape (n,)
+            Two labels.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        data = self._fit_data(X, y)
+        rows = shown(data, classes=True)
+        require_classes(type(self).__name__, data.classes, (rows.y + 1) / 2)
+        rule = Rule("perceptron", intercept=self.fit_intercept)
+        visits = Visits()
+        memory = begin(self, rows, rule, Course(self.max_iter, None, 1, True, visits))
+        stream = np.random.default_rng(memory.seed)
+        moved: list[Any] = []
+        votes, survived, passes = [], 0, 0
+        n = rows.X.shape[0]
+        for passes in range(1, self.max_iter + 1):  # noqa: B007
+            order = stream.permutation(n) if self.shuffle else np.arange(n)
+            shuffled = rows._replace(X=rows.X[order], y=rows.y[order])
+            found = show(self, memory, shuffled, rule, visits=visits, stop=Stop(), logs=True)
+            memory = found.memory
+            gaps = np.diff(found.log, prepend=-1) - 1  # rows that were right between two mistakes
+            if len(gaps):
+                votes += [survived + int(gaps[0]), *gaps[1:].tolist()]
+                survived = n - 1 - int(found.log[-1])
+            else:
+                survived += n
+            moved.append(order[found.log])
+            if not len(gaps):
+                break
+        places = np.concatenate(moved)
+        wrong = rows.X[places]
+        wrong = wrong.toarray() if hasattr(wrong, "toarray") else wrong
+        one = np.full((len(places), 1), 1.0 if self.fit_intercept else 0.0)
+        self.classes_, self.n_iter_ = data.classes, passes
+        self.mistakes_ = np.hstack([wrong, one]) * rows.y[places][:, None]
+        self.votes_ = np.array([*votes, survived], dtype=np.int64)
+        self.coef_, self.intercept_ = memory.w, memory.b
+        least, longest = margins(rows.X, rows.y, self.coef_, self.intercept_)
+        length = np.sqrt(np.sum(self.coef_**2) + self.intercept_[0] ** 2)
+        margin = least / length if length > 0 else np.zeros(1)
+        radius = float(np.sqrt(longest + one[0, 0] if len(one) else longest))
+        bound = float((radius / margin[0]) ** 2) if margin[0] > 0 else np.inf
+        seen = fingerprint(rows.X, ((rows.y + 1) / 2).reshape(-1, 1), None)
+        self.certificate_ = MistakesCertificate(memory.rows, memory.mistakes, radius, margin, bound, seen)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the votes for the second label less those for the first, as a share of all.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Between -1 and 1.
+        """
+        X = self._new_data(X)
+        steps = np.asarray(X @ self.mistakes_[:, :-1].T) + self.mistakes_[:, -1]
+        steps = np.hstack([np.zeros((len(steps), 1)), steps])
+        # scores of all planes, each the one before plus a mistake; a row on the plane counts for the first label
+        np.cumsum(steps, axis=1, out=steps)
+        sides = np.where(steps > 0, 1.0, -1.0)
+        return np.asarray(sides @ self.votes_ / max(int(self.votes_.sum()), 1))
+
+    def predict(self, X: Any) -> Array:
+        """Return the label with more votes; of equal ones the first.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels.
+        """
+        second = self.decision_function(X) > 0
+        return np.asarray(self.classes_[second.astype(np.intp)])
+
+    def _check_fitted_state(self) -> None:
+        if self.mistakes_.ndim != 2 or self.votes_.shape != (len(self.mistakes_) + 1,) or len(self.classes_) != 2:
+            msg = "the planes of VotedPerceptron do not have one vote count each"
+            raise ModelFileError(msg)

@@ -1,0 +1,428 @@
+"""Perceptrons: traces by hand, the mistake bound, variants, streams."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import qed
+from qed.convex import Perceptron as PerceptronLoss
+from qed.linear_model import Perceptron, RandomLinearClassifier, VotedPerceptron
+from qed.model_selection import prequential
+
+THREE = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+SIGNS = np.array([1, -1, 1])
+XOR, PARITY = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]), np.array([1, -1, -1, 1])
+
+
+def slow(X, y, *, intercept=True, passes=100, eta=1.0):
+    """Return coefficients, intercept, rows of the mistakes and every plane after a row, one row at a time."""
+    w, b, log, planes = np.zeros(X.shape[1]), 0.0, [], []
+    for _ in range(passes):
+        wrong = len(log)
+        for i, (x, sign) in enumerate(zip(X, y, strict=True)):
+            if sign * (x @ w + b) <= 0:
+                w, b = w + eta * sign * x, b + eta * sign * intercept
+                log.append(i)
+            planes.append((w, b))
+        if len(log) == wrong:
+            break
+    return w, b, log, planes
+
+
+def separable(seed, n=40, p=3, gap=0.2):
+    rng = np.random.default_rng(seed)
+    w = rng.normal(size=p)
+    w /= np.linalg.norm(w)
+    X = rng.normal(size=(4 * n, p))
+    X = X[np.abs(X @ w) > gap][:n]
+    return X, np.sign(X @ w).astype(int), w
+
+
+@pytest.mark.covers("CLS-07")
+def test_the_trace_by_hand():
+    model = Perceptron(shuffle=False).fit(THREE, SIGNS)
+    assert_array_equal(model.coef_, [[2.0, -1.0]])
+    assert_array_equal(model.intercept_, [0.0])
+    assert model.certificate_.mistakes == 4
+    assert slow(THREE, SIGNS)[2] == [0, 1, 2, 1]
+
+
+@pytest.mark.covers("CLS-08")
+@given(seed=st.integers(0, 99))
+def test_through_the_origin_on_rows_with_a_one(seed):
+    X, y, _ = separable(seed)
+    with_offset = Perceptron(shuffle=False, tol=None, max_iter=3).fit(X, y)
+    augmented = Perceptron(shuffle=False, tol=None, max_iter=3, fit_intercept=False).fit(
+        np.column_stack([X, np.ones(len(X))]), y
+    )
+    assert with_offset.certificate_.mistakes == augmented.certificate_.mistakes
+    assert_allclose(np.append(with_offset.coef_[0], with_offset.intercept_), augmented.coef_[0])
+    assert augmented.intercept_ == 0.0
+
+
+@given(seed=st.integers(0, 99), intercept=st.booleans(), kind=st.sampled_from(["dense", "float32", "csr", "fortran"]))
+def test_same_as_row_by_row(seed, intercept, kind):
+    from scipy.sparse import csr_array  # noqa: PLC0415
+
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(-3, 4, (20, 3)).astype(float), rng.choice([-1, 1], 20)
+    y[:2] = 1, -1
+    make = {"dense": np.array, "float32": np.float32, "csr": csr_array, "fortran": np.asfortranarray}[kind]
+    model = Perceptron(shuffle=False, tol=None, max_iter=7, fit_intercept=intercept).fit(make(X), y)
+    w, b, log, _ = slow(X, y, intercept=intercept, passes=7)
+    assert_array_equal(model.coef_[0], w)
+    assert_array_equal(model.intercept_, [b])
+    assert model.certificate_.mistakes == len(log)
+
+
+@pytest.mark.covers("CLS-09")
+def test_the_length_of_a_step_changes_nothing_but_the_scale():
+    X, y, _ = separable(3)
+    one, long = (Perceptron(shuffle=False, eta0=eta).fit(X, y) for eta in (1.0, 8.0))
+    assert_allclose(8.0 * one.coef_, long.coef_)
+    assert_array_equal(one.predict(X), long.predict(X))
+    # a score of zero is a mistake: otherwise nothing would ever be learnt from zero
+    assert Perceptron(shuffle=False, max_iter=1, tol=None).fit(X, y).certificate_.mistakes > 0
+    drawn = Perceptron(sampling="replacement", tol=None, max_iter=200).fit(X, y)
+    assert drawn.score(X, y) == 1.0
+
+
+@pytest.mark.covers("CLS-10")
+@given(seed=st.integers(0, 99), eta=st.sampled_from([0.5, 1.0, 2.0]), intercept=st.booleans())
+def test_one_update_raises_the_signed_score_by_the_square_of_the_row(seed, eta, intercept):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(2, 3))
+    model = Perceptron(eta0=eta, fit_intercept=intercept).partial_fit(X[:1], [1], classes=[-1, 1])
+    x = -X[:1] + 0.1 * X[1:]  # on the other side of what was just learnt
+    before = model.decision_function(x)[0]
+    if before > 0:
+        return
+    after = model.partial_fit(x, [1]).decision_function(x)[0]
+    assert after - before == pytest.approx(eta * (np.sum(x**2) + intercept))
+
+
+@pytest.mark.covers("CLS-11", "CLS-13")
+@given(seed=st.integers(0, 99), c=st.sampled_from([1.0, 0.25, 16.0]))
+def test_the_mistake_bound_and_the_invariants_of_its_proof(seed, c):
+    X, y, w_star = separable(seed)
+    R, gamma = np.linalg.norm(X, axis=1).max(), (y * (X @ w_star)).min()
+    counts = []
+    for order in (np.arange(len(X)), np.argsort(X[:, 0]), np.random.default_rng(seed).permutation(len(X))):
+        model = Perceptron(shuffle=False, fit_intercept=False, tol=None, max_iter=10_000).fit(c * X[order], y[order])
+        k, theta = model.certificate_.mistakes, model.coef_[0] / c
+        counts.append(k)
+        assert model.outcome_ == "solved"
+        assert k <= (R / gamma) ** 2
+        assert k <= model.certificate_.bound
+        assert theta @ w_star >= k * gamma * (1 - 1e-12)
+        assert theta @ theta <= k * R**2 * (1 + 1e-12)
+        assert theta @ w_star / np.linalg.norm(theta) >= np.sqrt(k) * gamma / R * (1 - 1e-12)
+    again = Perceptron(shuffle=False, fit_intercept=False, tol=None, max_iter=10_000).fit(X, y)
+    assert again.certificate_.mistakes == counts[0]  # scale changes nothing
+
+
+@pytest.mark.covers("CLS-11")
+def test_lifted_parity_takes_three_mistakes_at_most():
+    lifted = np.column_stack([XOR, XOR[:, 0] * XOR[:, 1]])
+    for order in itertools.permutations(range(4)):
+        rows = list(order)
+        model = Perceptron(shuffle=False, fit_intercept=False).fit(lifted[rows], PARITY[rows])
+        assert model.certificate_.mistakes <= 3
+        assert model.score(lifted, PARITY) == 1.0
+
+
+@pytest.mark.covers("CLS-12")
+@given(seed=st.integers(0, 49))
+def test_the_bound_with_an_offset(seed):
+    X, y, _ = separable(seed)
+    X = X + 0.5
+    model = Perceptron(shuffle=False, tol=None, max_iter=20_000).fit(X, y)
+    w, b = model.coef_[0], model.intercept_[0]
+    margin = (y * (X @ w + b)).min() / np.sqrt(w @ w + b * b)
+    assert model.certificate_.mistakes <= ((np.sum(X**2, axis=1)).max() + 1) / margin**2
+    assert model.certificate_.bound == pytest.approx((np.sum(X**2, axis=1).max() + 1) / margin**2)
+
+
+@pytest.mark.covers("CLS-14")
+def test_a_step_is_one_of_gradient_descent_on_the_perceptron_loss():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 3)), rng.choice([-1, 1], 12)
+    w = rng.normal(size=3)
+    loss = PerceptronLoss(y.astype(float))
+    wrong = y * (X @ w) < 0
+    assert_allclose(X.T @ loss.slope(X @ w), -(y[wrong] @ X[wrong]))
+    # all rows at once, from zero, where every row counts as wrong: the mean of the steps
+    batch = Perceptron(batch_size=12, shuffle=False, max_iter=1, tol=None, fit_intercept=False).fit(X, y)
+    assert_allclose(batch.coef_[0], (y @ X) / 12)
+    pairs = Perceptron(batch_size=5, shuffle=False, max_iter=1, tol=None, fit_intercept=False).fit(X, y)
+    v = np.zeros(3)
+    for some in (slice(0, 5), slice(5, 10), slice(10, 12)):
+        bad = y[some] * (X[some] @ v) <= 0
+        v = v + (y[some][bad] @ X[some][bad]) / len(y[some])
+    assert_allclose(pairs.coef_[0], v)
+
+
+@pytest.mark.covers("CLS-15")
+@given(seed=st.integers(0, 99))
+def test_planes_vote_as_often_as_they_survived(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(-3, 4, (15, 2)).astype(float), rng.choice([-1, 1], 15)
+    y[:2] = 1, -1
+    model = VotedPerceptron(shuffle=False, max_iter=3).fit(X, y)
+    _, _, log, planes = slow(X, y, passes=3)
+    total = np.zeros(len(X))
+    before, rounds = (np.zeros(2), 0.0), itertools.cycle(zip(X, y, strict=True))
+    for after, (x, sign) in zip(planes, rounds, strict=False):
+        if sign * (x @ before[0] + before[1]) > 0:  # survived
+            scores = X @ before[0] + before[1]
+            total += np.where(scores > 0, 1, -1)
+        before = after
+    assert len(model.votes_) == len(log) + 1
+    assert_allclose(model.decision_function(X) * max(model.votes_.sum(), 1), total, atol=1e-9)
+    one = VotedPerceptron(max_iter=5, shuffle=False).fit([[1.0], [-1.0]], [1, -1])
+    assert_array_equal(one.predict([[3.0], [-2.0]]), [1, -1])
+
+
+@pytest.mark.covers("CLS-16")
+@given(seed=st.integers(0, 99))
+def test_the_average_is_the_mean_of_all_planes(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(15, 3)), rng.choice([-1, 1], 15)
+    y[:2] = 1, -1
+    model = Perceptron(variant="averaged", shuffle=False, max_iter=4, tol=None).fit(X, y)
+    planes = slow(X, y, passes=4)[3]
+    assert_allclose(model.coef_[0], np.mean([w for w, _ in planes], axis=0), atol=1e-12)
+    assert_allclose(model.intercept_[0], np.mean([b for _, b in planes]), atol=1e-12)
+
+
+@pytest.mark.covers("CLS-17")
+def test_parity_is_got_wrong_for_ever():
+    passes = [Perceptron(shuffle=False, tol=None, max_iter=k).fit(XOR, PARITY) for k in (10, 11, 12, 13, 14, 15, 16)]
+    counts = [model.certificate_.mistakes for model in passes]
+    assert all(later > earlier for earlier, later in itertools.pairwise(counts))
+    planes = [(*model.coef_[0], *model.intercept_) for model in passes]
+    assert len(set(planes)) < len(planes)  # it goes in circles
+    assert not passes[-1].certificate_.reached
+    assert np.isinf(passes[-1].certificate_.bound)
+    best = RandomLinearClassifier(2000, random_state=0).fit(XOR, PARITY)
+    assert best.mistakes_ >= 1  # no line gets all four right
+
+
+@pytest.mark.covers("CLS-18")
+@given(seed=st.integers(0, 99))
+def test_a_count_is_no_criterion_to_train_on(seed):
+    rng = np.random.default_rng(seed)
+    X, t = rng.normal(size=(10, 2)), rng.choice([-1, 1], 10)
+    t[:2] = 1, -1
+    model = Perceptron(max_iter=2, tol=None).fit(X, t)
+    told, errors = model.predict(X), (model.predict(X) != t).sum()
+    assert -(t @ told) == 2 * errors - len(t)
+    scores = model.decision_function(X)
+    criterion = PerceptronLoss(t.astype(float)).value(scores).sum()
+    assert criterion == pytest.approx(-(t * scores)[t * scores < 0].sum())
+    model.coef_ = model.coef_ * 1.0000001  # the count does not feel a small change
+    assert (model.predict(X) != t).sum() == errors
+
+
+@pytest.mark.covers("CLS-19", "FND-03")
+def test_predictions_come_before_labels():
+    X, y, _ = separable(5, n=60)
+    found = prequential(Perceptron(), X, y, classes=[-1, 1])
+    changed = y.copy()
+    changed[30:] = -changed[30:]
+    other = prequential(Perceptron(), X, changed, classes=[-1, 1])
+    assert_array_equal(found.predictions[: 30 - found.first + 1], other.predictions[: 30 - found.first + 1])
+    assert found.mistakes == (found.predictions != y[found.first :]).sum() == found.losses.sum()
+    # the counting of the learner itself: the first row, on the plane zero, is a mistake as well
+    model = Perceptron()
+    for x, label in zip(X, y, strict=True):
+        model.partial_fit(x[None], [label], classes=[-1, 1])
+    assert model.certificate_.rounds == len(X)
+    assert model.certificate_.mistakes <= found.mistakes + (y == -1).sum() + 1
+    # an adversary's order, as long as one likes: the bound does not know the number of rows
+    long = np.tile(X, (50, 1)), np.tile(y, 50)
+    lasting = Perceptron(shuffle=False).partial_fit(*long, classes=[-1, 1])
+    margin = Perceptron(tol=None, max_iter=10_000).fit(X, y).certificate_
+    assert lasting.certificate_.mistakes <= margin.bound
+
+
+@pytest.mark.covers("CLS-40")
+def test_mistakes_of_a_stream_are_the_risk_of_its_planes():
+    X, y = np.array([[1.0, 0.5], [-1.0, 0.5], [0.5, -1.0]]), np.array([1, -1, -1])
+    p, T = np.array([0.5, 0.3, 0.2]), 4
+    mean_risk = mean_mistakes = 0.0
+    for sequence in itertools.product(range(3), repeat=T):
+        chance = np.prod(p[list(sequence)])
+        model = Perceptron(fit_intercept=False)
+        risks, mistakes = [], 0
+        for i in sequence:
+            scores = np.zeros(3) if "coef_" not in model.__dict__ else X @ model.coef_[0]
+            wrong = y * scores <= 0
+            risks.append(p[wrong].sum())
+            mistakes += wrong[i]
+            model.partial_fit(X[i : i + 1], y[i : i + 1], classes=[-1, 1])
+        assert mistakes == model.certificate_.mistakes
+        mean_risk += chance * np.mean(risks)
+        mean_mistakes += chance * mistakes
+    assert mean_risk == pytest.approx(mean_mistakes / T)
+    plane = Perceptron(fit_intercept=False).fit(X, y).certificate_
+    assert mean_risk <= plane.bound / T
+
+
+@pytest.mark.covers("CLS-06")
+def test_more_draws_are_never_worse():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 2)), rng.choice([0, 1], 50)
+    errors = [RandomLinearClassifier(k, random_state=7).fit(X, y).mistakes_ for k in (1, 2, 5, 20, 100)]
+    assert all(later <= earlier for earlier, later in itertools.pairwise(errors))
+    one = RandomLinearClassifier(1, random_state=7).fit(X, y)
+    assert one.draw_ == 0
+    assert qed.verify(one, X, y).holds
+    one.coef_ = -one.coef_
+    with pytest.raises(qed.CertificateError, match="draw 0"):
+        qed.verify(one, X, y)
+
+
+@pytest.mark.covers("MUL-11")
+@given(seed=st.integers(0, 99))
+def test_classes_that_compete(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(-3, 4, (15, 2)).astype(float), rng.integers(0, 3, 15)
+    y[:3] = 0, 1, 2
+    model = Perceptron(multi_class="machine", shuffle=False, max_iter=2, tol=None, fit_intercept=False).fit(X, y)
+    W = np.zeros((3, 2))
+    for x, label in zip(np.tile(X, (2, 1)), np.tile(y, 2), strict=True):
+        scores = W @ x
+        others = np.delete(np.arange(3), label)
+        best = others[scores[others].argmax()]
+        if scores[label] <= scores[best]:
+            W[label] += x
+            W[best] -= x
+    if model.n_iter_ == 2:
+        assert_array_equal(model.coef_, W)
+    # two classes: twice the step of one plane
+    two = np.where(y == 0, 0, 1)
+    plane = Perceptron(shuffle=False, max_iter=2, tol=None, fit_intercept=False).fit(X, two)
+    V = np.zeros((2, 2))
+    for x, label in zip(np.tile(X, (plane.n_iter_, 1)), np.tile(two, plane.n_iter_), strict=True):
+        if (V[label] - V[1 - label]) @ x <= 0:
+            V[label] += x
+            V[1 - label] -= x
+    assert_array_equal(V[1] - V[0], 2 * plane.coef_[0])
+
+
+def test_all_classes_are_learnt_as_each_alone_would_be():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(200, 4)), rng.integers(0, 6, 200)
+    model = Perceptron(max_iter=3, tol=None, random_state=3).fit(X, y)
+    for label in range(6):
+        alone = Perceptron(max_iter=3, tol=None, random_state=3).fit(X, y == label)
+        assert_array_equal(alone.coef_[0], model.coef_[label])
+
+
+def test_same_bits_on_any_number_of_threads():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(5000, 8)), rng.integers(0, 9, 5000)
+    before = qed.get_num_threads()
+    try:
+        found = []
+        for threads in (1, 2, 3, 8):
+            qed.set_num_threads(threads)
+            found.append(Perceptron(max_iter=2, tol=None).fit(X, y).coef_)
+    finally:
+        qed.set_num_threads(before)
+    for other in found[1:]:
+        assert_array_equal(found[0], other)
+
+
+@pytest.mark.covers("MET-04")
+def test_costs_of_classes_multiply_steps():
+    X, y = THREE, SIGNS
+    model = Perceptron(class_weight={1: 3.0, -1: 0.5}, shuffle=False, max_iter=1, tol=None, fit_intercept=False).fit(
+        X, y
+    )
+    w = np.zeros(2)
+    for x, sign in zip(X, y, strict=True):
+        if sign * (w @ x) <= 0:
+            w = w + {1: 3.0, -1: 0.5}[sign] * sign * x
+    assert_array_equal(model.coef_[0], w)
+
+
+def test_rows_of_weight_zero_are_left_out():
+    X, y, _ = separable(8)
+    s = np.ones(len(X))
+    s[::3] = 0
+    kept = s > 0
+    assert_array_equal(Perceptron().fit(X, y, s).coef_, Perceptron().fit(X[kept], y[kept]).coef_)
+
+
+def test_a_stream_in_stretches_is_one_stream():
+    X, y, _ = separable(9)
+    for options in (
+        {},
+        {"variant": "averaged"},
+        {"penalty": "elasticnet", "alpha": 0.01},
+        {"penalty": "l2", "alpha": 0.05},
+    ):
+        whole = Perceptron(**options).partial_fit(X, y, classes=[-1, 1])
+        parts = Perceptron(**options)
+        for some in np.array_split(np.arange(len(X)), 7):
+            parts.partial_fit(X[some], y[some], classes=[-1, 1])
+        assert_allclose(whole.coef_, parts.coef_, atol=1e-12)
+        assert_allclose(whole.intercept_, parts.intercept_, atol=1e-12)
+
+
+def test_what_was_learnt_goes_through_a_file(tmp_path):
+    X, y, _ = separable(10)
+    model = Perceptron(variant="averaged").partial_fit(X, y, classes=[-1, 1])
+    model.save(tmp_path / "model.qed")
+    again = qed.load(tmp_path / "model.qed")
+    assert_array_equal(again.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
+
+
+def test_a_changed_plane_is_refused():
+    X, y, _ = separable(11)
+    model = Perceptron().fit(X, y)
+    assert qed.verify(model, X, y).holds
+    good = model.coef_.copy()
+    model.coef_ = good + np.array([[0.0, 0.3, 0.0]])
+    with pytest.raises(qed.CertificateError, match="margins"):
+        qed.verify(model, X, y)
+    model.coef_ = good
+    with pytest.raises(qed.CertificateError):
+        qed.verify(model, X + 0.01, y)
+    streamed = Perceptron().partial_fit(X, y, classes=[-1, 1])
+    with pytest.raises(qed.CertificateError, match="stream"):
+        qed.verify(streamed, X, y)
+
+
+def test_the_best_plane_for_rows_held_out_is_kept():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 5))
+    y = (X[:, 0] + 0.8 * rng.normal(size=400) > 0).astype(int)
+    model = Perceptron(early_stopping=True, random_state=0).fit(X, y)
+    assert model.n_iter_ >= 6
+    assert model.score(X, y) > 0.6
+
+
+def test_what_is_refused():
+    X, y, _ = separable(12)
+    with pytest.raises(qed.InvalidData, match="one class"):
+        Perceptron().fit(X, np.ones(len(X)))
+    with pytest.raises(qed.InvalidParameter, match="classes must be passed"):
+        Perceptron().partial_fit(X, y)
+    model = Perceptron().partial_fit(X, y, classes=[-1, 1])
+    with pytest.raises(qed.InvalidData, match="not among those"):
+        model.partial_fit(X, np.where(y > 0, 1, 7))
+    with pytest.raises(qed.InvalidParameter, match="same as on last call"):
+        model.partial_fit(X, y, classes=[-1, 1, 2])
+    with pytest.raises(qed.InvalidParameter, match="balanced"):
+        Perceptron(class_weight="balanced").partial_fit(X, y, classes=[-1, 1])
+    with pytest.raises(qed.InvalidParameter, match="neither batches"):
+        Perceptron(multi_class="machine", batch_size=3).fit(X, np.arange(len(X)) % 3)
