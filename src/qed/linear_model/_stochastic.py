@@ -150,7 +150,7 @@ class SGDClassifier(Classifier, sparse=True):
     random_state: Seed = param(None, "Seed of the orders.")
     learning_rate: Literal["constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"] = param(
         "optimal",
-        "Length of step t: eta0; 1 / (alpha (t0 + t)); eta0 / t**power_t; eta0, five times shorter whenever progress ends; or as far"
+        "Length of step t: eta0; 1 / (alpha (t0 + t)); eta0 / t**power_t; eta0, a fifth of it whenever progress ends; or as far"
         " as the loss asks, at most eta0 ('pa1') or softened by it ('pa2').",
     )
     eta0: NonNegative = param(0.01, "Length of the first step.")
@@ -410,7 +410,7 @@ class SGDRegressor(Regressor, sparse=True):
     random_state: Seed = param(None, "Seed of the orders.")
     learning_rate: Literal["constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"] = param(
         "invscaling",
-        "Length of step t: eta0; 1 / (alpha (t0 + t)); eta0 / t**power_t; eta0, five times shorter whenever progress ends; or as far"
+        "Length of step t: eta0; 1 / (alpha (t0 + t)); eta0 / t**power_t; eta0, a fifth of it whenever progress ends; or as far"
         " as the loss asks, at most eta0 ('pa1') or softened by it ('pa2').",
     )
     eta0: NonNegative = param(0.01, "Length of the first step.")
