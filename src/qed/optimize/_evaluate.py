@@ -125,7 +125,7 @@ def point(given: Any, function: Function | None, who: str) -> Vector:
         raise InvalidData(f"{who}: the start must be a vector, got an array of shape {w.shape}. Flatten it first.")
     if not np.isfinite(w).all():
         bad = int(np.flatnonzero(~np.isfinite(w))[0])
-        raise InvalidData(f"{who}: the start is not finite: coordinate {bad} is {w[bad]!r}.")
+        raise InvalidData(f"{who}: the start is not finite: coordinate {bad} is {w[bad]:g}.")
     if function is not None and function.size is not None and w.size != function.size:
         raise InvalidData(f"{who}: {function.name} takes {function.size} numbers, and the start has {w.size}.")
     return w

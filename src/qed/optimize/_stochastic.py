@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BatchSampler", "batch_variance", "stochastic_gradient_descent"]
 
+DRAWN = 64  # batches drawn at a time
+
 
 @dataclass(frozen=True)
 class BatchSampler:
@@ -54,7 +56,7 @@ class BatchSampler:
         stream = generator(random_state)
         while True:
             if self.replacement:
-                yield stream.integers(self.n_examples, size=self.batch_size)
+                yield from stream.integers(self.n_examples, size=(DRAWN, self.batch_size))
                 continue
             order = stream.permutation(self.n_examples)
             for begin in range(0, self.n_examples, self.batch_size):
