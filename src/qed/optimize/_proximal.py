@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["projected_gradient", "proximal_gradient", "soft_threshold"]
 
-MARGIN = 1e-12  # values that differ by this share are equal up to rounding
+NOISE = 1e-10  # steps that change values by less than this share are judged by slopes
 
 
 def soft_threshold(v: Any, level: Any) -> Vector:
@@ -265,8 +265,12 @@ def _search(smooth: Evaluator, rest: Proximal, w: Vector, g: Vector, eta: float)
     for _ in range(200):
         new = np.asarray(rest.prox(w - eta * g, eta))
         d = new - w
-        above = here + float(g @ d) + float(d @ d) / (2 * eta)
-        if smooth.value(new) <= above + MARGIN * (abs(here) + abs(above)):
+        room = float(d @ d) / (2 * eta)
+        if room > NOISE * abs(here):
+            fits = smooth.value(new) <= here + float(g @ d) + room
+        else:  # values cancel; the slope along the step says the same of its curvature
+            fits = float((smooth.gradient(new) - g) @ d) <= 2 * room
+        if fits:
             break
         eta *= 0.5
     return eta, new

@@ -31,6 +31,7 @@ __all__ = [
     "Simplex",
 ]
 
+UNIT = 2.0**-53
 NEAR = 1e-9  # a point this close to its projection, relative to its length, belongs to the set
 
 
@@ -292,7 +293,8 @@ class AffineSubspace(ConvexSet):
         g = np.asarray(g, dtype=np.float64)
         inverse: Vector = self._inverse  # type: ignore[attr-defined]
         across = g @ inverse
-        return float(across @ self.b) if np.allclose(across @ self.A, g, rtol=1e-12, atol=0) else -np.inf
+        rounding = 4 * g.size * UNIT * (np.abs(across) @ np.abs(self.A) + np.abs(g))
+        return float(across @ self.b) if np.all(np.abs(across @ self.A - g) <= rounding) else -np.inf
 
 
 class Intersection(ConvexSet):
