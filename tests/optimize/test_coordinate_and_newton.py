@@ -34,7 +34,7 @@ def test_each_coordinate_step_solves_its_own_problem():
     assert np.all(np.diff(result.trace.values) <= 1e-14)  # rounding
     np.testing.assert_allclose(result.point, np.linalg.solve(A, B), atol=1e-8)
     assert result.certificate.gap < 1e-15
-    searched = coordinate_descent(lambda w: f.value(w), w, max_iter=40, change_tol=1e-13)  # values alone
+    searched = coordinate_descent(f.__call__, w, max_iter=40, change_tol=1e-13)  # values alone
     assert np.all(np.diff(searched.trace.values) <= 0)
     np.testing.assert_allclose(searched.point, np.linalg.solve(A, B), atol=1e-6)
 
@@ -167,8 +167,6 @@ def test_lasso_by_coordinates_proximal_steps_and_subgradients():
     assert np.any(by_prox.point == 0)
     assert np.any(by_prox.point != 0)
     assert by_coordinates.certificate.gap < 1e-10
-    subgradient = gradient_descent(
-        problem, np.full(6, 0.1), step=PowerDecay(0.3, 0.7), max_iter=3000, gradient_tol=0.0
-    )
+    subgradient = gradient_descent(problem, np.full(6, 0.1), step=PowerDecay(0.3, 0.7), max_iter=3000, gradient_tol=0.0)
     assert 0 < subgradient.value - by_prox.value < 1e-3
     assert np.all(subgradient.point != 0)

@@ -1,5 +1,7 @@
 """Gradient descent: exact iterates, stability, rates, step rules, momentum, stopping, and honest endings."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -115,9 +117,7 @@ def test_exact_line_search():
     gradients = np.array([f.gradient(w) for w in result.trace.points])
     by_hand = [g @ g / (g @ A @ g) for g in gradients[:-1]]
     np.testing.assert_allclose(result.trace.steps, by_hand, rtol=1e-12)
-    cosines = [
-        g @ h / np.linalg.norm(g) / np.linalg.norm(h) for g, h in zip(gradients[:-2], gradients[1:-1], strict=True)
-    ]
+    cosines = [g @ h / np.linalg.norm(g) / np.linalg.norm(h) for g, h in itertools.pairwise(gradients)]
     assert np.max(np.abs(cosines)) < 1e-8
     np.testing.assert_allclose(result.point, best, atol=1e-6)
     searched = gradient_descent(

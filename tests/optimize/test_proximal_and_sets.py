@@ -1,5 +1,7 @@
 """Proximal and projected steps, and projections that are exact."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -131,7 +133,9 @@ def test_iterative_soft_thresholding():
     np.testing.assert_array_equal(soft_threshold([3.0, -3.0, 0.4], 1.0), [2.0, -2.0, 0.0])
     for v in rng.standard_normal(5) * 2:  # the definition: the minimiser of eta lam |w| + (w - v)^2 / 2
         grid = np.linspace(-5, 5, 100_001)
-        assert soft_threshold(v, 0.6) == pytest.approx(grid[np.argmin(0.6 * np.abs(grid) + 0.5 * (grid - v) ** 2)], abs=1e-4)
+        assert soft_threshold(v, 0.6) == pytest.approx(
+            grid[np.argmin(0.6 * np.abs(grid) + 0.5 * (grid - v) ** 2)], abs=1e-4
+        )
     Phi, lam = rng.standard_normal((30, 8)), 15.0
     y = Phi @ [3.0, -2.0, 0, 0, 0, 1.0, 0, 0] + 0.2 * rng.standard_normal(30)
     top = np.linalg.eigvalsh(Phi.T @ Phi)[-1]
@@ -140,8 +144,10 @@ def test_iterative_soft_thresholding():
     result = proximal_gradient(squares, np.zeros(8), penalty=L1(lam), step=eta, keep_points=True, gradient_tol=1e-9)
     assert np.all(np.diff(result.trace.values) <= 1e-12)
     points = result.trace.points
-    for before, after in zip(points[:5], points[1:6], strict=True):
-        np.testing.assert_allclose(after, soft_threshold(before - eta * squares.gradient(before), eta * lam), atol=1e-13)
+    for before, after in itertools.pairwise(points):
+        np.testing.assert_allclose(
+            after, soft_threshold(before - eta * squares.gradient(before), eta * lam), atol=1e-13
+        )
     w, g = result.point, squares.gradient(result.point)
     assert np.any(w == 0)
     np.testing.assert_allclose(g[w != 0], -lam * np.sign(w[w != 0]), atol=1e-6)  # optimality of the lasso

@@ -201,14 +201,14 @@ def test_stochastic_steps_reach_least_squares():
     X, y = table(n=100)
     best, *_ = np.linalg.lstsq(X, y, rcond=None)
     last = stochastic_gradient_descent(
-        problem, np.zeros(3), step=InverseTime(0.3, 0.05), max_iter=4000, evaluate_every=4000, random_state=0
+        problem, np.zeros(3), step=InverseTime(0.3, 0.05), max_iter=2500, evaluate_every=2500, random_state=0
     )
     np.testing.assert_allclose(last.point, best, atol=0.06)
     noisy = stochastic_gradient_descent(
-        problem, np.zeros(3), step=0.05, max_iter=4000, evaluate_every=4000, random_state=0
+        problem, np.zeros(3), step=0.05, max_iter=2500, evaluate_every=2500, random_state=0
     )
     mean = stochastic_gradient_descent(
-        problem, np.zeros(3), step=0.05, average_from=1000, max_iter=4000, evaluate_every=4000, random_state=0
+        problem, np.zeros(3), step=0.05, average_from=1000, max_iter=2500, evaluate_every=2500, random_state=0
     )
     np.testing.assert_allclose(mean.point, best, atol=0.06)
     assert mean.value < noisy.value  # averaging takes out the noise of constant steps

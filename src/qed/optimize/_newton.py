@@ -127,10 +127,12 @@ def _downhill(H: Vector, g: Vector) -> Vector | None:
     if not np.isfinite(H).all():
         return None
     try:
-        np.linalg.cholesky(H)
-        return _plain(H, g)
+        pivots = np.diag(np.linalg.cholesky(H))
+        if pivots.min() ** 2 > LEAST * pivots.max() ** 2:
+            return _plain(H, g)
     except np.linalg.LinAlgError:
-        eigenvalues, axes = np.linalg.eigh(H)
+        pass  # some curvature is negative
+    eigenvalues, axes = np.linalg.eigh(H)
     size = np.abs(eigenvalues)
     largest = float(size.max())
     size = np.maximum(size, LEAST * largest if largest > 0 else 1.0)
