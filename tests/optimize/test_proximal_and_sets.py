@@ -54,8 +54,9 @@ def test_projections_are_idempotent_and_nearest(name):
         np.testing.assert_allclose(region.project(w), w, atol=1e-9)
         # nearest, by the angle: no point of the set lies beyond the plane through w across v - w
         assert max((v - w) @ (s - w) for s in inside) <= 1e-8
-        least = region.least(v)
-        assert least <= min(v @ s for s in inside) + 1e-9
+        lowest = min(v @ s for s in inside)
+        assert region.least(v) <= lowest + 1e-9
+        assert region.least(v) <= region.least_near(v, w) <= lowest + 1e-9
     assert region.value(region.project(outside[0])) == 0.0
     assert region.prox(outside[0], 3.0) == pytest.approx(region.project(outside[0]))
 
@@ -125,6 +126,11 @@ def test_projected_gradient_stays_feasible_and_proves_its_gap():
             early = projected_gradient(f, region, start, max_iter=2)
             assert early.value - result.value <= early.certificate.gap + 1e-12
     assert isinstance(projected_gradient(f, SETS["simplex"], start).certificate, GapCertificate)
+    cut = Intersection(L2Ball(1.0), HalfSpace([1.0, 0.4], 0.8), tol=1e-11)
+    near = quadratic(2 * np.eye(2), [3.2, 2.2])
+    result = projected_gradient(near, cut, [-0.2, -0.7])
+    assert result.certificate.gap < 1e-6  # each set alone proves no better than 0.5
+    assert projected_gradient(near, cut, [-0.2, -0.7], max_iter=1, step=0.1).certificate.gap > 0.01
 
 
 @pytest.mark.covers("OPT-25")

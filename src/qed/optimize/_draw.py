@@ -62,13 +62,18 @@ def contours(ax: Any, value: Callable[[Vector], float], points: Vector, levels: 
     """Draw contours around a path: close together near the bottom, where a path ends."""
     low, high = points.min(axis=0), points.max(axis=0)
     air = np.maximum(margin * (high - low), 0.1 * float(np.max(high - low)) + 1e-6)
-    x, y = (np.linspace(low[i] - air[i], high[i] + air[i], GRID) for i in range(2))
+    low, high = low - air, high + air
+    if not ax.get_autoscale_on():  # whoever set limits wants to see all of them
+        sides = np.array([ax.get_xlim(), ax.get_ylim()])
+        low, high = np.minimum(low, sides.min(axis=1)), np.maximum(high, sides.max(axis=1))
+    x, y = (np.linspace(low[i], high[i], GRID) for i in range(2))
     with np.errstate(all="ignore"):
         z = np.array([[value(np.array([a, b])) for a in x] for b in y], dtype=np.float64)
     finite = z[np.isfinite(z)]
     bottom, top = float(finite.min()), float(finite.max())
     # squares of equal steps: lines of a bowl would lie at equal distances
     heights = bottom + (top - bottom) * np.linspace(0.0, 1.0, levels + 1)[1:] ** 2
-    ax.contour(x, y, np.where(np.isfinite(z), z, np.nan), levels=np.unique(heights), colors="#9db4cc", linewidths=0.9)
+    lines = {"colors": "#9db4cc", "linewidths": 0.9, "linestyles": "solid"}
+    ax.contour(x, y, np.where(np.isfinite(z), z, np.nan), levels=np.unique(heights), **lines)
     ax.set(xlabel="first variable", ylabel="second variable")
     ax.set_label(CONTOURS)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Bracket", "LineMinimum", "bracket", "line_minimum"]
 
-GOLDEN = 0.5 * (3.0 - np.sqrt(5.0))  # share of the longer side at which a golden section cuts
+GOLDEN = 0.5 * (3.0 - 5.0**0.5)  # share of the longer side at which a golden section cuts
 NARROWEST = float(np.sqrt(np.finfo(np.float64).eps))  # closer points have values that rounding cannot tell apart
 
 
@@ -111,7 +111,7 @@ def line_minimum(
         else:
             before = (a if x >= middle else b) - x
             step = GOLDEN * before
-        trial = x + (step if abs(step) >= accuracy else np.copysign(accuracy, step))
+        trial = x + (step if abs(step) >= accuracy else float(np.copysign(accuracy, step)))
         value = f(trial)
         calls += 1
         if value <= fx:

@@ -169,10 +169,10 @@ def projected_gradient(
     stop = Stop(max_iter, gradient_tol, change_tol).checked("projected_gradient")
 
     def certify(w: Vector, value: float, norm: float | None) -> Certificate:
-        least = getattr(region, "least", None)
+        least = getattr(region, "least_near", None)
         if smooth.is_convex and callable(least):
             g = evaluate.gradient(w)
-            gap = float(g @ w) - float(least(g))
+            gap = float(g @ w) - float(least(g, w))
             if np.isfinite(gap):
                 reached = norm is not None and norm <= gradient_tol
                 return GapCertificate(max(gap, 0.0), value, np.inf, "the lowest plane over the set", reached)

@@ -216,7 +216,7 @@ class StepDecay:
     --------
     >>> from qed.optimize import StepDecay
     >>> schedule = StepDecay(1.0, (10, 20))
-    >>> [schedule(t) for t in (1, 10, 11, 20, 21)]
+    >>> [round(schedule(t), 12) for t in (1, 10, 11, 20, 21)]
     [1.0, 1.0, 0.1, 0.1, 0.01]
     """
 
@@ -295,7 +295,8 @@ def robbins_monro(schedule: Schedule) -> RobbinsMonro:
     rest = "their squares do not: the noise dies out" if quiet else "their squares do too: the noise never dies out"
     if not endless:
         rest = "the squares have a finite sum too"
-    return RobbinsMonro(endless, quiet, f"{far}; {rest} (steps fall like t^-{tail:g})")
+    pace = f"steps fall like t^-{tail:g}" if tail > 0 else "steps do not fall in the end"
+    return RobbinsMonro(endless, quiet, f"{far}; {rest} ({pace})")
 
 
 def _counted(t: int, first: int, who: str) -> int:

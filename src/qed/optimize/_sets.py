@@ -44,7 +44,15 @@ class ConvexSet(ABC):
 
     @abstractmethod
     def least(self, g: Any) -> float:
-        """Return the infimum of ``g'w`` over the set, ``-inf`` where there is none: what proves a gap."""
+        """Return a lower bound of ``g'w`` over the set, the infimum itself unless said otherwise; ``-inf`` where there is none."""
+
+    @abstractmethod
+    def bounded_part(self, g: Any) -> Vector:
+        """Return the slope nearest to g that is bounded below on the set: g itself where the set is bounded."""
+
+    @abstractmethod
+    def least_near(self, g: Any, w: Any) -> float:
+        """Return a lower bound of ``g'w`` over the set that is tight where w minimises it; `least` where that is exact."""
 
     def contains(self, w: Any, *, tol: float = NEAR) -> bool:
         """Say whether a point belongs to the set, up to ``tol`` times its length."""
@@ -89,6 +97,15 @@ class Box(ConvexSet):
         side = np.where(g > 0, self.lower, self.upper)
         return float(np.sum(np.where(g == 0, 0.0, np.where(g == 0, 1.0, g) * side)))
 
+    def bounded_part(self, g: Any) -> Vector:
+        """Return g, without entries that point to an infinite side."""
+        g = np.asarray(g, dtype=np.float64)
+        return np.where(np.isfinite(np.where(g > 0, self.lower, self.upper)), g, 0.0)
+
+    def least_near(self, g: Any, w: Any) -> float:  # noqa: ARG002  the bound is exact everywhere
+        """Return the infimum."""
+        return self.least(g)
+
 
 @dataclass(frozen=True, eq=False)
 class NonnegativeOrthant(ConvexSet):
@@ -101,6 +118,14 @@ class NonnegativeOrthant(ConvexSet):
     def least(self, g: Any) -> float:
         """Return 0 for g >= 0."""
         return 0.0 if np.all(np.asarray(g) >= 0) else -np.inf
+
+    def bounded_part(self, g: Any) -> Vector:
+        """Return g without its negative entries."""
+        return np.maximum(np.asarray(g, dtype=np.float64), 0.0)
+
+    def least_near(self, g: Any, w: Any) -> float:  # noqa: ARG002  the bound is exact everywhere
+        """Return the infimum."""
+        return self.least(g)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +157,14 @@ class L2Ball(ConvexSet):
         g = np.asarray(g, dtype=np.float64)
         return float(np.sum(g * self.centre) - self.radius * np.linalg.norm(g))
 
+    def bounded_part(self, g: Any) -> Vector:
+        """Return g: the set is bounded."""
+        return np.asarray(g, dtype=np.float64)
+
+    def least_near(self, g: Any, w: Any) -> float:  # noqa: ARG002  the bound is exact everywhere
+        """Return the infimum."""
+        return self.least(g)
+
 
 @dataclass(frozen=True, eq=False)
 class LInfBall(ConvexSet):
@@ -161,6 +194,14 @@ class LInfBall(ConvexSet):
         g = np.asarray(g, dtype=np.float64)
         return float(np.sum(g * self.centre) - self.radius * np.sum(np.abs(g)))
 
+    def bounded_part(self, g: Any) -> Vector:
+        """Return g: the set is bounded."""
+        return np.asarray(g, dtype=np.float64)
+
+    def least_near(self, g: Any, w: Any) -> float:  # noqa: ARG002  the bound is exact everywhere
+        """Return the infimum."""
+        return self.least(g)
+
 
 @dataclass(frozen=True, eq=False)
 class Simplex(ConvexSet):
@@ -189,6 +230,14 @@ class Simplex(ConvexSet):
     def least(self, g: Any) -> float:
         """Return the smallest entry of g, times the total."""
         return float(self.total * np.min(g))
+
+    def bounded_part(self, g: Any) -> Vector:
+        """Return g: the set is bounded."""
+        return np.asarray(g, dtype=np.float64)
+
+    def least_near(self, g: Any, w: Any) -> float:  # noqa: ARG002  the bound is exact everywhere
+        """Return the infimum."""
+        return self.least(g)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,6 +271,14 @@ class L1Ball(ConvexSet):
         g = np.asarray(g, dtype=np.float64)
         return float(np.sum(g * self.centre) - self.radius * np.max(np.abs(g)))
 
+    def bounded_part(self, g: Any) -> Vector:
+        """Return g: the set is bounded."""
+        return np.asarray(g, dtype=np.float64)
+
+    def least_near(self, g: Any, w: Any) -> float:  # noqa: ARG002  the bound is exact everywhere
+        """Return the infimum."""
+        return self.least(g)
+
 
 @dataclass(frozen=True, eq=False)
 class HalfSpace(ConvexSet):
@@ -251,7 +308,17 @@ class HalfSpace(ConvexSet):
         """Return a finite number only for g that points inwards along the normal."""
         g, a = np.asarray(g, dtype=np.float64), np.asarray(self.normal, dtype=np.float64)
         factor = float(g @ a) / float(a @ a)
-        return factor * self.offset if factor <= 0 and np.array_equal(factor * a, g) else -np.inf
+        along = bool(np.all(np.abs(factor * a - g) <= 4 * g.size * UNIT * np.abs(g)))
+        return factor * self.offset if factor <= 0 and along else -np.inf
+
+    def bounded_part(self, g: Any) -> Vector:
+        """Return the part of g that points inwards along the normal."""
+        a = np.asarray(self.normal, dtype=np.float64)
+        return np.asarray(min(0.0, float(np.asarray(g) @ a) / float(a @ a)) * a)
+
+    def least_near(self, g: Any, w: Any) -> float:  # noqa: ARG002  the bound is exact everywhere
+        """Return the infimum."""
+        return self.least(g)
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,6 +363,15 @@ class AffineSubspace(ConvexSet):
         rounding = 4 * g.size * UNIT * (np.abs(across) @ np.abs(self.A) + np.abs(g))
         return float(across @ self.b) if np.all(np.abs(across @ self.A - g) <= rounding) else -np.inf
 
+    def bounded_part(self, g: Any) -> Vector:
+        """Return the combination of rows nearest to g."""
+        inverse: Vector = self._inverse  # type: ignore[attr-defined]
+        return np.asarray((np.asarray(g, dtype=np.float64) @ inverse) @ self.A)
+
+    def least_near(self, g: Any, w: Any) -> float:  # noqa: ARG002  the bound is exact everywhere
+        """Return the infimum."""
+        return self.least(g)
+
 
 class Intersection(ConvexSet):
     """What several sets have in common; projected to by Dykstra's cycle.
@@ -319,6 +395,10 @@ class Intersection(ConvexSet):
 
     def project(self, v: Any) -> Vector:
         """Return the nearest common point; a ValueError says that there seems to be none."""
+        return self._cycle(v)[0]
+
+    def _cycle(self, v: Any) -> tuple[Vector, list[Vector]]:
+        """Return the nearest common point, and what pulls it there from each set."""
         w = np.asarray(v, dtype=np.float64)
         corrections = [np.zeros_like(w) for _ in self.sets]
         scale = 1.0 + float(np.linalg.norm(w))
@@ -330,12 +410,12 @@ class Intersection(ConvexSet):
                 moved += float(np.sum((corrections[i] - (pulled - w)) ** 2))
                 corrections[i] = pulled - w
             if moved <= (self.tol * scale) ** 2:
-                return w
+                return w, corrections
             if max(float(np.linalg.norm(one)) for one in corrections) > 1e8 * scale:
                 break  # corrections grow without bound exactly when nothing is common to the sets
         misses = [float(np.linalg.norm(w - one.project(w))) for one in self.sets]
         if max(misses) <= 1e-8 * scale:
-            return w
+            return w, corrections
         raise InvalidData(
             f"Intersection: the sets seem to have no point in common; after Dykstra's cycles the point is {max(misses):.3g} "
             f"away from {type(self.sets[int(np.argmax(misses))]).__name__}."
@@ -344,3 +424,26 @@ class Intersection(ConvexSet):
     def least(self, g: Any) -> float:
         """Return the largest of the bounds that single sets give: a bound from below, which is all that a proof needs."""
         return max(one.least(g) for one in self.sets)
+
+    def bounded_part(self, g: Any) -> Vector:
+        """Return the part of the set that bounds most of g."""
+        parts = [one.bounded_part(g) for one in self.sets]
+        return min(parts, key=lambda part: float(np.linalg.norm(part - g)))
+
+    def least_near(self, g: Any, w: Any) -> float:
+        """Split g among the sets, as the pulls of a projection step from w do, and add up what each of them bounds.
+
+        Whatever the split, the sum is a lower bound; where w minimises ``g'w`` the split of the step makes it tight.
+        """
+        g = np.asarray(g, dtype=np.float64)
+        _, pulls = self._cycle(np.asarray(w) - g)
+        shares = [one.bounded_part(-pull) for one, pull in zip(self.sets, pulls, strict=True)]
+        rest = g - np.sum(shares, axis=0)
+        best = self.least(g)
+        for i, taker in enumerate(self.sets):
+            takes = taker.bounded_part(shares[i] + rest)
+            if np.array_equal(takes, shares[i] + rest):
+                bounds = [one.least(share) for one, share in zip(self.sets, shares, strict=True)]
+                bounds[i] = taker.least(takes)
+                best = max(best, float(np.sum(bounds)))
+        return best
