@@ -170,6 +170,11 @@ def test_quadratic_programmes_of_two_variables_in_closed_form():
     Q = (y[:, None] * x) @ (y[:, None] * x).T
     dual = quadratic_program(Q, [-1.0, -1.0], -np.eye(2), np.zeros(2), y[None], [0.0])
     np.testing.assert_allclose(dual.point, 2.0 / np.sum((x[0] - x[1]) ** 2), atol=1e-9)
+    # an equality written as two inequalities: no inside, and a price on one side only
+    thin = quadratic_program(np.eye(2), [0.0, 0.0], [[1.0, 1.0], [-1.0, -1.0], [1.0, 0.0]], [2.0, -2.0, 9.0])
+    np.testing.assert_allclose(thin.point, [1.0, 1.0], atol=1e-12)
+    np.testing.assert_allclose(thin.multipliers["inequalities"], [0.0, 1.0, 0.0], atol=1e-12)
+    assert thin.certificate.reached
     inside = quadratic_program([[2.0, 0.0], [0.0, 4.0]], [-2.0, -4.0], np.eye(2), [5.0, 5.0])
     np.testing.assert_allclose(inside.point, [1.0, 1.0], atol=1e-8)
     np.testing.assert_allclose(inside.multipliers["inequalities"], 0.0, atol=1e-8)
@@ -188,7 +193,7 @@ def test_random_quadratic_programmes_meet_the_optimality_conditions():
         result = quadratic_program(P, q, G, h, A if k else None, A @ x0 if k else None)
         assert result.outcome == "solved", case
         x, z, y = result.point, result.multipliers["inequalities"], result.multipliers["equalities"]
-        scale = result.certificate.scale
+        scale = max(result.certificate.scales)
         assert np.all(G @ x <= h + 1e-8 * scale)
         assert np.all(z >= 0)
         np.testing.assert_allclose(P @ x + q + G.T @ z + A.T @ y, 0.0, atol=1e-8 * scale)
@@ -209,6 +214,8 @@ def test_linear_programmes_and_programmes_without_solution():
     assert np.dot(need, diet.multipliers["inequalities"][:2]) == pytest.approx(13.0)  # prices of nutrients pay the diet
     with pytest.raises(InvalidData, match="Inequalities 0, 1 contradict each other"):
         linear_program([1.0, 0.0], [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [0.0, -1.0, 1.0])
+    with pytest.raises(InvalidData, match="Inequalities 2 contradict each other and the equalities"):
+        linear_program([1.0, 0.0], [[1.0, 1.0], [-1.0, -1.0], [1.0, 1.0]], [2.0, -2.0, 1.0])
     with pytest.raises(InvalidData, match="falls without bound"):
         linear_program([1.0, 1.0], [[-1.0, 0.0]], [0.0])
     with pytest.raises(InvalidData, match="equalities contradict"):

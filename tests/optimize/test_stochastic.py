@@ -211,6 +211,10 @@ def test_stochastic_steps_reach_least_squares():
         problem, np.zeros(3), step=0.05, average_from=1000, max_iter=2500, evaluate_every=2500, random_state=0
     )
     np.testing.assert_allclose(mean.point, best, atol=0.06)
+    short = stochastic_gradient_descent(
+        problem, np.zeros(3), step=0.05, average_from=10, max_iter=40, keep_points=True, random_state=0
+    )
+    np.testing.assert_allclose(short.point, short.trace.points[10:].mean(axis=0), rtol=1e-12)
     assert mean.value < noisy.value  # averaging takes out the noise of constant steps
     assert mean.value == problem.objective(mean.point, 0.0)
     assert last.certificate.gap >= problem.objective(last.point, 0.0) - problem.objective(best, 0.0)

@@ -131,9 +131,9 @@ class KKTCertificate(Certificate):
         Value minus that of the dual point; with exact feasibility on both sides it bounds the distance from the optimum of a
         convex programme.
     tol : float
-        What was asked for, relative to the numbers of the programme.
-    scale : float
-        Size of those numbers.
+        What was asked for, relative to the numbers that were added up.
+    scales : tuple of float
+        Sizes of those numbers: of constraints, of slopes, of values.
     is_convex : bool
         Whether the programme is convex, so that the conditions suffice.
     """
@@ -143,7 +143,7 @@ class KKTCertificate(Certificate):
     complementarity: float
     gap: float
     tol: float
-    scale: float
+    scales: tuple[float, float, float] = (1.0, 1.0, 1.0)
     is_convex: bool = True
 
     @property
@@ -154,13 +154,19 @@ class KKTCertificate(Certificate):
     @property
     def reached(self) -> bool:
         """Whether no condition is violated by more than was asked."""
-        return self.residual <= self.tol * self.scale
+        return self.relative <= self.tol
+
+    @property
+    def relative(self) -> float:
+        """The largest of the three violations, each relative to the numbers that were added up."""
+        violations = (self.infeasibility, self.stationarity, self.complementarity)
+        return max(violation / size for violation, size in zip(violations, self.scales, strict=True))
 
     @property
     def statement(self) -> str:
         """The claim in one sentence."""
         so = "they suffice, because the programme is convex" if self.is_convex else "the point may be a local one"
-        return f"The optimality conditions hold up to {self.residual:.2g}; {so}."
+        return f"The optimality conditions hold up to {self.relative:.2g}, relative to the numbers in them; {so}."
 
     def numbers(self) -> dict[str, str]:
         """Return the numbers behind the statement."""

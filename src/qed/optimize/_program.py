@@ -150,7 +150,7 @@ class Program:
             float(np.max(np.abs(lam * above), initial=0.0)),
             abs(float(lam @ above + nu @ off)),
             tol,
-            scale,
+            (1.0, scale, scale),
             self.is_convex,
         )
 

@@ -36,8 +36,24 @@ class _Data:
 
     @property
     def scale(self) -> float:
-        sizes = [float(np.max(np.abs(part), initial=0.0)) for part in (self.P, self.q, self.G, self.h, self.A, self.b)]
-        return max(1.0, *sizes)
+        return max(1.0, *map(_largest, (self.P, self.q, self.G, self.h, self.A, self.b)))
+
+    def joined(self, pairs: list[tuple[int, int]]) -> _Data:
+        """Return the same programme with pairs of opposite inequalities as equalities, after those that there are."""
+        if not pairs:
+            return self
+        firsts = [i for i, _ in pairs]
+        kept = np.setdiff1d(np.arange(self.h.size), np.ravel(pairs))
+        A, b = np.vstack([self.A, self.G[firsts]]), np.append(self.b, self.h[firsts])
+        return _Data(self.P, self.q, self.G[kept], self.h[kept], A, b)
+
+    def balanced(self) -> tuple[_Data, float, Vector, Vector]:
+        """Return the same programme with rows of length one and an objective of size one, and what they were divided by."""
+        unit = max(_largest(self.P), _largest(self.q)) or 1.0
+        rows, others = _lengths(self.G), _lengths(self.A)
+        G, h = self.G / rows[:, np.newaxis], self.h / rows
+        A, b = self.A / others[:, np.newaxis], self.b / others
+        return _Data(self.P / unit, self.q / unit, G, h, A, b), unit, rows, others
 
     def value(self, x: Vector) -> float:
         return float(0.5 * x @ self.P @ x + self.q @ x)
@@ -152,10 +168,13 @@ def linear_program(
     return quadratic_program(np.zeros((c.size, c.size)), c, G, h, A, b, **settings)
 
 
-def _solve(data: _Data, x: Vector, tol: float, max_iter: int, verbose: int) -> OptimizationResult:
+def _solve(given: _Data, x: Vector, tol: float, max_iter: int, verbose: int) -> OptimizationResult:
     """Follow the central path to its end, then settle on the constraints that hold there."""
+    pairs = _opposites(given)
+    joined = given.joined(pairs)
+    data, unit, rows, others = joined.balanced()
     at = _first(data, x)
-    outcome, values, gaps = "max_iter", [data.value(at.x)], []
+    outcome, values = "max_iter", [given.value(at.x)]
     best = (at, _certificate(data, at, tol))
     interrupted = False
     with Progress("quadratic programme", max_iter, verbose=verbose) as progress, np.errstate(all="ignore"):
@@ -166,14 +185,13 @@ def _solve(data: _Data, x: Vector, tol: float, max_iter: int, verbose: int) -> O
                     outcome = "stalled"
                     break
                 at = new
-                values.append(data.value(at.x))
+                values.append(given.value(at.x))
                 found = _certificate(data, at, tol)
-                gaps.append(found.residual)
-                best = (at, found) if found.residual <= best[1].residual else best
+                best = (at, found) if found.relative <= best[1].relative else best
                 if best[1].reached:
                     outcome = "solved"
                     break
-                if progress.step(found.residual) is STOP:
+                if progress.step(found.relative) is STOP:
                     outcome = "stopped"
                     break
                 if max(float(np.max(np.abs(at.x))), float(np.max(at.z, initial=0.0))) > 1e13 * data.scale:
@@ -183,21 +201,49 @@ def _solve(data: _Data, x: Vector, tol: float, max_iter: int, verbose: int) -> O
             interrupted, outcome = True, "interrupted"
         if not interrupted:
             best = _polished(data, *best, tol)
-    at, certificate = best
+    at = _State(best[0].x, best[0].s * rows, best[0].z * unit / rows, best[0].y * unit / others)
+    at = _parted(given, at, pairs)
+    certificate = _certificate(given, at, tol)
     if certificate.reached and not interrupted:
         outcome = "solved"
     if outcome in ("stalled", "max_iter"):
-        _explain(data, tol)
+        _explain(data, tol, np.setdiff1d(np.arange(given.h.size), np.ravel(pairs)))
     steps = np.ones(len(values) - 1)
     trace = Trace("quadratic programme", np.arange(len(values)), np.asarray(values), np.zeros(0), steps)
-    reason = f"the optimality conditions hold up to {certificate.residual:.2g} after {len(steps)} steps"
+    reason = f"the optimality conditions hold up to {certificate.relative:.2g} after {len(steps)} steps"
     prices = {"inequalities": at.z, "equalities": at.y}
     result = OptimizationResult(
-        at.x, data.value(at.x), outcome, reason, len(steps), certificate, trace, Calls(), multipliers=prices
+        at.x, given.value(at.x), outcome, reason, len(steps), certificate, trace, Calls(), multipliers=prices
     )
     if interrupted:
         raise Interrupted(result)
     return result
+
+
+def _opposites(data: _Data) -> list[tuple[int, int]]:
+    """Return pairs of inequalities that are one equality: a set without an inside stops interior points."""
+    sides = np.column_stack([data.G, data.h])
+    place: dict[bytes, int] = {}
+    pairs = []
+    for i, side in enumerate(sides):
+        other = place.pop((-side + 0.0).tobytes(), None)  # adding zero makes minus zero plus zero
+        if other is None:
+            place[(side + 0.0).tobytes()] = i
+        else:
+            pairs.append((other, i))
+    return pairs
+
+
+def _parted(data: _Data, at: _State, pairs: list[tuple[int, int]]) -> _State:
+    """Give the prices of joined inequalities back to the side that holds."""
+    if not pairs:
+        return at
+    kept = np.setdiff1d(np.arange(data.h.size), np.ravel(pairs))
+    z, y = np.zeros(data.h.size), at.y[data.b.size :]
+    z[kept] = at.z
+    for (i, j), price in zip(pairs, y, strict=True):
+        z[i], z[j] = max(price, 0.0), max(-price, 0.0)
+    return _State(at.x, np.maximum(data.h - data.G @ at.x, 0.0), z, at.y[: data.b.size])
 
 
 def _first(data: _Data, x: Vector) -> _State:
@@ -277,7 +323,13 @@ def _certificate(data: _Data, at: _State, tol: float) -> KKTCertificate:
     x, _, z, y = at
     room = data.h - data.G @ x
     off = data.A @ x - data.b
-    slope = data.P @ x + data.q + data.G.T @ z + data.A.T @ y
+    pulls = (data.P @ x, data.q, data.G.T @ z, data.A.T @ y)
+    slope = np.sum(pulls, axis=0)
+    least = np.finfo(np.float64).tiny
+    within = max(1.0, *map(_largest, (data.G @ x, data.h, data.A @ x, data.b)))
+    worth = max(abs(float(x @ data.P @ x)), abs(float(data.q @ x)), abs(float(data.h @ z)), abs(float(data.b @ y)))
+    steepest = max(least, *map(_largest, pulls))
+    scales = (within, steepest, max(steepest, worth))
     dual = -0.5 * float(x @ data.P @ x) - float(data.h @ z) - float(data.b @ y)
     return KKTCertificate(
         float(max(np.max(-room, initial=0.0), np.max(np.abs(off), initial=0.0))),
@@ -285,7 +337,7 @@ def _certificate(data: _Data, at: _State, tol: float) -> KKTCertificate:
         float(np.max(np.abs(z * room), initial=0.0)),
         data.value(x) - dual,
         tol,
-        data.scale,
+        scales,
     )
 
 
@@ -300,16 +352,19 @@ def _polished(data: _Data, at: _State, proof: KKTCertificate, tol: float) -> tup
     z[held] = np.maximum(v[p : p + int(held.sum())], 0.0)
     new = _State(v[:p], np.maximum(data.h - data.G @ v[:p], 0.0), z, v[p + int(held.sum()) :])
     found = _certificate(data, new, tol)
-    return (new, found) if found.residual < proof.residual else (at, proof)
+    return (new, found) if found.relative < proof.relative else (at, proof)
 
 
-def _explain(data: _Data, tol: float) -> None:
-    """Say why a programme has no solution, if it has none: no feasible point, or no lowest one."""
+def _explain(data: _Data, tol: float, numbers: Vector) -> None:
+    """Say why a balanced programme has no solution, if it has none: no feasible point, or no lowest one.
+
+    ``numbers`` are those under which the user knows the inequalities.
+    """
     p, m = data.q.size, data.h.size
     if data.b.size:
         x, *_ = np.linalg.lstsq(data.A, data.b, rcond=None)
-        miss = float(np.max(np.abs(data.A @ x - data.b)))
-        if miss > 1e-7 * data.scale:
+        miss = _largest(data.A @ x - data.b)
+        if miss > 1e-9 * max(1.0, _largest(data.b)):
             raise InvalidData(f"The equalities contradict each other: the best point misses one by {miss:.3g}.")
     if m:
         # least t with Gx - t <= h, t >= -1: always feasible, never unbounded
@@ -317,20 +372,25 @@ def _explain(data: _Data, tol: float) -> None:
         A = np.hstack([data.A, np.zeros((data.b.size, 1))])
         flat = _Data(np.zeros((p + 1, p + 1)), np.append(np.zeros(p), 1.0), G, np.append(data.h, 1.0), A, data.b)
         at, proof = _walk(flat, tol)
-        if at.x[-1] > 1e-6 * data.scale and proof.residual <= 1e-6 * data.scale:
-            blame = np.flatnonzero(at.z[:m] > 1e-6)
+        z, y = at.z[:m], at.y
+        # by prices z >= 0 of sum one that cancel all slopes no point does better than -(h'z + b'y)
+        least = -float(data.h @ z + data.b @ y)
+        if least > 1e-8 * proof.scales[0] and _largest(data.G.T @ z + data.A.T @ y) <= 1e-9:
+            blame = ", ".join(map(str, numbers[z > 1e-6 * z.max()]))
+            and_more = " and the equalities" if _largest(y) > 1e-6 else ""
             raise InvalidData(
-                f"No point meets all constraints: the best one violates some by {at.x[-1]:.3g}. Inequalities "
-                f"{', '.join(map(str, blame))} contradict each other{' and the equalities' if data.b.size else ''}."
+                f"No point meets all constraints: the best one violates some by {least:.3g}. Inequalities {blame} contradict "
+                f"each other{and_more}."
             )
     # a direction that stays feasible, feels no curvature and goes down
     G = np.vstack([data.G, np.eye(p), -np.eye(p)])
-    A = np.vstack([data.A, data.P])
+    A = np.vstack([data.A, data.P / max(_largest(data.P), 1e-300)])
     flat = _Data(np.zeros((p, p)), data.q, G, np.append(np.zeros(m), np.ones(2 * p)), A, np.zeros(len(A)))
-    at, proof = _walk(flat, tol)
-    if float(data.q @ at.x) < -1e-6 * data.scale and proof.residual <= 1e-6 * data.scale:
+    d = _walk(flat, tol)[0].x
+    strays = max(_largest(A @ d), float(np.max(data.G @ d, initial=0.0)))
+    if float(data.q @ d) < -1e-6 * _largest(data.q) and strays <= 1e-10:
         with np.printoptions(precision=3, threshold=6):
-            raise InvalidData(f"The objective falls without bound, along the feasible direction {at.x}.")
+            raise InvalidData(f"The objective falls without bound, along the feasible direction {d}.")
 
 
 def _walk(data: _Data, tol: float) -> tuple[_State, KKTCertificate]:
@@ -378,3 +438,13 @@ def _vector(given: Any, size: int, name: str) -> Vector:
     if x.shape != (size,) or not np.isfinite(x).all():
         raise InvalidData(f"{name} must be {size} finite numbers, got {given!r}.")
     return x
+
+
+def _largest(a: Vector) -> float:
+    return float(np.max(np.abs(a), initial=0.0))
+
+
+def _lengths(rows: Vector) -> Vector:
+    """Return the lengths of rows, one for rows of zeros."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return np.where(lengths > 0, lengths, 1.0)
