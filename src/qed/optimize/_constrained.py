@@ -83,9 +83,9 @@ def penalty_method(
     start : array-like of shape (p,)
         Where to begin; need not be feasible.
     weights : sequence of float, optional
-        Penalty weights, rising; by default powers of ten up to 1e10, as long as a constraint is violated by more than ``tol``.
+        Penalty weights, rising; by default powers of ten up to 1e10, until the optimality conditions hold up to ``tol``.
     tol : float
-        A violation that is small enough.
+        Violations of the conditions that are small enough, relative to slopes.
     keep_points : bool
         Whether the trace keeps the point of every weight.
     verbose : int
@@ -109,14 +109,13 @@ def penalty_method(
         yield Iterate(w, program.objective(w), extras={"violation": program.violation(w)})
         for weight in ladder:
             w = _inner(penalised(program, weight), w).point
-            state["prices"] = price(w, weight)
+            lam, nu = state["prices"] = price(w, weight)
             violation = program.violation(w)
-            met = violation <= tol and weights is None
+            met = weights is None and program.certificate(w, lam, nu, tol).reached
             end = ("solved", f"constraints hold up to {violation:.2g} at weight {weight:g}") if met else None
             extras = {"weight": weight, "violation": violation}
             yield Iterate(w, program.objective(w), step=1.0, extras=extras, end=end)
         _refuse_if_infeasible(program, w, tol)
-        state["done"] = True
 
     result = _run("penalty method", method, program, state, tol, keep_points=keep_points, verbose=verbose)
     if weights is not None and result.outcome == "stalled":
@@ -132,7 +131,7 @@ def barrier_method(
     start: Any,
     *,
     weights: Any = None,
-    tol: float = 1e-8,
+    tol: float = 1e-6,
     keep_points: bool = False,
     verbose: int = 0,
 ) -> OptimizationResult:
@@ -158,9 +157,9 @@ def barrier_method(
     start : array-like of shape (p,)
         A point strictly inside all constraints.
     weights : sequence of float, optional
-        Barrier weights, falling; by default powers of a tenth until ``m * weight <= tol``.
+        Barrier weights, falling; by default powers of a tenth until the optimality conditions hold up to ``tol``.
     tol : float
-        A gap that is small enough.
+        Violations of the conditions that are small enough, relative to slopes. Below 1e-8 rounding of the constraints hides them.
     keep_points : bool
         Whether the trace keeps the point of every weight.
     verbose : int
@@ -191,8 +190,8 @@ def barrier_method(
         for weight in ladder:
             w = _inner(log_barrier(program, weight), w).point
             above, _ = program.residuals(w)
-            state["prices"] = (weight / -above, np.zeros(0))
-            met = m * weight <= tol and weights is None
+            lam, nu = state["prices"] = (weight / -above, np.zeros(0))
+            met = weights is None and program.certificate(w, lam, nu, tol).reached
             words = f"the gap of the barrier is {m * weight:.2g} at weight {weight:g}"
             yield Iterate(
                 w, program.objective(w), step=1.0, extras={"weight": weight}, end=("solved", words) if met else None
@@ -238,7 +237,7 @@ def augmented_lagrangian(
     weight : float
         The first weight, > 0.
     tol : float
-        Violations and products of price and slack that are small enough.
+        Violations of the optimality conditions that are small enough, relative to slopes.
     max_iter : int
         Most rounds.
     keep_points : bool
@@ -273,7 +272,7 @@ def augmented_lagrangian(
             )
             lam, nu = np.maximum(lam + rho * above, 0.0), nu + rho * off
             state["prices"] = (lam, nu)
-            met = max(off_by, program.violation(w)) <= tol
+            met = program.certificate(w, lam, nu, tol).reached
             words = f"constraints hold up to {program.violation(w):.2g} after {round_ + 1} rounds"
             extras = {"weight": rho, "violation": program.violation(w)}
             yield Iterate(w, program.objective(w), step=1.0, extras=extras, end=("solved", words) if met else None)
@@ -306,9 +305,11 @@ def _run(
         method(),
         evaluate,
         Stop(10_000),
-        certify=lambda w, _value, _norm: program.certificate(w, *prices(), max(tol, 1e-8)),
+        certify=lambda w, _value, _norm: program.certificate(w, *prices(), tol=tol),
         **how,
     )
+    if result.outcome == "stalled":
+        result = replace(result, reason="all weights were used, and rounding hides what is left")
     lam, nu = prices()
     return replace(result, multipliers={"inequalities": lam, "equalities": nu})
 

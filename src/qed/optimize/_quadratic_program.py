@@ -379,8 +379,8 @@ def _explain(data: _Data, tol: float, numbers: Vector) -> None:
             blame = ", ".join(map(str, numbers[z > 1e-6 * z.max()]))
             and_more = " and the equalities" if _largest(y) > 1e-6 else ""
             raise InvalidData(
-                f"No point meets all constraints: the best one violates some by {least:.3g}. Inequalities {blame} contradict "
-                f"each other{and_more}."
+                f"No point meets all constraints: the best one violates some by {least:.3g}. Inequalities {blame}{and_more} "
+                "contradict each other."
             )
     # a direction that stays feasible, feels no curvature and goes down
     G = np.vstack([data.G, np.eye(p), -np.eye(p)])

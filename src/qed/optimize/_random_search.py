@@ -240,8 +240,11 @@ def random_restarts(
                 results.append(minimize(draw(stream)))
                 if progress.step(min(result.value for result in results)) is STOP:
                     break
-        except Interrupted as interrupt:
-            raise Interrupted(_best_of([*results, interrupt.result])) from None
+        except KeyboardInterrupt as interrupt:
+            results += [interrupt.result] if isinstance(interrupt, Interrupted) else []
+            if not results:
+                raise
+            raise Interrupted(_best_of(results)) from None
     return _best_of(results)
 
 
