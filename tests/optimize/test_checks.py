@@ -127,6 +127,11 @@ def test_calculus_of_convex_functions():
         assert check_convexity(f, points).verdict == "not refuted"
     assert not (-total).is_convex
     assert not (square + -exponential).is_convex
+    assert not (square - exponential).is_convex
+    for thrice in (np.float64(3.0) * square, square * 3.0):
+        assert thrice([2.0]) == 12.0
+        assert thrice.is_convex
+        assert thrice.convexity == 6.0
     assert check_gradient(pulled, rng.standard_normal(3))
     assert check_gradient(total, [0.3])
     w = rng.standard_normal(3)

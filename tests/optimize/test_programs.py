@@ -7,6 +7,7 @@ from qed.core import InvalidData, InvalidParameter
 from qed.core._events import STOP, listen
 from qed.optimize import (
     Function,
+    Interrupted,
     Program,
     affine,
     augmented_lagrangian,
@@ -21,6 +22,7 @@ from qed.optimize import (
     penalty_method,
     quadratic,
     quadratic_program,
+    random_restarts,
 )
 
 ABOVE_ONE = Program(quadratic([[2.0]]), [affine([-1.0], 1.0)])  # min x^2 subject to x >= 1
@@ -228,3 +230,29 @@ def test_linear_programmes_and_programmes_without_solution():
         quadratic_program(np.eye(2), [0.0, np.nan])
     with listen(lambda event: STOP if event.step == 2 else None):
         assert linear_program(cost, G, h).outcome in ("stopped", "solved")
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda: quadratic_program(np.eye(2), [-1.0, -1.0], np.eye(2), [0.5, 0.5]),
+        lambda: penalty_method(ABOVE_ONE, [4.0]),
+        lambda: augmented_lagrangian(ABOVE_ONE, [4.0]),
+        lambda: random_restarts(lambda w: newton(quadratic([[2.0]]), w), lambda rng: rng.standard_normal(1)).best,
+    ],
+)
+def test_interrupts_keep_what_was_found(run):
+    heard = []
+
+    def impatient(event):
+        heard.append(event)
+        if event.kind == "step" and event.step == 2:
+            raise KeyboardInterrupt
+
+    with listen(impatient), pytest.raises(Interrupted) as caught:
+        run()
+    kept = caught.value.result
+    kept = getattr(kept, "best", kept)
+    assert np.isfinite(kept.point).all()
+    assert np.isfinite(kept.value)
+    assert heard[-1].kind == "end"

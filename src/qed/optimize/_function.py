@@ -8,7 +8,7 @@ Traits (``is_convex``, ``bend``, ``convexity``) are claims of whoever made the f
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -92,6 +92,8 @@ class Function:
     'solved'
     """
 
+    __array_ufunc__: ClassVar[None] = None  # a NumPy number times a function is this class's business
+
     value: Callable[[Vector], float]
     gradient: Callable[[Vector], Vector] | None = None
     curvature: Callable[[Vector], Vector] | None = None
@@ -157,6 +159,14 @@ class Function:
             size=self.size,
             name=f"{factor:g} {self.name}",
         )
+
+    def __mul__(self, factor: float) -> Function:
+        """Return the function times a number."""
+        return factor * self
+
+    def __sub__(self, other: Function) -> Function:
+        """Return the difference, which need not be convex."""
+        return self + -as_function(other)
 
     def __neg__(self) -> Function:
         """Return minus the function, for those who maximise."""
