@@ -53,18 +53,30 @@ class FlatProblem:
         parts = [np.ravel(w), np.atleast_1d(b)] if self.problem.free_intercept else [np.ravel(w)]
         return np.concatenate(parts)
 
+    @cached_property
+    def _last(self) -> dict[str, tuple[Vector, Vector]]:
+        """The point that was looked at last, with its scores: a gradient mostly follows a value."""
+        return {}
+
+    def scores(self, v: Vector) -> Vector:
+        """Return the scores of a point."""
+        last = self._last.get("looked at")  # point and scores in one piece: other threads may look elsewhere
+        if last is None or not np.array_equal(last[0], v):
+            last = self._last["looked at"] = (v.copy(), self.problem.scores(*self.parted(v)))
+        return last[1]
+
     def loss(self, v: Vector) -> float:
         """Return the weighted mean loss."""
-        return float(self.problem.share @ self.problem.loss.value(self.problem.scores(*self.parted(v))))
+        return float(self.problem.share @ self.problem.loss.value(self.scores(v)))
 
     def loss_gradient(self, v: Vector) -> Vector:
         """Return the gradient of the weighted mean loss."""
-        slope = self.problem.loss.slope(self.problem.scores(*self.parted(v)))
+        slope = self.problem.loss.slope(self.scores(v))
         return self.joined(self.problem.adjoint(slope), self.problem.share @ slope)
 
     def loss_curvature(self, v: Vector) -> Vector:
         """Return the second derivatives of the weighted mean loss, from one product for each variable."""
-        t = self.problem.scores(*self.parted(v))
+        t = self.scores(v)
         columns = []
         for unit in np.eye(self.size):
             bent = self.problem.loss.curvature_product(t, self.problem.scores(*self.parted(unit)))
