@@ -8,6 +8,7 @@ One rule: **losses and penalties state traits, solvers see traits and never name
     _penalty, penalties/   one convex function of the coefficients
     _problem               weighted mean loss + penalty, and the gap of a point
     _dual_points           dual points that make the gap tight
+    _function              a problem as a function of one vector, for the optimisers of qed.optimize
     _balance, _centres     dual points that sum to zero; constants that fit best
     _risk                  the mean of a loss
     _solve, solvers/       one driver loop; solvers are generators of iterates; the choice by predicted cost

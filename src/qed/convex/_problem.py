@@ -31,9 +31,11 @@ from qed.convex._dual_points import kink_points, newton_points
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from qed.convex._function import FlatProblem
     from qed.convex._loss import Loss, Vector
     from qed.convex._penalty import Penalty
     from qed.designs import Design
+    from qed.optimize import Function
 
 __all__ = ["Gap", "Known", "Problem"]
 
@@ -231,6 +233,23 @@ class Problem:
         """Return weighted mean loss plus penalty."""
         t = self.scores(w, b) if t is None else t
         return float(self.share @ self.loss.value(t)) + self.penalty.value(w)
+
+    def as_function(self) -> Function:
+        """Return the objective as a function of one vector, the intercept last, for the optimisers of `qed.optimize`.
+
+        Its value is `objective`, its bound the gap of `certify`, and its ``part_gradient`` that of single rows.
+        """
+        return self._flat.function()
+
+    def point(self, v: Vector) -> tuple[Vector, Any]:
+        """Return the coefficients and the intercept of a vector that `as_function` takes."""
+        return self._flat.parted(np.asarray(v, dtype=np.float64))
+
+    @cached_property
+    def _flat(self) -> FlatProblem:
+        from qed.convex._function import FlatProblem  # noqa: PLC0415  fits do without optimisers of functions
+
+        return FlatProblem(self)
 
     def certify(
         self, w: Vector, b: Any, u: Vector | None = None, *, target: float = 0.0, known: Known | None = None

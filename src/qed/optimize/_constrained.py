@@ -1,0 +1,397 @@
+"""Constraints turned into costs: from outside by penalties, from inside by barriers, with prices by the augmented Lagrangian."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import InvalidData, InvalidParameter
+from qed.optimize._drive import Iterate, Stop, drive
+from qed.optimize._evaluate import Evaluator, at_least
+from qed.optimize._function import Function, Vector
+from qed.optimize._program import Program, _inner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from qed.optimize._result import OptimizationResult
+
+__all__ = ["augmented_lagrangian", "barrier_method", "log_barrier", "penalised", "penalty_method"]
+
+
+def penalised(program: Program, weight: float) -> Function:
+    """Return ``f + weight * (sum max(0, g)**2 + sum h**2)``: outside the constraints costs, inside is free.
+
+    Parameters
+    ----------
+    program : Program
+        f, g and h.
+    weight : float
+        > 0; the minimiser comes from outside to the constrained one as it grows.
+    """
+    weight = at_least("weight", weight, 0, strictly=True)
+    above = [_squared(g, weight, only_above=True) for g in program.inequalities]
+    off = [_squared(h, weight, only_above=False) for h in program.equalities]
+    return _sum([program.objective, *above, *off])
+
+
+def log_barrier(program: Program, weight: float) -> Function:
+    """Return ``f - weight * sum log(-g)``: infinite on the boundary and beyond.
+
+    Parameters
+    ----------
+    program : Program
+        f and g; equalities have no inside and are refused.
+    weight : float
+        > 0; the minimiser comes from inside to the constrained one as it falls.
+    """
+    weight = at_least("weight", weight, 0, strictly=True)
+    if program.equalities:
+        raise InvalidParameter("A barrier needs an inside, and equalities have none. Use augmented_lagrangian.")
+    return _sum([program.objective, *(_barrier(g, weight) for g in program.inequalities)])
+
+
+def penalty_method(
+    program: Program,
+    start: Any,
+    *,
+    weights: Any = None,
+    tol: float = 1e-6,
+    keep_points: bool = False,
+    verbose: int = 0,
+) -> OptimizationResult:
+    r"""Minimise under constraints by penalties that grow.
+
+    Objective
+    ---------
+    .. math:: \min_w f(w) + \rho \sum_i \max(0, g_i(w))^2 + \rho \sum_j h_j(w)^2, \qquad \rho \to \infty
+
+    Certificate
+    -----------
+    The optimality conditions, with prices :math:`2 \rho \max(0, g)` and :math:`2 \rho h`.
+
+    Cost
+    ----
+    One minimisation without constraints for each weight, each begun where the last one ended.
+
+    Parameters
+    ----------
+    program : Program
+        With gradients; with curvatures Newton's method does the inner work.
+    start : array-like of shape (p,)
+        Where to begin; need not be feasible.
+    weights : sequence of float, optional
+        Penalty weights, rising; by default powers of ten up to 1e10, until the optimality conditions hold up to ``tol``.
+    tol : float
+        Violations of the conditions that are small enough, relative to slopes.
+    keep_points : bool
+        Whether the trace keeps the point of every weight.
+    verbose : int
+        Above zero, progress is shown.
+
+    Returns
+    -------
+    OptimizationResult
+        With one iteration for each weight, ``multipliers``, and the extras ``"weight"`` and ``"violation"``. Constraints that
+        no point seems to meet raise an error.
+    """
+    ladder = [10.0**i for i in range(11)] if weights is None else [float(weight) for weight in weights]
+    state: dict[str, Any] = {}
+
+    def price(w: Vector, weight: float) -> tuple[Vector, Vector]:
+        above, off = program.residuals(w)
+        return 2 * weight * np.maximum(above, 0.0), 2 * weight * off
+
+    def method() -> Iterator[Iterate]:
+        w = _begin(program, start, "penalty_method")
+        yield Iterate(w, program.objective(w), extras={"violation": program.violation(w)})
+        for weight in ladder:
+            w = _inner(penalised(program, weight), w).point
+            lam, nu = state["prices"] = price(w, weight)
+            violation = program.violation(w)
+            met = weights is None and program.certificate(w, lam, nu, tol).reached
+            end = ("solved", f"constraints hold up to {violation:.2g} at weight {weight:g}") if met else None
+            extras = {"weight": weight, "violation": violation}
+            yield Iterate(w, program.objective(w), step=1.0, extras=extras, end=end)
+        _refuse_if_infeasible(program, w, tol)
+
+    result = _run("penalty method", method, program, state, tol, keep_points=keep_points, verbose=verbose)
+    if weights is not None and result.outcome == "stalled":
+        violation = program.violation(result.point)
+        return replace(
+            result, outcome="max_iter", reason=f"all weights were used; constraints hold up to {violation:.2g}"
+        )
+    return result
+
+
+def barrier_method(
+    program: Program,
+    start: Any,
+    *,
+    weights: Any = None,
+    tol: float = 1e-6,
+    keep_points: bool = False,
+    verbose: int = 0,
+) -> OptimizationResult:
+    r"""Minimise under inequalities from inside, by barriers that fade.
+
+    Objective
+    ---------
+    .. math:: \min_w f(w) - \mu \sum_i \log(-g_i(w)), \qquad \mu \to 0
+
+    Certificate
+    -----------
+    The optimality conditions, with prices :math:`\mu / (-g_i)`. For a convex programme the value at each inner minimum is
+    within :math:`m \mu` of the optimum, m the number of inequalities.
+
+    Cost
+    ----
+    One minimisation without constraints for each weight, each begun where the last one ended.
+
+    Parameters
+    ----------
+    program : Program
+        Without equalities.
+    start : array-like of shape (p,)
+        A point strictly inside all constraints.
+    weights : sequence of float, optional
+        Barrier weights, falling; by default powers of a tenth until the optimality conditions hold up to ``tol``.
+    tol : float
+        Violations of the conditions that are small enough, relative to slopes. Below 1e-8 rounding of the constraints hides them.
+    keep_points : bool
+        Whether the trace keeps the point of every weight.
+    verbose : int
+        Above zero, progress is shown.
+
+    Returns
+    -------
+    OptimizationResult
+        With one iteration for each weight, ``multipliers``, and the extra ``"weight"``.
+    """
+    log_barrier(program, 1.0)  # refuses equalities
+    if not program.inequalities:
+        raise InvalidParameter("barrier_method needs at least one inequality.")
+    m = len(program.inequalities)
+    state: dict[str, Any] = {}
+    ladder = [10.0**-i for i in range(16)] if weights is None else [float(weight) for weight in weights]
+
+    def method() -> Iterator[Iterate]:
+        w = _begin(program, start, "barrier_method")
+        above, _ = program.residuals(w)
+        if not np.all(above < 0):
+            worst = int(np.argmax(above))
+            raise InvalidData(
+                f"barrier_method needs a start strictly inside the constraints; inequality {worst} is {above[worst]:.3g} "
+                "there, and must be < 0. Find such a point first, or use penalty_method or augmented_lagrangian."
+            )
+        yield Iterate(w, program.objective(w))
+        for weight in ladder:
+            w = _inner(log_barrier(program, weight), w).point
+            above, _ = program.residuals(w)
+            lam, nu = state["prices"] = (weight / -above, np.zeros(0))
+            met = weights is None and program.certificate(w, lam, nu, tol).reached
+            words = f"the gap of the barrier is {m * weight:.2g} at weight {weight:g}"
+            yield Iterate(
+                w, program.objective(w), step=1.0, extras={"weight": weight}, end=("solved", words) if met else None
+            )
+
+    return _run("barrier method", method, program, state, tol, keep_points=keep_points, verbose=verbose)
+
+
+def augmented_lagrangian(
+    program: Program,
+    start: Any,
+    *,
+    weight: float = 10.0,
+    tol: float = 1e-8,
+    max_iter: int = 200,
+    keep_points: bool = False,
+    verbose: int = 0,
+) -> OptimizationResult:
+    r"""Minimise under constraints by a penalty of moderate weight and prices that learn.
+
+    Objective
+    ---------
+    .. math:: \min_w f(w) + \frac{\rho}{2} \sum_i \max\!\left(0, g_i(w) + \frac{\lambda_i}{\rho}\right)^2
+              + \frac{\rho}{2} \sum_j \left(h_j(w) + \frac{\nu_j}{\rho}\right)^2
+
+    then :math:`\lambda_i \leftarrow \max(0, \lambda_i + \rho g_i)`, :math:`\nu_j \leftarrow \nu_j + \rho h_j`. The weight is
+    raised only where violations fall too slowly, so the inner problems stay well conditioned.
+
+    Certificate
+    -----------
+    The optimality conditions, with the prices found.
+
+    Cost
+    ----
+    One minimisation without constraints a round, each begun where the last one ended.
+
+    Parameters
+    ----------
+    program : Program
+        With gradients; with curvatures Newton's method does the inner work.
+    start : array-like of shape (p,)
+        Where to begin; need not be feasible.
+    weight : float
+        The first weight, > 0.
+    tol : float
+        Violations of the optimality conditions that are small enough, relative to slopes.
+    max_iter : int
+        Most rounds.
+    keep_points : bool
+        Whether the trace keeps the point of every round.
+    verbose : int
+        Above zero, progress is shown.
+
+    Returns
+    -------
+    OptimizationResult
+        With ``multipliers``. Constraints that no point seems to meet raise an error.
+    """
+    at_least("weight", weight, 0, strictly=True)
+    at_least("max_iter", max_iter, 1)
+    state: dict[str, Any] = {}
+
+    def method() -> Iterator[Iterate]:
+        w, rho = _begin(program, start, "augmented_lagrangian"), float(weight)
+        lam, nu = np.zeros(len(program.inequalities)), np.zeros(len(program.equalities))
+        yield Iterate(w, program.objective(w), extras={"violation": program.violation(w)})
+        before = np.inf
+        for round_ in range(max_iter):
+            parts = [program.objective]
+            parts += [
+                _squared(g, rho / 2, True, price / rho) for g, price in zip(program.inequalities, lam, strict=True)
+            ]
+            parts += [_squared(h, rho / 2, False, price / rho) for h, price in zip(program.equalities, nu, strict=True)]
+            w = _inner(_sum(parts), w).point
+            above, off = program.residuals(w)
+            off_by = float(
+                max(np.max(np.abs(np.maximum(above, -lam / rho)), initial=0.0), np.max(np.abs(off), initial=0.0))
+            )
+            lam, nu = np.maximum(lam + rho * above, 0.0), nu + rho * off
+            state["prices"] = (lam, nu)
+            met = program.certificate(w, lam, nu, tol).reached
+            words = f"constraints hold up to {program.violation(w):.2g} after {round_ + 1} rounds"
+            extras = {"weight": rho, "violation": program.violation(w)}
+            yield Iterate(w, program.objective(w), step=1.0, extras=extras, end=("solved", words) if met else None)
+            rho = rho * 10.0 if off_by > 0.25 * before and rho < 1e12 else rho
+            before = off_by
+        _refuse_if_infeasible(program, w, tol)
+
+    return _run("augmented Lagrangian", method, program, state, tol, keep_points=keep_points, verbose=verbose)
+
+
+def _run(
+    name: str,
+    method: Callable[[], Iterator[Iterate]],
+    program: Program,
+    state: dict[str, Any],
+    tol: float,
+    **how: Any,
+) -> OptimizationResult:
+    """Drive a method of rounds, and add prices and the optimality conditions."""
+    evaluate = Evaluator(program.objective, name.replace(" ", "_"), ("gradient",))
+
+    def prices() -> tuple[Vector, Vector]:
+        found: tuple[Vector, Vector] = state.get(
+            "prices", (np.zeros(len(program.inequalities)), np.zeros(len(program.equalities)))
+        )
+        return found
+
+    result = drive(
+        name,
+        method(),
+        evaluate,
+        Stop(10_000),
+        certify=lambda w, _value, _norm: program.certificate(w, *prices(), tol=tol),
+        **how,
+    )
+    if result.outcome == "stalled":
+        result = replace(result, reason="all weights were used, and rounding hides what is left")
+    lam, nu = prices()
+    return replace(result, multipliers={"inequalities": lam, "equalities": nu})
+
+
+def _begin(program: Program, start: Any, who: str) -> Vector:
+    for one in (*program.inequalities, *program.equalities):
+        Evaluator(one, who)  # every constraint needs a gradient
+    return Evaluator(program.objective, who).start(start)
+
+
+def _refuse_if_infeasible(program: Program, w: Vector, tol: float) -> None:
+    """Minimise the violation alone; where that does not vanish, say so."""
+    if program.violation(w) <= max(tol, 1e-6):
+        return
+    parts = [_squared(g, 1.0, only_above=True) for g in program.inequalities]
+    parts += [_squared(h, 1.0, only_above=False) for h in program.equalities]
+    nearest = _inner(_sum(parts), w).point
+    left = program.violation(nearest)
+    if left > 1e-5:
+        sure = "No point meets" if program.is_convex else "No point near the start seems to meet"
+        raise InvalidData(
+            f"{sure} all constraints: the least violation found is {left:.3g}. Loosen the constraints that disagree."
+        )
+
+
+def _sum(parts: list[Function]) -> Function:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def _squared(g: Function, weight: float, only_above: bool, shift: float = 0.0) -> Function:
+    """Return ``weight * (g + shift)**2``, of positive values alone if asked."""
+    slope, bend = g.gradient, g.curvature
+
+    def size(w: Vector) -> float:
+        value = float(g.value(w)) + shift
+        return max(value, 0.0) if only_above else value
+
+    def gradient(w: Vector) -> Vector:
+        return np.asarray(2 * weight * size(w) * np.asarray(slope(w)))  # type: ignore[misc]
+
+    def curvature(w: Vector) -> Vector:
+        value = size(w)
+        if only_above and value == 0.0:
+            return np.zeros((w.size, w.size))
+        a = np.asarray(slope(w))  # type: ignore[misc]
+        return np.asarray(2 * weight * (np.outer(a, a) + value * np.asarray(bend(w))))  # type: ignore[misc]
+
+    flat = g.is_quadratic and g.bend == 0
+    return Function(
+        lambda w: weight * size(w) ** 2,
+        None if slope is None else gradient,
+        None if slope is None or bend is None else curvature,
+        is_convex=flat or (only_above and g.is_convex),
+        size=g.size,
+        name="penalty",
+    )
+
+
+def _barrier(g: Function, weight: float) -> Function:
+    """Return ``-weight * log(-g)``."""
+    slope, bend = g.gradient, g.curvature
+
+    def value(w: Vector) -> float:
+        inside = -float(g.value(w))
+        return -weight * float(np.log(inside)) if inside > 0 else np.inf
+
+    def gradient(w: Vector) -> Vector:
+        return np.asarray(weight / -float(g.value(w)) * np.asarray(slope(w)))  # type: ignore[misc]
+
+    def curvature(w: Vector) -> Vector:
+        inside, a = -float(g.value(w)), np.asarray(slope(w))  # type: ignore[misc]
+        near: Vector = np.asarray(weight / inside**2 * np.outer(a, a), dtype=np.float64)
+        return near + weight / inside * np.asarray(bend(w))  # type: ignore[misc]
+
+    return Function(
+        value,
+        None if slope is None else gradient,
+        None if slope is None or bend is None else curvature,
+        is_convex=g.is_convex,
+        size=g.size,
+        name="barrier",
+    )
