@@ -4,25 +4,36 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+import sklearn.svm
 
+import qed
 from qed.convex import (
     L1,
+    L2,
     Absolute,
     Bounded,
     CrammerSinger,
     Hinge,
     Huber,
     Logistic,
+    LossDisplay,
     Perceptron,
     Power,
+    Problem,
     Quantile,
     Softmax,
     Squared,
+    SquaredHinge,
     Weighted,
     ZeroOne,
     risk,
+    solve,
 )
-from qed.linear_model import LinearRegression, Ridge, RidgeCV
+from qed.convex.solvers import CoordinateDescent, DualAscent, Newton
+from qed.core._events import Progress
+from qed.designs import design
+from qed.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeCV
+from qed.metrics import log_loss
 
 MARGINS = np.linspace(-5.0, 5.0, 401)
 UNIT = np.ones_like(MARGINS)
@@ -452,3 +463,62 @@ def test_a_line_learnt_elsewhere():
     assert error(model, here) == pytest.approx(1 / 180, rel=1e-12)
     assert error(model, there) == pytest.approx(241 / 180, rel=1e-12)
     assert error(model.fit(there[:, None], there**2, sample_weight=weights), there) == pytest.approx(1 / 180, rel=1e-11)
+
+
+@pytest.mark.covers("FND-14")
+def test_log_loss_of_a_probability():
+    rng = np.random.default_rng(0)
+    f, y = 3 * rng.standard_normal(50), rng.integers(0, 2, 50)
+    p = 1 / (1 + np.exp(-f))
+    by_hand = np.mean(y * np.log(1 / p) + (1 - y) * np.log(1 / (1 - p)))
+    assert log_loss(y, p) == pytest.approx(by_hand, rel=1e-12)
+    assert by_hand == pytest.approx(np.mean(Logistic(2.0 * y - 1.0).value(f)), rel=1e-12)
+    sure = log_loss([0, 1, 1], [0.0, 1.0, 0.0])  # sure and right twice, sure and wrong once
+    assert np.isfinite(sure)
+    assert sure > 10
+
+
+@pytest.mark.covers("FND-26")
+def test_any_loss_with_any_penalty():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 4))
+    y = np.where(X @ [1.0, -2.0, 0.0, 0.5] + 0.7 * rng.standard_normal(60) > 0, 1.0, -1.0)
+    share = np.full(60, 1 / 60)
+
+    def found(loss, penalty, solver, *, intercept=False):
+        problem = Problem(design(X), loss, penalty, share, intercept)
+        with Progress("test") as progress:
+            return solve(problem, solver, tol=1e-10, max_iter=5000, progress=progress)
+
+    ridge = found(Squared(y), L2(0.3), Newton())
+    assert_close = np.testing.assert_allclose
+    assert_close(ridge.w, Ridge(0.3 * 60, fit_intercept=False).fit(X, y).coef_, rtol=1e-7)
+    machine = found(Hinge(y), L2(0.1), DualAscent())
+    theirs = sklearn.svm.SVC(kernel="linear", C=1 / (0.1 * 60), tol=1e-10).fit(X, y)
+    centred = Problem(design(X), Hinge(y), L2(0.1), share, free_intercept=True)
+    with Progress("test") as progress:
+        free = solve(centred, DualAscent(), tol=1e-9, max_iter=5000, progress=progress)
+    assert free.gap.objective == pytest.approx(centred.objective(theirs.coef_[0], theirs.intercept_[0]), abs=1e-7)
+    assert machine.outcome == "solved"
+    sparse = found(Logistic(y), L1(0.05), CoordinateDescent())
+    twin = LogisticRegression(C=1 / (0.05 * 60), l1_ratio=1.0, fit_intercept=False, tol=1e-12).fit(X, y)
+    assert_close(sparse.w, twin.coef_[0], atol=1e-5)
+    smooth = found(SquaredHinge(y), L2(0.1), Newton())
+    assert smooth.gap.value < 1e-8
+
+
+@pytest.mark.covers("FND-39")
+def test_losses_are_drawn_as_they_are():
+    against_margin = {"hinge": Hinge, "logistic": Logistic, "mistake": ZeroOne}
+    display = LossDisplay.from_losses(against_margin, grid=MARGINS)
+    for line, (name, make) in zip(display.lines_, against_margin.items(), strict=True):
+        assert line.get_label() == name
+        np.testing.assert_array_equal(line.get_xdata(), MARGINS)
+        np.testing.assert_array_equal(line.get_ydata(), make(UNIT).value(MARGINS))
+    errors = LossDisplay.from_losses(
+        {"squared": Squared, "huber": Huber}, against="error", grid=MARGINS, ax=display.ax_
+    )
+    np.testing.assert_array_equal(errors.values["huber"], Huber(np.zeros_like(MARGINS)).value(MARGINS))
+    assert errors.figure_ is display.figure_
+    with pytest.raises(qed.InvalidParameter, match="'margin' or 'error'"):
+        LossDisplay.from_losses({"hinge": Hinge}, against="time")

@@ -10,7 +10,7 @@ One rule: **losses and penalties state traits, solvers see traits and never name
     _dual_points           dual points that make the gap tight
     _function              a problem as a function of one vector, for the optimisers of qed.optimize
     _balance, _centres     dual points that sum to zero; constants that fit best
-    _risk                  the mean of a loss
+    _risk, _display        the mean of a loss; losses, drawn
     _solve, solvers/       one driver loop; solvers are generators of iterates; the choice by predicted cost
 
 Mathematics. With c the weights as shares of one, ``t = Xw + b``, a dual point u and ``z = -X'(c u)``, the Fenchel-Young
@@ -20,6 +20,7 @@ inequality ``ℓ(t) + ℓ*(u) >= t u`` for every row and ``Ω(w) + Ω*(z) >= w z
 
 from __future__ import annotations
 
+from qed.convex._display import LossDisplay
 from qed.convex._problem import Gap, Known, Problem
 from qed.convex._risk import risk
 from qed.convex._solve import Iterate, Solution, Solver, choose, solve
@@ -61,6 +62,7 @@ __all__ = [
     "Iterate",
     "Known",
     "Logistic",
+    "LossDisplay",
     "Nonnegative",
     "Perceptron",
     "Poisson",

@@ -12,7 +12,7 @@ constructor, validation, documentation and scikit-learn's protocol follow from t
     _errors                the tree of errors               _random                              random streams
     _certificates          what a fit proves                _held_out                            bounds from unseen rows
     _records, _persistence values with names, model files   _events                              progress and interrupts
-    _threads, _memory      how much of the machine is used
+    _threads, _memory      how much of the machine is used   _canvas                             where figures are drawn
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from qed.core._canvas import axes, style
 from qed.core._errors import InvalidData
-from qed.metrics._canvas import axes, style
 from qed.metrics._classification import confusion_matrix
 from qed.metrics._confusion import Confusion
 from qed.metrics._scorers import role_of

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from qed.core._canvas import GREY, axes, bare, legend, next_colour, positive_words, style, unit_square
 from qed.core._errors import InvalidData
 from qed.core._targets import as_target
 from qed.metrics._areas import average_precision_score
-from qed.metrics._canvas import GREY, axes, bare, legend, next_colour, positive_words, style, unit_square
 from qed.metrics._curves import auc, det_curve, precision_recall_curve, roc_curve
 from qed.metrics._read import row_weights
 from qed.metrics._scorers import response, role_of

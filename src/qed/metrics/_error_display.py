@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from qed.core._canvas import BLUE, GREY, axes, bare, style
 from qed.core._errors import InvalidParameter
 from qed.core._random import generator
-from qed.metrics._canvas import BLUE, GREY, axes, bare, style
 from qed.metrics._losses import read_pair
 from qed.metrics._read import one_of
 

@@ -6,34 +6,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.core import _canvas
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from qed.optimize._function import Vector
 
-COLOURS = ("#2f6db3", "#c9641b", "#2e8b57", "#8e5bb5", "#b23a48", "#5f7a8a")
 CONTOURS = "qed contours"  # how axes that hold contours already are known
 GRID = 160  # points to a side
 
 
 def axes(ax: Any, size: tuple[float, float]) -> Any:
-    """Return the axes to draw on, new ones unless given."""
-    if ax is not None:
-        return ax
-    try:
-        import matplotlib.pyplot as plt  # noqa: PLC0415  drawing alone needs it
-    except ImportError as error:
-        raise ImportError("Traces draw with matplotlib, which is not installed. Install qed[figures].") from error
-    _, ax = plt.subplots(figsize=size, layout="constrained")
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    return ax
+    """Return the axes to draw on, new and bare ones unless given."""
+    found, _ = _canvas.axes(ax, size=size)
+    if ax is None:
+        _canvas.bare(found)
+    return found
 
 
 def curve(ax: Any, x: Any, y: Vector, label: str, *, is_log: bool, line: dict[str, Any]) -> Any:
     """Draw one line against iterations."""
     ax = axes(ax, (6.2, 3.8))
-    ax.plot(x, y, **{"color": COLOURS[len(ax.get_lines()) % len(COLOURS)], "linewidth": 1.6, **line})
+    ax.plot(x, y, **{"color": _canvas.CURVES[len(ax.get_lines()) % len(_canvas.CURVES)], "linewidth": 1.6, **line})
     if is_log and y.size:
         ax.set_yscale("log")
     ax.set(xlabel="iteration", ylabel=label)
@@ -50,7 +45,7 @@ def path(
     if ax.get_label() != CONTOURS:
         contours(ax, value, points, levels, margin)
     taken = sum(one.get_marker() == "o" for one in ax.get_lines())
-    colour = COLOURS[(taken + 1) % len(COLOURS)]
+    colour = _canvas.CURVES[(taken + 1) % len(_canvas.CURVES)]
     style = {"color": colour, "marker": "o", "markersize": 3.0, "linewidth": 1.3, "zorder": 3, **line}
     ax.plot(points[:, 0], points[:, 1], **style)
     ax.plot(*points[0], marker="s", color=style["color"], markersize=6, linestyle="none", zorder=4)
