@@ -24,13 +24,23 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
                                           models that learn one row at a time, as declarations
     _online, _learn_online                  what they share: rules and memories; from the doors to attributes
     _threshold, _random_linear              a cut through one column; the best of planes drawn at random
+    _ridge_classifier                       classes by least squares
+    _constrained                            coefficients of limited size, and the strength that stands for
+    _best_subset                            few columns: the best of all subsets
+    _chain                                  the best sequence of labels
+    _geometry                               planes: sides, distances, margins, how far a row can be pushed
+    _separation, _hulls                     whether a plane separates two classes, with a proof either way
     _learn_convex                           models that are a loss and a penalty, over qed.convex
 """
 
 from __future__ import annotations
 
 from qed.core._missing import lacking
+from qed.linear_model._best_subset import Subset, best_subset, hard_thresholding
+from qed.linear_model._chain import best_sequence
+from qed.linear_model._constrained import ConstrainedLasso, ConstrainedRidge
 from qed.linear_model._elastic_net import ElasticNet
+from qed.linear_model._geometry import Hyperplane, margins, robustness_radius, signed_distance
 from qed.linear_model._huber_regressor import HuberRegressor
 from qed.linear_model._lasso import Lasso
 from qed.linear_model._lasso_cv import ElasticNetCV, LassoCV, MultiTaskElasticNetCV, MultiTaskLassoCV
@@ -45,7 +55,9 @@ from qed.linear_model._poisson_regressor import PoissonRegressor
 from qed.linear_model._quantile_regressor import QuantileRegressor
 from qed.linear_model._random_linear import RandomLinearClassifier
 from qed.linear_model._ridge import Ridge
+from qed.linear_model._ridge_classifier import RidgeClassifier
 from qed.linear_model._ridge_cv import RidgeCV
+from qed.linear_model._separation import Separation, separating_plane
 from qed.linear_model._square_root_lasso import SquareRootLasso
 from qed.linear_model._stochastic import SGDClassifier, SGDRegressor
 from qed.linear_model._threshold import ThresholdClassifier
@@ -53,9 +65,12 @@ from qed.linear_model._voted_perceptron import VotedPerceptron
 
 __all__ = [
     "CoefficientTable",
+    "ConstrainedLasso",
+    "ConstrainedRidge",
     "ElasticNet",
     "ElasticNetCV",
     "HuberRegressor",
+    "Hyperplane",
     "Lasso",
     "LassoCV",
     "LinearRegression",
@@ -71,12 +86,22 @@ __all__ = [
     "RandomLinearClassifier",
     "Ridge",
     "RidgeCV",
+    "RidgeClassifier",
     "SGDClassifier",
     "SGDRegressor",
+    "Separation",
     "SquareRootLasso",
+    "Subset",
     "ThresholdClassifier",
     "VotedPerceptron",
+    "best_sequence",
+    "best_subset",
     "enet_path",
+    "hard_thresholding",
     "lasso_path",
+    "margins",
+    "robustness_radius",
+    "separating_plane",
+    "signed_distance",
 ]
 __getattr__ = lacking(__name__)

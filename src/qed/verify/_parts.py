@@ -28,7 +28,7 @@ def check(
 ) -> Verdict:
     """Verify each part that claims something; the distances and roundings of the verdict are the largest."""
     verdicts = []
-    for name, part, rows, target in _reached(model, X, y):
+    for name, part, rows, target, used in _reached(model, X, y):
         own = getattr(part, "certificate_", None)
         claimed = certificate.parts.get(name)
         if not isinstance(own, Certificate) or isinstance(own, Uncertified):
@@ -36,7 +36,10 @@ def check(
         if claimed is None or type(claimed) is not type(own) or claimed != own:
             msg = f"{type(model).__name__} states another certificate for {name!r} than the part itself. One of them was changed."
             raise CertificateError(msg)
-        verdicts.append(verify(part, rows, target, sample_weight if _counts(part) else None))
+        weight = sample_weight if _counts(part) else None
+        weight = _of_classes(model, y, weight) if name == "ridge" else weight
+        weight = np.asarray(weight)[used] if weight is not None and used is not None else weight
+        verdicts.append(verify(part, rows, target, weight))
     if not verdicts:
         msg = f"{type(model).__name__} has no part that claims anything which could be verified."
         raise CertificateError(msg)
@@ -54,7 +57,64 @@ def _is_model(part: Any) -> bool:
     return part is not None and not isinstance(part, str)
 
 
-def _reached(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]]:
+def _reached(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any, Any]]:
+    """Yield name, part, rows and targets of every part, and which rows those are: None for all."""
+    if "ridge_" in model.__dict__:
+        yield _of_signs(model, X, y)
+        return
+    if "code_book_" in model.__dict__:
+        yield from _of_codes(model, X, y)
+        return
+    for found in _with_all_rows(model, X, y):
+        yield *found, None
+
+
+def _of_signs(model: Any, X: Any, y: Any) -> tuple[str, Any, Any, Any, Any]:
+    """Return the least-squares fit inside a classifier, with the signs of its labels."""
+    part, labels = model.ridge_, np.asarray(y)
+    same = np.array_equal(np.atleast_2d(part.coef_), model.coef_) and np.all(part.intercept_ == model.intercept_)
+    if not same:
+        raise CertificateError("The coefficients are not those of the fit inside: they were changed after the fit.")
+    positive = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
+    return "ridge", part, X, np.where(labels[:, None] == positive, 1.0, -1.0), None
+
+
+def _of_classes(model: Any, y: Any, sample_weight: Any) -> Any:
+    """Multiply weights by those of the classes."""
+    if model.class_weight is None:
+        return sample_weight
+    labels = np.asarray(y)
+    weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if isinstance(model.class_weight, str):  # "balanced"
+        sums = {label: weight[labels == label].sum() for label in model.classes_.tolist()}
+        factor = {label: weight.sum() / (len(sums) * total) for label, total in sums.items()}
+    else:
+        factor = {label: model.class_weight.get(label, 1.0) for label in model.classes_.tolist()}
+    return weight * np.array([factor[label] for label in labels.tolist()])
+
+
+def _of_codes(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any, Any]]:
+    """Yield classifiers of two classes, with the rows of the classes that their code names."""
+    labels = np.asarray(y)
+    unknown = ~np.isin(labels, model.classes_)
+    if unknown.any():
+        raise CertificateError(
+            f"These are not the data of the certificate: {labels[unknown][0]!r} is no class of the fit."
+        )
+    book = model.code_book_[np.searchsorted(model.classes_, labels)]
+    for number, part in enumerate(model.estimators_):
+        used = np.flatnonzero(book[:, number])
+        rows = X if len(used) == len(labels) else _rows_of(X, used)
+        yield f"code {number}", part, rows, (book[used, number] > 0).astype(int), used
+
+
+def _rows_of(X: Any, used: Any) -> Any:
+    if hasattr(X, "tocsr"):
+        return X.tocsr()[used]
+    return np.asarray(X)[used]
+
+
+def _with_all_rows(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]]:
     """Yield name, part, rows and targets of every part, by what the model of models stores."""
     stored = model.__dict__
     if "steps_" in stored:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from qed.convex.solvers._class_ascent import ClassAscent
 from qed.convex.solvers._coordinate_descent import CoordinateDescent
 from qed.convex.solvers._dual_ascent import DualAscent
 from qed.convex.solvers._gradient_descent import GradientDescent
@@ -11,12 +12,14 @@ from qed.convex.solvers._newton import Newton
 from qed.convex.solvers._newton_cg import NewtonCG
 from qed.convex.solvers._newton_kinks import NewtonKinks
 from qed.convex.solvers._newton_scores import NewtonScores
+from qed.convex.solvers._newton_targets import NewtonTargets
 from qed.convex.solvers._proximal_gradient import ProximalGradient
 from qed.convex.solvers._scaled_lasso import ScaledLasso
 from qed.convex.solvers._scaled_newton import ScaledNewton
 
 __all__ = [
     "LBFGS",
+    "ClassAscent",
     "CoordinateDescent",
     "DualAscent",
     "GradientDescent",
@@ -25,6 +28,7 @@ __all__ = [
     "NewtonCG",
     "NewtonKinks",
     "NewtonScores",
+    "NewtonTargets",
     "ProximalGradient",
     "ScaledLasso",
     "ScaledNewton",
