@@ -253,3 +253,29 @@ def test_a_parameter_that_cannot_be():
         SGDClassifier(learning_rate="constant", eta0=0.0).fit(X, y)
     with pytest.raises(qed.InvalidParameter, match="l1_ratio must be"):
         SGDClassifier(penalty="elasticnet", l1_ratio=None).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", [*LABEL_LOSSES, *NUMBER_LOSSES])
+def test_the_certificate_is_confirmed_and_a_changed_model_refused(loss):
+    X, y, s = some_rows(13, n=60)
+    kinds = [SGDClassifier] if loss in LABEL_LOSSES else [SGDClassifier, SGDRegressor]
+    for kind in kinds:
+        for options in ({}, {"penalty": "elasticnet", "fit_intercept": False}):
+            model = kind(loss, alpha=0.1, random_state=0, **options).fit(X, y, s)
+            assert qed.verify(model, X, y, s).distance <= 2 * model.certificate_.gap
+            model.coef_ = model.coef_ + 0.5
+            with pytest.raises(qed.CertificateError):
+                qed.verify(model, X, y, s)
+
+
+def test_every_class_against_the_others_is_confirmed():
+    rng = np.random.default_rng(14)
+    X, y = rng.normal(size=(90, 3)), rng.integers(0, 3, 90)
+    model = SGDClassifier("log_loss", alpha=0.1, class_weight={0: 2.0}, random_state=0).fit(X, y)
+    assert qed.verify(model, X, y).holds
+    model.intercept_ = model.intercept_ + np.array([0.0, 0.4, 0.0])
+    with pytest.raises(qed.CertificateError):
+        qed.verify(model, X, y)
+    for labels in (y, y > 0):
+        even = SGDClassifier(alpha=0.1, class_weight="balanced", random_state=0).fit(X, labels)
+        assert qed.verify(even, X, labels).holds

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
-from qed.metrics._canvas import axes
+from qed.core._canvas import axes
 
 __all__ = ["DecisionBoundaryDisplay"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from qed.core import (
     Array,
     Classifier,
     DualityGapCertificate,
+    Fingerprint,
     Fraction,
     InvalidParameter,
     MistakesCertificate,
@@ -32,6 +34,7 @@ from qed.linear_model._learn_online import Course, Shown, begin, favours, held_o
 from qed.linear_model._linear import predict_linear, require_linear_state
 from qed.linear_model._online import Memory, Rule, Stop, Visits, optimal_offset
 from qed.linear_model._prove_online import prove
+from qed.linear_model._range import fingerprint
 
 if TYPE_CHECKING:
     from qed.core import FitData
@@ -82,6 +85,13 @@ def _keep(model: Any, memory: Memory, passes: int) -> None:
     coef, intercept = memory.coefficients
     model.memory_, model.n_iter_, model.t_ = memory, passes, memory.steps + 1.0
     model.coef_, model.intercept_ = np.ascontiguousarray(coef), np.array(intercept)
+
+
+def _with_target(seen: Fingerprint, y: Array, weight: Array | None) -> Fingerprint:
+    """Return the fingerprint of the same rows with another target."""
+    own = fingerprint(np.zeros((len(y), 0)), y.reshape(-1, 1), weight)
+    names = ("mean", "spread", "mean_doubt", "spread_doubt")
+    return replace(seen, **{name: np.append(getattr(seen, name)[:-1], getattr(own, name)) for name in names})
 
 
 class SGDClassifier(Classifier, sparse=True):
@@ -220,6 +230,8 @@ class SGDClassifier(Classifier, sparse=True):
         parts = {}
         for problem in range(rows.problems):
             signs = rows.y if rows.problems == 1 else np.where(rows.y == problem, 1.0, -1.0)
+            if rows.problems > 1:  # recognised by the labels of this problem
+                looked = replace(looked, seen=_with_target(looked.seen, (signs + 1) / 2, rows.weight))
             own = looked if rows.favour is None else looked.weighed(rows.favour[problem][(signs > 0).astype(np.intp)])
             w, b = self.coef_[problem], float(self.intercept_[problem])
             proof = prove(type(self).__name__, own, signs, rule, w, b, n_rows=len(signs), tol=tol, outcome=outcome)

@@ -29,7 +29,7 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.core._certificates import DualityGapCertificate
+from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
 from qed.linear_model._classes import LinearClassifier, class_factors, require_classes
 from qed.linear_model._learn_convex import Declared, Rows, Wish
 from qed.linear_model._penalised_intercept import with_constant

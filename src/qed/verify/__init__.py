@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qed.core import CertificateError, Estimator, InvalidParameter
 from qed.core._certificates import (
@@ -39,6 +39,9 @@ from qed.core._certificates import (
 )
 from qed.verify import _counts, _duality, _least_squares, _margin, _mistakes, _parts, _transformers
 from qed.verify._verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["Verdict", "verify"]
 
@@ -95,22 +98,28 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
     if isinstance(certificate, Uncertified):
         msg = f"{name} claims nothing that could be verified: {certificate.reason}."
         raise CertificateError(msg)
-    if isinstance(certificate, DualityGapCertificate) and _margin.applies(model):
-        return _margin.check(model, certificate, X, y, sample_weight)
-    if isinstance(certificate, DualityGapCertificate):
-        return _duality.check(model, certificate, X, y, sample_weight)
-    if isinstance(certificate, ExactCertificate) and model._traits().target:  # noqa: SLF001
-        return _counts.check(model, certificate, X, y, sample_weight)
-    if isinstance(certificate, ExactCertificate):
-        return _transformers.check(model, certificate, X, sample_weight)
-    if isinstance(certificate, MistakesCertificate):
-        return _mistakes.check(model, certificate, X, y, sample_weight)
     if isinstance(certificate, PartsCertificate):
         return _parts.check(verify, model, certificate, X, y, sample_weight)
-    if not isinstance(certificate, LeastSquaresCertificate):
-        msg = f"{name} carries no certificate that this checker knows ({type(certificate).__name__}). Fit it again."
-        raise CertificateError(msg)
-    return _least_squares.check(model, certificate, X, y, sample_weight)
+    if isinstance(certificate, ExactCertificate) and not model._traits().target:  # noqa: SLF001
+        return _transformers.check(model, certificate, X, sample_weight)
+    for kind, check in _CHECKS.items():
+        if isinstance(certificate, kind):
+            return check(model, certificate, X, y, sample_weight)
+    msg = f"{name} carries no certificate that this checker knows ({type(certificate).__name__}). Fit it again."
+    raise CertificateError(msg)
+
+
+def _by_duality(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    check = _margin.check if _margin.applies(model) else _duality.check
+    return check(model, certificate, X, y, sample_weight)
+
+
+_CHECKS: dict[type, Callable[..., Verdict]] = {
+    DualityGapCertificate: _by_duality,
+    ExactCertificate: _counts.check,
+    LeastSquaresCertificate: _least_squares.check,
+    MistakesCertificate: _mistakes.check,
+}
 
 
 class _Callable(ModuleType):

@@ -139,7 +139,7 @@ def check(model: Estimator, certificate: DualityGapCertificate, X: Any, y: Any, 
     rows = read(model, X, y, sample_weight)
     _require_classes(model, rows)
     y_all, s = _gathered(rows)
-    sums = Sums(s.sum(), _class_sums(rows, y_all, s))
+    sums = Sums(s.sum(), _class_sums(rows, y_all, s), len(s))
     objective = objective_of(model, sums)
     weighted = s if objective.class_weight is None else s * objective.class_weight[y_all[:, 0].astype(int)]
     seen = look(rows)

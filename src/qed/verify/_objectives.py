@@ -12,7 +12,7 @@ import numpy as np
 
 from qed.core import CertificateError
 from qed.verify._losses import HALF, Logistic, Loss, Pinball, Poisson, Scaled, Softmax, Squared
-from qed.verify._margins import Hinges, JointHinge, Tube
+from qed.verify._margins import Hinges, JointHinge, Ramp, Signs, Tube
 from qed.verify._penalty import Penalty
 from qed.verify._rows import EXTENDED
 
@@ -26,10 +26,11 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Sums:
-    """What an objective may depend on besides parameters: the weight of all rows, and of each class."""
+    """What an objective may depend on besides parameters: the weight of all rows, of each class, and how many rows there are."""
 
     weight: Any
     classes: Array | None = None  # weights, in the order of ``classes_``
+    rows: int = 0  # how many rows have a weight at all
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,30 @@ def _limited(model: Any, sums: Sums) -> Objective:
     return replace(found, slack=lambda w: alpha * (radius - np.sum(np.abs(w))))
 
 
+def _stochastic(model: Any, sums: Sums) -> Objective:
+    """Weighted losses, summed and divided by the number of rows, plus alpha times a mixture of both penalties."""
+    width = float(model.epsilon)
+    loss: Any = {
+        "hinge": Hinges(squares=False),
+        "squared_hinge": Hinges(squares=True),
+        "log_loss": Logistic(),
+        "modified_huber": Ramp(4.0, 2.0, start=1.0),
+        "perceptron": Ramp(1.0, 0.0, start=0.0),
+        "squared_error": Squared(),
+        "huber": Ramp(width, width),
+        "epsilon_insensitive": Tube(width, squares=False),
+        "squared_epsilon_insensitive": Tube(width, squares=True),
+    }[model.loss]
+    of_numbers = model.loss in ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
+    if of_numbers and sums.classes is not None:
+        loss = Signs(loss)
+    ratio = {"l1": 1.0, "l2": 0.0}.get(model.penalty, model.l1_ratio or 0.0)
+    alpha = EXTENDED(0 if model.penalty is None else model.alpha)
+    weights = None if sums.classes is None else _class_weights(model, sums)
+    penalty = Penalty(l1=alpha * EXTENDED(ratio), l2=alpha * (1 - EXTENDED(ratio)))
+    return Objective(loss, 1 / EXTENDED(sums.rows), penalty, weights)
+
+
 TABLE: dict[str, Callable[[Any, Sums], Objective]] = {
     "Lasso": _net,
     "LassoCV": _net,
@@ -153,6 +178,8 @@ TABLE: dict[str, Callable[[Any, Sums], Objective]] = {
     "LogisticRegressionCV": _logistic,
     "PoissonRegressor": lambda model, sums: _mean(Poisson(), sums, l2=model.alpha),
     "HuberRegressor": lambda model, _: Objective(Scaled(model.epsilon), EXTENDED(1), Penalty(l2=2 * model.alpha)),
+    "SGDClassifier": _stochastic,
+    "SGDRegressor": _stochastic,
     "LinearSVC": _machine,
     "LinearSVR": _tube,
     "ConstrainedRidge": _limited,

@@ -28,7 +28,7 @@ def check(
 ) -> Verdict:
     """Verify each part that claims something; the distances and roundings of the verdict are the largest."""
     verdicts = []
-    for name, part, rows, target, used in _reached(model, X, y):
+    for name, part, rows, target, used in _reached(model, X, y, sample_weight):
         own = getattr(part, "certificate_", None)
         claimed = certificate.parts.get(name)
         if not isinstance(own, Certificate) or isinstance(own, Uncertified):
@@ -57,10 +57,13 @@ def _is_model(part: Any) -> bool:
     return part is not None and not isinstance(part, str)
 
 
-def _reached(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any, Any]]:
+def _reached(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[str, Any, Any, Any, Any]]:
     """Yield name, part, rows and targets of every part, and which rows those are: None for all."""
     if "ridge_" in model.__dict__:
         yield _of_signs(model, X, y)
+        return
+    if "memory_" in model.__dict__:
+        yield from _of_each_class(model, X, y, sample_weight)
         return
     if "code_book_" in model.__dict__:
         yield from _of_codes(model, X, y)
@@ -79,18 +82,37 @@ def _of_signs(model: Any, X: Any, y: Any) -> tuple[str, Any, Any, Any, Any]:
     return "ridge", part, X, np.where(labels[:, None] == positive, 1.0, -1.0), None
 
 
+def _of_each_class(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[str, Any, Any, Any, Any]]:
+    """Yield each class against the others, as a classifier of two classes with its plane and its proof."""
+    labels = np.asarray(y)
+    factor = _class_factors(model, labels, np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight))
+    for number, label in enumerate(model.classes_.tolist()):
+        part = type(model)(**model.get_params())
+        part.__dict__.update(model.__dict__)
+        part.classes_ = np.array([False, True])
+        part.coef_, part.intercept_ = model.coef_[number : number + 1], model.intercept_[number : number + 1]
+        part.certificate_ = model.certificate_.parts[str(model.classes_[number])]
+        part.class_weight = None if model.class_weight is None else {True: factor[label], False: 1.0}
+        yield str(model.classes_[number]), part, X, labels == label, None
+
+
 def _of_classes(model: Any, y: Any, sample_weight: Any) -> Any:
     """Multiply weights by those of the classes."""
     if model.class_weight is None:
         return sample_weight
     labels = np.asarray(y)
     weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if isinstance(model.class_weight, str):  # "balanced"
-        sums = {label: weight[labels == label].sum() for label in model.classes_.tolist()}
-        factor = {label: weight.sum() / (len(sums) * total) for label, total in sums.items()}
-    else:
-        factor = {label: model.class_weight.get(label, 1.0) for label in model.classes_.tolist()}
+    factor = _class_factors(model, labels, weight)
     return weight * np.array([factor[label] for label in labels.tolist()])
+
+
+def _class_factors(model: Any, labels: Any, weight: Any) -> dict[Any, float]:
+    """Return what the weights of each class are multiplied by."""
+    known = model.classes_.tolist()
+    if isinstance(model.class_weight, str):  # "balanced"
+        sums = {label: weight[labels == label].sum() for label in known}
+        return {label: weight.sum() / (len(sums) * total) for label, total in sums.items()}
+    return {label: (model.class_weight or {}).get(label, 1.0) for label in known}
 
 
 def _of_codes(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any, Any]]:
