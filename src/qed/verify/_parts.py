@@ -62,7 +62,7 @@ def _reached(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[s
     if "ridge_" in model.__dict__:
         yield _of_signs(model, X, y)
         return
-    if "memory_" in model.__dict__:
+    if "t_" in model.__dict__:
         yield from _of_each_class(model, X, y, sample_weight)
         return
     if "code_book_" in model.__dict__:
