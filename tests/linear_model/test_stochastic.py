@@ -279,3 +279,12 @@ def test_every_class_against_the_others_is_confirmed():
     for labels in (y, y > 0):
         even = SGDClassifier(alpha=0.1, class_weight="balanced", random_state=0).fit(X, labels)
         assert qed.verify(even, X, labels).holds
+
+
+def test_what_was_learnt_goes_through_a_file(tmp_path):
+    X, y, _ = some_rows(15)
+    for model in (SGDClassifier("log_loss", average=True), SGDRegressor(penalty="l1")):
+        model.set_params(random_state=0).fit(X, y).save(tmp_path / "model.qed")
+        again = qed.load(tmp_path / "model.qed")
+        assert_array_equal(again.predict(X), model.predict(X))
+        assert_array_equal(again.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)

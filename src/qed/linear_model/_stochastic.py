@@ -522,7 +522,10 @@ class SGDRegressor(Regressor, sparse=True):
         return predict_linear(self, X)
 
     def _check_fitted_state(self) -> None:
-        require_linear_state(self)
-        if self.memory_.w.shape != (1, len(self.coef_)):
-            msg = f"the memory of {type(self).__name__} does not fit its coefficients"
+        known = [self.__dict__.get(name) for name in ("coef_", "intercept_")]
+        coef, intercept = (part if isinstance(part, np.ndarray) else np.zeros(0) for part in known)
+        columns = self.__dict__.get("n_features_in_")
+        good = coef.shape == (columns,) and intercept.shape == (1,) and self.memory_.w.shape == (1, columns)
+        if not good or not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+            msg = f"coefficients or memory of {type(self).__name__} do not fit {columns!r} columns"
             raise ModelFileError(msg)
