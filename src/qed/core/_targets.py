@@ -104,7 +104,7 @@ def _as_numbers(array: Array, traits: Traits, owner: str) -> Array:
 def encode(labels: Array) -> tuple[Array, Array]:
     """Return the sorted labels that occur, and for each entry the index of its label.
 
-    Integers of a small range are counted rather than sorted.
+    Integers of a small range, also those written as floats, are counted rather than sorted.
     """
     if labels.dtype.kind in "cmMV":
         require_kind(labels, "y")
@@ -116,6 +116,9 @@ def encode(labels: Array) -> tuple[Array, Array]:
                 "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete"
                 " classes on a regression target with continuous values."
             )
+        if labels.size and np.abs(labels).max() <= 4 * labels.size:
+            classes, codes = encode(labels.astype(np.int64))
+            return classes.astype(labels.dtype), codes
     if kind in "iu" and labels.size and int(labels.max()) - int(labels.min()) <= 4 * labels.size:
         wide = np.dtype(np.int64 if kind == "i" else np.uint64)
         low = labels.min().astype(wide)

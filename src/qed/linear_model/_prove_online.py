@@ -11,6 +11,7 @@ from qed.convex import (
     EpsilonInsensitive,
     Hinge,
     Huber,
+    Known,
     Logistic,
     Perceptron,
     Problem,
@@ -82,12 +83,14 @@ def prove(
     level = b + float(rows.mean @ w) if rule.intercept else 0.0
     target = tol * problem.null_objective
     with one_blas_thread(rows.share.size * rows.mean.size):
-        gap = problem.certify(w, level, target=target)
-        for u in _softened(problem, rule, w, level):
-            if gap.value - gap.rounding <= target:
-                break
-            other = problem.certify(w, level, u, target=target)
-            gap = other if other.value < gap.value else gap
+        if problem.loss.traits.has_curvature:
+            gap = problem.certify(w, level, target=target)
+        else:
+            t = problem.scores(w, level)
+            gap = min(
+                (problem.certify(w, level, u, target=np.inf, known=Known(t=t)) for u in _softened(problem, rule, t)),
+                key=lambda found: found.value,
+            )
     if not gap.objective <= FAR * max(problem.null_objective, 1e-300) and rule.loss != "perceptron":
         raise diverged(owner)
     if gap.value - gap.rounding <= target:
@@ -105,15 +108,12 @@ def prove(
     )
 
 
-def _softened(problem: Problem, rule: Rule, w: Any, b: float) -> Iterator[Any]:
+def _softened(problem: Problem, rule: Rule, t: Any) -> Iterator[Any]:
     """Yield dual points for losses with a kink: their slopes, with the jump spread over some width."""
-    if problem.loss.traits.has_curvature:
-        return
-    t = problem.scores(w, b)
     spread = problem.length(t - float(problem.share @ t))
-    for width in (0.5, 0.1, 0.02):
+    for width in (0.5, 0.1):
         if rule.loss == "hinge":
-            yield SmoothedHinge(problem.loss.y, knee=width * max(spread, 1e-300)).slope(t + 0.0)
+            yield SmoothedHinge(problem.loss.y, knee=width * max(spread, 1e-300)).slope(t)
         else:
             steps = np.linspace(-0.5, 0.5, 9) * width * spread
             yield np.mean([problem.loss.slope(t + step) for step in steps], axis=0)
