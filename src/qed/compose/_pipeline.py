@@ -6,7 +6,6 @@ from collections import Counter
 from typing import Any, Self
 
 from qed.compose._steps import (
-    Delegated,
     accepts_weight,
     conditional,
     named_params,
@@ -15,6 +14,7 @@ from qed.compose._steps import (
     set_named_params,
 )
 from qed.core import KW_ONLY, Estimator, InvalidParameter, PartsCertificate, Traits, clone, fitted, param
+from qed.core._delegated import Delegated
 
 __all__ = ["Pipeline", "make_pipeline"]
 

@@ -20,7 +20,6 @@ from qed.core._targets import as_target
 from qed.core._threads import default_num_threads
 
 __all__ = [
-    "Delegated",
     "accepts_weight",
     "conditional",
     "copy_columns",
@@ -31,25 +30,6 @@ __all__ = [
     "require_names",
     "set_named_params",
 ]
-
-
-class Delegated:
-    """A method that a model of models has exactly when the model it hands over to has it."""
-
-    def __init__(self, text: str) -> None:
-        self.__doc__ = text
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, outer: Any, owner: type | None = None) -> Any:
-        """Return the method, bound; AttributeError if the inner model has none."""
-        if outer is None:
-            return self
-        inner = outer._delegate()  # noqa: SLF001
-        if not hasattr(inner, self.name):
-            raise AttributeError(f"{type(outer).__name__} has no {self.name}: {type(inner).__name__} in it has none.")
-        return lambda X, **options: outer._ask(self.name, X, **options)  # noqa: SLF001
 
 
 def conditional(function: Any) -> Any:
