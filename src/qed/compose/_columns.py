@@ -11,7 +11,6 @@ from qed.compose._choose_columns import chosen_columns, column_names, some_colum
 from qed.compose._pipeline import names_for, traits_of
 from qed.compose._steps import (
     accepts_weight,
-    mapped,
     named_params,
     parts_certificate,
     require_names,
@@ -30,6 +29,7 @@ from qed.core import (
     param,
 )
 from qed.core._doors import learn_columns
+from qed.core._jobs import mapped
 from qed.core._roles import _input_names
 
 __all__ = ["ColumnTransformer", "FeatureUnion", "make_column_transformer", "make_union"]
@@ -146,7 +146,7 @@ class ColumnTransformer(Transformer):
                 return model, model.fit_transform(inside, y, **extra)
             return model, model.fit(inside, y, **extra).transform(inside)
 
-        done = mapped(learnt, parts, self.n_jobs)
+        done = list(mapped(learnt, parts, self.n_jobs))
         self.transformers_ = [
             (name, model, columns) for (name, _, columns), (model, _) in zip(parts, done, strict=True)
         ]
@@ -173,7 +173,7 @@ class ColumnTransformer(Transformer):
                 return None if model == "drop" else some_columns(X, columns)
             return model.transform(some_columns(X, columns))
 
-        return self._joined(mapped(changed, self.transformers_, self.n_jobs))
+        return self._joined(list(mapped(changed, self.transformers_, self.n_jobs)))
 
     @property
     def named_transformers_(self) -> dict[str, Any]:
@@ -381,7 +381,7 @@ class FeatureUnion(Transformer):
                 model.fit_transform(X, y) if hasattr(model, "fit_transform") else model.fit(X, y).transform(X)
             )
 
-        done = mapped(learnt, list(parts), self.n_jobs)
+        done = list(mapped(learnt, parts, self.n_jobs))
         self.transformers_ = [(name, model) for (name, _), (model, _) in zip(parts, done, strict=True)]
         self.certificate_ = parts_certificate(self.transformers_)
         return self._joined([block for _, block in done])
@@ -402,7 +402,7 @@ class FeatureUnion(Transformer):
             model = part[1]
             return (None if model == "drop" else X) if isinstance(model, str) else model.transform(X)
 
-        return self._joined(mapped(changed, self.transformers_, self.n_jobs))
+        return self._joined(list(mapped(changed, self.transformers_, self.n_jobs)))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Name the columns that come out.

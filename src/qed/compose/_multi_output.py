@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, copy_columns, mapped, parts_certificate
+from qed.compose._steps import accepts_weight, copy_columns, parts_certificate
 from qed.core import (
     KW_ONLY,
     Classifier,
@@ -21,6 +21,7 @@ from qed.core import (
     param,
 )
 from qed.core._arrays import require_kind
+from qed.core._jobs import mapped
 from qed.core._targets import as_target
 
 __all__ = ["MultiOutputClassifier", "MultiOutputRegressor"]
@@ -44,7 +45,7 @@ def _fitted_for_each(model: Any, X: Any, Y: Any, sample_weight: Any, fit_params:
     def learnt(column: int) -> Any:
         return clone(inner).fit(X, table[:, column], **options)
 
-    return mapped(learnt, list(range(table.shape[1])), model.n_jobs)
+    return list(mapped(learnt, range(table.shape[1]), model.n_jobs))
 
 
 def _numbered(models: list[Any]) -> list[tuple[str, Any]]:

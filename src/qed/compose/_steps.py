@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from qed.core import (
@@ -17,13 +16,11 @@ from qed.core import (
 )
 from qed.core._arrays import require_kind
 from qed.core._targets import as_target
-from qed.core._threads import default_num_threads
 
 __all__ = [
     "accepts_weight",
     "conditional",
     "copy_columns",
-    "mapped",
     "named_params",
     "one_column",
     "parts_certificate",
@@ -150,15 +147,6 @@ def parts_certificate(parts: list[tuple[str, Any]]) -> PartsCertificate:
     return PartsCertificate(
         {name: own(model) for name, model in parts if not (model is None or isinstance(model, str))}
     )
-
-
-def mapped(work: Any, parts: list[Any], n_jobs: int | None) -> list[Any]:
-    """Do the same with every part, on request several at a time, in threads."""
-    workers = 1 if n_jobs is None else n_jobs if n_jobs > 0 else max(1, default_num_threads() + 1 + n_jobs)
-    if workers == 1 or len(parts) < 2:
-        return [work(part) for part in parts]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(work, parts))
 
 
 def copy_columns(model: Any, inner: Any) -> None:

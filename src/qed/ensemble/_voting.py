@@ -10,7 +10,6 @@ from qed.compose._pipeline import traits_of
 from qed.compose._steps import (
     accepts_weight,
     copy_columns,
-    mapped,
     named_params,
     one_column,
     parts_certificate,
@@ -30,6 +29,7 @@ from qed.core import (
     fitted,
     param,
 )
+from qed.core._jobs import mapped
 from qed.core._roles import _input_names as input_names
 from qed.core._targets import encode
 
@@ -65,7 +65,7 @@ class Members:
                 raise TypeError(f"Underlying estimator {member[0]} does not support sample weights.")
             return model.fit(X, y, sample_weight=sample_weight)
 
-        return mapped(learnt, members, self.n_jobs)
+        return list(mapped(learnt, members, self.n_jobs))
 
 
 def inner_traits(own: Traits, estimators: Any) -> Traits:

@@ -23,9 +23,10 @@ from qed.core import (
 )
 from qed.core._delegated import Delegated
 from qed.core._events import STOP, Progress
+from qed.core._jobs import mapped
 from qed.model_selection._choice_of_folds import check_cv
 from qed.model_selection._cross_validate import report_failures, require_error_score, require_folds
-from qed.model_selection._judge import Judged, Table, is_classifier, judge, parallel, scorers_of
+from qed.model_selection._judge import Judged, Table, is_classifier, judge, scorers_of
 from qed.model_selection._settings import ParameterGrid, ParameterSampler
 from qed.model_selection._shared import judged_together
 from qed.model_selection._subset import countable
@@ -331,12 +332,11 @@ class _Run:
             for k in left:
                 if search.budget is not None and judged and time.perf_counter() - start > search.budget:
                     return "budget"
-                tasks = [
-                    partial(judge, search.estimator, self.table, pair, self.settings[k], self.scorers, **options)
-                    for pair in self.folds
-                ]
+                one = partial(
+                    judge, search.estimator, self.table, setting=self.settings[k], scorers=self.scorers, **options
+                )
                 try:
-                    judged[k] = list(parallel(tasks, search.n_jobs))
+                    judged[k] = list(mapped(one, self.folds, search.n_jobs))
                 except KeyboardInterrupt:
                     return "interrupted"
                 name = next(iter(self.scorers))
