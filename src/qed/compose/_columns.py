@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +30,7 @@ from qed.core import (
 from qed.core._doors import learn_columns
 from qed.core._jobs import mapped
 from qed.core._roles import _input_names
+from qed.core._tables import is_sparse
 
 __all__ = ["ColumnTransformer", "FeatureUnion", "make_column_transformer", "make_union"]
 
@@ -277,8 +277,8 @@ class ColumnTransformer(Transformer):
         }
         given = [block for block in blocks if block is not None]
         self.sparse_output_ = False
-        if any(_is_sparse(block) for block in given):
-            stored = sum(block.nnz if _is_sparse(block) else block.size for block in given)
+        if any(is_sparse(block) for block in given):
+            stored = sum(block.nnz if is_sparse(block) else block.size for block in given)
             total = sum(block.shape[0] * block.shape[1] for block in given)
             self.sparse_output_ = total > 0 and stored / total < self.sparse_threshold
 
@@ -429,7 +429,7 @@ class FeatureUnion(Transformer):
             for (name, _), block in zip(self.transformers_, blocks, strict=True)
             if block is not None
         ]
-        return side_by_side(scaled, sparse=any(_is_sparse(block) for block in scaled))
+        return side_by_side(scaled, sparse=any(is_sparse(block) for block in scaled))
 
     def _traits(self) -> Traits:
         try:
@@ -450,8 +450,8 @@ def side_by_side(blocks: list[Any], *, sparse: bool) -> Any:
     if sparse:
         from scipy import sparse as containers  # noqa: PLC0415
 
-        return containers.hstack([_plain(block) if not _is_sparse(block) else block for block in blocks]).tocsr()
-    dense = [block.toarray() if _is_sparse(block) else _plain(block) for block in blocks]
+        return containers.hstack([_plain(block) if not is_sparse(block) else block for block in blocks]).tocsr()
+    dense = [block.toarray() if is_sparse(block) else _plain(block) for block in blocks]
     if len(dense) == 1:
         return dense[0]
     out = np.empty((dense[0].shape[0], sum(block.shape[1] for block in dense)), dtype=np.result_type(*dense))
@@ -470,21 +470,16 @@ def _plain(block: Any) -> Any:
 
 def _table(X: Any) -> Any:
     """Leave frames, arrays and sparse containers as they are; make anything else an array."""
-    if _is_sparse(X) or isinstance(X, np.ndarray) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
+    if is_sparse(X) or isinstance(X, np.ndarray) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
         if getattr(X, "ndim", 2) != 2:
             raise InvalidData(f"Expected 2D array, got {X.ndim}D array instead. Reshape your data to rows and columns.")
-        return X if not _is_sparse(X) or X.format in ("csr", "csc") else X.tocsr()
+        return X if not is_sparse(X) or X.format in ("csr", "csc") else X.tocsr()
     array = np.asarray(X)
     if array.dtype.kind in "US":
         array = np.asarray(X, dtype=object)
     if array.ndim != 2:
         raise InvalidData(f"Expected 2D array, got {array.ndim}D array instead. Reshape your data to rows and columns.")
     return array
-
-
-def _is_sparse(X: Any) -> bool:
-    issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
-    return issparse is not None and bool(issparse(X))
 
 
 def _width(X: Any) -> int:

@@ -27,6 +27,7 @@ from qed.core import (
     param,
 )
 from qed.core._roles import _input_names as input_names
+from qed.core._tables import is_sparse
 from qed.core._targets import as_target, encode
 from qed.ensemble._voting import Members, inner_traits, pairs
 from qed.model_selection import cross_val_predict
@@ -96,7 +97,7 @@ class _Stack(Members):
             columns.append(block[:, 1:] if method == "predict_proba" and block.shape[1] == 2 else block)
         if not self.passthrough:
             return np.hstack(columns)
-        if hasattr(X, "tocsr"):
+        if is_sparse(X):
             from scipy import sparse  # noqa: PLC0415
 
             return sparse.hstack([*columns, X]).tocsr()
