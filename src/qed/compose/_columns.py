@@ -10,6 +10,7 @@ from qed.compose._choose_columns import chosen_columns, column_names, some_colum
 from qed.compose._pipeline import names_for, traits_of
 from qed.compose._steps import (
     accepts_weight,
+    announced,
     named_params,
     parts_certificate,
     require_names,
@@ -136,15 +137,16 @@ class ColumnTransformer(Transformer):
         parts = self._assigned(X, names, n_columns)
 
         def learnt(part: tuple[str, Any, Any]) -> tuple[Any, Any]:
-            _, model, columns = part
+            name, model, columns = part
             if isinstance(model, str):
                 return model, (None if model == "drop" else some_columns(X, columns))
             model = clone(model)
             extra = {"sample_weight": sample_weight} if sample_weight is not None and accepts_weight(model) else {}
             inside = some_columns(X, columns)
-            if hasattr(model, "fit_transform"):
-                return model, model.fit_transform(inside, y, **extra)
-            return model, model.fit(inside, y, **extra).transform(inside)
+            with announced(self, name, verbose=self.verbose):
+                if hasattr(model, "fit_transform"):
+                    return model, model.fit_transform(inside, y, **extra)
+                return model, model.fit(inside, y, **extra).transform(inside)
 
         done = list(mapped(learnt, parts, self.n_jobs))
         self.transformers_ = [
@@ -318,6 +320,17 @@ class FeatureUnion(Transformer):
     Cost
     ----
     The sum of the parts.
+
+    Examples
+    --------
+    >>> from qed.compose import FeatureUnion
+    >>> from qed.preprocessing import MinMaxScaler, StandardScaler
+    >>> union = FeatureUnion([("standard", StandardScaler()), ("range", MinMaxScaler())])
+    >>> union.fit_transform([[0.0], [4.0]])
+    array([[-1.,  0.],
+           [ 1.,  1.]])
+    >>> union.get_feature_names_out().tolist()
+    ['standard__x0', 'range__x0']
     """
 
     transformer_list: Any = param((), "Pairs of name and transformer ('drop', 'passthrough').")
@@ -373,13 +386,14 @@ class FeatureUnion(Transformer):
             self.feature_names_in_ = np.asarray(names, dtype=object)
 
         def learnt(part: tuple[str, Any]) -> tuple[Any, Any]:
-            model = part[1]
+            name, model = part
             if isinstance(model, str):
                 return model, (None if model == "drop" else X)
             model = clone(model)
-            return model, (
-                model.fit_transform(X, y) if hasattr(model, "fit_transform") else model.fit(X, y).transform(X)
-            )
+            with announced(self, name, verbose=self.verbose):
+                if hasattr(model, "fit_transform"):
+                    return model, model.fit_transform(X, y)
+                return model, model.fit(X, y).transform(X)
 
         done = list(mapped(learnt, parts, self.n_jobs))
         self.transformers_ = [(name, model) for (name, _), (model, _) in zip(parts, done, strict=True)]

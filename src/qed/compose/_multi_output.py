@@ -142,6 +142,14 @@ class MultiOutputClassifier(Classifier, multi_output=True, single_output=False):
     Cost
     ----
     That of the classifier, once for each target.
+
+    Examples
+    --------
+    >>> from qed.compose import MultiOutputClassifier
+    >>> from qed.linear_model import LogisticRegression
+    >>> X, Y = [[0.0], [1.0], [2.0], [3.0]], [["a", "x"], ["a", "y"], ["b", "y"], ["b", "y"]]
+    >>> MultiOutputClassifier(LogisticRegression(C=100.0)).fit(X, Y).predict([[0.0], [3.0]]).tolist()
+    [['a', 'x'], ['b', 'y']]
     """
 
     estimator: Any = param(None, "The classifier.")

@@ -15,10 +15,12 @@ from qed.core import (
     Uncertified,
 )
 from qed.core._arrays import require_kind
+from qed.core._events import Progress
 from qed.core._targets import as_target
 
 __all__ = [
     "accepts_weight",
+    "announced",
     "conditional",
     "copy_columns",
     "named_params",
@@ -147,6 +149,11 @@ def parts_certificate(parts: list[tuple[str, Any]]) -> PartsCertificate:
     return PartsCertificate(
         {name: own(model) for name, model in parts if not (model is None or isinstance(model, str))}
     )
+
+
+def announced(owner: Estimator, name: str, *, verbose: int | bool) -> Progress:
+    """Return the voice of one part: its beginning and its end, with the seconds between."""
+    return Progress(f"{type(owner).__name__}: {name}", verbose=verbose)
 
 
 def copy_columns(model: Any, inner: Any) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from qed.compose._steps import (
     accepts_weight,
+    announced,
     copy_columns,
     named_params,
     one_column,
@@ -18,6 +19,7 @@ from qed.core import (
     KW_ONLY,
     Classifier,
     InvalidParameter,
+    NonNegativeInt,
     PartsCertificate,
     Regressor,
     Traits,
@@ -62,10 +64,9 @@ class _Stack(Members):
             ]
         table = self._beside(said, X)
         last = clone(self._final())
-        if sample_weight is not None and accepts_weight(last):
-            last.fit(table, y, sample_weight=sample_weight)
-        else:
-            last.fit(table, y)
+        counts = sample_weight is not None and accepts_weight(last)
+        with announced(owner, "final_estimator", verbose=owner.verbose):
+            last.fit(table, y, **({"sample_weight": sample_weight} if counts else {}))
         owner.final_estimator_ = last
         copy_columns(owner, owner.estimators_[0])
         owner.certificate_ = parts_certificate([*pairs(members, owner.estimators_), ("final_estimator", last)])
@@ -134,6 +135,18 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
     Cost
     ----
     Each member once, and once for every fold; then the final model.
+
+    Examples
+    --------
+    >>> from qed.datasets import make_regression
+    >>> from qed.ensemble import StackingRegressor
+    >>> from qed.linear_model import Lasso, Ridge, RidgeCV
+    >>> X, y = make_regression(n_samples=60, n_features=3, noise=1.0, random_state=0)
+    >>> stack = StackingRegressor([("ridge", Ridge()), ("lasso", Lasso())], RidgeCV()).fit(X, y)
+    >>> stack.transform(X).shape
+    (60, 2)
+    >>> bool(stack.score(X, y) > 0.99)
+    True
     """
 
     estimators: Any = param((), "Pairs of name and regressor; 'drop' leaves one out.")
@@ -142,7 +155,7 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
     cv: Any = param(None, "Folds, as in model_selection; 'prefit' for members that are fitted already.")
     n_jobs: Any = param(None, "Members fitted at the same time, in threads.")
     passthrough: bool = param(False, "Whether the final model sees the rows themselves too.")
-    verbose: int = param(0, "Not spoken about.", kind="hint")
+    verbose: NonNegativeInt = param(0, "Whether to show how long each member and the final model take.")
 
     estimators_: Any = fitted("The fitted members.")
     final_estimator_: Any = fitted("The fitted final model.")
@@ -243,6 +256,16 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     Cost
     ----
     Each member once, and once for every fold; then the final model.
+
+    Examples
+    --------
+    >>> from qed.ensemble import StackingClassifier
+    >>> from qed.linear_model import LogisticRegression
+    >>> X, y = [[float(k)] for k in range(20)], [k > 9 for k in range(20)]
+    >>> members = [("weak", LogisticRegression(C=0.01)), ("strong", LogisticRegression(C=10.0))]
+    >>> stack = StackingClassifier(members, LogisticRegression()).fit(X, y)
+    >>> stack.predict([[2.0], [17.0]]).tolist()
+    [False, True]
     """
 
     estimators: Any = param((), "Pairs of name and classifier; 'drop' leaves one out.")
@@ -254,7 +277,7 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     )
     n_jobs: Any = param(None, "Members fitted at the same time, in threads.")
     passthrough: bool = param(False, "Whether the final model sees the rows themselves too.")
-    verbose: int = param(0, "Not spoken about.", kind="hint")
+    verbose: NonNegativeInt = param(0, "Whether to show how long each member and the final model take.")
 
     estimators_: Any = fitted("The fitted members.")
     final_estimator_: Any = fitted("The fitted final model.")

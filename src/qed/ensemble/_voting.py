@@ -9,6 +9,7 @@ import numpy as np
 from qed.compose._pipeline import traits_of
 from qed.compose._steps import (
     accepts_weight,
+    announced,
     copy_columns,
     named_params,
     one_column,
@@ -57,13 +58,15 @@ class Members:
         return kept
 
     def _fitted_members(self, members: list[tuple[str, Any]], X: Any, y: Any, sample_weight: Any) -> list[Any]:
+        owner: Any = self
+
         def learnt(member: tuple[str, Any]) -> Any:
-            model = clone(member[1])
-            if sample_weight is None:
-                return model.fit(X, y)
-            if not accepts_weight(model):
-                raise TypeError(f"Underlying estimator {member[0]} does not support sample weights.")
-            return model.fit(X, y, sample_weight=sample_weight)
+            name, model = member[0], clone(member[1])
+            if sample_weight is not None and not accepts_weight(model):
+                raise TypeError(f"Underlying estimator {name} does not support sample weights.")
+            options = {} if sample_weight is None else {"sample_weight": sample_weight}
+            with announced(owner, name, verbose=owner.verbose):
+                return model.fit(X, y, **options)
 
         return list(mapped(learnt, members, self.n_jobs))
 
@@ -98,6 +101,15 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
     Cost
     ----
     The sum of the members.
+
+    Examples
+    --------
+    >>> from qed.ensemble import VotingClassifier
+    >>> from qed.linear_model import LogisticRegression
+    >>> members = [("weak", LogisticRegression(C=0.1)), ("strong", LogisticRegression(C=10.0))]
+    >>> votes = VotingClassifier(members, voting="soft").fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
+    >>> votes.predict([[0.5], [2.5]]).tolist()
+    ['no', 'yes']
     """
 
     estimators: Any = param((), "Pairs of name and classifier; 'drop' leaves one out.")
@@ -246,6 +258,15 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
     Cost
     ----
     The sum of the members.
+
+    Examples
+    --------
+    >>> from qed.ensemble import VotingRegressor
+    >>> from qed.linear_model import LinearRegression, Ridge
+    >>> X, y = [[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0]
+    >>> mean = VotingRegressor([("plain", LinearRegression()), ("ridge", Ridge(alpha=2.0))]).fit(X, y)
+    >>> mean.predict([[4.0]]).round(6).tolist()  # the mean of 4 and 3
+    [3.5]
     """
 
     estimators: Any = param((), "Pairs of name and regressor; 'drop' leaves one out.")

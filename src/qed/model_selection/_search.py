@@ -236,6 +236,16 @@ class RandomizedSearchCV(_Search):
     Cost
     ----
     One fit for each setting and fold, less what the model can share.
+
+    Examples
+    --------
+    >>> from qed.datasets import make_regression
+    >>> from qed.linear_model import Ridge
+    >>> from qed.model_selection import RandomizedSearchCV
+    >>> X, y = make_regression(n_samples=100, n_features=4, noise=1.0, random_state=0)
+    >>> search = RandomizedSearchCV(Ridge(), {"alpha": [0.01, 1.0, 100.0, 1e4]}, n_iter=3, random_state=0).fit(X, y)
+    >>> len(search.cv_results_["params"]), search.best_params_["alpha"] < 100
+    (3, True)
     """
 
     estimator: Any = param(None, "The model whose settings are searched.")
