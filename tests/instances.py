@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import qed
-from qed.linear_model import LinearRegression, Ridge
+from qed.linear_model import LinearRegression, LogisticRegression, Ridge
 from qed.preprocessing import MinMaxScaler, StandardScaler
 
 if TYPE_CHECKING:
@@ -16,14 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["every_model", "fit_arguments", "instance"]
 
 
-def _classifier() -> Any:
-    import toys  # noqa: PLC0415  (the only classifier there is so far; core is tested with it)
-
-    return toys.CentroidClassifier()
-
-
 def _two_classifiers() -> list[Any]:
-    return [("first", _classifier()), ("second", _classifier())]
+    return [("weak", LogisticRegression(C=0.1)), ("strong", LogisticRegression())]
 
 
 SMALL = {"alpha": [0.1, 1.0]}
@@ -31,10 +25,10 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     "ColumnTransformer": lambda kind: kind([("scale", StandardScaler(), [0])], remainder="passthrough"),
     "KBinsDiscretizer": lambda kind: kind(strategy="uniform"),  # quantiles of few rows are warned about
     "FeatureUnion": lambda kind: kind([("scale", StandardScaler()), ("range", MinMaxScaler())]),
-    "MultiOutputClassifier": lambda kind: kind(_classifier()),
+    "MultiOutputClassifier": lambda kind: kind(LogisticRegression()),
     "MultiOutputRegressor": lambda kind: kind(Ridge()),
     "Pipeline": lambda kind: kind([("scale", StandardScaler()), ("ridge", Ridge())]),
-    "StackingClassifier": lambda kind: kind(_two_classifiers(), _classifier(), cv=2),
+    "StackingClassifier": lambda kind: kind(_two_classifiers(), LogisticRegression(), cv=2),
     "StackingRegressor": lambda kind: kind([("ridge", Ridge()), ("plain", LinearRegression())], Ridge(), cv=2),
     "TransformedTargetRegressor": lambda kind: kind(Ridge(), transformer=StandardScaler()),
     "VotingClassifier": lambda kind: kind(_two_classifiers()),
