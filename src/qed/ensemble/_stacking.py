@@ -54,15 +54,7 @@ class _Stack(Members):
             [model for _, model in members] if prefit else self._fitted_members(members, X, y, sample_weight)
         )
         owner.stack_method_ = [self._method(name, model) for name, model in members]
-        if prefit:
-            said = self._answers(X)
-        else:
-            params = None if sample_weight is None else {"sample_weight": sample_weight}
-            said = [
-                cross_val_predict(clone(model), X, y, cv=self.cv, n_jobs=self.n_jobs, method=method, params=params)
-                for (_, model), method in zip(members, owner.stack_method_, strict=True)
-            ]
-        table = self._beside(said, X)
+        table = self._unseen_answers(X, y, sample_weight)
         last = clone(self._final())
         counts = sample_weight is not None and accepts_weight(last)
         with announced(owner, "final_estimator", verbose=owner.verbose):
@@ -70,6 +62,18 @@ class _Stack(Members):
         owner.final_estimator_ = last
         copy_columns(owner, owner.estimators_[0])
         owner.certificate_ = parts_certificate([*pairs(members, owner.estimators_), ("final_estimator", last)])
+
+    def _unseen_answers(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Return the rows of the final model: what members say of rows that they were not fitted on."""
+        owner: Any = self
+        if isinstance(self.cv, str) and self.cv == "prefit":
+            return self._beside(self._answers(X), X)
+        params = None if sample_weight is None else {"sample_weight": sample_weight}
+        said = [
+            cross_val_predict(clone(model), X, y, cv=self.cv, n_jobs=self.n_jobs, method=method, params=params)
+            for (_, model), method in zip(self._required(), owner.stack_method_, strict=True)
+        ]
+        return self._beside(said, X)
 
     def _final(self) -> Any:
         if self.final_estimator is None or not hasattr(self.final_estimator, "fit"):

@@ -28,7 +28,7 @@ def check(
 ) -> Verdict:
     """Verify each part that claims something; the distances and roundings of the verdict are the largest."""
     verdicts = []
-    for name, part, rows, target in _reached(model, X, y):
+    for name, part, rows, target in _reached(model, X, y, sample_weight):
         own = getattr(part, "certificate_", None)
         claimed = certificate.parts.get(name)
         if not isinstance(own, Certificate) or isinstance(own, Uncertified):
@@ -54,7 +54,7 @@ def _is_model(part: Any) -> bool:
     return part is not None and not isinstance(part, str)
 
 
-def _reached(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]]:
+def _reached(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[str, Any, Any, Any]]:
     """Yield name, part, rows and targets of every part, by what the model of models stores."""
     stored = model.__dict__
     if "steps_" in stored:
@@ -69,7 +69,7 @@ def _reached(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]]:
     elif "regressor_" in stored:
         yield from _of_target(model, X, y)
     elif "estimators_" in stored:
-        yield from _of_members(model, X, y)
+        yield from _of_members(model, X, y, sample_weight)
 
 
 def _picked(X: Any, columns: list[Any]) -> Any:
@@ -92,7 +92,7 @@ def _of_target(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]
     yield "regressor", model.regressor_, X, changed[:, 0] if changed.shape[1] == 1 else changed
 
 
-def _of_members(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]]:
+def _of_members(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[str, Any, Any, Any]]:
     target = np.asarray(y)
     if "estimators" not in model.get_params(deep=False):  # one model for each target
         for number, part in enumerate(model.estimators_):
@@ -103,3 +103,7 @@ def _of_members(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any
     names = [name for name, member in model.estimators if not isinstance(member, str)]
     for name, part in zip(names, model.estimators_, strict=True):
         yield name, part, X, target
+    if "final_estimator_" in model.__dict__:
+        # Answers for unseen rows are given once more, by members fitted on the other folds. Whether they are those that the final
+        # model learnt from, its own certificate tells; folds cut at random without a seed are others each time.
+        yield "final_estimator", model.final_estimator_, model._unseen_answers(X, target, sample_weight), target  # noqa: SLF001
