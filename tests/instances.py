@@ -25,6 +25,8 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     "ColumnTransformer": lambda kind: kind([("scale", StandardScaler(), [0])], remainder="passthrough"),
     "KBinsDiscretizer": lambda kind: kind(strategy="uniform"),  # quantiles of few rows are warned about
     "FeatureUnion": lambda kind: kind([("scale", StandardScaler()), ("range", MinMaxScaler())]),
+    "QuantileTransformer": lambda kind: kind(n_quantiles=5),  # more than there are rows is warned about
+    "TargetEncoder": lambda kind: kind(random_state=0),
     "MultiOutputClassifier": lambda kind: kind(LogisticRegression()),
     "MultiOutputRegressor": lambda kind: kind(Ridge()),
     "Pipeline": lambda kind: kind([("scale", StandardScaler()), ("ridge", Ridge())]),

@@ -11,6 +11,8 @@ statistics are reused on new rows and ``qed.verify`` can check them.
     _bins                         numbers in bins               _labels                 targets as numbers and columns
     _impute                       gaps filled and marked        _text, _tfidf           counts of words
     _dates                        calendars and clocks          _function               anything else
+    _power, _power_likelihood     the most normal power         _quantile_transformer   ranks in place of values
+    _target_encoder               categories as mean targets
 """
 
 from __future__ import annotations
@@ -31,11 +33,14 @@ if TYPE_CHECKING:
     from qed.preprocessing._ordered_codes import FactoredEncoder, ThermometerEncoder
     from qed.preprocessing._ordinal import OrdinalEncoder
     from qed.preprocessing._polynomial import PolynomialFeatures
+    from qed.preprocessing._power import PowerTransformer, power_transform
+    from qed.preprocessing._quantile_transformer import QuantileTransformer, quantile_transform
     from qed.preprocessing._ranges import MaxAbsScaler, MinMaxScaler, maxabs_scale, minmax_scale
     from qed.preprocessing._robust import RobustScaler, robust_scale
     from qed.preprocessing._rows import Binarizer, Normalizer, add_dummy_feature, binarize, normalize
     from qed.preprocessing._spline import SplineTransformer
     from qed.preprocessing._standard import StandardScaler, scale
+    from qed.preprocessing._target_encoder import TargetEncoder
     from qed.preprocessing._text import CountVectorizer
     from qed.preprocessing._tfidf import HashingVectorizer, TfidfTransformer, TfidfVectorizer
 
@@ -59,11 +64,14 @@ __all__ = [
     "OrdinalEncoder",
     "PiecewiseBasis",
     "PolynomialFeatures",
+    "PowerTransformer",
+    "QuantileTransformer",
     "RadialBasis",
     "RobustScaler",
     "SimpleImputer",
     "SplineTransformer",
     "StandardScaler",
+    "TargetEncoder",
     "TfidfTransformer",
     "TfidfVectorizer",
     "ThermometerEncoder",
@@ -73,6 +81,8 @@ __all__ = [
     "maxabs_scale",
     "minmax_scale",
     "normalize",
+    "power_transform",
+    "quantile_transform",
     "robust_scale",
     "scale",
 ]
@@ -89,11 +99,14 @@ _HOMES = {
     "_ordered_codes": ("FactoredEncoder", "ThermometerEncoder"),
     "_ordinal": ("OrdinalEncoder",),
     "_polynomial": ("PolynomialFeatures",),
+    "_power": ("PowerTransformer", "power_transform"),
+    "_quantile_transformer": ("QuantileTransformer", "quantile_transform"),
     "_ranges": ("MaxAbsScaler", "MinMaxScaler", "maxabs_scale", "minmax_scale"),
     "_robust": ("RobustScaler", "robust_scale"),
     "_rows": ("Binarizer", "Normalizer", "add_dummy_feature", "binarize", "normalize"),
     "_spline": ("SplineTransformer",),
     "_standard": ("StandardScaler", "scale"),
+    "_target_encoder": ("TargetEncoder",),
     "_text": ("CountVectorizer",),
     "_tfidf": ("HashingVectorizer", "TfidfTransformer", "TfidfVectorizer"),
 }

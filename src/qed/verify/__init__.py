@@ -14,6 +14,8 @@ decompositions; importing anything that fits is barred by contract.
     _duality         objective and distance from the optimum of a convex model
     _transformers    means, ranges, quantiles, categories: what transformers learnt
     _counts          shares of labels, best constants and cuts: what the simplest predictors learnt
+    _levels          edges, knots and quantiles; _words: vocabularies and codes of categories
+    _powers          powers of columns, by the slopes of their objectives
     _parts           the parts of a model of models, each on what reached it
     _verdict         what is reported
 
@@ -28,13 +30,14 @@ from typing import Any
 
 from qed.core import CertificateError, Estimator, InvalidParameter
 from qed.core._certificates import (
+    BracketCertificate,
     DualityGapCertificate,
     ExactCertificate,
     LeastSquaresCertificate,
     PartsCertificate,
     Uncertified,
 )
-from qed.verify import _counts, _duality, _least_squares, _parts, _transformers
+from qed.verify import _counts, _duality, _least_squares, _parts, _powers, _transformers
 from qed.verify._verdict import Verdict
 
 __all__ = ["Verdict", "verify"]
@@ -97,7 +100,9 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
     if isinstance(certificate, ExactCertificate) and model._traits().target:  # noqa: SLF001
         return _counts.check(model, certificate, X, y, sample_weight)
     if isinstance(certificate, ExactCertificate):
-        return _transformers.check(model, certificate, X, sample_weight)
+        return _transformers.check(model, certificate, X, y, sample_weight)
+    if isinstance(certificate, BracketCertificate):
+        return _powers.check(model, certificate, X, sample_weight)
     if isinstance(certificate, PartsCertificate):
         return _parts.check(verify, model, certificate, X, y, sample_weight)
     if not isinstance(certificate, LeastSquaresCertificate):
