@@ -32,17 +32,22 @@ __all__ = ["MissingIndicator", "SimpleImputer"]
 
 
 def _read(model: Any, X: Any, *, first: bool) -> Any:
-    """Let a table in as floats, as a sparse container, or as objects where it holds words."""
+    """Let a table in as numbers, as a sparse container, or as objects where it holds words.
+
+    Whole numbers stay whole where nothing but values that occur, or a constant, is put in.
+    """
     if is_sparse(X):
         return model._fit_data(X, finite=False, reset=first).X if first else model._new_data(X, finite=False)  # noqa: SLF001
     gap = model.missing_values
     table: MixedTable = fit_table(model, X, finite=False) if first else new_table(model, X, finite=False)
+    whole_numbers = getattr(model, "strategy", None) in ("most_frequent", "constant")
     if table.whole is not None and table.whole.dtype.kind in "fiub":
-        array = floats(table.whole, "X") if table.whole.dtype.kind != "f" else table.whole
+        stays = table.whole.dtype.kind == "f" or (whole_numbers and table.whole.dtype.kind in "iu")
+        array = table.whole if stays else floats(table.whole, "X")
     elif table.whole is not None and table.whole.dtype.kind == "O":
         array = _numbers_if_all(table.whole)
     else:
-        array = _joined(table)
+        array = _joined(table, whole_numbers=whole_numbers)
     if array.dtype.kind == "f":
         _refuse_infinite(array, type(model).__name__, allow_nan=is_nan(gap) or gap is None)
         if gap is None:
@@ -50,9 +55,11 @@ def _read(model: Any, X: Any, *, first: bool) -> Any:
     return array
 
 
-def _joined(table: MixedTable) -> Array:
+def _joined(table: MixedTable, *, whole_numbers: bool) -> Array:
     dense = [column.dense for column in table.columns]
-    if all(column.dtype.kind in "fiub" for column in dense):
+    if whole_numbers and all(column.dtype.kind in "iu" for column in dense):
+        out = np.empty((table.n_rows, len(dense)), np.result_type(*dense), order="F")
+    elif all(column.dtype.kind in "fiub" for column in dense):
         single = all(column.dtype == np.float32 for column in dense)
         out = np.empty((table.n_rows, len(dense)), np.float32 if single else np.float64, order="F")
     else:
@@ -165,7 +172,8 @@ class SimpleImputer(Transformer, sparse=True):
         columns = [self._column(array, j) for j in range(array.shape[1])]
         statistics = [self._statistic(values) for values in columns]
         words = not sparse and array.dtype == object
-        self.statistics_ = np.empty(len(statistics), object) if words else np.empty(len(statistics))
+        kind = array.dtype if array.dtype.kind in "iu" and not any(map(is_nan, statistics)) else np.dtype(np.float64)
+        self.statistics_ = np.empty(len(statistics), object if words else kind)
         self.statistics_[:] = statistics
         self.indicator_ = None
         if self.add_indicator:
@@ -178,7 +186,9 @@ class SimpleImputer(Transformer, sparse=True):
     def _require_numbers(self, array: Any) -> None:
         if array.dtype.kind == "f" or self.strategy in ("most_frequent", "constant") or callable(self.strategy):
             fill = self.fill_value
-            if self.strategy == "constant" and array.dtype.kind == "f" and isinstance(fill, str):
+            words = array.dtype.kind in "fiu" and isinstance(fill, str)
+            fraction = array.dtype.kind in "iu" and not (fill is None or isinstance(fill, int | np.integer))
+            if self.strategy == "constant" and (words or fraction):
                 raise InvalidParameter(
                     f"fill_value={fill!r} (of type {type(fill)!r}) cannot be cast to the input data that is {array.dtype!r}."
                 )
