@@ -81,6 +81,7 @@ NB_MODULE(QED_MODULE, module) {
     bind_entries(module);
     bind_factor(module);
     bind_glm(module);
+    bind_levels(module);
     bind_rank(module);
     bind_robust(module);
     bind_sparse(module);

@@ -21,6 +21,7 @@ from qed.core._arrays import floats
 from qed.core._mixed import Column, MixedTable, fit_table, new_table
 from qed.core._roles import _input_names
 from qed.core._tables import is_sparse
+from qed.data import ColumnMoments
 from qed.preprocessing._categories import is_nan, numbered
 
 Array = np.ndarray[Any, Any]
@@ -169,8 +170,10 @@ class SimpleImputer(Transformer, sparse=True):
             raise InvalidData(
                 "Imputation not possible when missing_values == 0 and input is sparse. Provide a dense array instead."
             )
-        columns = [self._column(array, j) for j in range(array.shape[1])]
-        statistics = [self._statistic(values) for values in columns]
+        if not sparse and self.strategy == "mean" and array.dtype.kind == "f" and self._gap_is_nan:
+            statistics = self._means(array)
+        else:
+            statistics = [self._statistic(self._column(array, j)) for j in range(array.shape[1])]
         words = not sparse and array.dtype == object
         kind = array.dtype if array.dtype.kind in "iu" and not any(map(is_nan, statistics)) else np.dtype(np.float64)
         self.statistics_ = np.empty(len(statistics), object if words else kind)
@@ -182,6 +185,16 @@ class SimpleImputer(Transformer, sparse=True):
         what = f"{self.strategy if isinstance(self.strategy, str) else 'function'} of {len(statistics)} columns"
         self.certificate_ = ExactCertificate(what, array.shape[0], rounding)
         return self
+
+    @property
+    def _gap_is_nan(self) -> bool:
+        return is_nan(self.missing_values) or self.missing_values is None
+
+    def _means(self, array: Array) -> list[Any]:
+        """Return the means of all columns, from one pass over memory."""
+        seen = ColumnMoments.of(array, None)
+        empty = 0.0 if self.keep_empty_features else np.nan
+        return [float(mean) if count else empty for mean, count in zip(seen.mean, seen.count, strict=True)]
 
     def _require_numbers(self, array: Any) -> None:
         if array.dtype.kind == "f" or self.strategy in ("most_frequent", "constant") or callable(self.strategy):
@@ -269,11 +282,13 @@ class SimpleImputer(Transformer, sparse=True):
         return filled if self.indicator_ is None else self._with_marks(filled, given)
 
     def _filled(self, array: Array, given: Any) -> Array:
-        mask = gaps(array, self.missing_values)
         may_write = not self.copy and array is given and array.flags.writeable
-        out = array if may_write else array.copy()
-        if array.dtype.kind == "f" and self.missing_values is None:
-            mask = np.isnan(array)
+        out = array if may_write else array.copy(order="K")
+        mask = np.isnan(out) if out.dtype.kind == "f" and self._gap_is_nan else gaps(out, self.missing_values)
+        if out.flags.c_contiguous:  # places in memory say the column: one pass, whatever the columns are
+            where = np.flatnonzero(mask)
+            out.reshape(-1)[where] = self.statistics_.astype(out.dtype)[where % out.shape[1]]
+            return out
         for j in np.flatnonzero(mask.any(axis=0)):
             out[mask[:, j], j] = self.statistics_[j]
         return out

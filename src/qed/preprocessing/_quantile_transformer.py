@@ -21,6 +21,7 @@ from qed.core import (
     param,
 )
 from qed.core._tables import is_sparse
+from qed.preprocessing import _kernels
 
 __all__ = ["QuantileTransformer", "quantile_transform"]
 
@@ -170,7 +171,7 @@ class QuantileTransformer(Transformer, sparse=True, allow_nan=True):
         """
         X = self._new_data(X)
         self._require_positive(X)
-        return self._changed(X, self._rank)
+        return self._changed(X, self._ranks)
 
     def inverse_transform(self, X: Any) -> Any:
         """Give back entries of these ranks.
@@ -185,53 +186,54 @@ class QuantileTransformer(Transformer, sparse=True, allow_nan=True):
         ndarray or CSC container
             Rows.
         """
-        return self._changed(self._new_data(X), self._value)
+        return self._changed(self._new_data(X), self._values)
 
     def _changed(self, X: Any, change: Any) -> Any:
-        if is_sparse(X):
-            columns = X.tocsc(copy=True)
-            for j in range(X.shape[1]):
-                part = slice(columns.indptr[j], columns.indptr[j + 1])
-                columns.data[part] = change(columns.data[part].astype(np.float64), self.quantiles_[:, j])
-            return columns
-        out = X if not self.copy and X.flags.writeable else np.empty_like(X, subok=False)
+        """Change a dense table, or what a sparse one stores, column by column."""
+        if not is_sparse(X):
+            return change(X, self.quantiles_.T, in_place=not self.copy)
+        columns = X.tocsc(copy=True)
         for j in range(X.shape[1]):
-            out[:, j] = change(np.ascontiguousarray(X[:, j], dtype=np.float64), self.quantiles_[:, j])
-        return out
+            part = slice(columns.indptr[j], columns.indptr[j + 1])
+            stored = columns.data[part][:, np.newaxis]
+            columns.data[part] = change(stored, self.quantiles_.T[j : j + 1], in_place=False)[:, 0]
+        return columns
 
-    def _rank(self, x: Array, quantiles: Array) -> Array:
-        if np.isnan(quantiles[0]):
-            return np.full(len(x), np.nan)
+    def _ranks(self, X: Array, quantiles: Array, *, in_place: bool) -> Array:
+        """Return ranks; of equal quantiles the middle of their step."""
         is_normal = self.output_distribution == "normal"
         shift = EDGE if is_normal else 0.0
-        # Of equal quantiles the first and the last are found by looking from both ends; their mean is the middle of the step.
-        rank = np.interp(x, quantiles, self.references_)
-        if (np.diff(quantiles) == 0).any():
-            rank = 0.5 * (rank - np.interp(-x, -quantiles[::-1], -self.references_[::-1]))
+        low, high = quantiles[:, 0], quantiles[:, -1]
         with np.errstate(invalid="ignore"):
-            rank[x + shift > quantiles[-1] if is_normal else x == quantiles[-1]] = 1.0
-            rank[x - shift < quantiles[0] if is_normal else x == quantiles[0]] = 0.0
+            top = X + shift > high if is_normal else high == X
+            bottom = X - shift < low if is_normal else low == X
+        ranks = _kernels.followed(X, np.where(np.isnan(quantiles), 0.0, quantiles), self.references_, in_place=in_place)
+        ranks[top] = 1.0
+        ranks[bottom] = 0.0
+        ranks[:, np.isnan(low)] = np.nan
         if not is_normal:
-            return rank
+            return ranks
         from scipy.special import ndtri  # noqa: PLC0415
 
         edge = EDGE - np.spacing(1.0)  # what scikit-learn cuts at, so that the inverse meets the same ends
-        return np.asarray(np.clip(ndtri(rank), ndtri(edge), ndtri(1 - edge)))
+        ndtri(ranks, out=ranks)
+        return np.clip(ranks, ndtri(edge), ndtri(1 - edge), out=ranks)
 
-    def _value(self, rank: Array, quantiles: Array) -> Array:
-        if np.isnan(quantiles[0]):
-            return np.full(len(rank), np.nan)
+    def _values(self, ranks: Array, quantiles: Array, *, in_place: bool) -> Array:
         is_normal = self.output_distribution == "normal"
         if is_normal:
             from scipy.special import ndtr  # noqa: PLC0415
 
-            rank = ndtr(rank)
-        value = np.interp(rank, self.references_, quantiles)
-        with np.errstate(invalid="ignore"):
+            ranks = ndtr(ranks)
+        out = ranks if in_place and ranks.flags.writeable else np.empty_like(ranks, subok=False)
+        for j, own in enumerate(quantiles):
+            column = np.ascontiguousarray(ranks[:, j], dtype=np.float64)
+            value = np.interp(column, self.references_, own)
             if is_normal:
-                value[rank + EDGE > 1] = quantiles[-1]
-                value[rank - EDGE < 0] = quantiles[0]
-        return value
+                with np.errstate(invalid="ignore"):
+                    value[column + EDGE > 1], value[column - EDGE < 0] = own[-1], own[0]
+            out[:, j] = value
+        return out
 
 
 def quantile_transform(
