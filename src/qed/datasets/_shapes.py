@@ -116,7 +116,7 @@ def make_blobs(
 
 
 def _two_counts(owner: str, n_samples: Any) -> tuple[int, int]:
-    if isinstance(n_samples, Integral) and not isinstance(n_samples, bool) and n_samples >= 1:
+    if isinstance(n_samples, int | np.integer) and not isinstance(n_samples, bool) and n_samples >= 1:
         return int(n_samples) // 2, int(n_samples) - int(n_samples) // 2
     try:
         first, second = n_samples

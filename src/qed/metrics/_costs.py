@@ -83,4 +83,5 @@ def norm(w: Any, order: float = 2) -> float:
     largest = float(sizes.max(initial=0.0))
     if np.isinf(order) or largest == 0 or not np.isfinite(largest):
         return largest
-    return largest * float(np.sum((sizes / largest) ** order)) ** (1 / order)  # neither overflows nor vanishes
+    total = float(np.sum((sizes / largest) ** order))  # neither overflows nor vanishes
+    return float(largest * total ** (1 / order))

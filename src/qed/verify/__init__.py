@@ -97,7 +97,8 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
         raise CertificateError(msg)
     if isinstance(certificate, DualityGapCertificate):
         return _duality.check(model, certificate, X, y, sample_weight)
-    if isinstance(certificate, ExactCertificate) and model._traits().target:  # noqa: SLF001
+    traits = model._traits()  # noqa: SLF001
+    if isinstance(certificate, ExactCertificate) and traits.target and not traits.transforms:
         return _counts.check(model, certificate, X, y, sample_weight)
     if isinstance(certificate, ExactCertificate):
         return _transformers.check(model, certificate, X, y, sample_weight)
