@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks._judge import excesses, null_objective, objective, score_error
 from benchmarks._record import Measure
+from benchmarks._tables import error
 
 if TYPE_CHECKING:
     from benchmarks.problems import Problem
@@ -84,7 +85,7 @@ def race(problem: Problem, pythons: dict[str, str], *, colds: int, warms: int, s
         for lane in lanes:
             lane.close()
         objectives = {rival: _objective(problem, data, folder / f"{rival}.npz") for rival in warm}
-    worse = excesses(objectives, 1.0 if problem.measure == "score" else null_objective(data, problem))
+    worse = excesses(objectives, 1.0 if problem.measure in ("score", "workflow") else null_objective(data, problem))
     return {
         rival: Measure(
             statistics.median(cold[rival]), statistics.median(warm[rival]), _median(extra[rival]), worse[rival]
@@ -97,6 +98,8 @@ def _objective(problem: Problem, data: Any, answer: Path) -> float:
     with np.load(answer) as arrays:
         if problem.measure == "score":
             return score_error(problem, data, float(arrays["value"]))
+        if problem.measure == "workflow":
+            return error(problem, data, arrays["value"])
         return objective(problem, data, arrays["coef"], arrays["intercept"])
 
 

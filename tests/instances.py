@@ -16,14 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["every_model", "fit_arguments", "instance"]
 
 
-def _classifier() -> Any:
-    import toys  # noqa: PLC0415  (the only classifier there is so far; core is tested with it)
-
-    return toys.CentroidClassifier()
-
-
 def _two_classifiers() -> list[Any]:
-    return [("first", _classifier()), ("second", _classifier())]
+    return [("weak", LogisticRegression(C=0.1)), ("strong", LogisticRegression())]
 
 
 SMALL = {"alpha": [0.1, 1.0]}
@@ -31,13 +25,15 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     "ColumnTransformer": lambda kind: kind([("scale", StandardScaler(), [0])], remainder="passthrough"),
     "KBinsDiscretizer": lambda kind: kind(strategy="uniform"),  # quantiles of few rows are warned about
     "FeatureUnion": lambda kind: kind([("scale", StandardScaler()), ("range", MinMaxScaler())]),
-    "MultiOutputClassifier": lambda kind: kind(_classifier()),
+    "QuantileTransformer": lambda kind: kind(n_quantiles=5),  # more than there are rows is warned about
+    "TargetEncoder": lambda kind: kind(random_state=0),
+    "MultiOutputClassifier": lambda kind: kind(LogisticRegression()),
     "MultiOutputRegressor": lambda kind: kind(Ridge()),
     "OneVsOneClassifier": lambda kind: kind(LogisticRegression()),
     "OneVsRestClassifier": lambda kind: kind(LogisticRegression()),
     "OutputCodeClassifier": lambda kind: kind(LogisticRegression(), code_size=3.0, random_state=0),
     "Pipeline": lambda kind: kind([("scale", StandardScaler()), ("ridge", Ridge())]),
-    "StackingClassifier": lambda kind: kind(_two_classifiers(), _classifier(), cv=2),
+    "StackingClassifier": lambda kind: kind(_two_classifiers(), LogisticRegression(), cv=2),
     "StackingRegressor": lambda kind: kind([("ridge", Ridge()), ("plain", LinearRegression())], Ridge(), cv=2),
     "TransformedTargetRegressor": lambda kind: kind(Ridge(), transformer=StandardScaler()),
     "VotingClassifier": lambda kind: kind(_two_classifiers()),

@@ -1,7 +1,8 @@
 """One module per rival: `NAME`, `versions()`, and `estimator(task)`, which imports the library when called.
 
 The estimator follows scikit-learn's conventions: fit, predict, coef_, intercept_. `estimator` returns None where the
-library has no such method. `score(task)` gives a function of truth and prediction, or None.
+library has no such method. `score(task)` gives a function of truth and prediction, or None. `workflow(task)`, where a rival
+has it, gives a function of table and target, or None.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import subprocess
 import sys
 from types import ModuleType
 
-RIVALS = ("ours", "scikit_learn", "intelex", "numpy_lstsq", "celer", "skglm")
+RIVALS = ("ours", "scikit_learn", "intelex", "numpy_lstsq", "celer", "skglm", "polars_frames")
 
 
 def adapter(name: str) -> ModuleType:

@@ -28,3 +28,20 @@ def score(task: str) -> Any:
     from qed import metrics
 
     return getattr(metrics, task)
+
+
+def workflow(task: str, **params: Any) -> Any:
+    """A function of table and target: a transformer fitted and applied, or a way to use models."""
+    from qed import compose, linear_model, model_selection, preprocessing
+
+    if task == "GridSearchCV":
+        grid = {"alpha": params["alphas"]}
+        return lambda X, y: model_selection.GridSearchCV(linear_model.Ridge(), grid, cv=5).fit(X, y).best_score_
+    if task == "cross_validate":
+        model, scoring = linear_model.LogisticRegression(), "neg_log_loss"
+        return lambda X, y: model_selection.cross_validate(model, X, y, cv=5, scoring=scoring)["test_score"].mean()
+    if task == "Pipeline":
+        steps = preprocessing.StandardScaler(), linear_model.Ridge()
+        return lambda X, y: compose.make_pipeline(*steps).fit(X, y).predict(X)
+    kind = getattr(preprocessing, task)
+    return lambda X, y: kind(**params).fit_transform(X, y)

@@ -52,11 +52,12 @@ class Problem:
     title: str
     shape: tuple[int, int]
     make: Callable[[np.random.Generator, int, int], Data]
-    task: str  # a model, or for the measure "score" a function of the metrics
+    task: str  # a model, for "score" a function of the metrics, for "workflow" a transformer or a way to use models
     params: dict[str, Any] = field(default_factory=dict)
-    measure: Literal["fit", "predict", "process", "score"] = "fit"
+    measure: Literal["fit", "predict", "process", "score", "workflow"] = "fit"
     is_sparse: bool = False
     scales: tuple[bool, bool] = (True, False)  # which sides shrink under --scale
+    holder: Literal["array", "objects", "polars", "texts"] = "array"  # what a workflow gets its table in
     judged_at: float | None = None  # the strength that a model which chooses one should have chosen
 
     def data(self, scale: float = 1.0) -> Data:

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "targets.hpp"
 
 namespace qed::bindings {
 namespace {
 
 using nb::arg;
-using Writable = nb::ndarray<nb::device::cpu>;
 
 nb::tuple look(const Array& X, const MaybeArray& s) {
     const Matrix x = matrix(X, "X");
@@ -20,16 +20,6 @@ nb::tuple look(const Array& X, const MaybeArray& s) {
     Index terms = 0;
     run([&] { terms = look_columns(x, weights, out.get()); });
     return nb::make_tuple(out.give(), terms);
-}
-
-Target target(Writable& out, const Matrix& x) {
-    const bool is_float32 = out.dtype() == nb::dtype<float>();
-    require(is_float32 || out.dtype() == nb::dtype<double>(), "out must be float32 or float64");
-    require((is_float32 ? Kind::float32 : Kind::float64) == x.kind, "out must have the type of X");
-    const bool fits =
-        out.ndim() == 2 && static_cast<Index>(out.shape(0)) == x.rows && static_cast<Index>(out.shape(1)) == x.columns;
-    require(fits, "out must have the shape of X");
-    return {out.data(), out.stride(0), out.stride(1)};
 }
 
 void move(const Array& X, Writable out, const Array& first, const Array& second, bool divides,

@@ -26,8 +26,9 @@ from qed.compose import (
     make_pipeline,
     make_union,
 )
-from qed.core import CertificateError, PartsCertificate
-from qed.linear_model import LinearRegression, Ridge
+from qed.core import CertificateError, PartsCertificate, clone
+from qed.ensemble import StackingRegressor, VotingRegressor
+from qed.linear_model import LinearRegression, LogisticRegression, Ridge
 from qed.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeatures, SimpleImputer, StandardScaler
 
 RNG = np.random.default_rng(2)
@@ -225,3 +226,36 @@ def test_threads_give_the_same():
     np.testing.assert_array_equal(
         ColumnTransformer(parts, n_jobs=2).fit_transform(X), ColumnTransformer(parts).fit_transform(X)
     )
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_verbose_shows_what_each_part_takes(capsys, n_jobs):
+    scalers = [("standard", StandardScaler()), ("range", MinMaxScaler())]
+    models = [
+        FeatureUnion(scalers, n_jobs=n_jobs),
+        ColumnTransformer([(name, one, [k]) for k, (name, one) in enumerate(scalers)], n_jobs=n_jobs),
+        VotingRegressor([("standard", Ridge()), ("range", LinearRegression())], n_jobs=n_jobs),
+        StackingRegressor([("standard", Ridge()), ("range", LinearRegression())], Ridge(), cv=2, n_jobs=n_jobs),
+        Pipeline([("standard", StandardScaler()), ("range", Ridge())]),
+    ]
+    for model in models:
+        clone(model).fit(X, Y)
+        assert capsys.readouterr().err == ""
+        model.set_params(verbose=1 if isinstance(model, StackingRegressor) else True).fit(X, Y)
+        shown = capsys.readouterr().err
+        for part in ("standard", "range"):
+            lines = [line for line in shown.splitlines() if line.startswith(f"{type(model).__name__}: {part}")]
+            assert len(lines) == 2
+            assert "finished" in lines[1]
+            assert lines[1].endswith(" s")
+
+
+def test_classifiers_of_several_targets_take_sparse_rows():
+    labels = np.column_stack([X[:, 0] > 0, X[:, 1] > 5])
+    rows = np.where(np.abs(X) > 0.5, X, 0.0)
+    dense, sparse = (
+        MultiOutputClassifier(LogisticRegression(tol=1e-10)).fit(table, labels) for table in (rows, sp.csr_array(rows))
+    )
+    for one, other in zip(dense.predict_proba(rows), sparse.predict_proba(sp.csr_array(rows)), strict=True):
+        assert one.shape == (80, 2)
+        np.testing.assert_allclose(one, other, atol=1e-6)

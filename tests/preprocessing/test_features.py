@@ -163,6 +163,22 @@ def test_filled_gaps_are_scikit_learns(strategy, add_indicator, keep):
 
 
 @pytest.mark.covers("DAT-16")
+def test_whole_numbers_stay_whole():
+    table = np.array([[1, -1], [2, 3], [2, 2**60 + 1]])
+    for options in ({"strategy": "most_frequent"}, {"strategy": "constant", "fill_value": 7}):
+        ours_, theirs_ = (
+            kind(missing_values=-1, **options) for kind in (ours.SimpleImputer, sklearn.impute.SimpleImputer)
+        )
+        left, right = ours_.fit_transform(table), theirs_.fit_transform(table)
+        assert left.dtype == right.dtype == np.int64
+        np.testing.assert_array_equal(left, right)
+        frame = pd.DataFrame(table, columns=["a", "b"])
+        assert ours_.set_output(transform="pandas").fit_transform(frame).dtypes.tolist() == [np.int64, np.int64]
+    assert ours.SimpleImputer(missing_values=-1).fit_transform(table).dtype == np.float64
+    with pytest.raises(ValueError, match="cannot be cast"):
+        ours.SimpleImputer(missing_values=-1, strategy="constant", fill_value=7.5).fit(table)
+
+
 def test_gaps_are_marked_and_put_back():
     marks = ours.MissingIndicator(features="all").fit_transform(GAPS)
     assert np.array_equal(marks, np.isnan(GAPS))

@@ -1,8 +1,13 @@
 """Texts: agreement with scikit-learn over options, and small cases by hand."""
 
+import re
+import string
+
 import numpy as np
 import pytest
 import sklearn.feature_extraction.text as theirs
+from hypothesis import given
+from hypothesis import strategies as st
 
 import qed
 from qed import preprocessing as ours
@@ -77,3 +82,9 @@ def test_files_and_words_in_words(tmp_path):
     with pytest.raises(NotInQed, match="Pass the words themselves"):
         ours.CountVectorizer(stop_words="english").fit(DOCS)
     assert CountVectorizer is ours.CountVectorizer
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=60) | st.text(alphabet=string.printable, max_size=60))
+def test_words_are_those_of_the_pattern(text):
+    words = ours.CountVectorizer().build_tokenizer()
+    assert words(text) == re.findall(r"(?u)\b\w\w+\b", text)

@@ -309,6 +309,19 @@ def move(
 ) -> None:
     """Write (X − first) / second, or X · second + first, cut off at ``clip``, into ``out``, which may be X itself."""
 
+def count_levels(X: Matrix, out: Matrix, levels: Vector, starts: NDArray[np.int64]) -> None:
+    """Write how many levels of its column each entry reaches into ``out``, of the type of X; NaN stays.
+
+    The levels of column j rise from ``starts[j]`` on and end before ``starts[j + 1]``.
+    """
+
+def follow_levels(X: Matrix, out: Matrix, levels: Matrix, values: Vector) -> None:
+    """Write the curve through (levels, values) at each entry into ``out``, of the type of X; NaN stays.
+
+    Linear between levels, flat outside; at a level that is listed several times the mean of its first and last value. Row j of
+    ``levels`` belongs to column j of X.
+    """
+
 def monomials(X: Matrix, out: Matrix, runs: NDArray[np.int64], first: int) -> None:
     """Write products of columns into ``out``, row-major and of the type of X.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from qed.compose._choose_columns import chosen_columns, column_names, some_colum
 from qed.compose._pipeline import names_for, traits_of
 from qed.compose._steps import (
     accepts_weight,
-    mapped,
+    announced,
     named_params,
     parts_certificate,
     require_names,
@@ -30,7 +29,9 @@ from qed.core import (
     param,
 )
 from qed.core._doors import learn_columns
+from qed.core._jobs import mapped
 from qed.core._roles import _input_names
+from qed.core._tables import is_sparse
 
 __all__ = ["ColumnTransformer", "FeatureUnion", "make_column_transformer", "make_union"]
 
@@ -136,17 +137,18 @@ class ColumnTransformer(Transformer):
         parts = self._assigned(X, names, n_columns)
 
         def learnt(part: tuple[str, Any, Any]) -> tuple[Any, Any]:
-            _, model, columns = part
+            name, model, columns = part
             if isinstance(model, str):
                 return model, (None if model == "drop" else some_columns(X, columns))
             model = clone(model)
             extra = {"sample_weight": sample_weight} if sample_weight is not None and accepts_weight(model) else {}
             inside = some_columns(X, columns)
-            if hasattr(model, "fit_transform"):
-                return model, model.fit_transform(inside, y, **extra)
-            return model, model.fit(inside, y, **extra).transform(inside)
+            with announced(self, name, verbose=self.verbose):
+                if hasattr(model, "fit_transform"):
+                    return model, model.fit_transform(inside, y, **extra)
+                return model, model.fit(inside, y, **extra).transform(inside)
 
-        done = mapped(learnt, parts, self.n_jobs)
+        done = list(mapped(learnt, parts, self.n_jobs))
         self.transformers_ = [
             (name, model, columns) for (name, _, columns), (model, _) in zip(parts, done, strict=True)
         ]
@@ -173,7 +175,7 @@ class ColumnTransformer(Transformer):
                 return None if model == "drop" else some_columns(X, columns)
             return model.transform(some_columns(X, columns))
 
-        return self._joined(mapped(changed, self.transformers_, self.n_jobs))
+        return self._joined(list(mapped(changed, self.transformers_, self.n_jobs)))
 
     @property
     def named_transformers_(self) -> dict[str, Any]:
@@ -277,8 +279,8 @@ class ColumnTransformer(Transformer):
         }
         given = [block for block in blocks if block is not None]
         self.sparse_output_ = False
-        if any(_is_sparse(block) for block in given):
-            stored = sum(block.nnz if _is_sparse(block) else block.size for block in given)
+        if any(is_sparse(block) for block in given):
+            stored = sum(block.nnz if is_sparse(block) else block.size for block in given)
             total = sum(block.shape[0] * block.shape[1] for block in given)
             self.sparse_output_ = total > 0 and stored / total < self.sparse_threshold
 
@@ -318,6 +320,17 @@ class FeatureUnion(Transformer):
     Cost
     ----
     The sum of the parts.
+
+    Examples
+    --------
+    >>> from qed.compose import FeatureUnion
+    >>> from qed.preprocessing import MinMaxScaler, StandardScaler
+    >>> union = FeatureUnion([("standard", StandardScaler()), ("range", MinMaxScaler())])
+    >>> union.fit_transform([[0.0], [4.0]])
+    array([[-1.,  0.],
+           [ 1.,  1.]])
+    >>> union.get_feature_names_out().tolist()
+    ['standard__x0', 'range__x0']
     """
 
     transformer_list: Any = param((), "Pairs of name and transformer ('drop', 'passthrough').")
@@ -373,15 +386,16 @@ class FeatureUnion(Transformer):
             self.feature_names_in_ = np.asarray(names, dtype=object)
 
         def learnt(part: tuple[str, Any]) -> tuple[Any, Any]:
-            model = part[1]
+            name, model = part
             if isinstance(model, str):
                 return model, (None if model == "drop" else X)
             model = clone(model)
-            return model, (
-                model.fit_transform(X, y) if hasattr(model, "fit_transform") else model.fit(X, y).transform(X)
-            )
+            with announced(self, name, verbose=self.verbose):
+                if hasattr(model, "fit_transform"):
+                    return model, model.fit_transform(X, y)
+                return model, model.fit(X, y).transform(X)
 
-        done = mapped(learnt, list(parts), self.n_jobs)
+        done = list(mapped(learnt, parts, self.n_jobs))
         self.transformers_ = [(name, model) for (name, _), (model, _) in zip(parts, done, strict=True)]
         self.certificate_ = parts_certificate(self.transformers_)
         return self._joined([block for _, block in done])
@@ -402,7 +416,7 @@ class FeatureUnion(Transformer):
             model = part[1]
             return (None if model == "drop" else X) if isinstance(model, str) else model.transform(X)
 
-        return self._joined(mapped(changed, self.transformers_, self.n_jobs))
+        return self._joined(list(mapped(changed, self.transformers_, self.n_jobs)))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Name the columns that come out.
@@ -429,7 +443,7 @@ class FeatureUnion(Transformer):
             for (name, _), block in zip(self.transformers_, blocks, strict=True)
             if block is not None
         ]
-        return side_by_side(scaled, sparse=any(_is_sparse(block) for block in scaled))
+        return side_by_side(scaled, sparse=any(is_sparse(block) for block in scaled))
 
     def _traits(self) -> Traits:
         try:
@@ -450,8 +464,8 @@ def side_by_side(blocks: list[Any], *, sparse: bool) -> Any:
     if sparse:
         from scipy import sparse as containers  # noqa: PLC0415
 
-        return containers.hstack([_plain(block) if not _is_sparse(block) else block for block in blocks]).tocsr()
-    dense = [block.toarray() if _is_sparse(block) else _plain(block) for block in blocks]
+        return containers.hstack([_plain(block) if not is_sparse(block) else block for block in blocks]).tocsr()
+    dense = [block.toarray() if is_sparse(block) else _plain(block) for block in blocks]
     if len(dense) == 1:
         return dense[0]
     out = np.empty((dense[0].shape[0], sum(block.shape[1] for block in dense)), dtype=np.result_type(*dense))
@@ -470,21 +484,16 @@ def _plain(block: Any) -> Any:
 
 def _table(X: Any) -> Any:
     """Leave frames, arrays and sparse containers as they are; make anything else an array."""
-    if _is_sparse(X) or isinstance(X, np.ndarray) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
+    if is_sparse(X) or isinstance(X, np.ndarray) or hasattr(X, "__dataframe__") or hasattr(X, "columns"):
         if getattr(X, "ndim", 2) != 2:
             raise InvalidData(f"Expected 2D array, got {X.ndim}D array instead. Reshape your data to rows and columns.")
-        return X if not _is_sparse(X) or X.format in ("csr", "csc") else X.tocsr()
+        return X if not is_sparse(X) or X.format in ("csr", "csc") else X.tocsr()
     array = np.asarray(X)
     if array.dtype.kind in "US":
         array = np.asarray(X, dtype=object)
     if array.ndim != 2:
         raise InvalidData(f"Expected 2D array, got {array.ndim}D array instead. Reshape your data to rows and columns.")
     return array
-
-
-def _is_sparse(X: Any) -> bool:
-    issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
-    return issparse is not None and bool(issparse(X))
 
 
 def _width(X: Any) -> int:

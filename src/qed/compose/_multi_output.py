@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, copy_columns, mapped, parts_certificate
+from qed.compose._steps import accepts_weight, copy_columns, parts_certificate
 from qed.core import (
     KW_ONLY,
     Classifier,
@@ -21,6 +21,7 @@ from qed.core import (
     param,
 )
 from qed.core._arrays import require_kind
+from qed.core._jobs import mapped
 from qed.core._targets import as_target
 
 __all__ = ["MultiOutputClassifier", "MultiOutputRegressor"]
@@ -44,7 +45,7 @@ def _fitted_for_each(model: Any, X: Any, Y: Any, sample_weight: Any, fit_params:
     def learnt(column: int) -> Any:
         return clone(inner).fit(X, table[:, column], **options)
 
-    return mapped(learnt, list(range(table.shape[1])), model.n_jobs)
+    return list(mapped(learnt, range(table.shape[1]), model.n_jobs))
 
 
 def _numbered(models: list[Any]) -> list[tuple[str, Any]]:
@@ -141,6 +142,14 @@ class MultiOutputClassifier(Classifier, multi_output=True, single_output=False):
     Cost
     ----
     That of the classifier, once for each target.
+
+    Examples
+    --------
+    >>> from qed.compose import MultiOutputClassifier
+    >>> from qed.linear_model import LogisticRegression
+    >>> X, Y = [[0.0], [1.0], [2.0], [3.0]], [["a", "x"], ["a", "y"], ["b", "y"], ["b", "y"]]
+    >>> MultiOutputClassifier(LogisticRegression(C=100.0)).fit(X, Y).predict([[0.0], [3.0]]).tolist()
+    [['a', 'x'], ['b', 'y']]
     """
 
     estimator: Any = param(None, "The classifier.")

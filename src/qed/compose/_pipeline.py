@@ -6,8 +6,8 @@ from collections import Counter
 from typing import Any, Self
 
 from qed.compose._steps import (
-    Delegated,
     accepts_weight,
+    announced,
     conditional,
     named_params,
     parts_certificate,
@@ -15,6 +15,7 @@ from qed.compose._steps import (
     set_named_params,
 )
 from qed.core import KW_ONLY, Estimator, InvalidParameter, PartsCertificate, Traits, clone, fitted, param
+from qed.core._delegated import Delegated
 
 __all__ = ["Pipeline", "make_pipeline"]
 
@@ -162,16 +163,18 @@ class Pipeline(Estimator):
             model = None if _is_nothing(step) else clone(step)
             if model is not None:
                 options = self._options(model, sample_weight, extra[name])
-                if hasattr(model, "fit_transform"):
-                    X = model.fit_transform(X, y, **options)
-                else:
-                    X = model.fit(X, y, **options).transform(X)
+                with announced(self, name, verbose=self.verbose):
+                    if hasattr(model, "fit_transform"):
+                        X = model.fit_transform(X, y, **options)
+                    else:
+                        X = model.fit(X, y, **options).transform(X)
             done.append((name, "passthrough" if model is None else model))
         name, step = self.steps[-1]
         last = None if _is_nothing(step) else clone(step)
         if last is not None:
             options = self._options(last, sample_weight, extra[name])
-            last.fit(X, **options) if y is None else last.fit(X, y, **options)
+            with announced(self, name, verbose=self.verbose):
+                last.fit(X, **options) if y is None else last.fit(X, y, **options)
         done.append((name, "passthrough" if last is None else last))
         self.steps_ = done
         self.certificate_ = parts_certificate(done)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from qed.core import (
@@ -16,40 +15,20 @@ from qed.core import (
     Uncertified,
 )
 from qed.core._arrays import require_kind
+from qed.core._events import Progress
 from qed.core._targets import as_target
-from qed.core._threads import default_num_threads
 
 __all__ = [
-    "Delegated",
     "accepts_weight",
+    "announced",
     "conditional",
     "copy_columns",
-    "mapped",
     "named_params",
     "one_column",
     "parts_certificate",
     "require_names",
     "set_named_params",
 ]
-
-
-class Delegated:
-    """A method that a model of models has exactly when the model it hands over to has it."""
-
-    def __init__(self, text: str) -> None:
-        self.__doc__ = text
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, outer: Any, owner: type | None = None) -> Any:
-        """Return the method, bound; AttributeError if the inner model has none."""
-        if outer is None:
-            return self
-        inner = outer._delegate()  # noqa: SLF001
-        if not hasattr(inner, self.name):
-            raise AttributeError(f"{type(outer).__name__} has no {self.name}: {type(inner).__name__} in it has none.")
-        return lambda X, **options: outer._ask(self.name, X, **options)  # noqa: SLF001
 
 
 def conditional(function: Any) -> Any:
@@ -172,13 +151,9 @@ def parts_certificate(parts: list[tuple[str, Any]]) -> PartsCertificate:
     )
 
 
-def mapped(work: Any, parts: list[Any], n_jobs: int | None) -> list[Any]:
-    """Do the same with every part, on request several at a time, in threads."""
-    workers = 1 if n_jobs is None else n_jobs if n_jobs > 0 else max(1, default_num_threads() + 1 + n_jobs)
-    if workers == 1 or len(parts) < 2:
-        return [work(part) for part in parts]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(work, parts))
+def announced(owner: Estimator, name: str, *, verbose: int | bool) -> Progress:
+    """Return the voice of one part: its beginning and its end, with the seconds between."""
+    return Progress(f"{type(owner).__name__}: {name}", verbose=verbose)
 
 
 def copy_columns(model: Any, inner: Any) -> None:

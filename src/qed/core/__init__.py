@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from qed.core import _threads as _threads  # settles the number of threads when native code is first used
 from qed.core._certificates import (
+    BracketCertificate,
     Certificate,
     DualityGapCertificate,
     ExactCertificate,
@@ -74,6 +75,7 @@ from qed.core._version import __version__
 __all__ = [
     "KW_ONLY",
     "Array",
+    "BracketCertificate",
     "Certificate",
     "CertificateError",
     "Classifier",

@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
-__all__ = ["default_num_threads", "get_num_threads", "limited_threads", "one_blas_thread", "set_num_threads"]
+__all__ = [
+    "count_jobs",
+    "default_num_threads",
+    "get_num_threads",
+    "limited_threads",
+    "one_blas_thread",
+    "set_num_threads",
+]
 
 
 def get_num_threads() -> int:
@@ -60,6 +67,24 @@ def default_num_threads() -> int:
         return own
     limits = [_affinity(), _cgroup_share(), _count_in("OMP_NUM_THREADS")]
     return max(1, min(limit for limit in limits if limit is not None))
+
+
+def count_jobs(n_jobs: int) -> int:
+    """Count threads as joblib does: -1 means all processors this process may use, -2 all but one, and so on.
+
+    Parameters
+    ----------
+    n_jobs : int
+        Any whole number but 0.
+    """
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+        message = (
+            f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}. It counts threads; -1 means all, and"
+            " n_jobs == 0 has no meaning."
+        )
+        raise InvalidParameter(message)
+    n_jobs = int(n_jobs)
+    return n_jobs if n_jobs > 0 else max(1, default_num_threads() + 1 + n_jobs)
 
 
 def _count_in(variable: str) -> int | None:
@@ -292,13 +317,7 @@ def limited_threads(n_jobs: int | None) -> Iterator[None]:
     if n_jobs is None:
         yield
         return
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
-        message = (
-            f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}. It counts threads; -1 means all."
-        )
-        raise InvalidParameter(message)
-    n_jobs = int(n_jobs)
-    _own_limit.enter(n_jobs if n_jobs > 0 else max(1, default_num_threads() + 1 + n_jobs))
+    _own_limit.enter(count_jobs(n_jobs))
     try:
         yield
     finally:

@@ -9,6 +9,7 @@ import numpy as np
 from qed import _native
 from qed.core._errors import InvalidData
 from qed.core._kernels import all_within
+from qed.core._tables import is_sparse
 from qed.data._double_double import Pair
 
 if TYPE_CHECKING:
@@ -16,11 +17,6 @@ if TYPE_CHECKING:
 
 UNIT = 2.0**-53
 Array = np.ndarray[Any, Any]
-
-
-def is_sparse(X: Any) -> bool:
-    """Whether X is a SciPy sparse container; NumPy arrays are the only other thing a chunk holds."""
-    return not isinstance(X, np.ndarray)
 
 
 def moments(chunk: Chunk, shift: Array) -> tuple[float, Array, Array]:

@@ -33,6 +33,7 @@ import numpy as np
 
 from qed.core._errors import Forgetting, InvalidData
 from qed.core._records import expect, expect_array, record
+from qed.core._tables import is_sparse
 from qed.data import _kernels
 from qed.data._between import joined, parted, widened
 from qed.data._double_double import Pair, add, divide, negative
@@ -306,7 +307,7 @@ class Moments:
 
 def _shift(chunk: Chunk) -> Vector:
     """Find a point near the mean from a few rows spread over the chunk; zero for sparse data, which it would fill."""
-    if _kernels.is_sparse(chunk.X):
+    if is_sparse(chunk.X):
         return np.zeros(chunk.n_features + chunk.n_targets)
     rows = slice(None, None, max(1, -(-chunk.n_rows // SHIFT_ROWS)))
     parts = [chunk.X[rows]] if chunk.y is None else [chunk.X[rows], chunk.y[rows]]

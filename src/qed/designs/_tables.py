@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 
+from qed.core._tables import is_sparse
 from qed.designs._dense import Dense
 from qed.designs._sparse import Sparse
 
@@ -18,7 +18,4 @@ def table_design(X: Any) -> Dense | Sparse:
 
 def is_table(X: Any) -> bool:
     """Say whether X is an array or a SciPy sparse matrix; SciPy is never imported to find out."""
-    if isinstance(X, np.ndarray):
-        return True
-    sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and bool(sparse.issparse(X))
+    return isinstance(X, np.ndarray) or is_sparse(X)

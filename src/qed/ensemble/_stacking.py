@@ -8,6 +8,7 @@ import numpy as np
 
 from qed.compose._steps import (
     accepts_weight,
+    announced,
     copy_columns,
     named_params,
     one_column,
@@ -18,6 +19,7 @@ from qed.core import (
     KW_ONLY,
     Classifier,
     InvalidParameter,
+    NonNegativeInt,
     PartsCertificate,
     Regressor,
     Traits,
@@ -27,6 +29,7 @@ from qed.core import (
     param,
 )
 from qed.core._roles import _input_names as input_names
+from qed.core._tables import is_sparse
 from qed.core._targets import as_target, encode
 from qed.ensemble._voting import Members, inner_traits, pairs
 from qed.model_selection import cross_val_predict
@@ -51,23 +54,26 @@ class _Stack(Members):
             [model for _, model in members] if prefit else self._fitted_members(members, X, y, sample_weight)
         )
         owner.stack_method_ = [self._method(name, model) for name, model in members]
-        if prefit:
-            said = self._answers(X)
-        else:
-            params = None if sample_weight is None else {"sample_weight": sample_weight}
-            said = [
-                cross_val_predict(clone(model), X, y, cv=self.cv, n_jobs=self.n_jobs, method=method, params=params)
-                for (_, model), method in zip(members, owner.stack_method_, strict=True)
-            ]
-        table = self._beside(said, X)
+        table = self._unseen_answers(X, y, sample_weight)
         last = clone(self._final())
-        if sample_weight is not None and accepts_weight(last):
-            last.fit(table, y, sample_weight=sample_weight)
-        else:
-            last.fit(table, y)
+        counts = sample_weight is not None and accepts_weight(last)
+        with announced(owner, "final_estimator", verbose=owner.verbose):
+            last.fit(table, y, **({"sample_weight": sample_weight} if counts else {}))
         owner.final_estimator_ = last
         copy_columns(owner, owner.estimators_[0])
         owner.certificate_ = parts_certificate([*pairs(members, owner.estimators_), ("final_estimator", last)])
+
+    def _unseen_answers(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Return the rows of the final model: what members say of rows that they were not fitted on."""
+        owner: Any = self
+        if isinstance(self.cv, str) and self.cv == "prefit":
+            return self._beside(self._answers(X), X)
+        params = None if sample_weight is None else {"sample_weight": sample_weight}
+        said = [
+            cross_val_predict(clone(model), X, y, cv=self.cv, n_jobs=self.n_jobs, method=method, params=params)
+            for (_, model), method in zip(self._required(), owner.stack_method_, strict=True)
+        ]
+        return self._beside(said, X)
 
     def _final(self) -> Any:
         if self.final_estimator is None or not hasattr(self.final_estimator, "fit"):
@@ -96,7 +102,7 @@ class _Stack(Members):
             columns.append(block[:, 1:] if method == "predict_proba" and block.shape[1] == 2 else block)
         if not self.passthrough:
             return np.hstack(columns)
-        if hasattr(X, "tocsr"):
+        if is_sparse(X):
             from scipy import sparse  # noqa: PLC0415
 
             return sparse.hstack([*columns, X]).tocsr()
@@ -133,6 +139,18 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
     Cost
     ----
     Each member once, and once for every fold; then the final model.
+
+    Examples
+    --------
+    >>> from qed.datasets import make_regression
+    >>> from qed.ensemble import StackingRegressor
+    >>> from qed.linear_model import Lasso, Ridge, RidgeCV
+    >>> X, y = make_regression(n_samples=60, n_features=3, noise=1.0, random_state=0)
+    >>> stack = StackingRegressor([("ridge", Ridge()), ("lasso", Lasso())], RidgeCV()).fit(X, y)
+    >>> stack.transform(X).shape
+    (60, 2)
+    >>> bool(stack.score(X, y) > 0.99)
+    True
     """
 
     estimators: Any = param((), "Pairs of name and regressor; 'drop' leaves one out.")
@@ -141,7 +159,7 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
     cv: Any = param(None, "Folds, as in model_selection; 'prefit' for members that are fitted already.")
     n_jobs: Any = param(None, "Members fitted at the same time, in threads.")
     passthrough: bool = param(False, "Whether the final model sees the rows themselves too.")
-    verbose: int = param(0, "Not spoken about.", kind="hint")
+    verbose: NonNegativeInt = param(0, "Whether to show how long each member and the final model take.")
 
     estimators_: Any = fitted("The fitted members.")
     final_estimator_: Any = fitted("The fitted final model.")
@@ -242,6 +260,16 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     Cost
     ----
     Each member once, and once for every fold; then the final model.
+
+    Examples
+    --------
+    >>> from qed.ensemble import StackingClassifier
+    >>> from qed.linear_model import LogisticRegression
+    >>> X, y = [[float(k)] for k in range(20)], [k > 9 for k in range(20)]
+    >>> members = [("weak", LogisticRegression(C=0.01)), ("strong", LogisticRegression(C=10.0))]
+    >>> stack = StackingClassifier(members, LogisticRegression()).fit(X, y)
+    >>> stack.predict([[2.0], [17.0]]).tolist()
+    [False, True]
     """
 
     estimators: Any = param((), "Pairs of name and classifier; 'drop' leaves one out.")
@@ -253,7 +281,7 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     )
     n_jobs: Any = param(None, "Members fitted at the same time, in threads.")
     passthrough: bool = param(False, "Whether the final model sees the rows themselves too.")
-    verbose: int = param(0, "Not spoken about.", kind="hint")
+    verbose: NonNegativeInt = param(0, "Whether to show how long each member and the final model take.")
 
     estimators_: Any = fitted("The fitted members.")
     final_estimator_: Any = fitted("The fitted final model.")

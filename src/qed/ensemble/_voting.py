@@ -9,8 +9,8 @@ import numpy as np
 from qed.compose._pipeline import traits_of
 from qed.compose._steps import (
     accepts_weight,
+    announced,
     copy_columns,
-    mapped,
     named_params,
     one_column,
     parts_certificate,
@@ -30,6 +30,7 @@ from qed.core import (
     fitted,
     param,
 )
+from qed.core._jobs import mapped
 from qed.core._roles import _input_names as input_names
 from qed.core._targets import encode
 
@@ -57,15 +58,17 @@ class Members:
         return kept
 
     def _fitted_members(self, members: list[tuple[str, Any]], X: Any, y: Any, sample_weight: Any) -> list[Any]:
-        def learnt(member: tuple[str, Any]) -> Any:
-            model = clone(member[1])
-            if sample_weight is None:
-                return model.fit(X, y)
-            if not accepts_weight(model):
-                raise TypeError(f"Underlying estimator {member[0]} does not support sample weights.")
-            return model.fit(X, y, sample_weight=sample_weight)
+        owner: Any = self
 
-        return mapped(learnt, members, self.n_jobs)
+        def learnt(member: tuple[str, Any]) -> Any:
+            name, model = member[0], clone(member[1])
+            if sample_weight is not None and not accepts_weight(model):
+                raise TypeError(f"Underlying estimator {name} does not support sample weights.")
+            options = {} if sample_weight is None else {"sample_weight": sample_weight}
+            with announced(owner, name, verbose=owner.verbose):
+                return model.fit(X, y, **options)
+
+        return list(mapped(learnt, members, self.n_jobs))
 
 
 def inner_traits(own: Traits, estimators: Any) -> Traits:
@@ -98,6 +101,15 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
     Cost
     ----
     The sum of the members.
+
+    Examples
+    --------
+    >>> from qed.ensemble import VotingClassifier
+    >>> from qed.linear_model import LogisticRegression
+    >>> members = [("weak", LogisticRegression(C=0.1)), ("strong", LogisticRegression(C=10.0))]
+    >>> votes = VotingClassifier(members, voting="soft").fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
+    >>> votes.predict([[0.5], [2.5]]).tolist()
+    ['no', 'yes']
     """
 
     estimators: Any = param((), "Pairs of name and classifier; 'drop' leaves one out.")
@@ -246,6 +258,15 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
     Cost
     ----
     The sum of the members.
+
+    Examples
+    --------
+    >>> from qed.ensemble import VotingRegressor
+    >>> from qed.linear_model import LinearRegression, Ridge
+    >>> X, y = [[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0]
+    >>> mean = VotingRegressor([("plain", LinearRegression()), ("ridge", Ridge(alpha=2.0))]).fit(X, y)
+    >>> mean.predict([[4.0]]).round(6).tolist()  # the mean of 4 and 3
+    [3.5]
     """
 
     estimators: Any = param((), "Pairs of name and regressor; 'drop' leaves one out.")

@@ -13,6 +13,7 @@ from qed.core._memory import require_memory
 from qed.data import ArraySource, Chunk, Moments, fold
 from qed.designs import design
 from qed.linear_model._dual import Wide
+from qed.linear_model._folds import folds_of
 from qed.linear_model._leave_one_out import predictions_left_out, ridge_path, wide_left_out, wide_path
 from qed.linear_model._range import fingerprint, fingerprint_of, require_range
 
@@ -133,8 +134,7 @@ def _wide_blocks(wide: Wide, K: Array, used: Indices, y: Array, choice: Choice) 
 
 def by_folds(choice: Choice, X: Any, y: Array, s: Array | None) -> Found:
     """Judge every strength on folds: one decomposition a fold, all strengths at once."""
-    folds = _folds(choice.cv, X, y)
-    _require_rows_in_folds(folds, s)
+    folds = folds_of("RidgeCV", choice.cv, X, y[:, 0] if y.shape[1] == 1 else y, s)
     require_range(ArraySource(X, y, s), fingerprint(X, y, s))
     judged = replace(choice, scoring=choice.scoring or "r2")
     total = np.zeros((1, len(choice.alphas)))
@@ -179,52 +179,12 @@ def _require_scores(scores: Array, choice: Choice) -> None:
         raise InvalidParameter(msg)
 
 
-def _require_rows_in_folds(folds: list[tuple[Indices, Indices]], s: Array | None) -> None:
-    for number, fold_rows in enumerate(folds):
-        for rows, what in zip(fold_rows, ("train on", "judge by"), strict=True):
-            if not (len(rows) if s is None else np.count_nonzero(s[rows])):
-                raise InvalidData(
-                    f"Fold {number} of RidgeCV.cv has no row of positive weight to {what}. Use fewer folds, shuffle the rows,"
-                    " or leave cv=None for leave-one-out."
-                )
-
-
 def _wide_path(
     train: Indices, X: Any, y: Array, s: Array | None, alphas: Array, *, intercept: bool
 ) -> tuple[Array, Array]:
     used = train if s is None else train[s[train] > 0]
     wide = Wide.of(X[used], y[used], None if s is None else s[used], intercept=intercept)
     return wide_path(wide, alphas)
-
-
-def _folds(cv: Any, X: Any, y: Array) -> list[tuple[Indices, Indices]]:
-    """Return pairs of (train, test) indices; a number means so many contiguous folds, as in scikit-learn."""
-    n = len(y)
-    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        if not 2 <= cv <= n:
-            msg = f"RidgeCV.cv must be between 2 and the number of rows, got {cv} for n_samples={n}. It is the number of folds."
-            raise InvalidParameter(msg)
-        every = np.arange(n)
-        return [(np.setdiff1d(every, test), test) for test in np.array_split(every, cv)]
-    split = None if isinstance(cv, str) else getattr(cv, "split", None)
-    try:
-        pairs = cv if split is None else split(X, y[:, 0] if y.shape[1] == 1 else y)
-        folds = [(_indices(train, n), _indices(test, n)) for train, test in pairs]
-    except (TypeError, ValueError, IndexError) as error:
-        msg = f"RidgeCV.cv must be None, a number of folds, a splitter or pairs of (train, test) indices, got {cv!r:.200}."
-        raise InvalidParameter(msg) from error
-    if not folds:
-        msg = f"RidgeCV.cv gave no fold, got {cv!r:.200}. Give at least one pair of (train, test) indices."
-        raise InvalidParameter(msg)
-    return folds
-
-
-def _indices(rows: Any, n: int) -> Indices:
-    """Read indices of rows, or a mask of them, as NumPy would; refuse what points nowhere."""
-    given = np.asarray(rows)
-    if given.ndim != 1 or (given.dtype.kind not in "iub" and given.size):
-        raise TypeError
-    return np.asarray(np.arange(n)[given if given.size else given.astype(np.intp)])
 
 
 def _training_statistics(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex import choose, solve
-from qed.core import InvalidData, InvalidParameter
 from qed.core._events import Progress
 from qed.core._threads import one_blas_thread
 from qed.designs import design
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.core import FitData
 
-__all__ = ["SCORES", "Path", "class_folds", "follow_path"]
+__all__ = ["SCORES", "Path", "follow_path"]
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
 
@@ -66,46 +65,6 @@ def follow_path(owner: str, path: Path, data: FitData, train: Indices) -> tuple[
             found.append((np.atleast_2d(solution.w.T), np.atleast_1d(np.asarray(solution.b - shift, dtype=np.float64))))
     w, b = np.stack([w for w, _ in found]), np.stack([b for _, b in found])
     return (w, b) if path.constant is None else (w[:, :, :-1], path.constant * w[:, :, -1])
-
-
-def class_folds(owner: str, cv: Any, data: FitData) -> list[tuple[Indices, Indices]]:
-    """Return pairs of (train, test) indices; a number means so many folds with the classes in proportion."""
-    n = data.n_rows
-    if cv is None or (isinstance(cv, int | np.integer) and not isinstance(cv, bool)):
-        number = 5 if cv is None else int(cv)
-        least = int(np.bincount(data.y).min())
-        if not 2 <= number <= n or number > int(np.bincount(data.y).max()):
-            raise InvalidParameter(
-                f"{owner}.cv must be between 2 and the rows of the largest class, got {number}: n_splits={number} cannot be"
-                f" greater than the number of members in each class, the least of which has {least} of n_samples={n}."
-            )
-        return _in_proportion(data.y, number)
-    split = None if isinstance(cv, str) else getattr(cv, "split", None)
-    try:
-        pairs = cv if split is None else split(data.X, data.y)
-        folds = [(np.arange(n)[np.asarray(train)], np.arange(n)[np.asarray(test)]) for train, test in pairs]
-    except (TypeError, ValueError, IndexError) as error:
-        msg = f"{owner}.cv must be None, a number of folds, a splitter or pairs of (train, test) indices, got {cv!r:.200}."
-        raise InvalidParameter(msg) from error
-    if not folds or not all(len(train) and len(test) for train, test in folds):
-        raise InvalidData(f"{owner}.cv gave a fold without rows to train on or to judge by. Use fewer folds.")
-    return folds
-
-
-def _in_proportion(codes: Indices, number: int) -> list[tuple[Indices, Indices]]:
-    """Deal the rows of each class out to folds, in their order, so that each fold has its share of every class.
-
-    Classes count in the order in which they first appear, so that the folds do not depend on what labels are called.
-    """
-    _, first = np.unique(codes, return_index=True)
-    place = np.argsort(np.argsort(first))
-    codes = place[codes]
-    order = np.sort(codes)
-    dealt = np.array([np.bincount(order[i::number], minlength=len(first)) for i in range(number)])
-    fold = np.empty(len(codes), dtype=np.intp)
-    for label in range(len(first)):
-        fold[codes == label] = np.repeat(np.arange(number), dealt[:, label])
-    return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(number)]
 
 
 def log_probabilities(X: Any, w: Vector, b: Vector) -> Vector:

@@ -20,8 +20,9 @@ from qed.core import (
     param,
 )
 from qed.linear_model._classes import ProbabilisticClassifier, class_factors
+from qed.linear_model._folds import folds_of
 from qed.linear_model._learn_convex import Wish
-from qed.linear_model._logistic_folds import SCORES, Path, class_folds, follow_path, log_probabilities
+from qed.linear_model._logistic_folds import SCORES, Path, follow_path, log_probabilities
 from qed.linear_model._logistic_regression import LogisticRegression, Strength, fit_classes
 from qed.linear_model._penalised_intercept import constant_of
 
@@ -145,7 +146,7 @@ class LogisticRegressionCV(ProbabilisticClassifier):
         grid = [tuple(Strength(float(C), float(ratio)) for C in weights) for ratio in ratios]
         constant = constant_of(self, len(data.classes))
         scores, paths = [], []
-        for train, test in class_folds(owner, self.cv, data):
+        for train, test in folds_of(owner, self.cv, data.X, data.y, data.weight, classes=True):
             line, found = [], []
             for strengths in grid:
                 path = Path(strengths, self.fit_intercept, self.tol, self.max_iter, self.verbose, constant)
@@ -238,8 +239,6 @@ class LogisticRegressionCV(ProbabilisticClassifier):
 
         def by_name(w: Any, b: Any, test: Any) -> float:
             s = np.ones(len(test)) if data.weight is None else data.weight[test]
-            if not s.any():
-                raise InvalidParameter(f"A fold of {type(self).__name__}.cv has no row of positive weight to judge by.")
             return SCORES[name](log_probabilities(data.X[test], w, b), data.y[test], s)
 
         return by_name

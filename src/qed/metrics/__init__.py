@@ -25,6 +25,7 @@ from qed.metrics._classification import (
 )
 from qed.metrics._confusion import Confusion
 from qed.metrics._confusion_display import ConfusionMatrixDisplay
+from qed.metrics._costs import cost_sensitive_error, norm
 from qed.metrics._curve_displays import DetCurveDisplay, PrecisionRecallDisplay, RocCurveDisplay
 from qed.metrics._curves import (
     OperatingPoint,
@@ -37,6 +38,7 @@ from qed.metrics._curves import (
 )
 from qed.metrics._error_display import PredictionErrorDisplay
 from qed.metrics._intervals import Score
+from qed.metrics._measures import ModelMeasures, measure_model
 from qed.metrics._precision_recall import (
     f1_score,
     fbeta_score,
@@ -84,6 +86,7 @@ __all__ = [
     "ConfusionMatrixDisplay",
     "DetCurveDisplay",
     "Largest",
+    "ModelMeasures",
     "OperatingPoint",
     "PrecisionRecallDisplay",
     "PredictionErrorDisplay",
@@ -103,6 +106,7 @@ __all__ = [
     "cohen_kappa_score",
     "confusion_matrix",
     "confusion_matrix_at_thresholds",
+    "cost_sensitive_error",
     "d2_absolute_error_score",
     "d2_brier_score",
     "d2_log_loss_score",
@@ -129,8 +133,10 @@ __all__ = [
     "mean_squared_error",
     "mean_squared_log_error",
     "mean_tweedie_deviance",
+    "measure_model",
     "median_absolute_error",
     "multilabel_confusion_matrix",
+    "norm",
     "operating_point",
     "precision_recall_curve",
     "precision_recall_fscore_support",

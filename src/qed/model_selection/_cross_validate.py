@@ -10,8 +10,9 @@ import numpy as np
 
 from qed.core import FitFailedWarning, InvalidData, InvalidParameter, clone
 from qed.core._events import STOP, Progress
+from qed.core._jobs import mapped
 from qed.model_selection._choice_of_folds import check_cv
-from qed.model_selection._judge import Judged, Table, is_classifier, judge, parallel, scorers_of
+from qed.model_selection._judge import Judged, Table, is_classifier, judge, scorers_of
 from qed.model_selection._shared import judged_together
 from qed.model_selection._splitter import count_rows
 from qed.model_selection._subset import countable
@@ -243,7 +244,7 @@ def followed(tasks: Sequence[Any], n_jobs: int | None, name: str, verbose: int) 
     """Run tasks and announce each as it is done."""
     results = []
     with Progress(name, len(tasks), verbose=verbose) as progress:
-        for result in parallel(tasks, n_jobs):
+        for result in mapped(lambda task: task(), tasks, n_jobs):
             results.append(result)
             score = next(iter(result.scores.values())) if isinstance(result, Judged) else None
             if progress.step(score) is STOP:

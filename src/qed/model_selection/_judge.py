@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import traceback
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,16 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.core import Classifier, InvalidParameter, Regressor, clone
-from qed.core._threads import default_num_threads
 from qed.metrics import get_scorer
 from qed.model_selection._subset import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from qed.model_selection._splitter import Indices
 
-__all__ = ["Judged", "Table", "is_classifier", "judge", "parallel", "scorers_of"]
+__all__ = ["Judged", "Table", "is_classifier", "judge", "scorers_of"]
 
 
 @dataclass(frozen=True)
@@ -166,25 +164,3 @@ def is_classifier(estimator: Any) -> bool:
         return tags is not None and tags().estimator_type == "classifier"
     except AttributeError:
         return hasattr(estimator, "classes_") or hasattr(estimator, "predict_proba")
-
-
-def parallel(tasks: Sequence[Callable[[], Any]], n_jobs: int | None) -> Iterator[Any]:
-    """Run tasks and yield what they return, in their order; with several jobs, in threads."""
-    workers = 1 if n_jobs is None else n_jobs if n_jobs > 0 else max(1, default_num_threads() + 1 + n_jobs)
-    if n_jobs == 0:
-        raise InvalidParameter("n_jobs == 0 has no meaning. Use 1 for none at the same time, or -1 for all processors.")
-    if workers == 1 or len(tasks) < 2:
-        yield from (task() for task in tasks)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(task) for task in tasks]
-        try:
-            yield from _results(futures)
-        finally:
-            for future in futures:
-                future.cancel()
-
-
-def _results(futures: Iterable[Any]) -> Iterator[Any]:
-    for future in futures:
-        yield future.result()

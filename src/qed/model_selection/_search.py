@@ -21,10 +21,12 @@ from qed.core import (
     fitted,
     param,
 )
+from qed.core._delegated import Delegated
 from qed.core._events import STOP, Progress
+from qed.core._jobs import mapped
 from qed.model_selection._choice_of_folds import check_cv
 from qed.model_selection._cross_validate import report_failures, require_error_score, require_folds
-from qed.model_selection._judge import Judged, Table, is_classifier, judge, parallel, scorers_of
+from qed.model_selection._judge import Judged, Table, is_classifier, judge, scorers_of
 from qed.model_selection._settings import ParameterGrid, ParameterSampler
 from qed.model_selection._shared import judged_together
 from qed.model_selection._subset import countable
@@ -35,34 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["GridSearchCV", "RandomizedSearchCV"]
 
 Array = np.ndarray[Any, Any]
-
-
-class _Delegated:
-    """A method that the search has exactly when the model in it has it."""
-
-    def __init__(self, text: str) -> None:
-        self.__doc__ = text
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, search: Any, owner: type | None = None) -> Any:
-        """Return the method of the best model, or of the model that is searched with as long as there is none."""
-        if search is None:
-            return self
-        best = search.__dict__.get("best_estimator_")
-        method = getattr(best if best is not None else search.estimator, self.name)  # AttributeError if there is none
-        if best is not None:
-            return method
-
-        def not_yet(*_: Any, **__: Any) -> Any:
-            search._check_is_fitted()  # noqa: SLF001
-            raise AttributeError(
-                f"{type(search).__name__} has no best model to {self.name} with: refit=False. Set refit=True, or fit a model"
-                " with best_params_."
-            )
-
-        return not_yet
 
 
 class _Search(Estimator):
@@ -86,13 +60,13 @@ class _Search(Estimator):
         "``'searched'``, or ``'budget'``, ``'stopped'`` or ``'interrupted'`` when some settings were left out."
     )
 
-    predict = _Delegated("Predict with the best model.")
-    predict_proba = _Delegated("Return the probabilities of the best model.")
-    predict_log_proba = _Delegated("Return the log-probabilities of the best model.")
-    decision_function = _Delegated("Return the scores of the best model.")
-    transform = _Delegated("Transform with the best model.")
-    inverse_transform = _Delegated("Undo the transformation of the best model.")
-    score_samples = _Delegated("Score rows with the best model.")
+    predict = Delegated("Predict with the best model.")
+    predict_proba = Delegated("Return the probabilities of the best model.")
+    predict_log_proba = Delegated("Return the log-probabilities of the best model.")
+    decision_function = Delegated("Return the scores of the best model.")
+    transform = Delegated("Transform with the best model.")
+    inverse_transform = Delegated("Undo the transformation of the best model.")
+    score_samples = Delegated("Score rows with the best model.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any) -> Self:
         """Judge the settings, and fit the best on all rows.
@@ -150,6 +124,19 @@ class _Search(Estimator):
         return float(
             scorer(self.best_estimator_, X, **extra) if y is None else scorer(self.best_estimator_, X, y, **extra)
         )
+
+    def _delegate(self) -> Any:
+        best = self.__dict__.get("best_estimator_")
+        return self.estimator if best is None else best
+
+    def _ask(self, method: str, X: Any, **options: Any) -> Any:
+        self._check_is_fitted()
+        if "best_estimator_" not in self.__dict__:
+            raise AttributeError(
+                f"{type(self).__name__} has no best model to {method} with: refit=False. Set refit=True, or fit a model with"
+                " best_params_."
+            )
+        return getattr(self.best_estimator_, method)(X, **options)
 
     @property
     def classes_(self) -> Array:
@@ -249,6 +236,16 @@ class RandomizedSearchCV(_Search):
     Cost
     ----
     One fit for each setting and fold, less what the model can share.
+
+    Examples
+    --------
+    >>> from qed.datasets import make_regression
+    >>> from qed.linear_model import Ridge
+    >>> from qed.model_selection import RandomizedSearchCV
+    >>> X, y = make_regression(n_samples=100, n_features=4, noise=1.0, random_state=0)
+    >>> search = RandomizedSearchCV(Ridge(), {"alpha": [0.01, 1.0, 100.0, 1e4]}, n_iter=3, random_state=0).fit(X, y)
+    >>> len(search.cv_results_["params"]), search.best_params_["alpha"] < 100
+    (3, True)
     """
 
     estimator: Any = param(None, "The model whose settings are searched.")
@@ -345,12 +342,11 @@ class _Run:
             for k in left:
                 if search.budget is not None and judged and time.perf_counter() - start > search.budget:
                     return "budget"
-                tasks = [
-                    partial(judge, search.estimator, self.table, pair, self.settings[k], self.scorers, **options)
-                    for pair in self.folds
-                ]
+                one = partial(
+                    judge, search.estimator, self.table, setting=self.settings[k], scorers=self.scorers, **options
+                )
                 try:
-                    judged[k] = list(parallel(tasks, search.n_jobs))
+                    judged[k] = list(mapped(one, self.folds, search.n_jobs))
                 except KeyboardInterrupt:
                     return "interrupted"
                 name = next(iter(self.scorers))

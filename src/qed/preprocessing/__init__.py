@@ -11,6 +11,9 @@ statistics are reused on new rows and ``qed.verify`` can check them.
     _bins                         numbers in bins               _labels                 targets as numbers and columns
     _impute                       gaps filled and marked        _text, _tfidf           counts of words
     _dates                        calendars and clocks          _function               anything else
+    _power, _power_likelihood     the most normal power         _quantile_transformer   ranks in place of values
+    _target_encoder               categories as mean targets    _resampling             unequal classes made equal
+    _images                       images as rows
 """
 
 from __future__ import annotations
@@ -25,17 +28,22 @@ if TYPE_CHECKING:
     from qed.preprocessing._bins import KBinsDiscretizer
     from qed.preprocessing._dates import DateFeatures
     from qed.preprocessing._function import FunctionTransformer
+    from qed.preprocessing._images import images_to_rows, rows_to_images
     from qed.preprocessing._impute import MissingIndicator, SimpleImputer
     from qed.preprocessing._labels import LabelBinarizer, LabelEncoder, MultiLabelBinarizer, label_binarize
     from qed.preprocessing._one_hot import OneHotEncoder
     from qed.preprocessing._ordered_codes import FactoredEncoder, ThermometerEncoder
     from qed.preprocessing._ordinal import OrdinalEncoder
     from qed.preprocessing._polynomial import PolynomialFeatures
+    from qed.preprocessing._power import PowerTransformer, power_transform
+    from qed.preprocessing._quantile_transformer import QuantileTransformer, quantile_transform
     from qed.preprocessing._ranges import MaxAbsScaler, MinMaxScaler, maxabs_scale, minmax_scale
+    from qed.preprocessing._resampling import Draws, balanced_draws, downsample, upsample
     from qed.preprocessing._robust import RobustScaler, robust_scale
     from qed.preprocessing._rows import Binarizer, Normalizer, add_dummy_feature, binarize, normalize
     from qed.preprocessing._spline import SplineTransformer
     from qed.preprocessing._standard import StandardScaler, scale
+    from qed.preprocessing._target_encoder import TargetEncoder
     from qed.preprocessing._text import CountVectorizer
     from qed.preprocessing._tfidf import HashingVectorizer, TfidfTransformer, TfidfVectorizer
 
@@ -44,6 +52,7 @@ __all__ = [
     "Binarizer",
     "CountVectorizer",
     "DateFeatures",
+    "Draws",
     "FactoredEncoder",
     "FunctionTransformer",
     "HashingVectorizer",
@@ -59,22 +68,32 @@ __all__ = [
     "OrdinalEncoder",
     "PiecewiseBasis",
     "PolynomialFeatures",
+    "PowerTransformer",
+    "QuantileTransformer",
     "RadialBasis",
     "RobustScaler",
     "SimpleImputer",
     "SplineTransformer",
     "StandardScaler",
+    "TargetEncoder",
     "TfidfTransformer",
     "TfidfVectorizer",
     "ThermometerEncoder",
     "add_dummy_feature",
+    "balanced_draws",
     "binarize",
+    "downsample",
+    "images_to_rows",
     "label_binarize",
     "maxabs_scale",
     "minmax_scale",
     "normalize",
+    "power_transform",
+    "quantile_transform",
     "robust_scale",
+    "rows_to_images",
     "scale",
+    "upsample",
 ]
 
 # A pipeline of two steps loads two files: the others wait until they are named.
@@ -83,17 +102,22 @@ _HOMES = {
     "_bins": ("KBinsDiscretizer",),
     "_dates": ("DateFeatures",),
     "_function": ("FunctionTransformer",),
+    "_images": ("images_to_rows", "rows_to_images"),
     "_impute": ("MissingIndicator", "SimpleImputer"),
     "_labels": ("LabelBinarizer", "LabelEncoder", "MultiLabelBinarizer", "label_binarize"),
     "_one_hot": ("OneHotEncoder",),
     "_ordered_codes": ("FactoredEncoder", "ThermometerEncoder"),
     "_ordinal": ("OrdinalEncoder",),
     "_polynomial": ("PolynomialFeatures",),
+    "_power": ("PowerTransformer", "power_transform"),
+    "_quantile_transformer": ("QuantileTransformer", "quantile_transform"),
     "_ranges": ("MaxAbsScaler", "MinMaxScaler", "maxabs_scale", "minmax_scale"),
+    "_resampling": ("Draws", "balanced_draws", "downsample", "upsample"),
     "_robust": ("RobustScaler", "robust_scale"),
     "_rows": ("Binarizer", "Normalizer", "add_dummy_feature", "binarize", "normalize"),
     "_spline": ("SplineTransformer",),
     "_standard": ("StandardScaler", "scale"),
+    "_target_encoder": ("TargetEncoder",),
     "_text": ("CountVectorizer",),
     "_tfidf": ("HashingVectorizer", "TfidfTransformer", "TfidfVectorizer"),
 }

@@ -20,7 +20,8 @@ from qed.core import (
     param,
 )
 from qed.core._roles import _input_names
-from qed.preprocessing._quantiles import weighted_percentile
+from qed.preprocessing import _kernels
+from qed.preprocessing._quantiles import percentile, weighted_percentile
 from qed.preprocessing._sparse import compressed_ones
 
 __all__ = ["KBinsDiscretizer"]
@@ -135,7 +136,7 @@ class KBinsDiscretizer(Transformer, keeps_dtype=True):
         if self.strategy == "quantile":
             levels = np.linspace(0, 100, n_bins + 1)
             if weight is None:
-                edges = np.asarray(np.percentile(column, levels, method=self.quantile_method), dtype=np.float64)
+                edges = percentile(column, levels, self.quantile_method)
             else:
                 average = self.quantile_method == "averaged_inverted_cdf"
                 edges = weighted_percentile(column, weight, levels, average=average)
@@ -166,9 +167,10 @@ class KBinsDiscretizer(Transformer, keeps_dtype=True):
         """
         X = self._new_data(X)
         dtype = X.dtype if self.dtype is None else np.dtype(self.dtype)
-        places = [np.searchsorted(edges[1:-1], X[:, j], side="right") for j, edges in enumerate(self.bin_edges_)]
+        found = _kernels.counted(X, [edges[1:-1] for edges in self.bin_edges_])
         if self.encode == "ordinal":
-            return np.stack(places, axis=1).astype(dtype)
+            return found.astype(dtype, copy=False)
+        places = [found[:, j].astype(np.intp) for j in range(found.shape[1])]
         widths = self.n_bins_.tolist()
         tables = [np.append(np.arange(width), -1) for width in widths]
         return compressed_ones(places, tables, widths, len(X), dtype, sparse=self.encode == "onehot")

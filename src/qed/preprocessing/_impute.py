@@ -21,6 +21,7 @@ from qed.core._arrays import floats
 from qed.core._mixed import Column, MixedTable, fit_table, new_table
 from qed.core._roles import _input_names
 from qed.core._tables import is_sparse
+from qed.data import ColumnMoments
 from qed.preprocessing._categories import is_nan, numbered
 
 Array = np.ndarray[Any, Any]
@@ -32,17 +33,22 @@ __all__ = ["MissingIndicator", "SimpleImputer"]
 
 
 def _read(model: Any, X: Any, *, first: bool) -> Any:
-    """Let a table in as floats, as a sparse container, or as objects where it holds words."""
+    """Let a table in as numbers, as a sparse container, or as objects where it holds words.
+
+    Whole numbers stay whole where nothing but values that occur, or a constant, is put in.
+    """
     if is_sparse(X):
         return model._fit_data(X, finite=False, reset=first).X if first else model._new_data(X, finite=False)  # noqa: SLF001
     gap = model.missing_values
     table: MixedTable = fit_table(model, X, finite=False) if first else new_table(model, X, finite=False)
+    whole_numbers = getattr(model, "strategy", None) in ("most_frequent", "constant")
     if table.whole is not None and table.whole.dtype.kind in "fiub":
-        array = floats(table.whole, "X") if table.whole.dtype.kind != "f" else table.whole
+        stays = table.whole.dtype.kind == "f" or (whole_numbers and table.whole.dtype.kind in "iu")
+        array = table.whole if stays else floats(table.whole, "X")
     elif table.whole is not None and table.whole.dtype.kind == "O":
         array = _numbers_if_all(table.whole)
     else:
-        array = _joined(table)
+        array = _joined(table, whole_numbers=whole_numbers)
     if array.dtype.kind == "f":
         _refuse_infinite(array, type(model).__name__, allow_nan=is_nan(gap) or gap is None)
         if gap is None:
@@ -50,9 +56,11 @@ def _read(model: Any, X: Any, *, first: bool) -> Any:
     return array
 
 
-def _joined(table: MixedTable) -> Array:
+def _joined(table: MixedTable, *, whole_numbers: bool) -> Array:
     dense = [column.dense for column in table.columns]
-    if all(column.dtype.kind in "fiub" for column in dense):
+    if whole_numbers and all(column.dtype.kind in "iu" for column in dense):
+        out = np.empty((table.n_rows, len(dense)), np.result_type(*dense), order="F")
+    elif all(column.dtype.kind in "fiub" for column in dense):
         single = all(column.dtype == np.float32 for column in dense)
         out = np.empty((table.n_rows, len(dense)), np.float32 if single else np.float64, order="F")
     else:
@@ -162,10 +170,13 @@ class SimpleImputer(Transformer, sparse=True):
             raise InvalidData(
                 "Imputation not possible when missing_values == 0 and input is sparse. Provide a dense array instead."
             )
-        columns = [self._column(array, j) for j in range(array.shape[1])]
-        statistics = [self._statistic(values) for values in columns]
+        if not sparse and self.strategy == "mean" and array.dtype.kind == "f" and self._gap_is_nan:
+            statistics = self._means(array)
+        else:
+            statistics = [self._statistic(self._column(array, j)) for j in range(array.shape[1])]
         words = not sparse and array.dtype == object
-        self.statistics_ = np.empty(len(statistics), object) if words else np.empty(len(statistics))
+        kind = array.dtype if array.dtype.kind in "iu" and not any(map(is_nan, statistics)) else np.dtype(np.float64)
+        self.statistics_ = np.empty(len(statistics), object if words else kind)
         self.statistics_[:] = statistics
         self.indicator_ = None
         if self.add_indicator:
@@ -175,10 +186,22 @@ class SimpleImputer(Transformer, sparse=True):
         self.certificate_ = ExactCertificate(what, array.shape[0], rounding)
         return self
 
+    @property
+    def _gap_is_nan(self) -> bool:
+        return is_nan(self.missing_values) or self.missing_values is None
+
+    def _means(self, array: Array) -> list[Any]:
+        """Return the means of all columns, from one pass over memory."""
+        seen = ColumnMoments.of(array, None)
+        empty = 0.0 if self.keep_empty_features else np.nan
+        return [float(mean) if count else empty for mean, count in zip(seen.mean, seen.count, strict=True)]
+
     def _require_numbers(self, array: Any) -> None:
         if array.dtype.kind == "f" or self.strategy in ("most_frequent", "constant") or callable(self.strategy):
             fill = self.fill_value
-            if self.strategy == "constant" and array.dtype.kind == "f" and isinstance(fill, str):
+            words = array.dtype.kind in "fiu" and isinstance(fill, str)
+            fraction = array.dtype.kind in "iu" and not (fill is None or isinstance(fill, int | np.integer))
+            if self.strategy == "constant" and (words or fraction):
                 raise InvalidParameter(
                     f"fill_value={fill!r} (of type {type(fill)!r}) cannot be cast to the input data that is {array.dtype!r}."
                 )
@@ -259,11 +282,13 @@ class SimpleImputer(Transformer, sparse=True):
         return filled if self.indicator_ is None else self._with_marks(filled, given)
 
     def _filled(self, array: Array, given: Any) -> Array:
-        mask = gaps(array, self.missing_values)
         may_write = not self.copy and array is given and array.flags.writeable
-        out = array if may_write else array.copy()
-        if array.dtype.kind == "f" and self.missing_values is None:
-            mask = np.isnan(array)
+        out = array if may_write else array.copy(order="K")
+        mask = np.isnan(out) if out.dtype.kind == "f" and self._gap_is_nan else gaps(out, self.missing_values)
+        if out.flags.c_contiguous:  # places in memory say the column: one pass, whatever the columns are
+            where = np.flatnonzero(mask)
+            out.reshape(-1)[where] = self.statistics_.astype(out.dtype)[where % out.shape[1]]
+            return out
         for j in np.flatnonzero(mask.any(axis=0)):
             out[mask[:, j], j] = self.statistics_[j]
         return out

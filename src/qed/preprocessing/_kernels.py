@@ -10,7 +10,7 @@ from qed import _native
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["hashed", "monomials", "moved", "sparse_monomials"]
+__all__ = ["counted", "followed", "hashed", "monomials", "moved", "sparse_monomials"]
 
 
 def moved(
@@ -30,6 +30,21 @@ def moved(
 
 def _vector(values: Array) -> Array:
     return np.require(values, dtype=np.float64, requirements=["C", "A"])
+
+
+def counted(X: Array, levels: list[Array]) -> Array:
+    """Return how many levels of its column each entry reaches, in the layout and type of X; NaN stays."""
+    out = np.empty_like(X, subok=False)
+    starts = np.concatenate([[0], np.cumsum([len(one) for one in levels])]).astype(np.int64)
+    _native.count_levels(X, out, _vector(np.concatenate(levels)), starts)
+    return out
+
+
+def followed(X: Array, levels: Array, values: Array, *, in_place: bool = False) -> Array:
+    """Return curves through (levels, values) at the entries of X, in its layout and type; row j of levels is of column j."""
+    out = X if in_place and X.flags.writeable else np.empty_like(X, subok=False)
+    _native.follow_levels(X, out, _vector(levels), _vector(values))
+    return out
 
 
 def monomials(X: Array, runs: Array, first: int, columns: int) -> Array:

@@ -8,7 +8,24 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["weighted_percentile"]
+__all__ = ["percentile", "weighted_percentile"]
+
+
+def percentile(column: Array, levels: Array, method: str) -> Array:
+    """Return percentiles of a column without gaps, by one of NumPy's methods.
+
+    A whole sort costs less than many partitions, and the inverse of the distribution function is read off it.
+    """
+    if method not in ("averaged_inverted_cdf", "inverted_cdf"):
+        return np.asarray(np.percentile(column, levels, method=method), dtype=np.float64)  # type: ignore[call-overload]
+    values = np.sort(column).astype(np.float64)
+    place = np.asarray(levels) / 100 * len(values)
+    above = np.clip(np.ceil(place).astype(np.intp) - 1, 0, len(values) - 1)
+    if method == "inverted_cdf":
+        return np.asarray(values[above])
+    met = place == np.floor(place)
+    beyond = np.where(met & (place > 0), np.minimum(above + 1, len(values) - 1), above)
+    return np.asarray((values[above] + values[beyond]) / 2)
 
 
 def weighted_percentile(column: Array, weight: Array, levels: Array, *, average: bool = True) -> Array:

@@ -16,6 +16,8 @@ decompositions; importing anything that fits is barred by contract.
     _transformers    means, ranges, quantiles, categories: what transformers learnt
     _mistakes        margins and mistake bounds of online learners
     _counts          shares of labels, best constants and cuts: what the simplest predictors learnt
+    _levels          edges, knots and quantiles; _words: vocabularies and codes of categories
+    _powers          powers of columns, by the slopes of their objectives
     _parts           the parts of a model of models, each on what reached it
     _verdict         what is reported
 
@@ -30,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from qed.core import CertificateError, Estimator, InvalidParameter
 from qed.core._certificates import (
+    BracketCertificate,
     DualityGapCertificate,
     ExactCertificate,
     LeastSquaresCertificate,
@@ -37,7 +40,7 @@ from qed.core._certificates import (
     PartsCertificate,
     Uncertified,
 )
-from qed.verify import _counts, _duality, _least_squares, _margin, _mistakes, _parts, _transformers
+from qed.verify import _counts, _duality, _least_squares, _margin, _mistakes, _parts, _powers, _transformers
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -100,13 +103,21 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
         raise CertificateError(msg)
     if isinstance(certificate, PartsCertificate):
         return _parts.check(verify, model, certificate, X, y, sample_weight)
-    if isinstance(certificate, ExactCertificate) and not model._traits().target:  # noqa: SLF001
-        return _transformers.check(model, certificate, X, sample_weight)
     for kind, check in _CHECKS.items():
         if isinstance(certificate, kind):
             return check(model, certificate, X, y, sample_weight)
     msg = f"{name} carries no certificate that this checker knows ({type(certificate).__name__}). Fit it again."
     raise CertificateError(msg)
+
+
+def _by_counting(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    traits = model._traits()  # noqa: SLF001
+    check = _counts.check if traits.target and not traits.transforms else _transformers.check
+    return check(model, certificate, X, y, sample_weight)
+
+
+def _by_slopes(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
+    return _powers.check(model, certificate, X, sample_weight)
 
 
 def _by_duality(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any) -> Verdict:
@@ -116,7 +127,8 @@ def _by_duality(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any
 
 _CHECKS: dict[type, Callable[..., Verdict]] = {
     DualityGapCertificate: _by_duality,
-    ExactCertificate: _counts.check,
+    BracketCertificate: _by_slopes,
+    ExactCertificate: _by_counting,
     LeastSquaresCertificate: _least_squares.check,
     MistakesCertificate: _mistakes.check,
 }

@@ -68,7 +68,7 @@ def _reached(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[s
     if "code_book_" in model.__dict__:
         yield from _of_codes(model, X, y)
         return
-    for found in _with_all_rows(model, X, y):
+    for found in _with_all_rows(model, X, y, sample_weight):
         yield *found, None
 
 
@@ -136,7 +136,7 @@ def _rows_of(X: Any, used: Any) -> Any:
     return np.asarray(X)[used]
 
 
-def _with_all_rows(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]]:
+def _with_all_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[str, Any, Any, Any]]:
     """Yield name, part, rows and targets of every part, by what the model of models stores."""
     stored = model.__dict__
     if "steps_" in stored:
@@ -151,7 +151,7 @@ def _with_all_rows(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, 
     elif "regressor_" in stored:
         yield from _of_target(model, X, y)
     elif "estimators_" in stored:
-        yield from _of_members(model, X, y)
+        yield from _of_members(model, X, y, sample_weight)
 
 
 def _picked(X: Any, columns: list[Any]) -> Any:
@@ -174,7 +174,7 @@ def _of_target(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]
     yield "regressor", model.regressor_, X, changed[:, 0] if changed.shape[1] == 1 else changed
 
 
-def _of_members(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]]:
+def _of_members(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[str, Any, Any, Any]]:
     target = np.asarray(y)
     if "estimators" not in model.get_params(deep=False):  # one model for each target
         for number, part in enumerate(model.estimators_):
@@ -185,3 +185,7 @@ def _of_members(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any
     names = [name for name, member in model.estimators if not isinstance(member, str)]
     for name, part in zip(names, model.estimators_, strict=True):
         yield name, part, X, target
+    if "final_estimator_" in model.__dict__:
+        # Answers for unseen rows are given once more, by members fitted on the other folds. Whether they are those that the final
+        # model learnt from, its own certificate tells; folds cut at random without a seed are others each time.
+        yield "final_estimator", model.final_estimator_, model._unseen_answers(X, target, sample_weight), target  # noqa: SLF001

@@ -7,6 +7,7 @@ models every part is checked on what reached it.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,31 +15,41 @@ import numpy as np
 from qed.core import CertificateError
 from qed.core._mixed import read as read_columns
 from qed.core._tables import is_sparse
+from qed.verify._levels import check_bins, check_centres, check_knots, check_quantiles
 from qed.verify._verdict import Verdict
+from qed.verify._words import check_encodings, check_rare, check_vocabulary, check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from qed.core._certificates import ExactCertificate
 
-__all__ = ["check"]
+__all__ = ["check", "check_scaler"]
 
 EXTENDED = np.longdouble
 Array = np.ndarray[Any, Any]
 
 
-def check(model: Any, certificate: ExactCertificate, X: Any, sample_weight: Any) -> Verdict:
+def check(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Compute again what the model learnt; raise CertificateError when it is something else."""
+    X = X if hasattr(X, "shape") else list(X)
     _require_rows(model, certificate, X)
     off = 0.0
+    if model.__dict__.get("encodings_") is not None:
+        off = check_encodings(model, X, y, certificate.rounding)
     for attribute, test in _CHECKS.items():
         if model.__dict__.get(attribute) is not None:
             off = max(off, test(model, X, sample_weight, certificate.rounding))
     return Verdict(certificate.statement, 0.0, off, certificate.rounding, certificate.rounding)
 
 
+def check_scaler(scaler: Any, X: Any, sample_weight: Any, rounding: float) -> float:
+    """Check means and deviations of a scaler whose rows were computed with a stated relative rounding."""
+    return _mean_and_variance(scaler, X, sample_weight, scaler.certificate_.rounding + rounding)
+
+
 def _require_rows(model: Any, certificate: ExactCertificate, X: Any) -> None:
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(list(X))
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     if certificate.rows not in (0, n_rows) and certificate.rows >= n_rows:
         msg = (
             f"These are not the data of the certificate: {type(model).__name__} learnt from {certificate.rows} rows, these are"
@@ -183,7 +194,8 @@ def _categories(model: Any, X: Any, sample_weight: Any, rounding: float) -> floa
 
 def _labels(model: Any, X: Any, sample_weight: Any, rounding: float) -> float:  # noqa: ARG001
     if (
-        model.__dict__.get("y_type_") == "multilabel-indicator"
+        model.__dict__.get("encodings_") is not None  # labels of y, not of X
+        or model.__dict__.get("y_type_") == "multilabel-indicator"
         or model.get_params(deep=False).get("classes") is not None
     ):
         return 0.0
@@ -199,14 +211,31 @@ def _labels(model: Any, X: Any, sample_weight: Any, rounding: float) -> float:  
 
 
 def _filling(model: Any, X: Any, sample_weight: Any, rounding: float) -> float:  # noqa: ARG001
+    if model.strategy == "most_frequent":
+        return _most_frequent(model, X)
     if model.strategy not in ("mean", "median") or model.missing_values == model.missing_values:
-        return 0.0
+        return 0.0  # given by the user, not learnt
     columns = [values[~np.isnan(values)] for values in _columns(X)]
     middle = np.mean if model.strategy == "mean" else np.median
     empty = 0.0 if model.keep_empty_features else np.nan
     true = [middle(one) if len(one) else empty for one in columns]
     slack = [(rounding + 2.0**-50) * (float(np.sqrt(np.mean(one**2))) if len(one) else 0.0) for one in columns]
     return _compare(model, "the filling", model.statistics_.astype(np.float64), true, slack)
+
+
+def _most_frequent(model: Any, X: Any) -> float:
+    gap = _key(model.missing_values)
+    table = X.toarray() if is_sparse(X) else X
+    for j, column in enumerate(read_columns(table, "qed.verify").columns):
+        entries = [_key(one) for one in column.dense.tolist()]
+        times = Counter(one for one in entries if one not in (gap, "gap: NaN", None))
+        if not times:
+            continue
+        most = max(times.values())
+        true = min(value for value, often in times.items() if often == most)  # of equally frequent ones the least
+        if model.statistics_[j] != true:
+            _refuse(model, "the filling", j, model.statistics_[j], true)
+    return 0.0
 
 
 def _statistics_or_filling(model: Any, X: Any, sample_weight: Any, rounding: float) -> float:
@@ -224,4 +253,11 @@ _CHECKS: dict[str, Callable[[Any, Any, Any, float], float]] = {
     "categories_": _categories,
     "classes_": _labels,
     "statistics_": _statistics_or_filling,
+    "rare_": lambda model, X, *_: check_rare(model, X),
+    "bin_edges_": lambda model, X, s, _: check_bins(model, X, s),
+    "quantiles_": lambda model, X, s, _: check_quantiles(model, X, s),
+    "knots_": lambda model, X, s, _: check_knots(model, X, s),
+    "centers_": lambda model, X, s, _: check_centres(model, X, s),
+    "vocabulary_": lambda model, X, *_: check_vocabulary(model, X),
+    "idf_": lambda model, X, *_: check_weights(model, X),
 }

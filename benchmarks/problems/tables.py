@@ -1,0 +1,69 @@
+"""Tables made ready, judged and searched: what stands around a model."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.problems._problem import Data, Problem
+
+WORDS = np.array([f"category {number}" for number in range(50)])
+VOCABULARY = np.array([f"word{number}" for number in range(20_000)])
+
+
+def normal(rng: np.random.Generator, n: int, p: int, *, gaps: float = 0.0) -> Data:
+    X = rng.standard_normal((n, p)) * np.arange(1, p + 1) + 1.0
+    if gaps:
+        X[rng.random((n, p)) < gaps] = np.nan
+    return Data(X, np.nan_to_num(X) @ rng.standard_normal(p) + rng.standard_normal(n))
+
+
+def skewed(rng: np.random.Generator, n: int, p: int) -> Data:
+    return Data(rng.lognormal(size=(n, p)), np.zeros(n))
+
+
+def words(rng: np.random.Generator, n: int, p: int) -> Data:
+    places = rng.integers(0, len(WORDS), (n, p))
+    return Data(WORDS[places], places[:, 0] + rng.standard_normal(n))
+
+
+def labels(rng: np.random.Generator, n: int, p: int) -> Data:
+    X = rng.standard_normal((n, p))
+    return Data(X, (X @ rng.standard_normal(p) + rng.standard_normal(n) > 0).astype(np.int64))
+
+
+def texts(rng: np.random.Generator, n: int, length: int) -> Data:
+    """Texts whose words are as unequally frequent as in a language."""
+    places = np.minimum(rng.zipf(1.3, (n, length)), len(VOCABULARY)) - 1
+    return Data(np.array([[" ".join(row)] for row in VOCABULARY[places]]), np.zeros(n))
+
+
+def row(name: str, title: str, shape: tuple[int, int], make: Any, task: str, **more: Any) -> Problem:
+    return Problem(name, title, shape, make, task, measure="workflow", **more)
+
+
+STRENGTHS = {"alphas": np.logspace(-3, 3, 20).tolist()}
+PROBLEMS = (
+    row("table-standard", "StandardScaler 1e6 × 100", (1_000_000, 100), normal, "StandardScaler"),
+    row("table-minmax", "MinMaxScaler 1e6 × 20", (1_000_000, 20), normal, "MinMaxScaler"),
+    row("table-impute", "SimpleImputer 1e6 × 20, 10 % gaps", (1_000_000, 20), partial(normal, gaps=0.1), "SimpleImputer"),
+    row("table-poly", "PolynomialFeatures(2) 1e5 × 30", (100_000, 30), normal, "PolynomialFeatures"),
+    row("table-bins", "KBinsDiscretizer 2e5 × 10, quantiles", (200_000, 10), normal, "KBinsDiscretizer",
+        params={"n_bins": 10, "encode": "ordinal", "subsample": None}),
+    row("table-power", "PowerTransformer 1e5 × 10", (100_000, 10), skewed, "PowerTransformer"),
+    row("table-ranks", "QuantileTransformer 2e5 × 10", (200_000, 10), skewed, "QuantileTransformer",
+        params={"subsample": None}),
+    row("table-onehot", "OneHotEncoder 5e5 × 5 words", (500_000, 5), words, "OneHotEncoder", holder="objects"),
+    row("table-onehot-polars", "OneHotEncoder 5e5 × 5 words in polars", (500_000, 5), words, "OneHotEncoder",
+        holder="polars"),
+    row("table-ordinal", "OrdinalEncoder 5e5 × 5 words", (500_000, 5), words, "OrdinalEncoder", holder="objects"),
+    row("table-target", "TargetEncoder 5e5 × 5 words", (500_000, 5), words, "TargetEncoder", holder="objects",
+        params={"random_state": 0}),
+    row("table-text", "TfidfVectorizer 1e4 texts of 200 words", (10_000, 200), texts, "TfidfVectorizer", holder="texts"),
+    row("search-ridge", "GridSearchCV ridge, 20 strengths × 5 folds, 500 × 10", (500, 10), normal, "GridSearchCV",
+        params=STRENGTHS),
+    row("judge-logistic", "cross_validate logistic, 5 folds, 2000 × 20", (2_000, 20), labels, "cross_validate"),
+    row("pipeline-ridge", "Pipeline scaler + ridge 2e5 × 30", (200_000, 30), normal, "Pipeline"),
+)  # fmt: skip
