@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, mapped, parts_certificate
+from qed.compose._steps import accepts_weight, parts_certificate
 from qed.core import Array, Classifier, InvalidParameter, ModelFileError, PartsCertificate, Traits, clone, fitted
+from qed.core._jobs import mapped
 
 if TYPE_CHECKING:
     from qed.core import FitData
@@ -69,7 +70,7 @@ class CodedClassifier(Classifier):
             rows = data.X if every else data.X[np.flatnonzero(used)]
             return clone(self.estimator).fit(rows, (sides[used, k] > 0).astype(np.intp), **options)
 
-        return mapped(learnt, list(range(sides.shape[1])), self.n_jobs)
+        return list(mapped(learnt, list(range(sides.shape[1])), self.n_jobs))
 
     def _require_two(self, data: FitData) -> None:
         if len(data.classes) < 2:
