@@ -22,6 +22,8 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
     """
     W = np.atleast_2d(np.asarray(coef, dtype=np.float64)).T
     b = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
+    if problem.task in ONLINE:
+        return mistakes(problem, data, W, b)
     if problem.task in ROBUST:
         return ROBUST[problem.task](data.y - (data.X @ W[:, 0] + b[0]), W[:, 0], problem.params)
     if problem.task in LIKELIHOODS:
@@ -36,6 +38,21 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
     if problem.task in ("Lasso", "ElasticNet", "LassoCV"):
         return total + 2 * len(Y) * sparse_penalty(problem, W)
     return total + strength(problem, data) * float(np.sum(W**2))
+
+
+ONLINE = ("Perceptron", "SGDClassifier", "SGDRegressor")
+
+
+def mistakes(problem: Problem, data: Data, W: np.ndarray, b: np.ndarray) -> float:
+    """Share of wrong labels, or the mean square of errors, above what counts as learnt: a random order has no optimum to reach."""
+    t = data.X @ W + b
+    if problem.task == "SGDRegressor":
+        wrong = float(np.mean((t[:, 0] - data.y) ** 2))
+    else:
+        told = (t[:, 0] > 0).astype(np.intp) if t.shape[1] == 1 else t.argmax(axis=1)
+        wrong = float(np.mean(told != data.y))
+    assert problem.judged_at is not None
+    return max(0.0, wrong - problem.judged_at)
 
 
 def sparse_penalty(problem: Problem, W: np.ndarray) -> float:
@@ -109,6 +126,8 @@ LIKELIHOODS = {"LogisticRegression": logistic, "PoissonRegressor": poisson}
 
 def null_objective(data: Data, problem: Problem | None = None) -> float:
     """The objective of the model that predicts a constant: the mean, a quantile, or the frequencies of the classes."""
+    if problem is not None and problem.task in ONLINE:
+        return 1.0
     if problem is not None and problem.task in ROBUST:
         constant = np.quantile(data.y, problem.params.get("quantile", 0.5))
         return ROBUST[problem.task](data.y - constant, np.zeros(1), problem.params)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["prove"]
 
+EFFORT = 1e-2  # relative gap from which no dearer proof is looked for: random steps end about there
 FAR = 1e6  # times the objective of the null model: no step in the right direction leads there
 
 # each loss of the documentation as a multiple of one of the convex floor
@@ -84,7 +85,7 @@ def prove(
     target = tol * problem.null_objective
     with one_blas_thread(rows.share.size * rows.mean.size):
         if problem.loss.traits.has_curvature:
-            gap = problem.certify(w, level, target=target)
+            gap = problem.certify(w, level, target=max(tol, EFFORT) * problem.null_objective)
         else:
             t = problem.scores(w, level)
             gap = min(
