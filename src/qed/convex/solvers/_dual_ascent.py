@@ -44,6 +44,8 @@ class DualAscent:
 
     def refusal(self, problem: Problem) -> str | None:
         """Refuse what is not one l2 strength, a known conjugate, and a table in memory."""
+        if not problem.loss.traits.is_convex:
+            return "it needs a convex loss"
         penalty = sides(problem.penalty, problem.shape[1])
         if penalty is None or penalty[0].any() or not np.all(penalty[1] == penalty[1][:1]) or not penalty[1].min() > 0:
             return "it needs an l2 penalty of one positive strength"
