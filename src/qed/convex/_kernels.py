@@ -8,6 +8,7 @@ import numpy as np
 
 from qed import _native
 from qed.data._kernels import csr_arrays
+from qed.data._kernels import plain as _plain
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
@@ -129,13 +130,9 @@ def solve_cholesky(L: Vector, g: Vector) -> Vector:
     return solved if g.ndim == 2 else solved[:, 0]
 
 
-def _plain(a: Any) -> Vector:
-    return np.require(a, dtype=np.float64, requirements=["C", "A"])
-
-
 def _numbers(penalty: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return vectors as contiguous float64, and the ridge as a number."""
-    return (*(np.ascontiguousarray(one, dtype=np.float64) for one in penalty[:-1]), float(penalty[-1]))
+    return (*(_plain(one) for one in penalty[:-1]), float(penalty[-1]))
 
 
 def gram(A: Vector) -> Vector:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
+from qed.convex._passes import Passes
 from qed.convex._problem import Known
 from qed.convex._solve import Iterate
 from qed.convex._working_columns import working_columns
@@ -42,6 +43,7 @@ class _Look(NamedTuple):
     slope: Vector
     gradient: Vector
     gap: float
+    known: Known | None = None  # for the proof; None if it is scores, slope and gradient
 
 
 class CoordinateDescent:
@@ -87,7 +89,8 @@ class CoordinateDescent:
 
 
 def _iterate(at: _Look, hint: float | None) -> Iterate:
-    return Iterate(at.w, at.b, hint=hint, known=Known(t=at.t, slope=at.slope, gradient=at.gradient))
+    known = Known(t=at.t, slope=at.slope, gradient=at.gradient) if at.known is None else at.known
+    return Iterate(at.w, at.b, hint=hint, known=known)
 
 
 def _first_size(problem: Problem) -> int:
@@ -197,6 +200,7 @@ class _Quadratic(_Descent):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.root = np.sqrt(problem.share)
+        self.passes = Passes(problem)
         self.columns: WorkingColumns  # there with the first working set
         y, b = problem.loss.y, problem.null_point[1]
         self.b = b  # of centred columns the best intercept is the mean, whatever the coefficients
@@ -228,12 +232,22 @@ class _Quadratic(_Descent):
         gap = None
         if len(index):
             w, gap = self._descended(columns, self._penalty(index), (rough, SWEEPS), w, along=along)
+        is_whole = len(index) == len(at.w)
+        gap = gap if is_whole and self.is_bounding and gap is not None and gap <= target else None
         whole = np.zeros_like(at.w)
         whole[index] = w
+        if is_whole and w.ndim == 1:
+            return self._seen(whole, gap), rough == target
         fitted = columns.product(w)
         t = fitted / (self.root if fitted.ndim == 1 else self.root[:, np.newaxis]) + self.b
-        is_whole = len(index) == len(at.w) and self.is_bounding and gap is not None and gap <= target
-        return self._passed(whole, self.b, t, gap if is_whole else None), rough == target
+        return self._passed(whole, self.b, t, gap), rough == target
+
+    def _seen(self, w: Vector, gap: float | None) -> _Look:
+        """Make scores and gradient in one pass, where all columns take part in the scores anyway."""
+        seen = self.passes.at(w, self.b)
+        slope = self.problem.loss.slope(seen.t) if seen.known.slope is None else seen.known.slope
+        gap = self._gap(w, seen.t, slope, seen.slope_w) if gap is None else gap
+        return _Look(w, self.b, seen.t, slope, seen.slope_w, gap, seen.known)
 
     def _descended(
         self, columns: WorkingColumns, penalty: tuple[Any, ...], goal: tuple[float, int], w: Vector, *, along: bool
