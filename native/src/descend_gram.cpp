@@ -280,16 +280,4 @@ Descent descend_gram(const Quadratic& quadratic, const Kinks& penalty, const Goa
     return result;
 }
 
-void descend_grams(GramTask* tasks, Index count) {
-    double work = 0.0;
-    for (Index k = 0; k < count; ++k) {
-        work += 8.0 * static_cast<double>(tasks[k].quadratic.size * tasks[k].quadratic.size);
-    }
-    const Effort effort(work);
-    parallel_for(count, [&](Index k) {
-        GramTask& task = tasks[k];
-        task.done = descend_gram(task.quadratic, task.penalty, task.goal, task.w, task.gradient);
-    });
-}
-
 }  // namespace qed

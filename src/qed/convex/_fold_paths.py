@@ -133,7 +133,7 @@ class FoldPaths:
             high = np.full(len(fold.index), alpha)
             low = np.full(len(fold.index), -np.inf) if self._nonnegative else -high
             quadratic = (fold.gram, fold.linear, float(self.null_objective[at]))
-            problems.append((quadratic, (low, high, ridge), (float(target[at]), SWEEPS), fold.w))
+            problems.append((quadratic, (low, high, ridge), (float(target[at]), SWEEPS), fold.w, fold.factor))
         for at, (w, _, _, _) in zip(open_, _kernels.descend_grams(problems), strict=True):
             self._folds[at].w = w
 
@@ -171,6 +171,7 @@ class _Fold:
         self.index: np.ndarray[Any, Any] = np.zeros(0, dtype=np.int64)
         self.linear = np.zeros(0)
         self.w = np.zeros(0)
+        self.factor = _kernels.face_factor()
 
     @property
     def gram(self) -> Vector:
@@ -214,6 +215,7 @@ class _Fold:
         self._columns[:, :k] = self._columns[:, some]
         self._products[:k, :k] = self._products[np.ix_(some, some)]
         self.index, self.linear, self.w = self.index[some], self.linear[some], self.w[some]
+        self.factor = _kernels.face_factor()  # the coordinates have other numbers now
 
     def _grow(self, capacity: int) -> None:
         k = len(self.index)

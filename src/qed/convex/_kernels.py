@@ -32,6 +32,7 @@ __all__ = [
     "descend_sparse",
     "descend_targets",
     "dual_ascent",
+    "face_factor",
     "gram",
     "loss_excess",
     "loss_mean",
@@ -153,12 +154,17 @@ def descend_gram(
     return _native.descend_gram(quadratic, _numbers(penalty), goal, np.ascontiguousarray(w))
 
 
-def descend_grams(problems: list[tuple[Any, Any, Goal, Vector]]) -> list[tuple[Vector, Vector, int, float]]:
-    """Minimise several such problems in threads; each is a quadratic (Q, q, constant), a penalty, a goal and a start."""
+def face_factor() -> Any:
+    """Return an empty factor, which descents on one (growing) Gram matrix keep from one to the next."""
+    return _native.FaceFactor()
+
+
+def descend_grams(problems: list[tuple[Any, Any, Goal, Vector, Any]]) -> list[tuple[Vector, Vector, int, float]]:
+    """Minimise several such problems in threads; each is a quadratic (Q, q, constant), a penalty, a goal, a start, a factor."""
     return _native.descend_grams(
         [
-            ((Q, np.ascontiguousarray(q), float(constant)), _numbers(penalty), goal, np.ascontiguousarray(w))
-            for (Q, q, constant), penalty, goal, w in problems
+            ((Q, np.ascontiguousarray(q), float(constant)), _numbers(penalty), goal, np.ascontiguousarray(w), factor)
+            for (Q, q, constant), penalty, goal, w, factor in problems
         ]
     )
 
