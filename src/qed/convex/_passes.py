@@ -87,9 +87,9 @@ class Passes:
     @cached_property
     def _native(self) -> str | None:
         """Name of a loss of one score that the compiled pass knows; None means products of the design."""
-        problem = self.problem
-        fits = problem.loss.y.ndim == 1 and problem.loss.traits.n_scores == 1
-        return problem.loss.traits.native if fits and isinstance(problem.design, Dense | Sparse) else None
+        problem, name = self.problem, self.problem.loss.traits.native
+        fits = problem.loss.y.ndim == 1 and name in _kernels.ONE_SCORE
+        return name if fits and isinstance(problem.design, Dense | Sparse) else None
 
     @cached_property
     def _by_rows(self) -> Any:
