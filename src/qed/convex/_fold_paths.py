@@ -92,6 +92,11 @@ class FoldPaths:
         self._residual = self._start.copy()
         self._pull = self._pulls()
 
+    @property
+    def strongest(self) -> float:
+        """Strength from which on all coefficients are zero, at the start."""
+        return float(self._pull.max() if self._nonnegative else np.abs(self._pull).max())
+
     def _pulls(self) -> Vector:
         """Return minus the gradient of every fold, (p, f): one pass. The weighted residuals of a fold add up to nothing."""
         return self._design.adjoint_product(self._share * self._residual, self._centre)
