@@ -31,7 +31,9 @@ STEPS = 100_000
 LOST = 2.0  # times as long as the chosen solver, after which an alternative is stopped
 FINE = 1.3  # times as long as the best, up to which a choice is a good one
 SOLVERS: tuple[Solver, ...] = tuple(
-    getattr(every, name)() for name in every.__all__ if not name.startswith("Scaled")  # those take another problem
+    getattr(every, name)()
+    for name in every.__all__
+    if not name.startswith("Scaled")  # those take another problem
 )
 
 

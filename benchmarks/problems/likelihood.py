@@ -28,7 +28,9 @@ def scattered(rng: np.random.Generator, n: int, p: int) -> Data:
 
     row = min(100, p)
     indices = np.sort(rng.integers(0, p, size=(n, row), dtype=np.int32), axis=1)
-    X = csr_array((rng.standard_normal(n * row), indices.ravel(), np.arange(0, n * row + 1, row, dtype=np.int32)), shape=(n, p))
+    X = csr_array(
+        (rng.standard_normal(n * row), indices.ravel(), np.arange(0, n * row + 1, row, dtype=np.int32)), shape=(n, p)
+    )
     X.sum_duplicates()
     odds = X @ (rng.standard_normal(p) / np.sqrt(row))
     return Data(X, (rng.random(n) < 1.0 / (1.0 + np.exp(-odds))).astype(np.int64))

@@ -198,7 +198,10 @@ void descend_grams(GramTask* tasks, Index count) {
     const Effort effort(work);
     parallel_for(count, [&](Index k) {
         GramTask& task = tasks[k];
-        task.done = descend_faces(task.quadratic, task.penalty, task.goal, task.w, task.gradient, *task.factor);
+        // a ridge bends every direction, so that sweeps end soon; and where it changes, no factor can be kept
+        task.done = task.penalty.ridge > 0.0
+                        ? descend_gram(task.quadratic, task.penalty, task.goal, task.w, task.gradient)
+                        : descend_faces(task.quadratic, task.penalty, task.goal, task.w, task.gradient, *task.factor);
     });
 }
 

@@ -45,7 +45,7 @@ class FaceFactor;
 Descent descend_faces(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient,
                       FaceFactor& factor);
 
-/// Several such problems, in threads; each factor belongs to one of them.
+/// Several such problems, in threads; each factor belongs to one of them. With a ridge they are swept.
 struct GramTask {
     Quadratic quadratic;
     Kinks penalty;

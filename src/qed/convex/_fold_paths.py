@@ -1,7 +1,8 @@
 """Least squares with an elastic-net penalty for many strengths and several weightings of the same rows, side by side.
 
 A weighting is a fold: held-out rows weigh nothing. Every fold has a working set of its own, which it keeps from one strength
-to the next together with the products of its columns. One pass over the design, with the residuals of all folds side by side,
+to the next together with the products of its columns and a factor of those that are not zero: from the optimum of one strength
+the way to the next is followed exactly. One pass over the design, with the residuals of all folds side by side,
 tells what is missing in each, and how far each is from its optimum.
 """
 

@@ -7,7 +7,7 @@ residuals divided by a are the dual point of the least penalty among all that le
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from qed.convex._concomitant import Concomitant
     from qed.convex._loss import Vector
 
-__all__ = ["ScaledPath", "Scaled"]
+__all__ = ["Scaled", "ScaledPath"]
 
 DIGITS = 1e-6  # of the penalty, to which each lasso is solved
 SLOWLY = 0.6  # share of a strength that the next one has at least

@@ -73,7 +73,9 @@ def taken_columns(
     plain: Compressed | None = None,
 ) -> WorkingColumns:
     """Copy columns out of a design; compressed ones only have to be scaled if they are there already."""
-    first = design.taken(index, root, centre) if plain is None else plain._replace(values=plain.values * root[plain.rows])
+    first = (
+        design.taken(index, root, centre) if plain is None else plain._replace(values=plain.values * root[plain.rows])
+    )
     if isinstance(first, Compressed):
         return _CompressedColumns(design, root, centre, index, first)
     return _DenseColumns(design, root, centre, index, first)

@@ -44,8 +44,6 @@ class DualAscent:
 
     def refusal(self, problem: Problem) -> str | None:
         """Refuse what is not one l2 strength, a known conjugate, and a table in memory."""
-        if not problem.loss.traits.is_convex:
-            return "it needs a convex loss"
         penalty = sides(problem.penalty, problem.shape[1])
         if penalty is None or penalty[0].any() or not np.all(penalty[1] == penalty[1][:1]) or not penalty[1].min() > 0:
             return "it needs an l2 penalty of one positive strength"
@@ -55,8 +53,8 @@ class DualAscent:
             return "it needs a table in memory"
         if problem.loss.traits.n_scores > 1 or problem.loss.y.ndim > 1:
             return "it needs one score a row"
-        if ascent_losses(problem.loss) is None:
-            return "it needs a loss whose conjugate is quadratic either side of zero, or a logistic one"
+        if not problem.loss.traits.is_convex or ascent_losses(problem.loss) is None:
+            return "it needs a convex loss whose conjugate is quadratic either side of zero, or a logistic one"
         return None
 
     def cost(self, problem: Problem, tol: float) -> float:
