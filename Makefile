@@ -81,12 +81,15 @@ laws: build/native/stamp $(STAMPS)/test ## the mathematical laws alone
 	@$(PY) tools/run_pytest.py tests/laws
 
 # ---------------------------------------------------------------- less often
-.PHONY: fuzz bench docs sanitize wheel size
+.PHONY: fuzz bench choice docs sanitize wheel size
 fuzz: build/native/stamp $(STAMPS)/test ## look for counter-examples for SECONDS=300, twice; counts go to fuzz/RECORD.md
 	@$(PY) tools/fuzz.py --seconds $(SECONDS)
 
 bench: build/native/stamp $(STAMPS)/test ## race the rivals: all rows, or ONLY=name; writes benchmarks/RESULTS.md
 	@$(PY) -m benchmarks $(if $(ONLY),--only "$(ONLY)") $(BENCH)
+
+choice: build/native/stamp $(STAMPS)/test ## time every solver that takes a problem against the chosen one; writes benchmarks/CHOICE.md
+	@$(PY) -m benchmarks.choice
 
 docs: build/native/stamp $(STAMPS)/docs ## the site, gallery included, into docs/_build/html
 	@$(PY) docs/gallery/run.py

@@ -28,7 +28,9 @@ def scattered(rng: np.random.Generator, n: int, p: int) -> Data:
 
     row = min(100, p)
     indices = np.sort(rng.integers(0, p, size=(n, row), dtype=np.int32), axis=1)
-    X = csr_array((rng.standard_normal(n * row), indices.ravel(), np.arange(0, n * row + 1, row)), shape=(n, p))
+    X = csr_array(
+        (rng.standard_normal(n * row), indices.ravel(), np.arange(0, n * row + 1, row, dtype=np.int32)), shape=(n, p)
+    )
     X.sum_duplicates()
     odds = X @ (rng.standard_normal(p) / np.sqrt(row))
     return Data(X, (rng.random(n) < 1.0 / (1.0 + np.exp(-odds))).astype(np.int64))
@@ -57,6 +59,24 @@ PROBLEMS = (
         "LogisticRegression",
         is_sparse=True,
         scales=(True, True),
+    ),
+    Problem(
+        "sparse-l1-logistic",
+        "LogisticRegression, l1, 20000×50000, sparse, 2e6 entries",
+        (20_000, 50_000),
+        scattered,
+        "LogisticRegression",
+        {"C": 1.0, "l1_ratio": 1.0, "solver": "liblinear", "tol": 1e-6},
+        is_sparse=True,
+        scales=(True, True),
+    ),
+    Problem(
+        "classes-l1-logistic",
+        "LogisticRegression, l1, 2000×50, 5 classes",
+        (2000, 50),
+        partial(labels, classes=5),
+        "LogisticRegression",
+        {"C": 0.1, "l1_ratio": 1.0, "solver": "saga", "tol": 1e-6},
     ),
     Problem("tall-poisson", "PoissonRegressor 100000×50", (100_000, 50), counts, "PoissonRegressor"),
 )

@@ -7,6 +7,7 @@
 
 #include "arrays.hpp"
 #include "qed/columns.hpp"
+#include "qed/face_factor.hpp"
 
 namespace qed::bindings {
 namespace {
@@ -65,15 +66,16 @@ nb::tuple gram_of(const QuadraticArrays& quadratic, const KinkArrays& penalty, c
     return nb::make_tuple(w.give(), gradient.give(), done.sweeps, done.gap);
 }
 
-nb::list grams_of(const std::vector<std::tuple<QuadraticArrays, KinkArrays, GoalNumbers, Array>>& problems) {
+nb::list grams_of(const std::vector<std::tuple<QuadraticArrays, KinkArrays, GoalNumbers, Array, FaceFactor*>>& problems) {
     std::vector<GramTask> tasks;
     std::vector<Fresh<double>> results;
-    for (const auto& [quadratic, penalty, goal, start] : problems) {
+    for (const auto& [quadratic, penalty, goal, start, factor] : problems) {
+        require(factor != nullptr, "each problem needs a factor of its own");
         const Quadratic q = quadratic_of(quadratic);
         results.push_back(copy_of(vector(start, "w", q.size), q.size));
         double* w = results.back().get();
         results.push_back(Fresh<double>({q.size}));
-        tasks.push_back({q, kinks_of(penalty, q.size), goal_of(goal), w, results.back().get(), {}});
+        tasks.push_back({q, kinks_of(penalty, q.size), goal_of(goal), w, results.back().get(), factor, {}});
     }
     run([&] { descend_grams(tasks.data(), static_cast<Index>(tasks.size())); });
     nb::list out;
@@ -192,6 +194,7 @@ nb::tuple sums_of(const Array& X, const Array& U, const MaybeArray& s, const May
 }  // namespace
 
 void bind_coordinate(nb::module_& module) {
+    nb::class_<FaceFactor>(module, "FaceFactor").def(nb::init<>());
     module.def("descend_gram", &gram_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"));
     module.def("descend_grams", &grams_of, arg("problems"));
     module.def("descend_targets", &targets_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"));

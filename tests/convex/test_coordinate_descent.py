@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from qed.convex import L1, L2, Logistic, Poisson, Problem, Softmax, Squared, solve
+from qed.convex import L1, L2, Logistic, Poisson, Problem, Softmax, Squared, _kernels, solve
 from qed.convex.penalties import ElasticNet, Group
 from qed.convex.solvers import CoordinateDescent, ProximalGradient
 from qed.core._events import STOP, Progress, listen
@@ -151,3 +151,26 @@ def test_a_callback_stops_it():
         found = solved(problem, CoordinateDescent(), tol=1e-12)
     assert found.outcome in ("stopped", "solved")
     assert np.isfinite(found.gap.value)
+
+
+@pytest.mark.parametrize("low", [-1.0, -np.inf], ids=["any sign", "nonnegative"])
+@pytest.mark.parametrize("rank", [60, 25], ids=["independent", "dependent"])
+def test_walks_from_face_to_face_end_at_the_optimum(rank, low):
+    random = np.random.default_rng(rank)
+    A = random.normal(size=(rank, 40)) @ np.diag(np.geomspace(0.1, 10.0, 40))
+    y = A[:, :6].sum(axis=1) + random.normal(size=rank)
+    Q, q, constant = A.T @ A, A.T @ y, 0.5 * float(y @ y)
+    factor, w = _kernels.face_factor(), np.zeros(0)
+    for size in (30, 40):  # a Gram matrix that grows keeps its factor
+        w = np.append(w, np.zeros(size - len(w)))
+        for alpha in np.geomspace(1.0, 1e-3, 8) * np.abs(q).max():
+            penalty = (np.full(size, low * alpha), np.full(size, alpha), 0.0)
+            part = np.ascontiguousarray(Q[:size, :size])
+            goal = (1e-13 * constant, 500)
+            ((w, g, _, gap),) = _kernels.descend_grams([((part, q[:size], constant), penalty, goal, w, factor)])
+            np.testing.assert_allclose(g, part @ w - q[:size], atol=1e-9 * np.abs(q).max())
+            used, off = w != 0, 1e-7 * alpha
+            np.testing.assert_allclose(-g[used], alpha * np.sign(w[used]), atol=off)
+            assert np.all(-g[~used] <= alpha + off)
+            assert np.all(-g[~used] >= low * alpha - off)
+            assert gap <= goal[0]

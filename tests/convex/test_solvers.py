@@ -8,6 +8,7 @@ from qed.convex import (
     L1,
     L2,
     Absolute,
+    Bounded,
     EpsilonInsensitive,
     Hinge,
     Huber,
@@ -16,17 +17,31 @@ from qed.convex import (
     Quantile,
     Squared,
     SquaredHinge,
+    Weighted,
     Zero,
+    ZeroOne,
     choose,
     solve,
 )
-from qed.convex.solvers import DualAscent, GradientDescent, InteriorPoint, ProximalGradient
+from qed.convex.solvers import (
+    LBFGS,
+    CoordinateDescent,
+    DualAscent,
+    GradientDescent,
+    InteriorPoint,
+    Newton,
+    NewtonCG,
+    NewtonKinks,
+    NewtonScores,
+    ProximalGradient,
+)
 from qed.core import InvalidParameter
 from qed.core._events import STOP, Progress, listen
 from qed.designs import design
 from qed.linear_model import Ridge
 
 SOLVERS = [DualAscent(), GradientDescent(), InteriorPoint(), ProximalGradient()]
+EVERY = [*SOLVERS, CoordinateDescent(), LBFGS(), Newton(), NewtonCG(), NewtonKinks(), NewtonScores()]
 LOSSES = {
     "squared": lambda y, _: Squared(y),
     "logistic": lambda _, label: Logistic(label),
@@ -92,6 +107,17 @@ def test_refusals_are_words_and_never_empty(solver):
             refused += words is not None
             assert words is None or len(words) > 10
     assert refused > 0
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_no_solver_takes_a_loss_that_is_not_convex(penalty):
+    X, y, label, c = table()
+    bent = [Bounded(Squared(y), shape) for shape in ("exponential", "rational", "truncated")]
+    for loss in (*bent, ZeroOne(label), Weighted(bent[0], np.ones(len(y)))):
+        problem = Problem(design(X), loss, PENALTIES[penalty], c)
+        assert not loss.traits.is_convex
+        assert [solver.name for solver in EVERY if solver.refusal(problem) is None] == []
+    assert "convex" in ProximalGradient().refusal(Problem(design(X), bent[0], PENALTIES[penalty], c))
 
 
 def test_a_problem_that_nobody_takes_is_refused_with_all_reasons():

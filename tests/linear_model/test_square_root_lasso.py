@@ -141,3 +141,16 @@ def test_early_stops_are_told_and_resumed():
     assert model.certificate_.outcome == "stopped"
     assert qed.verify(model, X, y).holds
     assert model.fit(X, y).certificate_.reached
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.05, 0.005])
+def test_many_more_columns_than_rows_are_solved(alpha):
+    random = np.random.default_rng(4)
+    wide = random.normal(size=(60, 1500))
+    target = wide[:, :5].sum(axis=1) + random.normal(size=60)
+    model = SquareRootLasso(alpha).fit(wide, target)
+    assert model.certificate_.outcome == "solved"
+    assert model.certificate_.reached
+    left = np.sqrt(np.mean((target - model.predict(wide)) ** 2))
+    assert left < 1e-5 * target.std() or alpha == 0.3  # weak penalties leave nothing, at the least penalty there is
+    assert np.count_nonzero(model.coef_) < 60

@@ -40,13 +40,19 @@ struct Descent {
 /// Minimises quadratic plus penalty from w on. `gradient` receives Qw - q (without the ridge).
 Descent descend_gram(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient);
 
-/// Several such problems, in threads.
+/// The same from face to face, for a w that is near: a factor is kept, here and until the next strength.
+class FaceFactor;
+Descent descend_faces(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient,
+                      FaceFactor& factor);
+
+/// Several such problems, in threads; each factor belongs to one of them. With a ridge they are swept.
 struct GramTask {
     Quadratic quadratic;
     Kinks penalty;
     Goal goal;
     double* w;
     double* gradient;
+    FaceFactor* factor;
     Descent done;
 };
 void descend_grams(GramTask* tasks, Index count);

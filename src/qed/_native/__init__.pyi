@@ -258,10 +258,13 @@ Goal: TypeAlias = tuple[float, int]
 def descend_gram(quadratic: Quadratic, penalty: Kinks, goal: Goal, w: Vector) -> tuple[Vector, Vector, int, float]:
     """Minimise quadratic plus penalty from w on: coefficients, gradient Qw − q, sweeps, gap (not rigorous: it rounds)."""
 
+class FaceFactor:
+    """What a descent keeps for the next one on the same Gram matrix: a factor for the coefficients that are not zero."""
+
 def descend_grams(
-    problems: list[tuple[Quadratic, Kinks, Goal, Vector]],
+    problems: list[tuple[Quadratic, Kinks, Goal, Vector, FaceFactor]],
 ) -> list[tuple[Vector, Vector, int, float]]:
-    """Do `descend_gram` for several problems, in threads."""
+    """Do `descend_gram` from face to face for several problems, in threads; each has a factor of its own."""
 
 def descend_targets(quadratic: Quadratic, penalty: Kinks, goal: Goal, w: Vector) -> tuple[Vector, Vector, int, float]:
     """Do the same for w of shape (k, m), every entry penalised by itself."""

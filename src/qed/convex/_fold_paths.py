@@ -1,7 +1,8 @@
 """Least squares with an elastic-net penalty for many strengths and several weightings of the same rows, side by side.
 
 A weighting is a fold: held-out rows weigh nothing. Every fold has a working set of its own, which it keeps from one strength
-to the next together with the products of its columns. One pass over the design, with the residuals of all folds side by side,
+to the next together with the products of its columns and a factor of those that are not zero: from the optimum of one strength
+the way to the next is followed exactly. One pass over the design, with the residuals of all folds side by side,
 tells what is missing in each, and how far each is from its optimum.
 """
 
@@ -92,6 +93,11 @@ class FoldPaths:
         self._residual = self._start.copy()
         self._pull = self._pulls()
 
+    @property
+    def strongest(self) -> float:
+        """Strength from which on all coefficients are zero, at the start."""
+        return float(self._pull.max() if self._nonnegative else np.abs(self._pull).max())
+
     def _pulls(self) -> Vector:
         """Return minus the gradient of every fold, (p, f): one pass. The weighted residuals of a fold add up to nothing."""
         return self._design.adjoint_product(self._share * self._residual, self._centre)
@@ -133,7 +139,7 @@ class FoldPaths:
             high = np.full(len(fold.index), alpha)
             low = np.full(len(fold.index), -np.inf) if self._nonnegative else -high
             quadratic = (fold.gram, fold.linear, float(self.null_objective[at]))
-            problems.append((quadratic, (low, high, ridge), (float(target[at]), SWEEPS), fold.w))
+            problems.append((quadratic, (low, high, ridge), (float(target[at]), SWEEPS), fold.w, fold.factor))
         for at, (w, _, _, _) in zip(open_, _kernels.descend_grams(problems), strict=True):
             self._folds[at].w = w
 
@@ -171,6 +177,7 @@ class _Fold:
         self.index: np.ndarray[Any, Any] = np.zeros(0, dtype=np.int64)
         self.linear = np.zeros(0)
         self.w = np.zeros(0)
+        self.factor = _kernels.face_factor()
 
     @property
     def gram(self) -> Vector:
@@ -214,6 +221,7 @@ class _Fold:
         self._columns[:, :k] = self._columns[:, some]
         self._products[:k, :k] = self._products[np.ix_(some, some)]
         self.index, self.linear, self.w = self.index[some], self.linear[some], self.w[some]
+        self.factor = _kernels.face_factor()  # the coordinates have other numbers now
 
     def _grow(self, capacity: int) -> None:
         k = len(self.index)

@@ -8,6 +8,7 @@ import numpy as np
 
 from qed import _native
 from qed.data._kernels import csr_arrays
+from qed.data._kernels import plain as _plain
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
@@ -32,6 +33,7 @@ __all__ = [
     "descend_sparse",
     "descend_targets",
     "dual_ascent",
+    "face_factor",
     "gram",
     "loss_excess",
     "loss_mean",
@@ -130,13 +132,9 @@ def solve_cholesky(L: Vector, g: Vector) -> Vector:
     return solved if g.ndim == 2 else solved[:, 0]
 
 
-def _plain(a: Any) -> Vector:
-    return np.require(a, dtype=np.float64, requirements=["C", "A"])
-
-
 def _numbers(penalty: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return vectors as contiguous float64, and the ridge as a number."""
-    return (*(np.ascontiguousarray(one, dtype=np.float64) for one in penalty[:-1]), float(penalty[-1]))
+    return (*(_plain(one) for one in penalty[:-1]), float(penalty[-1]))
 
 
 def gram(A: Vector) -> Vector:
@@ -157,12 +155,17 @@ def descend_gram(
     return _native.descend_gram(quadratic, _numbers(penalty), goal, np.ascontiguousarray(w))
 
 
-def descend_grams(problems: list[tuple[Any, Any, Goal, Vector]]) -> list[tuple[Vector, Vector, int, float]]:
-    """Minimise several such problems in threads; each is a quadratic (Q, q, constant), a penalty, a goal and a start."""
+def face_factor() -> Any:
+    """Return an empty factor, which descents on one (growing) Gram matrix keep from one to the next."""
+    return _native.FaceFactor()
+
+
+def descend_grams(problems: list[tuple[Any, Any, Goal, Vector, Any]]) -> list[tuple[Vector, Vector, int, float]]:
+    """Minimise several such problems in threads; each is a quadratic (Q, q, constant), a penalty, a goal, a start, a factor."""
     return _native.descend_grams(
         [
-            ((Q, np.ascontiguousarray(q), float(constant)), _numbers(penalty), goal, np.ascontiguousarray(w))
-            for (Q, q, constant), penalty, goal, w in problems
+            ((Q, np.ascontiguousarray(q), float(constant)), _numbers(penalty), goal, np.ascontiguousarray(w), factor)
+            for (Q, q, constant), penalty, goal, w, factor in problems
         ]
     )
 

@@ -274,15 +274,18 @@ class Problem:
         """
         with np.errstate(over="ignore", invalid="ignore"):  # a point out of range has no proof, and says so by inf
             at = self._look(w, b, known, target)
-            best = self._by_nothing(at)
             if not np.isfinite(at.objective):
-                return best
+                return self._by_nothing(at)
+            best: Gap | None = None
             for gap in self._gaps(at, u, known):
-                if gap.value < best.value:
+                if best is None or gap.value < best.value:
                     best = gap
                 if best.value - best.rounding <= target:
                     break
-        return best
+            if best is not None and best.value <= target:
+                return best
+            nothing = self._by_nothing(at)
+        return nothing if best is None or nothing.value <= best.value else best
 
     def _look(self, w: Vector, b: Any, known: Known | None, target: float) -> _Point:
         """Evaluate what all dual points share."""
@@ -292,7 +295,7 @@ class Problem:
         loss = float(self.share @ self.loss.value(t)) if known.loss is None else known.loss
         objective = loss + self.penalty.value(w)
         p, traits = self.shape[1], self.loss.traits
-        level = float(np.max(np.abs(b), initial=0.0))
+        level = abs(b) if isinstance(b, float) else float(np.max(np.abs(b), initial=0.0))
         length_w = np.abs(w) if w.ndim == 1 else np.abs(w).sum(axis=1)
         length_t, length_slope = (self.length(t), self.length(slope)) if known.lengths is None else known.lengths
         sums = None if known.sides is None else _Sums(known.sides, FOLDED, length_slope)

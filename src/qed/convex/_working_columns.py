@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from qed.convex import _kernels
-from qed.designs import Compressed
+from qed.designs import Compressed, Sparse
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.designs import Design
 
-__all__ = ["WorkingColumns", "working_columns"]
+__all__ = ["WorkingColumns", "gram_pays", "taken_columns", "working_columns"]
 
 # seconds for a multiply-add, from measurements: in blocks of a product, along dense columns, among scattered entries
 IN_BLOCKS, ALONG, SCATTERED = 3e-11, 4e-10, 2e-9
@@ -57,11 +57,86 @@ class WorkingColumns(Protocol):
 
 
 def working_columns(design: Design, root: Vector, centre: Vector | None, index: np.ndarray[Any, Any]) -> WorkingColumns:
-    """Take columns out of a design."""
-    first = design.taken(index, root, centre)
+    """Take columns out of a design; all of them stay where they are if only their products are wanted."""
+    if len(index) == design.shape[1]:
+        whole = _WholeDesign(design, root, centre)
+        if whole.prefers_gram():
+            return whole
+    return taken_columns(design, root, centre, index)
+
+
+def taken_columns(
+    design: Design,
+    root: Vector,
+    centre: Vector | None,
+    index: np.ndarray[Any, Any],
+    plain: Compressed | None = None,
+) -> WorkingColumns:
+    """Copy columns out of a design; compressed ones only have to be scaled if they are there already."""
+    first = (
+        design.taken(index, root, centre) if plain is None else plain._replace(values=plain.values * root[plain.rows])
+    )
     if isinstance(first, Compressed):
         return _CompressedColumns(design, root, centre, index, first)
     return _DenseColumns(design, root, centre, index, first)
+
+
+class _WholeDesign:
+    """All columns of a design, for descents on their products with each other."""
+
+    def __init__(self, design: Design, root: Vector, centre: Vector | None) -> None:
+        self._design, self._root, self._centre = design, root, centre
+        self.index = np.arange(design.shape[1])
+        self._gram: Vector | None = None
+
+    def add(self, index: np.ndarray[Any, Any]) -> None:
+        """Refuse: there are no others."""
+        raise IndexError(f"There are no columns {index} beside all of them.")
+
+    def product(self, w: Vector) -> Vector:
+        """Return A w."""
+        return _scaled(self._design.product(w, self._centre), self._root)
+
+    def adjoint(self, r: Vector) -> Vector:
+        """Return A'r."""
+        return self._design.adjoint_product(_scaled(r, self._root), self._centre)
+
+    def gram(self) -> Vector:
+        """Return A'A."""
+        if self._gram is None:
+            self._gram = self._design.gram(self._root**2, self._centre)
+        return self._gram
+
+    def prefers_gram(self) -> bool:
+        """Compare the predicted costs."""
+        return _prefers_gram(*self._design.shape, 0)
+
+    def descend(
+        self, penalty: tuple[Any, ...], goal: tuple[float, int], w: Vector, residual: Vector
+    ) -> tuple[Vector, Vector, Vector, int, float]:
+        return taken_columns(self._design, self._root, self._centre, self.index).descend(penalty, goal, w, residual)
+
+
+def _scaled(rows: Vector, root: Vector) -> Vector:
+    return rows * (root if rows.ndim == 1 else root[:, np.newaxis])
+
+
+def _prefers_gram(n: int, k: int, known: int) -> bool:
+    """Compare what products of k dense columns cost, of which some are known, with descending along the columns."""
+    make = IN_BLOCKS * n * (k - known) * (known + 0.5 * (k - known))
+    return make + SWEEPS * ALONG * 0.5 * k * k < SWEEPS * ALONG * 1.5 * n * k
+
+
+def _prefers_sparse_gram(n: int, k: int, entries: int) -> bool:
+    """Compare the same for k compressed columns."""
+    make = SCATTERED * entries * (1 + entries / max(n, 1)) + IN_BLOCKS * 30 * k * k
+    return make + SWEEPS * ALONG * 0.5 * k * k < SWEEPS * SCATTERED * 1.5 * entries
+
+
+def gram_pays(part: Design) -> bool:
+    """Say whether a descent on a design is predicted to be cheaper on the products of its columns than along them."""
+    n, k = part.shape
+    return _prefers_sparse_gram(n, k, part.table.nnz) if isinstance(part, Sparse) else _prefers_gram(n, k, 0)
 
 
 class _DenseColumns:
@@ -128,10 +203,7 @@ class _DenseColumns:
 
     def prefers_gram(self) -> bool:
         """Compare the predicted costs."""
-        n, k = len(self._root), len(self.index)
-        known = 0 if self._gram is None else len(self._gram)
-        make = IN_BLOCKS * n * (k - known) * (known + 0.5 * (k - known))
-        return make + SWEEPS * ALONG * 0.5 * k * k < SWEEPS * ALONG * 1.5 * n * k
+        return _prefers_gram(len(self._root), len(self.index), 0 if self._gram is None else len(self._gram))
 
     def descend(
         self, penalty: tuple[Any, ...], goal: tuple[float, int], w: Vector, residual: Vector
@@ -186,9 +258,7 @@ class _CompressedColumns:
 
     def prefers_gram(self) -> bool:
         """Compare the predicted costs."""
-        k, entries, n = len(self.index), len(self._arrays.values), len(self._root)
-        make = SCATTERED * entries * (1 + entries / max(n, 1)) + IN_BLOCKS * 30 * k * k
-        return make + SWEEPS * ALONG * 0.5 * k * k < SWEEPS * SCATTERED * 1.5 * entries
+        return _prefers_sparse_gram(len(self._root), len(self.index), len(self._arrays.values))
 
     def descend(
         self, penalty: tuple[Any, ...], goal: tuple[float, int], w: Vector, residual: Vector

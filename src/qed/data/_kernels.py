@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from qed.data._chunk import Chunk
 
 UNIT = 2.0**-53
+FLOAT64 = np.dtype(np.float64)
 Array = np.ndarray[Any, Any]
 
 
@@ -47,6 +48,13 @@ def rounding(chunk: Chunk) -> tuple[float, float]:
     # The weight is summed with compensation: two roundings, and a term of second order.
     eta = 0.0 if chunk.s is None else 4 * UNIT + 2 * (n * UNIT) ** 2
     return gamma, eta
+
+
+def plain(a: Any) -> Array:
+    """Return float64 that is contiguous and aligned; what is so already is returned at once."""
+    if type(a) is np.ndarray and a.dtype is FLOAT64 and a.flags.carray:
+        return a
+    return np.require(a, dtype=np.float64, requirements=["C", "A"])
 
 
 def strided(a: Array) -> Array:

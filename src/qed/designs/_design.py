@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from qed.core._errors import InvalidData
+from qed.data._kernels import plain
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
@@ -140,15 +141,14 @@ def row_weights(c: Any, n_rows: int) -> Vector | None:
         raise InvalidData(f"A design with {n_rows} rows needs weights of shape ({n_rows},), got {c.shape}.")
     if n_rows and not c.min() >= 0:
         raise InvalidData(f"Weights of a Gram matrix must be >= 0, got {float(c.min())!r}.")
-    aligned: Vector = np.require(c, requirements=["C", "A"])
-    return aligned
+    return plain(c)
 
 
 def given_centre(centre: Any, n_columns: int) -> Vector | None:
     """Check a row to subtract; a row of zeros is the same as none."""
     if centre is None:
         return None
-    centre = np.require(centre, dtype=np.float64, requirements=["C", "A"])
+    centre = plain(centre)
     if centre.shape != (n_columns,):
         raise InvalidData(
             f"A design with {n_columns} columns needs a centre of shape ({n_columns},), got {centre.shape}."

@@ -142,8 +142,8 @@ class LassoCV(CrossValidatedRegression):
 
     Cost
     ----
-    One pass over X for each strength, all folds together (dense X, one target), and sweeps over the working set of each fold;
-    memory O(n k + k^2) a fold for k coefficients that are not zero.
+    One pass over X for each strength, all folds together (dense X, one target), and O(k^2) for each coefficient that a fold
+    takes up or drops; memory O(n k + k^2) a fold for k coefficients that are not zero.
 
     See Also
     --------

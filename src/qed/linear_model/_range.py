@@ -6,7 +6,6 @@ certificate would say nothing true about it; one of 1e200 has none at all. Both 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,7 +71,7 @@ def with_doubt(seen: Fingerprint, terms: int, about: Array) -> Fingerprint:
         mean_doubt = rounding * np.sqrt(away) + 2 * UNIT * np.abs(seen.mean)
         # a sparse column is centred after it is summed: its whole length rounds, not its spread
         spread_doubt = 4 * rounding * seen.weight * away + seen.weight * mean_doubt**2
-    return replace(seen, weight_doubt=rounding * seen.weight, mean_doubt=mean_doubt, spread_doubt=spread_doubt)
+    return Fingerprint(seen.rows, seen.weight, seen.mean, seen.spread, rounding * seen.weight, mean_doubt, spread_doubt)
 
 
 def _about(X: Any, s: Array, total: float, first: Array) -> tuple[Array, Array]:

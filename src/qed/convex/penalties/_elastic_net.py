@@ -74,7 +74,7 @@ class ElasticNet:
         if self.ridge > 0:
             return 1.0
         size = (z if self.nonnegative else np.abs(z)) + doubt
-        if np.ndim(self.alpha) == 0:
+        if isinstance(self.alpha, float) or np.ndim(self.alpha) == 0:
             largest = float(size.max(initial=0.0))
             return 1.0 if largest <= self.alpha else float(self.alpha) / largest
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -130,9 +130,9 @@ class ElasticNet:
 
     def _inside(self, z: Vector) -> Vector:
         alpha = self._strength(z)
-        return np.asarray(np.minimum(z, alpha) if self.nonnegative else np.clip(z, -alpha, alpha))
+        return np.asarray(np.minimum(z, alpha) if self.nonnegative else np.minimum(np.maximum(z, -alpha), alpha))
 
 
 def _like(row: Any, w: Vector) -> Any:
     """Give one number for each coordinate the shape of w."""
-    return row[:, np.newaxis] if np.ndim(row) == 1 and w.ndim == 2 else row
+    return row[:, np.newaxis] if w.ndim == 2 and np.ndim(row) == 1 else row

@@ -8,14 +8,17 @@ changing curvature is replaced, on the working set, by its second-order model, a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from qed.convex import _kernels
+from qed.convex._passes import Passes
 from qed.convex._problem import Known
 from qed.convex._solve import Iterate
-from qed.convex._working_columns import working_columns
+from qed.convex._working_columns import gram_pays, taken_columns, working_columns
+from qed.designs import Compressed, Sparse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +33,7 @@ FIRST = 4.0  # columns of the first working set, times the root of all: its Gram
 LEAST = 32
 SWEEPS = 2000  # of one descent, at most
 NEWTON_STEPS = 20  # on one working set, at most
+ROUGH = 0.01  # and a first one, of a loss whose curvature changes, to this share of the gap there is
 TIGHTER = 0.25  # a working set is solved to this share of the gap asked for
 
 
@@ -42,6 +46,7 @@ class _Look(NamedTuple):
     slope: Vector
     gradient: Vector
     gap: float
+    known: Known | None = None  # for the proof; None if it is scores, slope and gradient
 
 
 class CoordinateDescent:
@@ -68,7 +73,11 @@ class CoordinateDescent:
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield a point for each working set."""
-        descent = _Quadratic(problem) if problem.loss.traits.is_quadratic else _Curved(problem)
+        if problem.loss.traits.is_quadratic:
+            descent: _Quadratic | _Curved = _Quadratic(problem)
+        else:
+            problem = _by_columns(problem)
+            descent = _Curved(problem)
         size = _first_size(problem)
         few = size == problem.shape[1] and problem.loss.traits.is_quadratic
         at = descent.unseen(*start) if few else descent.look(*start)
@@ -86,8 +95,17 @@ class CoordinateDescent:
                 return
 
 
+def _by_columns(problem: Problem) -> Problem:
+    """Return the same problem on a sparse table compressed by columns, which are taken out of it again and again."""
+    plain = problem.design
+    if not isinstance(plain, Sparse) or plain.table.format == "csc":
+        return problem
+    return replace(problem, design=Sparse(plain.table.tocsc()), lengths=problem.spans)
+
+
 def _iterate(at: _Look, hint: float | None) -> Iterate:
-    return Iterate(at.w, at.b, hint=hint, known=Known(t=at.t, slope=at.slope, gradient=at.gradient))
+    known = Known(t=at.t, slope=at.slope, gradient=at.gradient) if at.known is None else at.known
+    return Iterate(at.w, at.b, hint=hint, known=known)
 
 
 def _first_size(problem: Problem) -> int:
@@ -197,6 +215,7 @@ class _Quadratic(_Descent):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.root = np.sqrt(problem.share)
+        self.passes = Passes(problem)
         self.columns: WorkingColumns  # there with the first working set
         y, b = problem.loss.y, problem.null_point[1]
         self.b = b  # of centred columns the best intercept is the mean, whatever the coefficients
@@ -228,12 +247,22 @@ class _Quadratic(_Descent):
         gap = None
         if len(index):
             w, gap = self._descended(columns, self._penalty(index), (rough, SWEEPS), w, along=along)
+        is_whole = len(index) == len(at.w)
+        gap = gap if is_whole and self.is_bounding and gap is not None and gap <= target else None
         whole = np.zeros_like(at.w)
         whole[index] = w
+        if is_whole and w.ndim == 1:
+            return self._seen(whole, gap), rough == target
         fitted = columns.product(w)
         t = fitted / (self.root if fitted.ndim == 1 else self.root[:, np.newaxis]) + self.b
-        is_whole = len(index) == len(at.w) and self.is_bounding and gap is not None and gap <= target
-        return self._passed(whole, self.b, t, gap if is_whole else None), rough == target
+        return self._passed(whole, self.b, t, gap), rough == target
+
+    def _seen(self, w: Vector, gap: float | None) -> _Look:
+        """Make scores and gradient in one pass, where all columns take part in the scores anyway."""
+        seen = self.passes.at(w, self.b)
+        slope = self.problem.loss.slope(seen.t) if seen.known.slope is None else seen.known.slope
+        gap = self._gap(w, seen.t, slope, seen.slope_w) if gap is None else gap
+        return _Look(w, self.b, seen.t, slope, seen.slope_w, gap, seen.known)
 
     def _descended(
         self, columns: WorkingColumns, penalty: tuple[Any, ...], goal: tuple[float, int], w: Vector, *, along: bool
@@ -260,20 +289,32 @@ class _Curved(_Descent):
 
     def use(self, wanted: np.ndarray[Any, Any]) -> int:
         """Work on these columns; their weights change with every step, so nothing is kept."""
-        self.index = np.union1d(self.index, wanted).astype(np.int64)
-        self.plain = self.problem.design.columns(self.index)
-        self.centre = None if self.problem.centre is None else self.problem.centre[self.index]
+        problem = self.problem
+        is_in = np.zeros(problem.shape[1], dtype=bool)
+        is_in[self.index] = is_in[wanted] = True
+        if np.count_nonzero(is_in) == len(self.index):
+            return len(self.index)
+        self.index = np.flatnonzero(is_in)
+        self.plain = problem.design.columns(self.index)
+        self.centre = None if problem.centre is None else problem.centre[self.index]
+        self.by_gram = gram_pays(self.plain)
+        self.entries = None
+        if isinstance(self.plain, Sparse) and not self.by_gram:
+            self.entries = Compressed(*problem.design.taken(self.index, np.ones(problem.shape[0])))
         return len(self.index)
 
     def solve(self, at: _Look, target: float) -> tuple[_Look, bool]:
         """Take Newton steps on the working set, then make one pass."""
         problem, index = self.problem, self.index
         target *= self.tighter
+        # the set will grow: no more digits than the columns outside allow
+        rough = max(target, ROUGH * at.gap) if np.isfinite(at.gap) and len(index) < len(at.w) else target
         w, b, t = at.w[index], at.b, at.t
         penalty = problem.penalty.take(index)
         value = float(problem.share @ problem.loss.value(t)) + penalty.value(w)
+        gained = min(value, at.gap)
         for _ in range(NEWTON_STEPS):
-            step = self._step(w, t, target)
+            step = self._step(w, t, 0.1 * max(rough, 0.1 * gained))
             if step is None:
                 break
             d, db, fall = step
@@ -289,13 +330,13 @@ class _Curved(_Descent):
             w, b = w + length * d, b + length * db
             t = self.plain.product(w, self.centre) + b
             gained, value = value - new, new
-            if length == 1.0 and gained < target:
+            if length == 1.0 and gained < rough:
                 break
         whole = np.zeros_like(at.w)
         whole[index] = w
-        return self._passed(whole, b, t), True
+        return self._passed(whole, b, t), rough == target
 
-    def _step(self, w: Vector, t: Vector, target: float) -> tuple[Vector, float, float] | None:
+    def _step(self, w: Vector, t: Vector, goal: float) -> tuple[Vector, float, float] | None:
         """Return the step to the minimum of the second-order model, and how far the objective should fall at least."""
         problem = self.problem
         slope = problem.loss.slope(t)
@@ -308,14 +349,19 @@ class _Curved(_Descent):
         g = self.plain.adjoint_product(c, self.centre)
         lean = float(c.sum()) if problem.free_intercept else 0.0
         edge = self.plain.adjoint_product(weight, self.centre) if problem.free_intercept else np.zeros_like(w)
-        Q = self.plain.gram(weight, self.centre)
-        if problem.free_intercept:  # the intercept of the model is the best one for every w: it is eliminated
-            Q = Q - np.multiply.outer(edge, edge / total)
-            g = g - edge * (lean / total)
-        pull = Q @ w - g
-        constant = 0.5 * float(np.sum(c * c / weight)) + max(0.0, float(w @ (pull - 0.5 * (Q @ w))))
-        penalty = self._penalty(self.index)
-        new, _, _, _ = _kernels.descend_gram(Q, pull, constant, penalty, (0.1 * target, SWEEPS), w)
+        # the intercept of the model is the best one for every w: it is eliminated by centring with the weights of the model
+        middle, level = (edge / total, lean / total) if problem.free_intercept else (edge, 0.0)
+        if self.by_gram:
+            Q = self.plain.gram(weight, self.centre) - np.multiply.outer(edge, middle)
+            pull = Q @ w - (g - edge * level)
+            constant = 0.5 * float(np.sum(c * c / weight)) + max(0.0, float(w @ (pull - 0.5 * (Q @ w))))
+            new = _kernels.descend_gram(Q, pull, constant, self._penalty(self.index), (goal, SWEEPS), w)[0]
+        else:
+            root = np.sqrt(weight)
+            centre = np.zeros(problem.shape[1])
+            centre[self.index] = middle if self.centre is None else self.centre + middle
+            columns = taken_columns(problem.design, root, centre, self.index, self.entries)
+            new = columns.descend(self._penalty(self.index), (goal, SWEEPS), w, (c - level * weight) / root)[0]
         d = new - w
         if not d.any() and lean == 0.0:
             return None

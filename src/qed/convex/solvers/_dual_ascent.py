@@ -54,8 +54,8 @@ class DualAscent:
             return "it needs a table in memory"
         if problem.loss.traits.n_scores > 1 or problem.loss.y.ndim > 1:
             return "it needs one score a row"
-        if ascent_losses(problem.loss) is None:
-            return "it needs a loss whose conjugate is quadratic either side of zero, or a logistic one"
+        if not problem.loss.traits.is_convex or ascent_losses(problem.loss) is None:
+            return "it needs a convex loss whose conjugate is quadratic either side of zero, or a logistic one"
         return None
 
     def cost(self, problem: Problem, tol: float) -> float:

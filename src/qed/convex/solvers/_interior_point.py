@@ -42,6 +42,8 @@ class InteriorPoint:
     def refusal(self, problem: Problem) -> str | None:
         """Refuse losses and penalties that are not straight (the penalty: quadratic) either side of their kinks."""
         n, p = problem.shape
+        if not problem.loss.traits.is_convex:
+            return "it needs a convex loss"
         if problem.loss.traits.has_curvature or problem.loss.traits.n_scores > 1 or problem.loss.y.ndim > 1:
             return "it needs a loss made of straight pieces, one score a row"
         penalty = sides(problem.penalty, p)

@@ -1,4 +1,4 @@
-"""Accelerated proximal gradient with restart: the solver that takes every smooth loss and every penalty."""
+"""Accelerated proximal gradient with restart: the solver that takes every smooth convex loss and every penalty."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ class ProximalGradient:
     name = "proximal gradient"
 
     def refusal(self, problem: Problem) -> str | None:
-        """Refuse a loss whose slope jumps."""
+        """Refuse a loss that is not convex, whose valleys it could not tell apart, and one whose slope jumps."""
+        if not problem.loss.traits.is_convex:
+            return "it needs a convex loss"
         return None if np.isfinite(problem.loss.traits.bend) else "it needs a loss with bounded curvature"
 
     def cost(self, problem: Problem, tol: float) -> float:

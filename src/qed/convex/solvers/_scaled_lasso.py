@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex._problem import Problem
+from qed.convex._scaled_path import ScaledPath
 from qed.convex._solve import Iterate
 from qed.convex.losses import Absolute
 from qed.convex.solvers._interior_point import InteriorPoint
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["ScaledLasso"]
 
 VANISHING = 1e-9  # a scale that is nothing, compared with that of the targets
+FEW = 100  # columns up to which sets are followed from the start; more of them come by the path of the lasso
 GRAM = 2000  # columns whose products are formed all at once
 
 
@@ -54,7 +56,15 @@ class ScaledLasso:
 
     def run(self, problem: Concomitant, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
-        sets = _Sets(problem, np.array(start[0], dtype=np.float64))
+        w: Vector = np.array(start[0], dtype=np.float64)
+        if problem.shape[1] > FEW and not w.any() and ScaledPath.takes(problem):
+            path = ScaledPath(problem)
+            for lasso in path.falling():
+                w = lasso.w
+                yield Iterate(lasso.w, lasso.b, lasso.u, hint=lasso.scale)
+            if path.scale <= VANISHING * path.first:
+                return
+        sets = _Sets(problem, w)
         few, idle = False, 0
         for _ in range(20 * (problem.shape[1] + 10)):
             before = sets.value
