@@ -95,14 +95,23 @@ TEST(columns_are_moved_and_cut_off) {
 
 TEST(monomials_are_products_of_columns) {
     const auto x = check::numbers(3 * 700);
-    // degree two with ones: 1, a, b, c, aa, ab, ac, bb, bc, cc; a run multiplies what stands from its source on by one column
+    // degree two with ones: 1, a, b, c, aa, ab, ac, bb, bc, cc; a run multiplies what stands from its source on by one
+    // column
     const Run runs[] = {{4, 1, 3, 0}, {7, 2, 2, 1}, {9, 3, 1, 2}};
     std::vector<double> out(10 * 700);
     monomials({x.data(), Kind::float64, 700, 3, 3, 1}, runs, 3, 1, out.data(), 10);
     for (Index i = 0; i < 700; ++i) {
         const double* row = x.data() + 3 * i;
-        const double want[] = {1.0,  row[0], row[1], row[2], row[0] * row[0], row[0] * row[1], row[0] * row[2],
-                               row[1] * row[1], row[1] * row[2], row[2] * row[2]};
+        const double want[] = {1.0,
+                               row[0],
+                               row[1],
+                               row[2],
+                               row[0] * row[0],
+                               row[0] * row[1],
+                               row[0] * row[2],
+                               row[1] * row[1],
+                               row[1] * row[2],
+                               row[2] * row[2]};
         for (Index j = 0; j < 10; ++j) {
             CHECK(out[place(10 * i + j)] == want[j]);
         }
@@ -139,7 +148,8 @@ TEST(words_are_numbered_as_they_appear) {
 }
 
 TEST(hashes_are_those_of_the_published_function) {
-    // MurmurHash3_x86_32 with seed 0 of "", "a", "hello", "hello, world": values that its reference implementation gives
+    // MurmurHash3_x86_32 with seed 0 of "", "a", "hello", "hello, world": values that its reference implementation
+    // gives
     const std::string text = "ahellohello, world";
     const Index ends[] = {0, 1, 6, 18};
     std::int32_t out[4];

@@ -88,10 +88,12 @@ TEST(curves_are_followed) {
             x[static_cast<std::size_t>(2 * k)] = levels[static_cast<std::size_t>(k)];  // hits, equal levels among them
         }
         std::vector<double> out(x.size());
-        follow_levels({x.data(), Kind::float64, 5000, 2, 2, 1}, levels.data(), values.data(), many, {out.data(), 1, 5000});
+        follow_levels({x.data(), Kind::float64, 5000, 2, 2, 1}, levels.data(), values.data(), many,
+                      {out.data(), 1, 5000});
         for (Index i = 0; i < 5000; ++i) {
             for (Index j = 0; j < 2; ++j) {
-                const double want = followed(levels.data() + j * many, values.data(), many, x[static_cast<std::size_t>(2 * i + j)]);
+                const double want =
+                    followed(levels.data() + j * many, values.data(), many, x[static_cast<std::size_t>(2 * i + j)]);
                 CHECK(check::near(out[static_cast<std::size_t>(j * 5000 + i)], want, 1.0 + std::abs(want)));
             }
         }
