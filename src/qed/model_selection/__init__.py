@@ -8,6 +8,7 @@ One rule: **a model is judged on rows it has not seen, and what the folds have i
     _folds, _leave_out, _random_splits    every row once; all but some; at random
     _choice_of_folds, _subset             what ``cv`` may be; the plain split in two; some rows of any table
     _judge, _cross_validate               one fold; all folds
+    _task                                 what there is to learn
     _prequential                          predict, then see the label, then learn
     _settings, _search                    what to try; the best of it
     _dummy, _lookup                       what every model is compared with: constants, and memory alone
@@ -47,6 +48,7 @@ from qed.model_selection._prequential import PrequentialResult, prequential
 from qed.model_selection._random_splits import Bootstrap, GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
 from qed.model_selection._search import GridSearchCV, RandomizedSearchCV
 from qed.model_selection._settings import ParameterGrid, ParameterSampler
+from qed.model_selection._task import task_of
 
 __all__ = [
     "Bootstrap",
@@ -81,6 +83,7 @@ __all__ = [
     "cross_validate",
     "learning_curve",
     "prequential",
+    "task_of",
     "train_test_split",
     "validation_curve",
 ]
