@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.convex._curvature_bound import step_between_rows
 from qed.convex._kernels import cholesky, solve_cholesky
 from qed.convex.solvers._smooth import Point, Smooth, refuse_unless_smooth, sample_of, start_of
 from qed.designs import Sparse
@@ -93,19 +94,21 @@ class Newton:
         """Yield points until rounding ends the descent."""
         n, p = smooth.problem.shape
         is_cheap = n * p * p < CHEAP
+        between = None if is_cheap else step_between_rows(smooth.problem)
         before, idle, polished = np.inf, 0, False
         while True:
-            at = smooth.iterate(point)
+            d = -second.solve(point.g)
+            decrement = max(float(-point.g @ d), 0.0)
+            by_curvature = np.inf if between is None else between * decrement  # half of it, doubled for what rows differ
+            at = smooth.iterate(point, by_curvature)
             is_near = at.hint is not None and at.hint <= target
             # one more step squares what is left, and where it costs next to nothing it is taken before anybody is told
             is_held = is_near and is_cheap and not polished
             polished = polished or is_held
             if not is_held and (np.isfinite(before) or is_near):  # a start is no step, unless it will do
                 yield at
-            d = -second.solve(point.g)
-            decrement = max(float(-point.g @ d), 0.0)
             idle = idle + 1 if decrement >= 0.5 * before else 0
-            if decrement == 0.0 or (idle >= 3 and smooth.hint(point) <= max(target, 1e-12 * abs(point.objective))):
+            if decrement == 0.0 or (idle >= 3 and (at.hint or 0.0) <= max(target, 1e-12 * abs(point.objective))):
                 break
             renew = is_cheap or bool(decrement > SLOW * before)
             new = smooth.advance(point, d, hessian=renew)
