@@ -42,6 +42,7 @@ __all__ = [
     "solve_cholesky",
 ]
 
+FLOAT = np.dtype(np.float64)
 Goal = tuple[float, int]
 ONE_SCORE = ("logistic", "poisson", "squared")  # losses that compiled sums over rows know
 
@@ -130,7 +131,9 @@ def solve_cholesky(L: Vector, g: Vector) -> Vector:
 
 
 def _plain(a: Any) -> Vector:
-    return np.require(a, dtype=np.float64, requirements=["C", "A"])
+    if type(a) is np.ndarray and a.dtype == FLOAT and a.flags.c_contiguous and a.flags.aligned:
+        return a  # most are, and asking is cheaper than requiring
+    return np.require(a, dtype=FLOAT, requirements=["C", "A"])
 
 
 def _numbers(penalty: tuple[Any, ...]) -> tuple[Any, ...]:

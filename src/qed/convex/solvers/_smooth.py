@@ -53,7 +53,9 @@ class Smooth:
         """Pass over the rows at a point."""
         seen = self.passes.at(w, b, **wanted)
         slope_b = seen.slope_b if self.problem.free_intercept else 0.0
-        g = np.append(seen.slope_w + self.problem.penalty.slope(w), slope_b)
+        g = np.empty(len(w) + 1)
+        g[:-1] = seen.slope_w + self.problem.penalty.slope(w)
+        g[-1] = slope_b
         return Point(w, float(b), seen, seen.value + self.problem.penalty.value(w), g)
 
     def advance(self, point: Point, d: Vector, **wanted: bool) -> Point | None:
