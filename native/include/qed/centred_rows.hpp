@@ -1,7 +1,7 @@
 /// A few rows of a matrix in a near cache, as doubles less a shift, and sums over them.
 ///
-/// Layout: row i starts at row(i), aligned to a register; what pads it to whole registers is zero. Vectors that are
-/// multiplied by rows are padded with zeros to the same length.
+/// Layout: row i starts at row(i), aligned to a register; it is padded with zeros to a multiple of kGranule, as strips
+/// are. Vectors that are multiplied by rows are padded with zeros to the same length.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 
 namespace qed {
 
-/// A vector as doubles, padded with zeros to whole registers.
+/// A vector as doubles, padded with zeros as rows are.
 class PaddedVector {
   public:
-    PaddedVector(const double* from, Index count) : data_(round_up(count, kLanes<double>)) {
-        std::fill_n(data_.get(), round_up(count, kLanes<double>), 0.0);
+    PaddedVector(const double* from, Index count) : data_(round_up(count, kGranule<double>)) {
+        std::fill_n(data_.get(), round_up(count, kGranule<double>), 0.0);
         std::copy_n(from, count, data_.get());
     }
     [[nodiscard]] const double* get() const noexcept { return data_.get(); }
@@ -30,7 +30,7 @@ class CentredRows {
     CentredRows(const Matrix& x, const double* shift, Index most)
         : x_(x), shift_(shift, x.columns), width_(padded_length(x.columns)), data_(std::max<Index>(1, most * width_)) {}
 
-    static Index padded_length(Index columns) noexcept { return round_up(columns, kLanes<double>); }
+    static Index padded_length(Index columns) noexcept { return round_up(columns, kGranule<double>); }
     /// Reads rows [row, row + count).
     void take(Index row, Index count) noexcept {
         if (x_.column_stride == 1 || x_.columns <= 1) {

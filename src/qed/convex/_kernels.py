@@ -39,6 +39,7 @@ __all__ = [
     "loss_value_and_slope",
     "scale_sides",
     "scaled_spread",
+    "softmax_pass",
     "solve_cholesky",
 ]
 
@@ -105,6 +106,18 @@ def csr_pass(
     point = _plain(w), float(b), _plain(shift)
     starts, indices, values = csr_arrays(X)
     return tuple(_native.csr_glm_pass(name, starts, indices, values, X.shape, _plain(y), _plain(c), *point, out, bend))
+
+
+def softmax_pass(
+    X: Any, rows: tuple[Vector, Vector, Vector], at: tuple[Vector, Vector, Vector]
+) -> tuple[Vector, Vector]:
+    """Return sums and the gradient by coefficients and intercepts in one read of a table.
+
+    ``rows`` are targets, shares and a table that scores are written to.
+    """
+    (y, c, out), (w, b, shift) = rows, at
+    sums, gradient = _native.softmax_pass(X, _plain(y), _plain(c), _plain(w), _plain(b), _plain(shift), out)
+    return np.asarray(sums), np.asarray(gradient)
 
 
 def curvature_product(X: Any, weight: Vector, shift: Vector, v: Vector) -> Vector:

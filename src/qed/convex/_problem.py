@@ -252,7 +252,14 @@ class Problem:
         return FlatProblem(self)
 
     def certify(
-        self, w: Vector, b: Any, u: Vector | None = None, *, target: float = 0.0, known: Known | None = None
+        self,
+        w: Vector,
+        b: Any,
+        u: Vector | None = None,
+        *,
+        target: float = 0.0,
+        known: Known | None = None,
+        is_thorough: bool = True,
     ) -> Gap:
         """Bound the distance of (w, b) from the optimum.
 
@@ -266,6 +273,8 @@ class Problem:
             A gap that is small enough: dearer dual points are tried only above it.
         known : Known, optional
             Products at the point.
+        is_thorough : bool
+            Whether dual points that cost as much as some steps of a solver are tried, if nothing else will do.
 
         Notes
         -----
@@ -277,7 +286,7 @@ class Problem:
             best = self._by_nothing(at)
             if not np.isfinite(at.objective):
                 return best
-            for gap in self._gaps(at, u, known):
+            for gap in self._gaps(at, u, known, is_thorough=is_thorough):
                 if gap.value < best.value:
                     best = gap
                 if best.value - best.rounding <= target:
@@ -316,14 +325,15 @@ class Problem:
         whole = value if np.isfinite(value) else np.inf
         return Gap(whole, rounding if np.isfinite(value) else 0.0, at.objective, np.inf, np.zeros_like(at.t))
 
-    def _gaps(self, at: _Point, u: Vector | None, known: Known | None) -> Iterator[Gap]:
+    def _gaps(self, at: _Point, u: Vector | None, known: Known | None, *, is_thorough: bool) -> Iterator[Gap]:
         """Yield bounds, cheap ones first."""
         if u is not None:
             yield self._bound(at, u)
         z, sides = None, None
         if known is not None and known.gradient is not None:
             z = -known.gradient
-            yield self._bound(at, at.slope, z)
+            # classes are balanced first, at the price of another product, unless nothing needs to be
+            yield self._bound(at, at.slope, None if self._has_classes and self.free_intercept else z)
         elif known is not None and known.rise is not None and known.fall is not None:
             z = -(known.rise + known.fall)
             yield self._bound(at, at.slope, z, at.sums)
@@ -340,14 +350,15 @@ class Problem:
         if z is None:
             z = -self.adjoint(at.slope)
         step = step_between_rows(self) if self.penalty.traits.is_bounding else 1
-        if step is not None:
-            found = curvature_bound(self, at.w, at.t, at.slope, z, (at.off, at.bend), step)
-            if found is not None:
-                value, rounding = found
-                rounding += at.stored
-                yield Gap(value + rounding, rounding, at.objective, np.inf, at.slope)
+        found = None if step is None else curvature_bound(self, at.w, at.t, at.slope, z, (at.off, at.bend), step)
+        if found is not None:
+            value, rounding = found
+            rounding += at.stored
+            yield Gap(value + rounding, rounding, at.objective, np.inf, at.slope)
         if sides is not None:
             yield self._bound(at, *self._by_sides(at, *sides))
+        if not is_thorough:
+            return
         for point in newton_points(self, at.w, at.t, at.slope, z):
             yield self._bound(at, point)
 

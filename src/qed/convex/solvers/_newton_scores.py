@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex._kernels import cholesky, solve_cholesky
+from qed.convex._passes import ScorePasses
 from qed.convex._solve import Iterate
 from qed.convex.solvers._lbfgs import Descent, at_point, step_along
 from qed.convex.solvers._newton import entries_of
@@ -49,10 +50,10 @@ class NewtonScores:
         w, b = start
         z = np.concatenate([w, np.reshape(b, (1, *w.shape[1:]))])
         table = _with_ones(problem)
-        point, idle = at_point(problem, z, problem.scores(w, b)), 0
+        point, idle = at_point(ScorePasses(problem), z), 0
         polished = is_held = False
         if point.hint() <= target:
-            yield Iterate(point.w, point.b, hint=point.hint())
+            yield Iterate(point.w, point.b, hint=point.hint(), known=point.known, is_on_its_way=True)
         while True:
             d = _direction(problem, table, point)
             promised = float(np.sum(point.g * d))
@@ -67,11 +68,11 @@ class NewtonScores:
             is_idle = idle >= 4 and abs(promised) <= NOISE * abs(point.objective)
             point = new
             if not is_held:
-                yield Iterate(point.w, point.b, hint=hint)
+                yield Iterate(point.w, point.b, hint=hint, known=point.known, is_on_its_way=True)
             if is_idle:
                 break
         if is_held:
-            yield Iterate(point.w, point.b, hint=point.hint())
+            yield Iterate(point.w, point.b, hint=point.hint(), known=point.known, is_on_its_way=True)
 
 
 def _with_ones(problem: Problem) -> Vector:
