@@ -177,6 +177,22 @@ nb::tuple softmax_over(const Array& X, const Array& y, const Array& c, const Arr
     return nb::make_tuple(sums.give(), gradient.give());
 }
 
+Doubles softmax_curvature_of(const Array& X, const Array& p, const Array& c, const Array& shift, const Array& v) {
+    const Matrix x = matrix(X, "X");
+    const Index k = matrix(v, "v").columns;
+    const LossRows tall{.kind = LossKind::softmax, .t = nullptr, .y = nullptr, .rows = x.rows, .classes = k};
+    const LossRows wide{.kind = LossKind::softmax, .t = nullptr, .y = nullptr, .rows = x.columns + 1, .classes = k};
+    const SoftmaxBend in{.p = table(p, "p", tall),
+                         .c = vector(c, "c", x.rows),
+                         .v = table(v, "v", wide),
+                         .shift = vector(shift, "shift", x.columns),
+                         .classes = k};
+    require(k >= 1, "v must have a column for each class");
+    Fresh<double> out({x.columns + 1, k});
+    run([&] { softmax_curvature(x, in, out.get()); });
+    return out.give();
+}
+
 template <class Table>
 Doubles curvature_over(const Table& x, const Array& weight, const Array& shift, const Array& v) {
     const double* weights = vector(weight, "weight", x.rows);
@@ -211,6 +227,7 @@ void bind_glm(nb::module_& module) {
                arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"), arg("rows"), arg("bend") = false);
     module.def("softmax_pass", &softmax_over, arg("X"), arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"),
                arg("scores"));
+    module.def("softmax_curvature", &softmax_curvature_of, arg("X"), arg("p"), arg("c"), arg("shift"), arg("v"));
     module.def("curvature_product", &dense_curvature, arg("X"), arg("weight"), arg("shift"), arg("v"));
     module.def("csr_curvature_product", &sparse_curvature, arg("indptr"), arg("indices"), arg("data"), arg("shape"),
                arg("weight"), arg("shift"), arg("v"));

@@ -51,39 +51,42 @@ void multiply_rows(const CentredRows& rows, Index first, const double* w, Index 
     }
 }
 
-/// One block of rows: the state that its chunks share.
-class Pass {
+Index padded_classes(Index classes) noexcept {
+    return round_up(classes, kLane);
+}
+
+/// Products of a few rows at a time with one column for each class, and back.
+class ClassRows {
   public:
-    Pass(const Matrix& x, const SoftmaxIn& in, const SoftmaxOut& out)
-        : in_(in),
-          out_(out),
-          width_(softmax_width(in.classes)),
+    ClassRows(const Matrix& x, const double* shift, const double* w, const double* b, Index classes)
+        : classes_(classes),
+          width_(padded_classes(classes)),
           step_(std::clamp<Index>(2560 / std::max<Index>(x.columns, 1) / kRows * kRows, 2 * kRows, kDepth)),
-          rows_(x, in.shift, step_),
+          rows_(x, shift, step_),
           w_(x.columns * width_),
           b_(width_),
           t_(step_ * width_) {
         std::fill_n(b_.get(), width_, 0.0);
-        std::copy_n(in.b, in.classes, b_.get());
+        std::copy_n(b, classes, b_.get());
         std::fill_n(w_.get(), x.columns * width_, 0.0);
         for (Index c = 0; c < x.columns; ++c) {
-            std::copy_n(in.w + c * in.classes, in.classes, w_.get() + c * width_);
+            std::copy_n(w + c * classes, classes, w_.get() + c * width_);
         }
     }
-    static Index softmax_width(Index classes) noexcept { return round_up(classes, kLane); }
+    [[nodiscard]] Index classes() const noexcept { return classes_; }
+    [[nodiscard]] Index width() const noexcept { return width_; }
+    /// Scores, or what has taken their place, of row i of those at hand; what pads the classes counts for nothing.
+    [[nodiscard]] double* at(Index i) const noexcept { return t_.get() + i * width_; }
 
-    void run(Index first, Index last, double* part) noexcept {
-        double* gradient = part + kSoftmaxSums;
+    /// For chunks of rows [first, last): finds scores, lets `work(row, count)` replace them, and adds up (x - shift)ᵀ of
+    /// the result, row-major with `width` columns.
+    template <class Work>
+    void run(Index first, Index last, double* gradient, Work&& work) noexcept {
         for (Index row = first; row < last; row += step_) {
             const Index count = std::min(step_, last - row);
             rows_.take(row, count);
             find_scores(count);
-            if (out_.scores != nullptr) {
-                for (Index i = 0; i < count; ++i) {
-                    std::copy_n(t_.get() + i * width_, in_.classes, out_.scores + (row + i) * in_.classes);
-                }
-            }
-            to_slopes(row, count, part, gradient + CentredRows::padded_length(rows_.columns()) * width_);
+            work(row, count);
             add_gradient(count, gradient);
         }
     }
@@ -103,58 +106,6 @@ class Pass {
             }
         });
     }
-    /// Replaces scores by slopes times weights, and adds up losses, squares and slopes.
-    void to_slopes(Index row, Index count, double* sums, double* level) noexcept {
-        alignas(kCacheLine) double total[kDepth];
-        double above[kDepth];  // the largest score less that of the label
-        for (Index i = 0; i < count; ++i) {
-            double* t = t_.get() + i * width_;
-            const Index own = static_cast<Index>(in_.y[row + i]);
-            double top = t[0];
-            double square = 0.0;
-            for (Index k = 0; k < in_.classes; ++k) {
-                top = t[k] > top ? t[k] : top;
-                square += t[k] * t[k];
-            }
-            above[i] = top - t[own];
-            sums[1] += in_.c[row + i] * square;
-            Vector<double> sum{};
-            for (Index k = 0; k < width_; k += kLane) {
-                store(t + k, exponential(load(t + k) - top));
-            }
-            std::fill(t + in_.classes, t + width_, 0.0);
-            const double mine = t[own];
-            t[own] = 0.0;
-            for (Index k = 0; k < width_; k += kLane) {
-                sum += load(t + k);
-            }
-            const double others = sum_lanes(sum);
-            t[own] = -others;
-            total[i] = mine + others;
-        }
-        for (Index i = count; i < round_up(count, kLane); ++i) {
-            total[i] = 1.0;
-        }
-        for (Index i = 0; i < count; i += kLane) {
-            const Vector<double> logs = logarithm(load(total + i));
-            store(total + i, 1.0 / load(total + i));
-            for (Index lane = 0; lane < std::min(kLane, count - i); ++lane) {
-                sums[0] += in_.c[row + i + lane] * (logs[lane] + above[i + lane]);
-            }
-        }
-        for (Index i = 0; i < count; ++i) {
-            double* t = t_.get() + i * width_;
-            const double weight = in_.c[row + i];
-            Vector<double> square{};
-            for (Index k = 0; k < width_; k += kLane) {
-                const Vector<double> slope = load(t + k) * total[i];
-                square += slope * slope;
-                store(t + k, slope * weight);
-                store(level + k, load(level + k) + slope * weight);
-            }
-            sums[2] += weight * sum_lanes(square);
-        }
-    }
     void add_gradient(Index count, double* gradient) noexcept {
         for_vectors(width_ / kLane, [&]<int V>(std::integral_constant<int, V>, Index at) {
             for (Index c = 0; c < rows_.columns(); c += kRows) {
@@ -165,8 +116,7 @@ class Pass {
         });
     }
 
-    const SoftmaxIn& in_;
-    const SoftmaxOut& out_;
+    Index classes_;
     Index width_;
     Index step_;
     CentredRows rows_;
@@ -175,25 +125,129 @@ class Pass {
     ScratchArray<double> t_;
 };
 
-}  // namespace
+void keep_scores(const ClassRows& rows, Index row, Index count, double* to) noexcept {
+    for (Index i = 0; i < count; ++i) {
+        std::copy_n(rows.at(i), rows.classes(), to + (row + i) * rows.classes());
+    }
+}
 
-void softmax_pass(const Matrix& x, const SoftmaxIn& in, const SoftmaxOut& out) {
+/// Replaces scores by slopes times weights, and adds up losses, squares and slopes.
+void to_slopes(const ClassRows& rows, const SoftmaxIn& in, Index row, Index count, double* sums,
+               double* level) noexcept {
+    alignas(kCacheLine) double total[kDepth];
+    double above[kDepth];  // the largest score less that of the label
+    const Index classes = rows.classes();
+    const Index width = rows.width();
+    for (Index i = 0; i < count; ++i) {
+        double* t = rows.at(i);
+        const Index own = static_cast<Index>(in.y[row + i]);
+        double top = t[0];
+        double square = 0.0;
+        for (Index k = 0; k < classes; ++k) {
+            top = t[k] > top ? t[k] : top;
+            square += t[k] * t[k];
+        }
+        above[i] = top - t[own];
+        sums[1] += in.c[row + i] * square;
+        for (Index k = 0; k < width; k += kLane) {
+            store(t + k, exponential(load(t + k) - top));
+        }
+        std::fill(t + classes, t + width, 0.0);
+        const double mine = t[own];
+        t[own] = 0.0;
+        Vector<double> sum{};
+        for (Index k = 0; k < width; k += kLane) {
+            sum += load(t + k);
+        }
+        const double others = sum_lanes(sum);  // the slope of the label: one less its probability would cancel
+        t[own] = -others;
+        total[i] = mine + others;
+    }
+    std::fill(total + count, total + round_up(count, kLane), 1.0);
+    for (Index i = 0; i < count; i += kLane) {
+        const Vector<double> logs = logarithm(load(total + i));
+        store(total + i, 1.0 / load(total + i));
+        for (Index lane = 0; lane < std::min(kLane, count - i); ++lane) {
+            sums[0] += in.c[row + i + lane] * (logs[lane] + above[i + lane]);
+        }
+    }
+    for (Index i = 0; i < count; ++i) {
+        double* t = rows.at(i);
+        const double weight = in.c[row + i];
+        Vector<double> square{};
+        for (Index k = 0; k < width; k += kLane) {
+            const Vector<double> slope = load(t + k) * total[i];
+            square += slope * slope;
+            store(t + k, slope * weight);
+            store(level + k, load(level + k) + slope * weight);
+        }
+        sums[2] += weight * sum_lanes(square);
+    }
+}
+
+/// Replaces changes s of the scores by c p (s - Σ p s), the change of the slopes times weights, and adds them up.
+void to_changes(const ClassRows& rows, const double* p, const double* c, Index row, Index count,
+                double* level) noexcept {
+    const Index classes = rows.classes();
+    for (Index i = 0; i < count; ++i) {
+        double* s = rows.at(i);
+        const double* mine = p + (row + i) * classes;
+        double mean = 0.0;
+        for (Index k = 0; k < classes; ++k) {
+            mean += mine[k] * s[k];
+        }
+        for (Index k = 0; k < classes; ++k) {
+            s[k] = c[row + i] * mine[k] * (s[k] - mean);
+            level[k] += s[k];
+        }
+    }
+}
+
+/// Folds blocks of rows: work(first, last, part), whose sums are `extra` numbers and then a gradient with its level.
+template <class Work>
+void fold_classes(const Matrix& x, Index classes, Index extra, double* sums, double* gradient, Work&& work) {
     const Index p = x.columns;
-    const Index k = in.classes;
-    const Index width = Pass::softmax_width(k);
+    const Index width = padded_classes(classes);
     const Index height = CentredRows::padded_length(p);
-    const Index size = kSoftmaxSums + (height + 1) * width;
-    const Effort effort(static_cast<double>(x.rows) * static_cast<double>(k) * (2.0 * static_cast<double>(p) + 30.0));
+    const Index size = extra + (height + 1) * width;
+    const Effort effort(static_cast<double>(x.rows) * static_cast<double>(classes) *
+                        (2.0 * static_cast<double>(p) + 30.0));
     const Index step = fold_rows(x.rows, kDepth);
     const ScratchArray<double> total(size);
     fold_blocks(blocks_of(x.rows, step), size, total.get(), [&](Index block, double* part) {
         const Index first = block * step;
-        Pass(x, in, out).run(first, std::min(x.rows, first + step), part);
+        work(first, std::min(x.rows, first + step), part, part + extra, part + extra + height * width);
     });
-    std::copy_n(total.get(), kSoftmaxSums, out.sums);
-    for (Index c = 0; c <= p; ++c) {
-        std::copy_n(total.get() + kSoftmaxSums + (c < p ? c : height) * width, k, out.gradient + c * k);
+    for (Index i = 0; i < extra; ++i) {
+        sums[i] = total[i];
     }
+    for (Index c = 0; c <= p; ++c) {
+        std::copy_n(total.get() + extra + (c < p ? c : height) * width, classes, gradient + c * classes);
+    }
+}
+
+}  // namespace
+
+void softmax_pass(const Matrix& x, const SoftmaxIn& in, const SoftmaxOut& out) {
+    fold_classes(x, in.classes, kSoftmaxSums, out.sums, out.gradient,
+                 [&](Index first, Index last, double* sums, double* gradient, double* level) {
+                     ClassRows rows(x, in.shift, in.w, in.b, in.classes);
+                     rows.run(first, last, gradient, [&](Index row, Index count) {
+                         keep_scores(rows, row, count, out.scores);
+                         to_slopes(rows, in, row, count, sums, level);
+                     });
+                 });
+}
+
+void softmax_curvature(const Matrix& x, const SoftmaxBend& in, double* out) {
+    const double* b = in.v + x.columns * in.classes;
+    fold_classes(x, in.classes, 0, nullptr, out,
+                 [&](Index first, Index last, double*, double* gradient, double* level) {
+                     ClassRows rows(x, in.shift, in.v, b, in.classes);
+                     rows.run(first, last, gradient, [&](Index row, Index count) {
+                         to_changes(rows, in.p, in.c, row, count, level);
+                     });
+                 });
 }
 
 }  // namespace qed

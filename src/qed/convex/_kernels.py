@@ -39,6 +39,7 @@ __all__ = [
     "loss_value_and_slope",
     "scale_sides",
     "scaled_spread",
+    "softmax_curvature",
     "softmax_pass",
     "solve_cholesky",
 ]
@@ -118,6 +119,11 @@ def softmax_pass(
     (y, c, out), (w, b, shift) = rows, at
     sums, gradient = _native.softmax_pass(X, _plain(y), _plain(c), _plain(w), _plain(b), _plain(shift), out)
     return np.asarray(sums), np.asarray(gradient)
+
+
+def softmax_curvature(X: Any, p: Vector, c: Vector, shift: Vector, v: Vector) -> Vector:
+    """Return second derivatives times v, (p + 1, k), in one read of a table; ``p`` are the probabilities of the classes."""
+    return np.asarray(_native.softmax_curvature(X, _plain(p), _plain(c), _plain(shift), _plain(v)))
 
 
 def curvature_product(X: Any, weight: Vector, shift: Vector, v: Vector) -> Vector:

@@ -17,7 +17,7 @@ from qed.convex._problem import Known, Problem
 from qed.designs import Dense, Sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from qed.convex._loss import Loss, Vector
 
@@ -180,7 +180,8 @@ class ScorePasses:
         return cycle([np.empty((self.problem.shape[0], self.problem.loss.traits.n_scores)) for _ in range(LIVING)])
 
     @cached_property
-    def _is_compiled(self) -> bool:
+    def is_compiled(self) -> bool:
+        """Whether one read of the table does it all."""
         problem = self.problem
         numbers = problem.shape[1] * problem.loss.traits.n_scores
         return problem.loss.traits.native == "softmax" and isinstance(problem.design, Dense) and numbers <= MOST
@@ -189,7 +190,7 @@ class ScorePasses:
         """Look at coefficients with intercepts stacked below; scores hold as long as two further passes are not made."""
         problem = self.problem
         w, b = z[:-1], z[-1]
-        if not self._is_compiled:
+        if not self.is_compiled:
             t = problem.scores(w, b)
             value, slope = value_and_slope(problem.loss, t)
             pull = problem.share * slope if slope.ndim == 1 else problem.share[:, np.newaxis] * slope
@@ -207,6 +208,23 @@ class ScorePasses:
         if not problem.free_intercept:
             found[-1] = 0.0
         return Looked(loss, found, t, known)
+
+    def bends(self, t: Vector) -> Callable[[Vector], Vector]:
+        """Return how second derivatives of the loss at scores act on a change of coefficients and intercepts."""
+        problem = self.problem
+        if self.is_compiled:
+            centre = np.zeros(problem.shape[1]) if problem.centre is None else problem.centre
+            table, probabilities = problem.design.table, problem.loss.slope(t)  # type: ignore[attr-defined]
+            probabilities[np.arange(len(t)), problem.loss.y.astype(np.intp)] += 1.0
+            return lambda v: _kernels.softmax_curvature(table, probabilities, problem.share, centre, v)
+
+        def apply(v: Vector) -> Vector:
+            bent = problem.loss.curvature_product(t, problem.scores(v[:-1], v[-1]))
+            bent = problem.share * bent if bent.ndim == 1 else problem.share[:, np.newaxis] * bent
+            top = problem.design.adjoint_product(bent, problem.centre)
+            return np.concatenate([top, np.reshape(bent.sum(axis=0), (1, *v.shape[1:]))])
+
+        return apply
 
 
 def value_and_slope(loss: Loss, t: Vector) -> tuple[Vector, Vector]:

@@ -108,7 +108,7 @@ class L2:
         return L2(factor * self.alpha, self.prior)
 
     def _strength(self, w: Vector) -> Any:
-        return _like(self.alpha, w)
+        return self.alpha if self.is_even else _like(self.alpha, w)
 
 
 def _like(row: Any, w: Vector) -> Any:

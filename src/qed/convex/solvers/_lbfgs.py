@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Known, Problem
 
-__all__ = ["LBFGS", "Descent", "at_point", "step_along"]
+__all__ = ["LBFGS", "Descent", "at_point", "begin", "pass_cost", "precondition", "step_along"]
 
 LEANING = 0.05  # what a proof is seen to charge for intercepts that are not balanced yet
 Learnt = deque[tuple["Vector", "Vector", float]]
@@ -42,34 +42,19 @@ class LBFGS:
         return refuse_unless_smooth(problem)
 
     def cost(self, problem: Problem, tol: float) -> float:
-        """Predict some tens of passes, more for small tolerances, and hundreds where the penalty is weak."""
-        k = problem.loss.traits.n_scores
+        """Predict some tens of passes, more for small tolerances, and hundreds for one score where the penalty is weak."""
         weak = 1.0 if problem.penalty.traits.convexity > 1e-2 else 15.0
-        passes = 20.0 * weak * max(1.0, -np.log10(max(tol, 1e-16)) / 6) * (1.0 if k > 1 else 4.0)
-        return float(3e-9 * passes * k * (entries_of(problem) + sum(problem.shape)) + 2.5e-4 * passes)
+        more = 1.5 if problem.loss.traits.n_scores > 1 else 4.0 * weak
+        passes = 20.0 * more * max(1.0, -np.log10(max(tol, 1e-16)) / 6)
+        return passes * pass_cost(problem)
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
-        at = self._begin(problem, start)
-        for number, point in enumerate(descend(problem, at)):
+        w, b = begin(problem, start, descend)
+        for number, point in enumerate(descend(problem, np.concatenate([w, np.reshape(b, (1, *w.shape[1:]))]))):
             hint = point.hint()
             if number or hint <= target:  # a start is no step, unless it will do
                 yield Iterate(point.w, point.b, hint=hint, known=point.known, is_on_its_way=True)
-
-    def _begin(self, problem: Problem, start: tuple[Vector, Any]) -> tuple[Vector, Any]:
-        """Return the solution of a sample of the rows, to the accuracy that a sample can have, if it beats the null model."""
-        w, b = start
-        every = sample_step(problem, np.size(w))
-        sample = sampled(problem, every) if every > 1 else None
-        if sample is None:
-            return w, b
-        last: Descent | None = None
-        noise = 0.1 * np.size(w) / sample.shape[0]
-        for number, point in enumerate(descend(sample, self._begin(sample, start))):
-            if number > 30 or (last is not None and last.objective - point.objective < 0.02 * noise):
-                break
-            last = point
-        return (point.w, point.b) if point.objective < sample.null_objective else (w, b)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +98,28 @@ class Descent:
         return min(penalty.excess(self.w, inside, np.zeros_like(z))[0] + beyond + tilt, self.objective)
 
 
-def descend(problem: Problem, start: tuple[Vector, Any]) -> Iterator[Descent]:
-    """Yield points until rounding ends the descent."""
+def begin(
+    problem: Problem, start: tuple[Vector, Any], follow: Callable[[Problem, Vector], Iterator[Descent]]
+) -> tuple[Vector, Any]:
+    """Return the solution of a sample of the rows, to the accuracy that a sample can have, if it beats the null model."""
     w, b = start
-    passes = ScorePasses(problem)
-    point = at_point(passes, np.concatenate([w, np.reshape(b, (1, *w.shape[1:]))]))
+    every = sample_step(problem, np.size(w))
+    sample = sampled(problem, every) if every > 1 else None
+    if sample is None:
+        return w, b
+    last: Descent | None = None
+    noise = 0.1 * np.size(w) / sample.shape[0]
+    v, a = begin(sample, start, follow)
+    for number, point in enumerate(follow(sample, np.concatenate([v, np.reshape(a, (1, *v.shape[1:]))]))):
+        if number > 30 or (last is not None and last.objective - point.objective < 0.02 * noise):
+            break
+        last = point
+    return (point.w, point.b) if point.objective < sample.null_objective else (w, b)
+
+
+def descend(problem: Problem, z: Vector) -> Iterator[Descent]:
+    """Yield points until rounding ends the descent."""
+    point = at_point(ScorePasses(problem), z)
     first = precondition(problem, point)
     learnt: Learnt = deque(maxlen=MEMORY)
     idle = 0
@@ -144,6 +146,13 @@ def descend(problem: Problem, start: tuple[Vector, Any]) -> Iterator[Descent]:
         if idle >= 25 and abs(promised) <= NOISE * abs(point.objective):
             return
         point = new
+
+
+def pass_cost(problem: Problem) -> float:
+    """Predict the seconds of a pass with all scores."""
+    k = problem.loss.traits.n_scores
+    entry = 2e-10 if ScorePasses(problem).is_compiled else 3e-9
+    return float(entry * k * (entries_of(problem) + sum(problem.shape)) + 2e-4)
 
 
 def at_point(passes: ScorePasses, z: Vector) -> Descent:
