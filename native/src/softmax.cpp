@@ -143,20 +143,33 @@ void to_slopes(const ClassRows& rows, const SoftmaxIn& in, Index row, Index coun
         const Index own = static_cast<Index>(in.y[row + i]);
         double top = t[0];
         double square = 0.0;
-        for (Index k = 0; k < classes; ++k) {
+        Index k = 0;
+        if (classes >= kLane) {
+            Vector<double> most = load(t);
+            Vector<double> squares{};
+            for (; k + kLane <= classes; k += kLane) {
+                most = maximum(most, load(t + k));
+                squares += load(t + k) * load(t + k);
+            }
+            for (Index lane = 0; lane < kLane; ++lane) {
+                top = most[lane] > top ? most[lane] : top;
+            }
+            square = sum_lanes(squares);
+        }
+        for (; k < classes; ++k) {
             top = t[k] > top ? t[k] : top;
             square += t[k] * t[k];
         }
         above[i] = top - t[own];
         sums[1] += in.c[row + i] * square;
-        for (Index k = 0; k < width; k += kLane) {
+        for (k = 0; k < width; k += kLane) {
             store(t + k, exponential(load(t + k) - top));
         }
         std::fill(t + classes, t + width, 0.0);
         const double mine = t[own];
         t[own] = 0.0;
         Vector<double> sum{};
-        for (Index k = 0; k < width; k += kLane) {
+        for (k = 0; k < width; k += kLane) {
             sum += load(t + k);
         }
         const double others = sum_lanes(sum);  // the slope of the label: one less its probability would cancel
@@ -192,12 +205,23 @@ void to_changes(const ClassRows& rows, const double* p, const double* c, Index r
     for (Index i = 0; i < count; ++i) {
         double* s = rows.at(i);
         const double* mine = p + (row + i) * classes;
-        double mean = 0.0;
-        for (Index k = 0; k < classes; ++k) {
+        Vector<double> products{};
+        Index k = 0;
+        for (; k + kLane <= classes; k += kLane) {
+            products += load(mine + k) * load(s + k);
+        }
+        double mean = sum_lanes(products);
+        for (; k < classes; ++k) {
             mean += mine[k] * s[k];
         }
-        for (Index k = 0; k < classes; ++k) {
-            s[k] = c[row + i] * mine[k] * (s[k] - mean);
+        const double weight = c[row + i];
+        for (k = 0; k + kLane <= classes; k += kLane) {
+            const Vector<double> change = load(mine + k) * (load(s + k) - mean) * weight;
+            store(s + k, change);
+            store(level + k, load(level + k) + change);
+        }
+        for (; k < classes; ++k) {
+            s[k] = mine[k] * (s[k] - mean) * weight;
             level[k] += s[k];
         }
     }
