@@ -30,9 +30,10 @@ LossKind loss_kind(const std::string& name) {
 /// Contiguous doubles of the shape of rows and classes.
 const double* table(const Array& array, const char* name, const LossRows& rows) {
     const Matrix view = matrix(array, name);
-    const bool fits = view.kind == Kind::float64 && view.rows == rows.rows && view.columns == rows.classes &&
-                      (view.columns <= 1 || view.column_stride == 1) &&
-                      (view.rows <= 1 || view.row_stride == rows.classes);
+    const bool is_plain = view.rows == 0 || ((view.columns <= 1 || view.column_stride == 1) &&
+                                             (view.rows <= 1 || view.row_stride == rows.classes));
+    const bool fits =
+        is_plain && view.kind == Kind::float64 && view.rows == rows.rows && view.columns == rows.classes;
     require(fits, std::string(name) + " must be contiguous float64 of the shape of t");
     return static_cast<const double*>(view.data);
 }

@@ -38,7 +38,9 @@ def step_between_rows(problem: Problem) -> int | None:
     """Return the step between rows whose curvature proves enough; None where reading the design again is cheaper."""
     n, p = problem.shape
     traits = problem.loss.traits
-    knows_curvature = traits.n_scores == 1 and problem.loss.y.ndim == 1 and (traits.is_quadratic or np.isfinite(traits.swing))
+    knows_curvature = (
+        traits.n_scores == 1 and problem.loss.y.ndim == 1 and (traits.is_quadratic or np.isfinite(traits.swing))
+    )
     if not (knows_curvature and problem.penalty.traits.is_smooth and p <= LARGEST and p < n):
         return None
     step = max(1, min(MOST, n // max(ROWS, 20 * p)))

@@ -325,7 +325,7 @@ class Problem:
         whole = value if np.isfinite(value) else np.inf
         return Gap(whole, rounding if np.isfinite(value) else 0.0, at.objective, np.inf, np.zeros_like(at.t))
 
-    def _gaps(self, at: _Point, u: Vector | None, known: Known | None, *, is_thorough: bool) -> Iterator[Gap]:
+    def _gaps(self, at: _Point, u: Vector | None, known: Known | None, *, is_thorough: bool = True) -> Iterator[Gap]:
         """Yield bounds, cheap ones first."""
         if u is not None:
             yield self._bound(at, u)

@@ -123,8 +123,8 @@ def solve(
             taken += 1
             last = taken >= max_iter
             if last or at.hint is None or at.hint <= target:
-                is_thorough = last or not at.is_on_its_way
-                gap = problem.certify(at.w, at.b, at.u, target=target, known=at.known, is_thorough=is_thorough)
+                dear = {"is_thorough": False} if at.is_on_its_way and not last else {}
+                gap = problem.certify(at.w, at.b, at.u, target=target, known=at.known, **dear)
                 trace.append((taken, gap.objective, gap.value))
                 best = (at, gap) if best is None or gap.value <= best[1].value else best
                 if best[1].value - best[1].rounding <= target:

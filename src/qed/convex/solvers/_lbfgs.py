@@ -46,7 +46,7 @@ class LBFGS:
         weak = 1.0 if problem.penalty.traits.convexity > 1e-2 else 15.0
         more = 1.5 if problem.loss.traits.n_scores > 1 else 4.0 * weak
         passes = 20.0 * more * max(1.0, -np.log10(max(tol, 1e-16)) / 6)
-        return passes * pass_cost(problem)
+        return float(passes * pass_cost(problem))
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""

@@ -111,7 +111,9 @@ class Smooth:
 
     def iterate(self, point: Point, otherwise: float = np.inf) -> Iterate:
         """Return the point for the driver, with an idea of the gap that its slope, or another proof, would show."""
-        return Iterate(point.w, point.b, hint=min(self.hint(point), otherwise), known=point.seen.known, is_on_its_way=True)
+        return Iterate(
+            point.w, point.b, hint=min(self.hint(point), otherwise), known=point.seen.known, is_on_its_way=True
+        )
 
     def hint(self, point: Point) -> float:
         """Estimate the gap of the slope, balanced as the intercept asks."""
