@@ -63,7 +63,7 @@ def test_pass_over_compressed_rows(native, dtype, loss, wide):
     close(native.csr_curvature_product(*parts, X.shape, bend, shift, v), want[4] @ v, scale=100.0)
 
 
-@pytest.mark.parametrize("classes", [1, 3, 10, 29])
+@pytest.mark.parametrize("classes", [3, 10])
 def test_pass_of_classes(native, table, classes):
     rng, X, c, _, shift = table
     n, p = X.shape
