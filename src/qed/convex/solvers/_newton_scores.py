@@ -83,9 +83,10 @@ def _follow(problem: Problem, z: Vector, target: float) -> Iterator[Descent]:
             d = _direction(problem, table, point)
         else:
             inverse = precondition(problem, point) if inverse is None else inverse
-            wanted = np.sqrt(float(np.linalg.norm(point.g)) / max(first, 1e-300))
-            enough = 0.3 * np.sqrt(target / max(point.hint(), 1e-300))
-            d, taken = _by_gradients(point, inverse, min(0.1, max(wanted, enough)))
+            # as well as Newton's method can use, and better only where that makes it the last step
+            accuracy = min(0.1, np.sqrt(float(np.linalg.norm(point.g)) / max(first, 1e-300)))
+            last = 0.15 * np.sqrt(target / max(point.hint(), 1e-300))
+            d, taken = _by_gradients(point, inverse, min(0.1, last) if last > 0.1 * accuracy else accuracy)
             inverse = inverse if taken < OFTEN else None
         promised = float(np.sum(point.g * d))
         new = step_along(point, d, promised) if promised < 0 else None
@@ -107,21 +108,21 @@ def _by_gradients(point: Descent, inverse: Callable[[Vector], Vector], accuracy:
     d = np.zeros_like(point.g)
     r = -point.g
     s = inverse(r)
-    along, square = s, float(np.sum(r * s))
+    along, square = s, float(np.vdot(r, s))
     goal = accuracy**2 * square
     taken = 0
     while taken < MOST and square > goal:
         product = bends(along) + curvature * along
         if not problem.free_intercept:
             product[-1] = 0.0
-        bent = float(np.sum(along * product))
+        bent = float(np.vdot(along, product))
         if not bent > 0:  # flat to rounding: what has been found will do
             break
         step = square / bent
         d = d + step * along
         r = r - step * product
         s = inverse(r)
-        square, last = float(np.sum(r * s)), square
+        square, last = float(np.vdot(r, s)), square
         along = s + (square / last) * along
         taken += 1
     return (d if taken else s), taken
