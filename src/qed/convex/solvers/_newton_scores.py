@@ -11,7 +11,7 @@ from qed.convex._kernels import cholesky, solve_cholesky
 from qed.convex._passes import ScorePasses
 from qed.convex._solve import Iterate
 from qed.convex.solvers._lbfgs import Descent, at_point, begin, pass_cost, precondition, step_along
-from qed.convex.solvers._smooth import NOISE, refuse_unless_smooth
+from qed.convex.solvers._smooth import NOISE, refuse_unless_smooth, sample_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,7 +47,8 @@ class NewtonScores:
         k = problem.loss.traits.n_scores
         if _is_direct(problem):
             return float(1e-9 * problem.shape[0] * (k * (problem.shape[1] + 1)) ** 2 + 1e-3)
-        return (25 if ScorePasses(problem).is_compiled else 60) * pass_cost(problem)
+        has_sample = sample_step(problem, k * problem.shape[1]) > 1  # after which steps of a quasi-Newton method are as good
+        return (25 if ScorePasses(problem).is_compiled and not has_sample else 60) * pass_cost(problem)
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
