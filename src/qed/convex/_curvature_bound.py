@@ -44,7 +44,7 @@ def step_between_rows(problem: Problem) -> int | None:
     if not (knows_curvature and problem.penalty.traits.is_smooth and p <= LARGEST and p < n):
         return None
     step = max(1, min(MOST, n // max(ROWS, 20 * p)))
-    return step if n // step * p <= 20 * n else None
+    return step if step > 1 and n // step * p <= 20 * n else None  # few rows: dual points are tighter
 
 
 def curvature_bound(

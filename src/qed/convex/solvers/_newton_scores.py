@@ -47,7 +47,9 @@ class NewtonScores:
         k = problem.loss.traits.n_scores
         if _is_direct(problem):
             return float(1e-9 * problem.shape[0] * (k * (problem.shape[1] + 1)) ** 2 + 1e-3)
-        has_sample = sample_step(problem, k * problem.shape[1]) > 1  # after which steps of a quasi-Newton method are as good
+        has_sample = (
+            sample_step(problem, k * problem.shape[1]) > 1
+        )  # after which steps of a quasi-Newton method are as good
         return (25 if ScorePasses(problem).is_compiled and not has_sample else 60) * pass_cost(problem)
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
