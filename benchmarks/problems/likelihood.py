@@ -43,6 +43,22 @@ PROBLEMS = (
     Problem(
         "medium-logistic", "LogisticRegression 569×30", (569, 30), labels, "LogisticRegression", scales=(False, False)
     ),
+    Problem(
+        "small-classes",
+        "LogisticRegression 150×4, 3 classes",
+        (150, 4),
+        partial(labels, classes=3),
+        "LogisticRegression",
+        scales=(False, False),
+    ),
+    Problem(
+        "medium-classes",
+        "LogisticRegression 1797×64, 10 classes",
+        (1797, 64),
+        partial(labels, classes=10),
+        "LogisticRegression",
+        scales=(False, False),
+    ),
     Problem("tall-logistic", "LogisticRegression 1e6×50", (1_000_000, 50), labels, "LogisticRegression"),
     Problem(
         "classes-logistic",

@@ -1,5 +1,7 @@
 #include "qed/glm.hpp"
 
+#include <algorithm>
+
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
@@ -31,9 +33,10 @@ LossKind loss_kind(const std::string& name) {
 /// Contiguous doubles of the shape of rows and classes.
 const double* table(const Array& array, const char* name, const LossRows& rows) {
     const Matrix view = matrix(array, name);
-    const bool fits = view.kind == Kind::float64 && view.rows == rows.rows && view.columns == rows.classes &&
-                      (view.columns <= 1 || view.column_stride == 1) &&
-                      (view.rows <= 1 || view.row_stride == rows.classes);
+    const bool is_plain = view.rows == 0 || ((view.columns <= 1 || view.column_stride == 1) &&
+                                             (view.rows <= 1 || view.row_stride == rows.classes));
+    const bool fits =
+        is_plain && view.kind == Kind::float64 && view.rows == rows.rows && view.columns == rows.classes;
     require(fits, std::string(name) + " must be contiguous float64 of the shape of t");
     return static_cast<const double*>(view.data);
 }
@@ -152,6 +155,48 @@ nb::tuple sparse_pass(const std::string& loss, const Array& indptr, const Array&
     return pass_over(x, in_of(loss, x.rows, x.columns, y, c, w, b, shift), rows, bend, false);
 }
 
+/// Where the scores of classes go, a row of X each.
+using Scores = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+nb::tuple softmax_over(const Array& X, const Array& y, const Array& c, const Array& w, const Array& b,
+                       const Array& shift, const Scores& scores) {
+    const Matrix x = matrix(X, "X");
+    const Matrix weights = matrix(w, "w");
+    const Index k = weights.columns;
+    const LossRows wide{.kind = LossKind::softmax, .t = nullptr, .y = nullptr, .rows = x.columns, .classes = k};
+    const SoftmaxIn in{.y = vector(y, "y", x.rows),
+                       .c = vector(c, "c", x.rows),
+                       .w = table(w, "w", wide),
+                       .b = vector(b, "b", k),
+                       .shift = vector(shift, "shift", x.columns),
+                       .classes = k};
+    require(static_cast<Index>(scores.shape(0)) == x.rows && static_cast<Index>(scores.shape(1)) == k && k >= 1,
+            "scores must be a float64 table of a row for each of X and a column for each class");
+    require(std::all_of(in.y, in.y + x.rows, [k](double label) { return label >= 0.0 && label < static_cast<double>(k); }),
+            "y must hold numbers of classes");
+    Fresh<double> sums({kSoftmaxSums});
+    Fresh<double> gradient({x.columns + 1, k});
+    const SoftmaxOut out{.sums = sums.get(), .gradient = gradient.get(), .scores = scores.data()};
+    run([&] { softmax_pass(x, in, out); });
+    return nb::make_tuple(sums.give(), gradient.give());
+}
+
+Doubles softmax_curvature_of(const Array& X, const Array& p, const Array& c, const Array& shift, const Array& v) {
+    const Matrix x = matrix(X, "X");
+    const Index k = matrix(v, "v").columns;
+    const LossRows tall{.kind = LossKind::softmax, .t = nullptr, .y = nullptr, .rows = x.rows, .classes = k};
+    const LossRows wide{.kind = LossKind::softmax, .t = nullptr, .y = nullptr, .rows = x.columns + 1, .classes = k};
+    const SoftmaxBend in{.p = table(p, "p", tall),
+                         .c = vector(c, "c", x.rows),
+                         .v = table(v, "v", wide),
+                         .shift = vector(shift, "shift", x.columns),
+                         .classes = k};
+    require(k >= 1, "v must have a column for each class");
+    Fresh<double> out({x.columns + 1, k});
+    run([&] { softmax_curvature(x, in, out.get()); });
+    return out.give();
+}
+
 template <class Table>
 Doubles curvature_over(const Table& x, const Array& weight, const Array& shift, const Array& v) {
     const double* weights = vector(weight, "weight", x.rows);
@@ -184,6 +229,9 @@ void bind_glm(nb::module_& module) {
                arg("rows"), arg("bend") = false, arg("hessian") = false);
     module.def("csr_glm_pass", &sparse_pass, arg("loss"), arg("indptr"), arg("indices"), arg("data"), arg("shape"),
                arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"), arg("rows"), arg("bend") = false);
+    module.def("softmax_pass", &softmax_over, arg("X"), arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"),
+               arg("scores"));
+    module.def("softmax_curvature", &softmax_curvature_of, arg("X"), arg("p"), arg("c"), arg("shift"), arg("v"));
     module.def("curvature_product", &dense_curvature, arg("X"), arg("weight"), arg("shift"), arg("v"));
     module.def("csr_curvature_product", &sparse_curvature, arg("indptr"), arg("indices"), arg("data"), arg("shape"),
                arg("weight"), arg("shift"), arg("v"));

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <vector>
 
+#include "qed/centred_rows.hpp"
 #include "qed/csr.hpp"
 #include "qed/fold.hpp"
 #include "qed/loss_lanes.hpp"
 #include "qed/panel.hpp"
 #include "qed/product.hpp"
-#include "qed/row_chunk.hpp"
 
 namespace qed {
 namespace {
@@ -79,86 +79,69 @@ void keep_rows(const ChunkRows& rows, Index row, Index count, const GlmOut& out)
 }
 
 /// The gradient, rows of either sign of slope apart.
-template <class S>
-void add_by_sign(const RowChunk<S>& chunk, const double* slope, Index count, const double* shift, double* rise,
-                 double* fall) noexcept {
-    const S* from[2][kDepth];
+void add_by_sign(const CentredRows& rows, const double* slope, Index count, double* rise, double* fall) noexcept {
+    const double* from[2][kDepth];
     double factor[2][kDepth];
     Index number[2] = {0, 0};
     for (Index i = 0; i < count; ++i) {
         const int side = slope[i] > 0.0 ? 0 : 1;
-        from[side][number[side]] = chunk.row(i);
+        from[side][number[side]] = rows.row(i);
         factor[side][number[side]++] = slope[i];
     }
-    sum_shifted(from[0], factor[0], number[0], shift, chunk.length(), rise);
-    sum_shifted(from[1], factor[1], number[1], shift, chunk.length(), fall);
+    add_rows(from[0], factor[0], number[0], rows.width(), rise);
+    add_rows(from[1], factor[1], number[1], rows.width(), fall);
 }
 
-/// Weighted second derivatives of a few rows of [x - shift | 1].
+/// Weighted second derivatives of a few rows and a constant.
 class HessianRows {
   public:
-    HessianRows(const Matrix& x, const double* shift, bool wanted)
-        : x_(x),
-          shift_(x.columns + 1),
-          packed_(wanted ? strips_of<double>(x.columns + 1) * kStrip<double> * kDepth : 0) {
-        std::copy_n(shift, x.columns, shift_.get());
-        shift_[x.columns] = 0.0;
-    }
-    void add(Index row, Index count, const double* bend, double* part) const noexcept {
+    HessianRows(Index columns, bool wanted) : packed_(wanted ? strips_of<double>(columns + 1) * kStrip<double> * kDepth : 0) {}
+    void add(const CentredRows& rows, Index count, const double* bend, double* part) const noexcept {
         static constexpr double kOne = 1.0;
         double scale[kDepth];
         for (Index i = 0; i < count; ++i) {
             scale[i] = std::sqrt(bend[i]);
         }
         Factor z;
-        with_type(x_.kind, [&](auto type) {
-            using S = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
-            z.parts[0] = {x_.at<S>(row, 0), x_.kind, count, x_.columns, x_.row_stride, x_.column_stride};
-        });
+        z.parts[0] = row_major(rows.row(0), count, rows.columns(), rows.width());
         z.parts[1] = {&kOne, Kind::float64, count, 1, 0, 1};
-        z.column_shift = shift_.get();
         z.row_scale = scale;
-        const Panel<double> panel{packed_.get(), count, x_.columns + 1};
+        const Panel<double> panel{packed_.get(), count, rows.columns() + 1};
         pack_strips(z, 0, count, 0, panel.strips(), packed_.get());
-        multiply_panels<double, true>(panel, panel, part, padded<double>(x_.columns + 1));
+        multiply_panels<double, true>(panel, panel, part, padded<double>(rows.columns() + 1));
     }
 
   private:
-    const Matrix& x_;
-    ScratchArray<double> shift_;
     ScratchArray<double> packed_;
 };
 
-/// Rows that are read together: few enough to be found in a near cache again between scores and gradient.
-Index chunk_rows(Index columns) noexcept {
-    return std::clamp<Index>(6144 / std::max<Index>(columns, 1) / 8 * 8, 16, kDepth);
+/// Rows that are read together: few enough to stay in the nearest cache between scores and gradient, or, where second
+/// derivatives are asked for, enough to make their tiles worth storing.
+Index chunk_rows(Index columns, bool with_hessian) noexcept {
+    const Index numbers = with_hessian ? 6144 : 2560;
+    return std::clamp<Index>(numbers / std::max<Index>(columns, 1) / 8 * 8, 16, kDepth);
 }
 
-template <class Loss, class S>
+template <class Loss>
 void add_pass(const Matrix& x, const GlmIn& in, const GlmOut& out, Index first, Index last, double* part) {
-    const Index width = RowChunk<S>::padded_length(x.columns);
-    const Index step = chunk_rows(x.columns);
-    RowChunk<S> chunk(x, step);
-    ChunkRows rows;
-    const HessianRows hessian(x, in.shift, out.hessian != nullptr);
+    const bool with_hessian = out.hessian != nullptr;
+    const Index step = chunk_rows(x.columns, with_hessian);
+    CentredRows rows(x, in.shift, step);
+    ChunkRows found;
+    const HessianRows hessian(x.columns, with_hessian);
     const PaddedVector w(in.w, x.columns);
-    const PaddedVector shift(in.shift, x.columns);
-    const S* from[kDepth];
     for (Index row = first; row < last; row += step) {
         const Index count = std::min(step, last - row);
-        chunk.move_to(row, count);
+        rows.take(row, count);
+        dot_rows(rows, count, w.get(), found.t);
         for (Index i = 0; i < count; ++i) {
-            from[i] = chunk.row(i);
+            found.t[i] += in.b;
         }
-        dots_shifted(from, count, shift.get(), w.get(), chunk.length(), rows.t);
-        for (Index i = 0; i < count; ++i) {
-            rows.t[i] += in.b;
-        }
-        take_losses<Loss>(in, row, count, rows, part);
-        keep_rows(rows, row, count, out);
-        add_by_sign(chunk, rows.pull, count, shift.get(), part + kSums, part + kSums + width);
-        if (out.hessian != nullptr) {
-            hessian.add(row, count, rows.bend, part + kSums + 2 * width);
+        take_losses<Loss>(in, row, count, found, part);
+        keep_rows(found, row, count, out);
+        add_by_sign(rows, found.pull, count, part + kSums, part + kSums + rows.width());
+        if (with_hessian) {
+            hessian.add(rows, count, found.bend, part + kSums + 2 * rows.width());
         }
     }
 }
@@ -213,31 +196,26 @@ double dot(const double* a, const double* b, Index count) noexcept {
     return total;
 }
 
-template <class S>
 void add_curvature(const Matrix& x, const double* weight, const double* shift, const double* v, Index first, Index last,
                    double* part) {
     const Index p = x.columns;
-    const Index width = RowChunk<S>::padded_length(p);
-    const Index step = chunk_rows(p);
-    RowChunk<S> chunk(x, step);
+    const Index step = chunk_rows(p, false);
+    CentredRows rows(x, shift, step);
     const PaddedVector along(v, p);
-    const PaddedVector away(shift, p);
-    const S* from[kDepth];
+    const double* from[kDepth];
     double t[kDepth];
     for (Index row = first; row < last; row += step) {
         const Index count = std::min(step, last - row);
-        chunk.move_to(row, count);
-        for (Index i = 0; i < count; ++i) {
-            from[i] = chunk.row(i);
-        }
-        dots_shifted(from, count, away.get(), along.get(), chunk.length(), t);
+        rows.take(row, count);
+        dot_rows(rows, count, along.get(), t);
         double total = 0.0;
         for (Index i = 0; i < count; ++i) {
             t[i] = (t[i] + v[p]) * weight[row + i];
             total += t[i];
+            from[i] = rows.row(i);
         }
-        part[width] += total;
-        sum_shifted(from, t, count, away.get(), chunk.length(), part);
+        part[rows.width()] += total;
+        add_rows(from, t, count, rows.width(), part);
     }
 }
 
@@ -245,7 +223,7 @@ void add_curvature(const Matrix& x, const double* weight, const double* shift, c
 
 void glm_pass(const Matrix& x, const GlmIn& in, const GlmOut& out) {
     const Index p = x.columns;
-    const Index width = RowChunk<double>::padded_length(p);
+    const Index width = CentredRows::padded_length(p);
     const Index side = padded<double>(p + 1);
     const Index size = kSums + 2 * width + (out.hessian == nullptr ? 0 : side * side);
     const double each = 3.0 * static_cast<double>(p) + 60.0 +
@@ -254,11 +232,9 @@ void glm_pass(const Matrix& x, const GlmIn& in, const GlmOut& out) {
     const Index step = fold_rows(x.rows, kDepth);
     const ScratchArray<double> total(size);
     with_loss(in.kind, [&]<class Loss>(Loss) {
-        with_chunk_type(x, [&]<class S>(const S*) {
-            fold_blocks(blocks_of(x.rows, step), size, total.get(), [&](Index block, double* part) {
-                const Index first = block * step;
-                add_pass<Loss, S>(x, in, out, first, std::min(x.rows, first + step), part);
-            });
+        fold_blocks(blocks_of(x.rows, step), size, total.get(), [&](Index block, double* part) {
+            const Index first = block * step;
+            add_pass<Loss>(x, in, out, first, std::min(x.rows, first + step), part);
         });
     });
     give(total.get(), p, width, out);
@@ -296,13 +272,11 @@ void glm_pass(const SparseRows& x, const GlmIn& in, const GlmOut& out) {
 void curvature_product(const Matrix& x, const double* weight, const double* shift, const double* v, double* out) {
     const Effort effort(3.0 * static_cast<double>(x.rows) * static_cast<double>(x.columns));
     const Index step = fold_rows(x.rows, kDepth);
-    const Index width = RowChunk<double>::padded_length(x.columns);
+    const Index width = CentredRows::padded_length(x.columns);
     const ScratchArray<double> total(width + 1);
-    with_chunk_type(x, [&]<class S>(const S*) {
-        fold_blocks(blocks_of(x.rows, step), width + 1, total.get(), [&](Index block, double* part) {
-            const Index first = block * step;
-            add_curvature<S>(x, weight, shift, v, first, std::min(x.rows, first + step), part);
-        });
+    fold_blocks(blocks_of(x.rows, step), width + 1, total.get(), [&](Index block, double* part) {
+        const Index first = block * step;
+        add_curvature(x, weight, shift, v, first, std::min(x.rows, first + step), part);
     });
     std::copy_n(total.get(), x.columns, out);
     out[x.columns] = total[width];

@@ -68,6 +68,22 @@ def test_classes_by_newton_and_by_steps():
     assert np.abs(want.w.sum(axis=1)).max() < 1e-12  # of all equal scores the shortest
 
 
+def test_many_coefficients_of_classes_by_conjugate_gradients():
+    wide = rng.standard_normal((9000, 40)) + 1.0
+    odds = wide @ rng.standard_normal((40, 6)) / 4 + rng.gumbel(size=(9000, 6))
+    loss, share = Softmax(odds.argmax(axis=1).astype(float), 6), np.full(9000, 1 / 9000)
+    for intercept in (True, False):
+        stated = Problem(design(wide), loss, L2(1e-4), share, intercept, share @ wide if intercept else None)
+        want, got = (solved(stated, solver, tol=1e-9, max_iter=200) for solver in (LBFGS(), NewtonScores()))
+        assert (want.outcome, got.outcome) == ("solved", "solved")
+        assert got.n_iter <= 8
+        np.testing.assert_allclose(got.w, want.w, atol=1e-5)
+        thin = Problem(design(csr_array(wide)), loss, L2(1e-4), share, intercept, stated.centre)
+        assert solved(thin, NewtonScores(), tol=1e-6).gap.objective == pytest.approx(want.gap.objective, rel=1e-6)
+        assert isinstance(choose(stated, (NewtonScores(), LBFGS()), 1e-7), NewtonScores)
+        assert isinstance(choose(thin, (NewtonScores(), LBFGS()), 1e-7), LBFGS)
+
+
 @pytest.mark.parametrize("solver", [Newton(), NewtonCG(), LBFGS()], ids=lambda solver: solver.name)
 @pytest.mark.parametrize(
     "layout",

@@ -63,6 +63,33 @@ def test_pass_over_compressed_rows(native, dtype, loss, wide):
     close(native.csr_curvature_product(*parts, X.shape, bend, shift, v), want[4] @ v, scale=100.0)
 
 
+@pytest.mark.parametrize("classes", [3, 10])
+def test_pass_of_classes(native, table, classes):
+    rng, X, c, _, shift = table
+    n, p = X.shape
+    y = rng.integers(0, classes, n).astype(float)
+    w, b = rng.standard_normal((p, classes)) / max(p, 1) ** 0.5, rng.standard_normal(classes)
+    scores = np.empty((n, classes))
+    got = (*native.softmax_pass(X, y, c, w, b, shift, scores), scores)
+    for one, twin in zip(got, twins.softmax_pass(X, y, c, w, b, shift), strict=True):
+        close(one, twin, scale=10.0)
+    share = rng.random((n, classes)) + 0.1
+    share /= share.sum(axis=1, keepdims=True)
+    v = rng.standard_normal((p + 1, classes))
+    close(native.softmax_curvature(X, share, c, shift, v), twins.softmax_curvature(X, share, c, shift, v), scale=10.0)
+
+
+def test_far_scores_of_classes_do_not_overflow(native):
+    X, y, c = np.array([[1.0], [-1.0]]), np.array([0.0, 1.0]), np.full(2, 0.5)
+    w, b, scores = np.array([[900.0, -900.0, 0.0]]), np.zeros(3), np.empty((2, 3))
+    sums, gradient = native.softmax_pass(X, y, c, w, b, np.zeros(1), scores)
+    assert sums[0] == 0.0
+    assert np.array_equal(gradient, np.zeros((2, 3)))
+    sums, gradient = native.softmax_pass(X, 1.0 - y, c, w, b, np.zeros(1), scores)
+    assert sums[0] == 1800.0
+    assert np.array_equal(gradient, np.array([[1.0, -1.0, 0.0], [0.0, 0.0, 0.0]]))
+
+
 def test_columns_beside_a_view_are_not_read(native):
     roomy = np.full((300, 12), np.nan)
     roomy[:, :9] = np.random.default_rng(0).standard_normal((300, 9))
@@ -137,7 +164,13 @@ def test_bits_do_not_depend_on_threads(native, dtype):
         product = native.curvature_product(X, dense[3], shift, np.append(w, 1.0))
         sides = native.scale_sides("logistic", rows[0], y, c, rows[1], 0.5, 1.0)
         mean = native.loss_mean("logistic", rows[0], y, c)
+        scores, classes = np.empty((20_000, 3)), (y + 1.0) / 2
+        several = native.softmax_pass(X, classes, c, np.outer(w, [1.0, 0.5, -1.0]), np.ones(3), shift, scores)
+        bent = native.softmax_curvature(X, scores, c, shift, np.ones((38, 3)))
         return [
+            *several,
+            scores,
+            bent,
             *dense,
             *thin[:4],
             product,
@@ -156,6 +189,10 @@ def test_bits_do_not_depend_on_threads(native, dtype):
 
 def test_shapes_are_checked(native):
     X, y = np.zeros((4, 2)), np.ones(4)
+    with pytest.raises(ValueError, match="numbers of classes"):
+        native.softmax_pass(X, 2 * y, y, np.zeros((2, 2)), np.zeros(2), np.zeros(2), np.empty((4, 2)))
+    with pytest.raises(ValueError, match="scores must be"):
+        native.softmax_pass(X, y, y, np.zeros((2, 2)), np.zeros(2), np.zeros(2), np.empty((4, 3)))
     with pytest.raises(ValueError, match="y must be a vector of length 4"):
         native.glm_pass("logistic", X, y[:3], y, np.zeros(2), 0.0, np.zeros(2), np.empty((2, 4)))
     with pytest.raises(ValueError, match="rows must be a float64 table"):

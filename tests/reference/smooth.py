@@ -55,6 +55,21 @@ def excess(loss, t, y, u):
     return (np.where(v > 0, v * (np.log(np.where(v > 0, v, 1)) - t), 0) - v + np.exp(t)).astype(float)
 
 
+def softmax_pass(X, y, c, w, b, shift):
+    Z = X.astype(float) - shift
+    t = Z @ w + b
+    s = slope("softmax", t, y)
+    A = np.concatenate([Z, np.ones((len(Z), 1))], axis=1)
+    sums = np.array([c @ value("softmax", t, y), c @ (t**2).sum(axis=1), c @ (s**2).sum(axis=1)])
+    return sums, A.T @ (c[:, None] * s), t
+
+
+def softmax_curvature(X, p, c, shift, v):
+    A = np.concatenate([X.astype(float) - shift, np.ones((len(X), 1))], axis=1)
+    change = A @ v
+    return A.T @ (c[:, None] * p * (change - (p * change).sum(axis=1)[:, None]))
+
+
 def glm_pass(loss, X, y, c, w, b, shift):
     Z = X.astype(float) - shift
     t = Z @ w + b

@@ -37,6 +37,40 @@ struct GlmOut {
 
 void glm_pass(const Matrix& x, const GlmIn& in, const GlmOut& out);
 
+/// The same for the softmax of several scores: t = (x - shift) w + b, one column of w for each class.
+struct SoftmaxIn {
+    const double* y;  ///< numbers of the classes
+    const double* c;
+    const double* w;  ///< row-major, columns of x × classes
+    const double* b;
+    const double* shift;
+    Index classes;
+};
+
+inline constexpr Index kSoftmaxSums = 3;
+
+/// `sums` holds Σ c ℓ and the weighted sums of squares of scores and of slopes. `gradient` is row-major, one row more than x
+/// has columns: (x - shift)ᵀ of c times the slopes, then their sums. `scores` has a row for each of x.
+struct SoftmaxOut {
+    double* sums;
+    double* gradient;
+    double* scores;
+};
+
+void softmax_pass(const Matrix& x, const SoftmaxIn& in, const SoftmaxOut& out);
+
+/// Second derivatives of that loss times a change v of coefficients and, in its last row, of intercepts; `p` are the
+/// probabilities of the classes, row-major. The result has the shape of v.
+struct SoftmaxBend {
+    const double* p;
+    const double* c;
+    const double* v;
+    const double* shift;
+    Index classes;
+};
+
+void softmax_curvature(const Matrix& x, const SoftmaxBend& in, double* out);
+
 /// The same for compressed rows; `hessian` must be null.
 void glm_pass(const SparseRows& x, const GlmIn& in, const GlmOut& out);
 

@@ -221,6 +221,18 @@ def csr_glm_pass(
 def curvature_product(X: Matrix, weight: Vector, shift: Vector, v: Vector) -> Vector:
     """[Z | 1]ᵀ diag(weight) [Z | 1] v, (p + 1,), for Z = X − shift, in one read of X."""
 
+def softmax_pass(
+    X: Matrix, y: Vector, c: Vector, w: Matrix, b: Vector, shift: Vector, scores: Matrix
+) -> tuple[Vector, Matrix]:
+    """One read of X for the scores T = Z w + b of k classes, with Z = X − shift: sums and gradient.
+
+    Sums (3,) are Σ c ℓ and the weighted sums of squares of scores and slopes; the gradient (p + 1, k) is Zᵀ of c times the
+    slopes, their sums last. Scores are written to ``scores``, (n, k) in C order.
+    """
+
+def softmax_curvature(X: Matrix, p: Matrix, c: Vector, shift: Vector, v: Matrix) -> Matrix:
+    """Second derivatives of that loss times v, (p + 1, k) with the intercepts last, at probabilities p (n, k)."""
+
 def csr_curvature_product(
     indptr: Indices,
     indices: Indices,

@@ -42,6 +42,8 @@ __all__ = [
     "loss_value_and_slope",
     "scale_sides",
     "scaled_spread",
+    "softmax_curvature",
+    "softmax_pass",
     "solve_cholesky",
 ]
 
@@ -107,6 +109,23 @@ def csr_pass(
     point = _plain(w), float(b), _plain(shift)
     starts, indices, values = csr_arrays(X)
     return tuple(_native.csr_glm_pass(name, starts, indices, values, X.shape, _plain(y), _plain(c), *point, out, bend))
+
+
+def softmax_pass(
+    X: Any, rows: tuple[Vector, Vector, Vector], at: tuple[Vector, Vector, Vector]
+) -> tuple[Vector, Vector]:
+    """Return sums and the gradient by coefficients and intercepts in one read of a table.
+
+    ``rows`` are targets, shares and a table that scores are written to.
+    """
+    (y, c, out), (w, b, shift) = rows, at
+    sums, gradient = _native.softmax_pass(X, _plain(y), _plain(c), _plain(w), _plain(b), _plain(shift), out)
+    return np.asarray(sums), np.asarray(gradient)
+
+
+def softmax_curvature(X: Any, p: Vector, c: Vector, shift: Vector, v: Vector) -> Vector:
+    """Return second derivatives times v, (p + 1, k), in one read of a table; ``p`` are the probabilities of the classes."""
+    return np.asarray(_native.softmax_curvature(X, _plain(p), _plain(c), _plain(shift), _plain(v)))
 
 
 def curvature_product(X: Any, weight: Vector, shift: Vector, v: Vector) -> Vector:

@@ -17,13 +17,14 @@ from qed.convex._problem import Known, Problem
 from qed.designs import Dense, Sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from qed.convex._loss import Loss, Vector
 
-__all__ = ["Passes", "Seen", "sampled", "value_and_slope"]
+__all__ = ["Looked", "Passes", "ScorePasses", "Seen", "sampled", "value_and_slope"]
 
 LIVING = 3  # points whose scores are in use at a time
+MOST = 1 << 16  # coefficients of all scores whose sums a compiled pass keeps apart for each block of rows
 NARROW = 384  # columns up to which second derivatives join the pass; more of them are better made in tiles
 
 
@@ -151,6 +152,80 @@ class Passes:
         gram = problem.design.gram(curve, problem.centre)
         edge = problem.design.adjoint_product(curve, problem.centre)
         return np.block([[gram, edge[:, np.newaxis]], [edge[np.newaxis, :], np.array([[curve.sum()]])]])
+
+
+class Looked(NamedTuple):
+    """What one pass shows of all scores: mean loss, its gradient with the intercepts last, scores, and what a proof needs."""
+
+    value: float
+    slope: Vector
+    t: Vector
+    known: Known
+
+
+@dataclass(frozen=True, eq=False)
+class ScorePasses:
+    """Passes over the rows of a problem of one score a row or of several.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a loss that has curvature.
+    """
+
+    problem: Problem
+
+    @cached_property
+    def _turn(self) -> Iterator[Vector]:
+        """Tables that passes write scores to in turn."""
+        return cycle([np.empty((self.problem.shape[0], self.problem.loss.traits.n_scores)) for _ in range(LIVING)])
+
+    @cached_property
+    def is_compiled(self) -> bool:
+        """Whether one read of the table does it all."""
+        problem = self.problem
+        numbers = problem.shape[1] * problem.loss.traits.n_scores
+        return problem.loss.traits.native == "softmax" and isinstance(problem.design, Dense) and numbers <= MOST
+
+    def at(self, z: Vector) -> Looked:
+        """Look at coefficients with intercepts stacked below; scores hold as long as two further passes are not made."""
+        problem = self.problem
+        w, b = z[:-1], z[-1]
+        if not self.is_compiled:
+            t = problem.scores(w, b)
+            value, slope = value_and_slope(problem.loss, t)
+            pull = problem.share * slope if slope.ndim == 1 else problem.share[:, np.newaxis] * slope
+            top = problem.design.adjoint_product(pull, problem.centre)
+            found = np.concatenate([top, np.reshape(pull.sum(axis=0), (1, *z.shape[1:]))])
+            loss, known = float(problem.share @ value), Known(t)
+        else:
+            out = next(self._turn)
+            centre = np.zeros(len(w)) if problem.centre is None else problem.centre
+            table = problem.design.table  # type: ignore[attr-defined]
+            sums, found = _kernels.softmax_pass(table, (problem.loss.y, problem.share, out), (w, b, centre))
+            t, loss = out, float(sums[0])
+            lengths = (float(np.sqrt(sums[1])), float(np.sqrt(sums[2])))
+            known = Known(t, loss=loss, gradient=found[:-1], lengths=lengths)
+        if not problem.free_intercept:
+            found[-1] = 0.0
+        return Looked(loss, found, t, known)
+
+    def bends(self, t: Vector) -> Callable[[Vector], Vector]:
+        """Return how second derivatives of the loss at scores act on a change of coefficients and intercepts."""
+        problem = self.problem
+        if self.is_compiled:
+            centre = np.zeros(problem.shape[1]) if problem.centre is None else problem.centre
+            table, probabilities = problem.design.table, problem.loss.slope(t)  # type: ignore[attr-defined]
+            probabilities[np.arange(len(t)), problem.loss.y.astype(np.intp)] += 1.0
+            return lambda v: _kernels.softmax_curvature(table, probabilities, problem.share, centre, v)
+
+        def apply(v: Vector) -> Vector:
+            bent = problem.loss.curvature_product(t, problem.scores(v[:-1], v[-1]))
+            bent = problem.share * bent if bent.ndim == 1 else problem.share[:, np.newaxis] * bent
+            top = problem.design.adjoint_product(bent, problem.centre)
+            return np.concatenate([top, np.reshape(bent.sum(axis=0), (1, *v.shape[1:]))])
+
+        return apply
 
 
 def value_and_slope(loss: Loss, t: Vector) -> tuple[Vector, Vector]:

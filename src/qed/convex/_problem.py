@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._curvature_bound import curvature_bound
+from qed.convex._curvature_bound import curvature_bound, step_between_rows
 from qed.convex._dual_points import kink_points, newton_points
 
 if TYPE_CHECKING:
@@ -252,7 +252,14 @@ class Problem:
         return FlatProblem(self)
 
     def certify(
-        self, w: Vector, b: Any, u: Vector | None = None, *, target: float = 0.0, known: Known | None = None
+        self,
+        w: Vector,
+        b: Any,
+        u: Vector | None = None,
+        *,
+        target: float = 0.0,
+        known: Known | None = None,
+        is_thorough: bool = True,
     ) -> Gap:
         """Bound the distance of (w, b) from the optimum.
 
@@ -266,6 +273,8 @@ class Problem:
             A gap that is small enough: dearer dual points are tried only above it.
         known : Known, optional
             Products at the point.
+        is_thorough : bool
+            Whether dual points that cost as much as some steps of a solver are tried, if nothing else will do.
 
         Notes
         -----
@@ -277,7 +286,7 @@ class Problem:
             if not np.isfinite(at.objective):
                 return self._by_nothing(at)
             best: Gap | None = None
-            for gap in self._gaps(at, u, known):
+            for gap in self._gaps(at, u, known, is_thorough=is_thorough):
                 if best is None or gap.value < best.value:
                     best = gap
                 if best.value - best.rounding <= target:
@@ -319,18 +328,22 @@ class Problem:
         whole = value if np.isfinite(value) else np.inf
         return Gap(whole, rounding if np.isfinite(value) else 0.0, at.objective, np.inf, np.zeros_like(at.t))
 
-    def _gaps(self, at: _Point, u: Vector | None, known: Known | None) -> Iterator[Gap]:
+    def _gaps(self, at: _Point, u: Vector | None, known: Known | None, *, is_thorough: bool = True) -> Iterator[Gap]:
         """Yield bounds, cheap ones first."""
         if u is not None:
             yield self._bound(at, u)
-        z = None
+        z, sides = None, None
         if known is not None and known.gradient is not None:
             z = -known.gradient
-            yield self._bound(at, at.slope, z)
+            # classes are balanced first, at the price of another product, unless nothing needs to be
+            yield self._bound(at, at.slope, None if self._has_classes and self.free_intercept else z)
         elif known is not None and known.rise is not None and known.fall is not None:
             z = -(known.rise + known.fall)
             yield self._bound(at, at.slope, z, at.sums)
-            yield self._bound(at, *self._by_sides(at, known.rise, known.fall))
+            sides = known.rise, known.fall
+            if self._is_worth(at, *sides):
+                yield self._bound(at, *self._by_sides(at, *sides))
+                sides = None
         else:
             yield self._bound(at, at.slope)
         if not self.loss.traits.has_curvature:
@@ -339,14 +352,34 @@ class Problem:
             return
         if z is None:
             z = -self.adjoint(at.slope)
-        if not self.penalty.traits.is_bounding:
-            found = curvature_bound(self, at.w, at.t, at.slope, z, at.off)
-            if found is not None:
-                value, rounding = found
-                rounding += at.stored
-                yield Gap(value + rounding, rounding, at.objective, np.inf, at.slope)
+        step = step_between_rows(self) if self.penalty.traits.is_bounding else 1
+        found = None if step is None else curvature_bound(self, at.w, at.t, at.slope, z, (at.off, at.bend), step)
+        if found is not None:
+            value, rounding = found
+            rounding += at.stored
+            yield Gap(value + rounding, rounding, at.objective, np.inf, at.slope)
+        if sides is not None:
+            yield self._bound(at, *self._by_sides(at, *sides))
+        if not is_thorough:
+            return
         for point in newton_points(self, at.w, at.t, at.slope, z):
             yield self._bound(at, point)
+
+    def _is_worth(self, at: _Point, rise: Vector, fall: Vector) -> bool:
+        """Say whether the balanced slope may be close enough, as far as its products tell without looking at the rows."""
+        if at.sums is None or not self.penalty.traits.is_bounding or self._has_classes:
+            return True
+        up, down = self._balance(*at.sums.sides)
+        z = -(up * rise + down * fall)
+        return bool(self.penalty.excess(at.w, z, np.zeros_like(z))[0] <= at.target)
+
+    def _balance(self, over: Any, under: Any) -> tuple[Any, Any]:
+        """Return what either side is multiplied by, so that both weigh the same."""
+        if not self.free_intercept:
+            return 1.0, 1.0
+        up = np.minimum(1.0, np.where(over > 0, under / np.where(over > 0, over, 1.0), 1.0))
+        down = np.minimum(1.0, np.where(under > 0, over / np.where(under > 0, under, 1.0), 1.0))
+        return up, down
 
     def _by_sides(self, at: _Point, rise: Vector, fall: Vector) -> tuple[Vector, Vector, _Sums | None]:
         """Balance the slope by shrinking its heavier sign, and tell the products that follow without another pass.
@@ -362,8 +395,7 @@ class Problem:
             over, under = self.share @ np.maximum(slope, 0.0), self.share @ np.maximum(-slope, 0.0)
         else:
             over, under = at.sums.sides
-        up = np.minimum(1.0, np.where(over > 0, under / np.where(over > 0, over, 1.0), 1.0))
-        down = np.minimum(1.0, np.where(under > 0, over / np.where(under > 0, under, 1.0), 1.0))
+        up, down = self._balance(over, under)
         z = -(up * rise + down * fall)
         if at.sums is None or self._compiled is None:
             return np.where(slope > 0, up, down) * slope, z, None

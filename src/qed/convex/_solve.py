@@ -37,6 +37,8 @@ class Iterate(NamedTuple):
         tolerance. None asks for a proof now.
     known : Known, optional
         Products at exactly this point.
+    is_on_its_way : bool
+        Whether further iterates will need no dear proof; what the last of them proves is then looked for all the same.
     """
 
     w: Vector
@@ -44,6 +46,7 @@ class Iterate(NamedTuple):
     u: Vector | None = None
     hint: float | None = None
     known: Known | None = None
+    is_on_its_way: bool = False
 
 
 class Solver(Protocol):
@@ -120,7 +123,8 @@ def solve(
             taken += 1
             last = taken >= max_iter
             if last or at.hint is None or at.hint <= target:
-                gap = problem.certify(at.w, at.b, at.u, target=target, known=at.known)
+                dear = {"is_thorough": False} if at.is_on_its_way and not last else {}
+                gap = problem.certify(at.w, at.b, at.u, target=target, known=at.known, **dear)
                 trace.append((taken, gap.objective, gap.value))
                 best = (at, gap) if best is None or gap.value <= best[1].value else best
                 if best[1].value - best[1].rounding <= target:
@@ -134,7 +138,7 @@ def solve(
                 break
     except KeyboardInterrupt:
         outcome = "interrupted"
-    if best is None or outcome in ("stopped", "interrupted"):
+    if best is None or outcome in ("stopped", "interrupted") or (outcome == "stalled" and at.is_on_its_way):
         gap = problem.certify(at.w, at.b, at.u, target=target)
         best = (at, gap) if best is None or gap.value <= best[1].value else best
     point, gap = best

@@ -149,11 +149,11 @@ class LogisticRegression(ProbabilisticClassifier):
 
     Cost
     ----
-    With p columns up to some thousands and two classes: Newton's method, about five reads of X, with O(n p^2 / 16)
+    With p columns up to some thousands and two classes: Newton's method, about four reads of X, with O(n p^2 / 16)
     operations for second derivatives when rows are many, O(p^2) memory beyond X. More columns, sparse ones: conjugate
-    gradients within Newton's method, one read a product, O(n + p) memory. Several classes: limited-memory BFGS, some tens of
-    products with all scores at once. With ``l1_ratio`` above 0: coordinate descent on working sets. With liblinear's intercept
-    X is copied once.
+    gradients within Newton's method, one read a product, O(n + p) memory. Several classes: the same with all scores at once,
+    some tens of reads, preconditioned by the products of columns; limited-memory BFGS where X is sparse. With ``l1_ratio``
+    above 0: coordinate descent on working sets. With liblinear's intercept X is copied once.
 
     See Also
     --------

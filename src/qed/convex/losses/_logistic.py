@@ -15,6 +15,8 @@ __all__ = ["Logistic"]
 
 FURTHEST = 36.0  # a constant score beyond which the loss of the likelier label is below the rounding of one
 
+TRAITS = LossTraits(0.25, 1.0, has_curvature=True, native="logistic", swing=1.0)
+
 
 @dataclass(frozen=True, eq=False)
 class Logistic:
@@ -34,7 +36,7 @@ class Logistic:
     @property
     def traits(self) -> LossTraits:
         """Curvature at most a quarter, slope at most one."""
-        return LossTraits(0.25, 1.0, has_curvature=True, native="logistic", swing=1.0)
+        return TRAITS
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""

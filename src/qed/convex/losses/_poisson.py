@@ -16,6 +16,8 @@ __all__ = ["Poisson"]
 
 LOWEST = -700.0  # the constant score of counts that are all zero
 
+TRAITS = LossTraits(np.inf, np.inf, has_curvature=True, native="poisson", swing=1.0)
+
 
 @dataclass(frozen=True, eq=False)
 class Poisson:
@@ -34,7 +36,7 @@ class Poisson:
     @property
     def traits(self) -> LossTraits:
         """Neither slope nor curvature is bounded."""
-        return LossTraits(np.inf, np.inf, has_curvature=True, native="poisson", swing=1.0)
+        return TRAITS
 
     def value(self, t: Vector) -> Vector:
         """Return half the deviance of each row."""

@@ -36,7 +36,7 @@ class Softmax:
     y: Vector
     n_classes: int
 
-    @property
+    @cached_property
     def traits(self) -> LossTraits:
         """Curvature at most a half in any direction; slope at most the square root of two."""
         return LossTraits(0.5, float(np.sqrt(2.0)), has_curvature=True, n_scores=self.n_classes, native="softmax")

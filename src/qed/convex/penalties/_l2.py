@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,15 +31,21 @@ class L2:
     alpha: Any = 1.0
     prior: Any = 0.0
 
-    @property
+    @cached_property
     def traits(self) -> PenaltyTraits:
         """Smooth; with a conjugate that is finite everywhere as long as every strength is positive."""
         least = float(np.min(self.alpha, initial=np.inf)) if np.size(self.alpha) else 0.0
         return PenaltyTraits(is_smooth=True, is_separable=True, convexity=least, is_bounding=least > 0, native="l2")
 
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether all coordinates are penalised with the same strength."""
+        return isinstance(self.alpha, float) and self.alpha > 0
+
     def value(self, w: Vector) -> float:
         """Return the penalty."""
-        return float(0.5 * np.sum(self._strength(w) * (w - self.prior) ** 2))
+        away = w - self.prior
+        return 0.5 * float((self._strength(w) * (away * away)).sum())
 
     def prox(self, v: Vector, step: float | Vector) -> Vector:
         """Return the mean of v and the prior, weighed by the step."""
@@ -58,15 +65,20 @@ class L2:
 
     def shrink(self, z: Vector, doubt: Vector) -> float:
         """Return one: any z will do, unless something is not penalised."""
+        if self.is_even:
+            return 1.0
         free = np.broadcast_to(self._strength(z), z.shape) == 0
         return 0.0 if np.any(free & (np.abs(z) + doubt > 0)) else 1.0
 
     def excess(self, w: Vector, z: Vector, doubt: Vector) -> tuple[float, float]:
         """Return ``sum((alpha (w - prior) - z)**2 / (2 alpha))``."""
-        alpha = np.broadcast_to(self._strength(w), w.shape)
+        alpha = self._strength(w)
         rest = np.abs(alpha * (w - self.prior) - z)
-        more = _over(rest * doubt + 0.5 * doubt * doubt, alpha)
-        return float(0.5 * np.sum(_over(rest * rest, alpha))), float(np.sum(more))
+        more = rest * doubt + 0.5 * doubt * doubt
+        if self.is_even:
+            return 0.5 * float((rest * rest).sum()) / self.alpha, float(more.sum()) / self.alpha
+        alpha = np.broadcast_to(alpha, w.shape)
+        return float(0.5 * np.sum(_over(rest * rest, alpha))), float(np.sum(_over(more, alpha)))
 
     def slope(self, w: Vector) -> Vector:
         """Return ``alpha (w - prior)``."""
@@ -74,6 +86,8 @@ class L2:
 
     def curvature(self, w: Vector) -> Vector:
         """Return alpha."""
+        if self.is_even:
+            return np.full(w.shape, self.alpha)
         return np.broadcast_to(np.asarray(self._strength(w), dtype=np.float64), w.shape)
 
     def free(self, w: Vector, z: Vector, step: Vector) -> Vector:  # noqa: ARG002
@@ -94,12 +108,12 @@ class L2:
         return L2(factor * self.alpha, self.prior)
 
     def _strength(self, w: Vector) -> Any:
-        return _like(self.alpha, w)
+        return self.alpha if self.is_even else _like(self.alpha, w)
 
 
 def _like(row: Any, w: Vector) -> Any:
     """Give one number for each coordinate the shape of w."""
-    return row[:, np.newaxis] if np.ndim(row) == 1 and w.ndim == 2 else row
+    return row[:, np.newaxis] if w.ndim == 2 and np.ndim(row) == 1 else row
 
 
 def _over(a: Vector, alpha: Vector) -> Vector:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex._kernels import cholesky, solve_cholesky
-from qed.convex._passes import sampled, value_and_slope
+from qed.convex._passes import ScorePasses, sampled, value_and_slope
 from qed.convex._solve import Iterate
 from qed.convex.solvers._newton import entries_of
 from qed.convex.solvers._smooth import ENOUGH, NOISE, refuse_unless_smooth, sample_step
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from qed.convex._loss import Vector
-    from qed.convex._problem import Problem
+    from qed.convex._problem import Known, Problem
 
-__all__ = ["LBFGS", "Descent", "at_point", "step_along"]
+__all__ = ["LBFGS", "Descent", "at_point", "begin", "pass_cost", "precondition", "step_along"]
 
 LEANING = 0.05  # what a proof is seen to charge for intercepts that are not balanced yet
-MEMORY = 12  # steps that correct the preconditioner
+Learnt = deque[tuple["Vector", "Vector", float]]
+MEMORY = 30  # steps that correct the preconditioner
 LARGEST = 4000  # columns whose products are worth factorising
 
 
@@ -41,45 +42,36 @@ class LBFGS:
         return refuse_unless_smooth(problem)
 
     def cost(self, problem: Problem, tol: float) -> float:
-        """Predict some tens of passes, more for small tolerances, and hundreds where the penalty is weak."""
-        k = problem.loss.traits.n_scores
+        """Predict some tens of passes, more for small tolerances, and hundreds for one score where the penalty is weak."""
         weak = 1.0 if problem.penalty.traits.convexity > 1e-2 else 15.0
-        passes = 20.0 * weak * max(1.0, -np.log10(max(tol, 1e-16)) / 6) * (1.0 if k > 1 else 4.0)
-        return float(3e-9 * passes * k * (entries_of(problem) + sum(problem.shape)) + 2.5e-4 * passes)
+        more = 1.5 if problem.loss.traits.n_scores > 1 else 4.0 * weak
+        passes = 20.0 * more * max(1.0, -np.log10(max(tol, 1e-16)) / 6)
+        return float(passes * pass_cost(problem))
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
-        at = self._begin(problem, start)
-        for number, point in enumerate(descend(problem, at)):
+        w, b = begin(problem, start, descend)
+        for number, point in enumerate(descend(problem, np.concatenate([w, np.reshape(b, (1, *w.shape[1:]))]))):
             hint = point.hint()
             if number or hint <= target:  # a start is no step, unless it will do
-                yield Iterate(point.w, point.b, hint=hint)
-
-    def _begin(self, problem: Problem, start: tuple[Vector, Any]) -> tuple[Vector, Any]:
-        """Return the solution of a sample of the rows, to the accuracy that a sample can have, if it beats the start."""
-        w, b = start
-        every = sample_step(problem, np.size(w))
-        sample = sampled(problem, every) if every > 1 else None
-        if sample is None:
-            return w, b
-        last: Descent | None = None
-        noise = 0.1 * np.size(w) / sample.shape[0]
-        for number, point in enumerate(descend(sample, self._begin(sample, start))):
-            if number > 30 or (last is not None and last.objective - point.objective < 0.02 * noise):
-                break
-            last = point
-        return (point.w, point.b) if point.objective < sample.objective(*start) else (w, b)
+                yield Iterate(point.w, point.b, hint=hint, known=point.known, is_on_its_way=True)
 
 
 @dataclass(frozen=True, eq=False)
 class Descent:
     """A point with scores, objective and gradient; z stacks coefficients and intercept."""
 
-    problem: Problem
+    passes: ScorePasses
     z: Vector
     t: Vector
     objective: float
     g: Vector
+    known: Known
+
+    @property
+    def problem(self) -> Problem:
+        """The problem."""
+        return self.passes.problem
 
     @property
     def w(self) -> Vector:
@@ -106,13 +98,30 @@ class Descent:
         return min(penalty.excess(self.w, inside, np.zeros_like(z))[0] + beyond + tilt, self.objective)
 
 
-def descend(problem: Problem, start: tuple[Vector, Any]) -> Iterator[Descent]:
-    """Yield points until rounding ends the descent."""
+def begin(
+    problem: Problem, start: tuple[Vector, Any], follow: Callable[[Problem, Vector], Iterator[Descent]]
+) -> tuple[Vector, Any]:
+    """Return the solution of a sample of the rows, to the accuracy that a sample can have, if it beats the null model."""
     w, b = start
-    z = np.concatenate([w, np.reshape(b, (1, *w.shape[1:]))])
-    point = at_point(problem, z, problem.scores(w, b))
+    every = sample_step(problem, np.size(w))
+    sample = sampled(problem, every) if every > 1 else None
+    if sample is None:
+        return w, b
+    last: Descent | None = None
+    noise = 0.1 * np.size(w) / sample.shape[0]
+    v, a = begin(sample, start, follow)
+    for number, point in enumerate(follow(sample, np.concatenate([v, np.reshape(a, (1, *v.shape[1:]))]))):
+        if number > 30 or (last is not None and last.objective - point.objective < 0.02 * noise):
+            break
+        last = point
+    return (point.w, point.b) if point.objective < sample.null_objective else (w, b)
+
+
+def descend(problem: Problem, z: Vector) -> Iterator[Descent]:
+    """Yield points until rounding ends the descent."""
+    point = at_point(ScorePasses(problem), z)
     first = precondition(problem, point)
-    learnt: deque[tuple[Vector, Vector, float]] = deque(maxlen=MEMORY)
+    learnt: Learnt = deque(maxlen=MEMORY)
     idle = 0
     while True:
         yield point
@@ -139,40 +148,39 @@ def descend(problem: Problem, start: tuple[Vector, Any]) -> Iterator[Descent]:
         point = new
 
 
-def at_point(problem: Problem, z: Vector, t: Vector) -> Descent:
-    """Look at a point whose scores are known."""
-    value, slope = value_and_slope(problem.loss, t)
-    objective = float(problem.share @ value) + problem.penalty.value(z[:-1])
-    return Descent(problem, z, t, objective, gradient(problem, z, _weighted(problem, slope)))
+def pass_cost(problem: Problem) -> float:
+    """Predict the seconds of a pass with all scores."""
+    k = problem.loss.traits.n_scores
+    entry = 2e-10 if ScorePasses(problem).is_compiled else 3e-9
+    return float(entry * k * (entries_of(problem) + sum(problem.shape)) + 2e-4)
 
 
-def gradient(problem: Problem, z: Vector, pull: Vector) -> Vector:
-    """Return the gradient at a point whose slopes, times their weights, are known."""
-    end = pull.sum(axis=0) if problem.free_intercept else np.zeros(z.shape[1:])
-    top = problem.design.adjoint_product(pull, problem.centre) + problem.penalty.slope(z[:-1])
-    return np.concatenate([top, np.reshape(end, (1, *z.shape[1:]))])
-
-
-def _weighted(problem: Problem, slope: Vector) -> Vector:
-    return problem.share * slope if slope.ndim == 1 else problem.share[:, np.newaxis] * slope
+def at_point(passes: ScorePasses, z: Vector) -> Descent:
+    """Look at a point."""
+    looked, penalty = passes.at(z), passes.problem.penalty
+    g = np.array(looked.slope)
+    g[:-1] += penalty.slope(z[:-1])
+    return Descent(passes, z, looked.t, looked.value + penalty.value(z[:-1]), g, looked.known)
 
 
 def step_along(point: Descent, d: Vector, promised: float) -> Descent | None:
     """Return a point along d that is lower by what the slope promises; None if rounding hides the descent."""
     problem, c = point.problem, point.problem.share
-    move = problem.scores(d[:-1], d[-1] if problem.free_intercept else 0.0)
-    step, low, high = 1.0, 0.0, np.inf
     slack = NOISE * abs(point.objective) if abs(promised) <= 1e3 * NOISE * abs(point.objective) else 0.0
+    full = at_point(point.passes, point.z + d)
+    if full.objective <= point.objective + ENOUGH * promised + slack and np.sum(full.g * d) >= 0.9 * promised:
+        return full
+    move = full.t - point.t  # scores move in a straight line
+    step, low, high = (2.0, 1.0, np.inf) if full.objective <= point.objective + ENOUGH * promised else (0.5, 0.0, 1.0)
     for _ in range(60):
-        z, t = point.z + step * d, point.t + (move if step == 1.0 else step * move)
+        z, t = point.z + step * d, point.t + step * move
         values, slope = value_and_slope(problem.loss, t)
         value = float(c @ values) + problem.penalty.value(z[:-1])
         if value <= point.objective + ENOUGH * step * promised + slack:
-            pull = _weighted(problem, slope)
-            rate = float(np.vdot(pull, move))
+            rate = float(np.vdot(_weighted(problem, slope), move))
             rate += float(np.sum(problem.penalty.slope(z[:-1]) * d[:-1]))
             if rate >= 0.9 * promised or step >= 64.0:
-                return Descent(problem, z, t, value, gradient(problem, z, pull))
+                return at_point(point.passes, z)
             low = step
         else:
             high = step
@@ -182,7 +190,11 @@ def step_along(point: Descent, d: Vector, promised: float) -> Descent | None:
     return None
 
 
-def _apply(first: Callable[[Vector], Vector], learnt: deque[tuple[Vector, Vector, float]], g: Vector) -> Vector:
+def _weighted(problem: Problem, slope: Vector) -> Vector:
+    return problem.share * slope if slope.ndim == 1 else problem.share[:, np.newaxis] * slope
+
+
+def _apply(first: Callable[[Vector], Vector], learnt: Learnt, g: Vector) -> Vector:
     """Return the inverse second derivatives times g, as the preconditioner and the steps so far have it."""
     factors = []
     for s, y, inverse in reversed(learnt):
@@ -199,34 +211,38 @@ def _apply(first: Callable[[Vector], Vector], learnt: deque[tuple[Vector, Vector
 
 def precondition(problem: Problem, point: Descent) -> Callable[[Vector], Vector]:
     """Return an approximate inverse of the second derivatives at a point."""
-    curve = problem.loss.curvature(point.t)
+    n, p = problem.shape
+    every = max(1, n // max(20 * p, 20_000))  # a sample of the rows will do
+    rows = slice(None, None, every)
+    curve = problem.loss.take(rows).curvature(point.t[rows])
     mean = curve if curve.ndim == 1 else curve.sum(axis=1) / (curve.shape[1] - 1)
-    weight = problem.share * mean
+    share = problem.share[rows]
+    weight = share * mean / max(float(share.sum()), 1e-300)
     total = max(float(weight.sum()), 1e-300)
     penalty = problem.penalty.curvature(point.w)
     strength = penalty if penalty.ndim == 1 else penalty[:, 0]
-    p = problem.shape[1]
-    factor = _factor(problem, weight, strength) if p <= LARGEST and p * p <= 4 * entries_of(problem) else None
+    few = p <= LARGEST and p * p <= 4 * entries_of(problem)
+    factor = _factor(problem, every, weight, strength) if few else None
     diagonal = total * problem.sizes**2 + strength
     diagonal = np.where(diagonal > 0, diagonal, 1.0)
 
+    # applied often, and no more than a guess: the inverse is cheaper than two triangles
+    inverse = None if factor is None else solve_cholesky(factor, np.eye(p))
+    size = diagonal if point.g.ndim == 1 else diagonal[:, np.newaxis]
+
     def apply(g: Vector) -> Vector:
-        size = diagonal if g.ndim == 1 else diagonal[:, np.newaxis]
-        top = g[:-1] / size if factor is None else solve_cholesky(factor, g[:-1])
-        end = g[-1:] / total if problem.free_intercept else np.zeros_like(g[-1:])
-        return np.concatenate([top, end])
+        out = np.zeros_like(g)
+        out[:-1] = g[:-1] / size if inverse is None else inverse @ g[:-1]
+        if problem.free_intercept:
+            out[-1] = g[-1] / total
+        return out
 
     return apply
 
 
-def _factor(problem: Problem, weight: Vector, strength: Vector) -> Vector | None:
-    """Return the Cholesky factor of the weighted Gram matrix with the penalty; a sample of the rows will do."""
-    n, p = problem.shape
-    every = max(1, n // max(20 * p, 20_000))
-    part = sampled(problem, every) if every > 1 else None
-    if part is None:
-        part, every = problem, 1
-    some = np.ascontiguousarray(weight[::every])
-    gram = part.design.gram(some * (float(weight.sum()) / max(float(some.sum()), 1e-300)), problem.centre)
-    gram[np.diag_indices_from(gram)] += strength + 1e-10 * (np.trace(gram) / max(p, 1) + 1e-300)
+def _factor(problem: Problem, every: int, weight: Vector, strength: Vector) -> Vector | None:
+    """Return the Cholesky factor of the Gram matrix of one row in so many, weighted, with the penalty."""
+    design = problem.design if every == 1 else problem.design.rows(slice(None, None, every))
+    gram = design.gram(weight, problem.centre)
+    gram[np.diag_indices_from(gram)] += strength + 1e-10 * (np.trace(gram) / max(len(gram), 1) + 1e-300)
     return cholesky(gram)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.convex._curvature_bound import step_between_rows
 from qed.convex._kernels import cholesky, solve_cholesky
 from qed.convex.solvers._smooth import Point, Smooth, refuse_unless_smooth, sample_of, start_of
 from qed.designs import Sparse
@@ -22,6 +23,7 @@ __all__ = ["Newton", "entries_of"]
 
 LARGEST = 4000  # columns whose second derivatives are worth factorising
 CHEAP = 1e7  # multiply-adds of second derivatives that cost no more than the overhead of a pass
+NONE = np.zeros((0, 0))
 SLOW = 0.25  # contraction of the decrement above which old second derivatives are renewed
 
 
@@ -54,13 +56,13 @@ class Newton:
         sample = self.begin(problem, start_of(start))
         if sample is None:
             point = smooth.look(*start_of(start), hessian=True)
-            yield from self._follow(smooth, point, Second.of(smooth, point), target)
+            yield from self._follow(smooth, point, None, target)
             return
         point = smooth.look(sample.w, sample.b)
-        second = sample.second
+        second: Second | None = sample.second
         if not point.objective <= sample.limit:  # the sample misled
             point = smooth.look(*start_of(start), hessian=True)
-            second = Second.of(smooth, point)
+            second = None
         yield from self._follow(smooth, point, second, target)
 
     def begin(self, problem: Problem, start: tuple[Vector, float]) -> Begun | None:
@@ -89,32 +91,41 @@ class Newton:
         second.is_old = True
         return Begun(point.w, point.b, limit, second)
 
-    def _follow(self, smooth: Smooth, point: Point, second: Second, target: float) -> Iterator[Iterate]:
-        """Yield points until rounding ends the descent."""
+    def _follow(self, smooth: Smooth, point: Point, second: Second | None, target: float) -> Iterator[Iterate]:
+        """Yield points until rounding ends the descent; second derivatives are those of the point if none are given."""
         n, p = smooth.problem.shape
         is_cheap = n * p * p < CHEAP
+        between = None if is_cheap else step_between_rows(smooth.problem)
         before, idle, polished = np.inf, 0, False
         while True:
-            at = smooth.iterate(point)
+            d: Vector | None = None
+            by_curvature = np.inf
+            if between is not None:
+                second = Second.of(smooth, point) if second is None else second
+                d = -second.solve(point.g)
+                by_curvature = between * max(float(-point.g @ d), 0.0)  # half of it, doubled for what rows differ
+            at = smooth.iterate(point, by_curvature)
             is_near = at.hint is not None and at.hint <= target
             # one more step squares what is left, and where it costs next to nothing it is taken before anybody is told
             is_held = is_near and is_cheap and not polished
             polished = polished or is_held
             if not is_held and (np.isfinite(before) or is_near):  # a start is no step, unless it will do
                 yield at
-            d = -second.solve(point.g)
+            if d is None:
+                second = Second.of(smooth, point) if second is None else second
+                d = -second.solve(point.g)
             decrement = max(float(-point.g @ d), 0.0)
             idle = idle + 1 if decrement >= 0.5 * before else 0
-            if decrement == 0.0 or (idle >= 3 and smooth.hint(point) <= max(target, 1e-12 * abs(point.objective))):
+            if decrement == 0.0 or (idle >= 3 and (at.hint or 0.0) <= max(target, 1e-12 * abs(point.objective))):
                 break
-            renew = is_cheap or bool(decrement > SLOW * before)
+            renew = not is_held and (is_cheap or bool(decrement > SLOW * before))
             new = smooth.advance(point, d, hessian=renew)
-            if new is None and not second.is_old:
+            if new is None and (second is None or not second.is_old):
                 break
             if new is None or new.seen.hessian is not None:
                 point = smooth.look(point.w, point.b, hessian=True) if new is None else new
-                second = Second.of(smooth, point)
-            else:
+                second = None
+            elif second is not None:
                 second.learn(new, point)
                 point = new
             before = decrement
@@ -152,17 +163,17 @@ class Second:
         problem = smooth.problem
         full: Vector = np.array(point.seen.hessian)
         p = problem.shape[1]
-        full[np.arange(p), np.arange(p)] += problem.penalty.curvature(point.w)
+        corner: Vector = full.ravel()[:: p + 2]  # a view of the diagonal
+        corner[:p] += problem.penalty.curvature(point.w)
         if not problem.free_intercept:
             full[p, :] = full[:, p] = 0.0
             full[p, p] = 1.0
-        diagonal = full.diagonal()
-        scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-        full *= np.multiply.outer(scale, scale)
+        scale = 1.0 / np.sqrt(np.where(corner > 0, corner, 1.0))
+        full *= scale
+        full *= scale[:, np.newaxis]
         factor = cholesky(full)
-        none = np.zeros((0, 0))
         if factor is not None and factor.diagonal().min(initial=1.0) > 1e-7:
-            return cls(scale, factor, none, none)
+            return cls(scale, factor, NONE, NONE)
         values, vectors = np.linalg.eigh(full)
         return cls(scale, None, values, vectors)
 

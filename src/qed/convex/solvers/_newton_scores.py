@@ -1,19 +1,20 @@
-"""Newton's method for losses of several scores a row, with all second derivatives: for tables of moderate size."""
+"""Newton's method for losses of several scores a row, with all second derivatives or with products by them."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.convex._kernels import cholesky, solve_cholesky
+from qed.convex._passes import ScorePasses
 from qed.convex._solve import Iterate
-from qed.convex.solvers._lbfgs import Descent, at_point, step_along
-from qed.convex.solvers._newton import entries_of
-from qed.convex.solvers._smooth import NOISE, refuse_unless_smooth
+from qed.convex.solvers._lbfgs import Descent, at_point, begin, pass_cost, precondition, step_along
+from qed.convex.solvers._smooth import NOISE, refuse_unless_smooth, sample_step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
@@ -21,57 +22,113 @@ if TYPE_CHECKING:
 __all__ = ["NewtonScores"]
 
 LARGEST = 1200  # coefficients of all scores together whose second derivatives are worth factorising
-MOST = 4e6  # entries of a table that is worth holding a second time, as doubles
+DIRECT = 3e6  # multiply-adds of second derivatives that cost no more than the overhead of some products
+MOST = 200  # steps of conjugate gradients within one of Newton
+OFTEN = 12  # steps of conjugate gradients after which the preconditioner is made anew
 
 
 class NewtonScores:
-    """Steps along the gradient divided by the second derivatives of all coefficients of all scores."""
+    """Steps along the gradient divided by the second derivatives of all coefficients of all scores.
+
+    Few coefficients: the second derivatives are factorised. More: conjugate gradients, preconditioned by the Gram matrix of
+    the columns, weighted by the mean curvature of a row and the same for every score.
+    """
 
     name = "newton"
 
     def refusal(self, problem: Problem) -> str | None:
-        """Refuse what is not smooth, has one score, or is too large."""
-        k = problem.loss.traits.n_scores
-        if k == 1:
+        """Refuse what is not smooth, or has one score."""
+        if problem.loss.traits.n_scores == 1:
             return "it takes losses of several scores a row"
-        if (problem.shape[1] + 1) * k > LARGEST or problem.shape[0] * problem.shape[1] > MOST:
-            return f"it takes at most {LARGEST} coefficients and {MOST:.0e} entries"
         return refuse_unless_smooth(problem)
 
     def cost(self, problem: Problem, tol: float) -> float:  # noqa: ARG002
-        """Predict eight second derivatives and their factors."""
+        """Predict eight second derivatives, or some tens of products, twice as many without their Gram matrix."""
         k = problem.loss.traits.n_scores
-        d = (problem.shape[1] + 1) * k
-        return float(8 * (1e-10 * problem.shape[0] * d * d + 5e-11 * d**3 + 1e-8 * k * entries_of(problem)) + 1e-4)
+        if _is_direct(problem):
+            return float(1e-9 * problem.shape[0] * (k * (problem.shape[1] + 1)) ** 2 + 1e-3)
+        has_sample = (
+            sample_step(problem, k * problem.shape[1]) > 1
+        )  # after which steps of a quasi-Newton method are as good
+        return (25 if ScorePasses(problem).is_compiled and not has_sample else 60) * pass_cost(problem)
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
-        w, b = start
+        w, b = start if _is_direct(problem) else begin(problem, start, partial(_follow, target=np.inf))
         z = np.concatenate([w, np.reshape(b, (1, *w.shape[1:]))])
-        table = _with_ones(problem)
-        point, idle = at_point(problem, z, problem.scores(w, b)), 0
         polished = is_held = False
-        if point.hint() <= target:
-            yield Iterate(point.w, point.b, hint=point.hint())
-        while True:
-            d = _direction(problem, table, point)
-            promised = float(np.sum(point.g * d))
-            new = step_along(point, d, promised) if promised < 0 else None
-            if new is None:
-                break
-            hint = new.hint()
-            # one more step squares what is left: it is taken before anybody is told
-            is_held = hint <= target and not polished
+        for number, point in enumerate(_follow(problem, z, target)):
+            hint = point.hint()
+            # one more step squares what is left: where it costs next to nothing it is taken before anybody is told
+            is_held = hint <= target and not polished and _is_direct(problem)
             polished = polished or is_held
-            idle = idle + 1 if np.linalg.norm(new.g) > 0.5 * np.linalg.norm(point.g) else 0
-            is_idle = idle >= 4 and abs(promised) <= NOISE * abs(point.objective)
-            point = new
-            if not is_held:
-                yield Iterate(point.w, point.b, hint=hint)
-            if is_idle:
-                break
+            if not is_held and (number or hint <= target):
+                yield Iterate(point.w, point.b, hint=hint, known=point.known, is_on_its_way=True)
         if is_held:
-            yield Iterate(point.w, point.b, hint=point.hint())
+            yield Iterate(point.w, point.b, hint=hint, known=point.known, is_on_its_way=True)
+
+
+def _is_direct(problem: Problem) -> bool:
+    """Say whether second derivatives are cheaper to write down than to multiply by."""
+    d = (problem.shape[1] + 1) * problem.loss.traits.n_scores
+    return d <= LARGEST and problem.shape[0] * d * d <= DIRECT
+
+
+def _follow(problem: Problem, z: Vector, target: float) -> Iterator[Descent]:
+    """Yield points until rounding ends the descent; equations are solved no better than a gap of ``target`` needs."""
+    point = at_point(ScorePasses(problem), z)
+    table = _with_ones(problem) if _is_direct(problem) else None
+    inverse: Callable[[Vector], Vector] | None = None
+    first, idle = float(np.linalg.norm(point.g)), 0
+    while True:
+        yield point
+        if table is not None:
+            d = _direction(problem, table, point)
+        else:
+            inverse = precondition(problem, point) if inverse is None else inverse
+            # as well as Newton's method can use, and better only where that makes it the last step
+            accuracy = min(0.1, np.sqrt(float(np.linalg.norm(point.g)) / max(first, 1e-300)))
+            last = 0.15 * np.sqrt(target / max(point.hint(), 1e-300))
+            d, taken = _by_gradients(point, inverse, min(0.1, last) if last > 0.1 * accuracy else accuracy)
+            inverse = inverse if taken < OFTEN else None
+        promised = float(np.sum(point.g * d))
+        new = step_along(point, d, promised) if promised < 0 else None
+        if new is None:
+            return
+        idle = idle + 1 if np.linalg.norm(new.g) > 0.5 * np.linalg.norm(point.g) else 0
+        if idle >= 4 and abs(promised) <= NOISE * abs(point.objective):
+            yield new
+            return
+        point = new
+
+
+def _by_gradients(point: Descent, inverse: Callable[[Vector], Vector], accuracy: float) -> tuple[Vector, int]:
+    """Solve Newton's equations to a relative accuracy; return the step and how many products it took."""
+    problem = point.problem
+    bends = point.passes.bends(point.t)
+    curvature = np.zeros_like(point.z)
+    curvature[:-1] = problem.penalty.curvature(point.w)
+    d = np.zeros_like(point.g)
+    r = -point.g
+    s = inverse(r)
+    along, square = s, float(np.vdot(r, s))
+    goal = accuracy**2 * square
+    taken = 0
+    while taken < MOST and square > goal:
+        product = bends(along) + curvature * along
+        if not problem.free_intercept:
+            product[-1] = 0.0
+        bent = float(np.vdot(along, product))
+        if not bent > 0:  # flat to rounding: what has been found will do
+            break
+        step = square / bent
+        d = d + step * along
+        r = r - step * product
+        s = inverse(r)
+        square, last = float(np.vdot(r, s)), square
+        along = s + (square / last) * along
+        taken += 1
+    return (d if taken else s), taken
 
 
 def _with_ones(problem: Problem) -> Vector:
@@ -84,28 +141,19 @@ def _with_ones(problem: Problem) -> Vector:
 def _direction(problem: Problem, table: Vector, point: Descent) -> Vector:
     """Return minus the inverse second derivatives times the gradient."""
     q, k = point.z.shape
-    second = np.zeros((k, q, k, q))
-    c = problem.share[:, np.newaxis]
-    for i in range(k):
-        unit = np.zeros_like(point.t)
-        unit[:, i] = 1.0
-        bend = c * problem.loss.curvature_product(point.t, unit)
-        for j in range(i, k):
-            block = table.T @ (bend[:, j, np.newaxis] * table)
-            second[i, :, j, :] = block
-            second[j, :, i, :] = block.T
-    penalty = np.broadcast_to(problem.penalty.curvature(point.w), point.w.shape)
-    for i in range(k):
-        second[i, np.arange(q - 1), i, np.arange(q - 1)] += penalty[:, i]
-    full = second.reshape(k * q, k * q)
-    size = np.maximum(full.diagonal(), 0.0)
+    units = np.tile(np.eye(k), (len(table), 1))  # every row once for each score
+    bend = problem.loss.curvature_product(np.repeat(point.t, k, axis=0), units).reshape(-1, k, k)
+    bend *= problem.share[:, np.newaxis, np.newaxis]
+    pairs = (table[:, :, np.newaxis] * table[:, np.newaxis, :]).reshape(-1, q * q)
+    second = (bend.reshape(-1, k * k).T @ pairs).reshape(k, k, q, q).transpose(0, 2, 1, 3)
+    full: Vector = np.ascontiguousarray(second).reshape(k * q, k * q)
+    diagonal: Vector = full.ravel()[:: k * q + 1].reshape(k, q)  # a view
+    diagonal[:, :-1] += np.broadcast_to(problem.penalty.curvature(point.w), point.w.shape).T
     # the same change of all scores of a row changes no loss: a curvature of its own makes the matrix regular, and since no
     # gradient points that way the step is the same
-    size = np.where(size > 0, size, 1.0).reshape(k, q)
-    level = size.mean(axis=0)
-    for i in range(k):
-        for j in range(k):
-            second[i, np.arange(q), j, np.arange(q)] += level / k
+    level = np.where(diagonal > 0, diagonal, 1.0).mean(axis=0)
+    own = np.arange(q)
+    full.reshape(k, q, k, q)[:, own, :, own] += level[:, np.newaxis, np.newaxis] / k
     scale = 1.0 / np.sqrt(np.maximum(full.diagonal(), 1e-300))
     full *= np.multiply.outer(scale, scale)
     g = scale * point.g.T.reshape(-1)

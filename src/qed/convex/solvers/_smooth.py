@@ -18,7 +18,7 @@ __all__ = ["Point", "Smooth", "refuse_unless_smooth", "sample_step"]
 
 ENOUGH = 1e-4  # share of the promised descent that a step must keep
 NOISE = 16 * 2.0**-53  # differences of objectives below this share of them are rounding
-FEWEST, EVERY = 20_000, 16  # rows from which a sample is worth its own solution; one row in so many
+FEWEST, EVERY = 6_000, 16  # rows from which a sample is worth its own solution; one row in so many
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,9 @@ class Smooth:
         """Pass over the rows at a point."""
         seen = self.passes.at(w, b, **wanted)
         slope_b = seen.slope_b if self.problem.free_intercept else 0.0
-        g = np.append(seen.slope_w + self.problem.penalty.slope(w), slope_b)
+        g = np.empty(len(w) + 1)
+        g[:-1] = seen.slope_w + self.problem.penalty.slope(w)
+        g[-1] = slope_b
         return Point(w, float(b), seen, seen.value + self.problem.penalty.value(w), g)
 
     def advance(self, point: Point, d: Vector, **wanted: bool) -> Point | None:
@@ -107,9 +109,11 @@ class Smooth:
             low, down, high, up = (middle, at, high, up) if at < 0 else (low, down, middle, at)
         return low if low > 0 else None
 
-    def iterate(self, point: Point) -> Iterate:
-        """Return the point for the driver, with an idea of the gap that its slope would prove."""
-        return Iterate(point.w, point.b, hint=self.hint(point), known=point.seen.known)
+    def iterate(self, point: Point, otherwise: float = np.inf) -> Iterate:
+        """Return the point for the driver, with an idea of the gap that its slope, or another proof, would show."""
+        return Iterate(
+            point.w, point.b, hint=min(self.hint(point), otherwise), known=point.seen.known, is_on_its_way=True
+        )
 
     def hint(self, point: Point) -> float:
         """Estimate the gap of the slope, balanced as the intercept asks."""
