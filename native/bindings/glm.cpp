@@ -18,6 +18,9 @@ LossKind loss_kind(const std::string& name) {
     if (name == "poisson") {
         return LossKind::poisson;
     }
+    if (name == "squared_hinge") {
+        return LossKind::squared_hinge;
+    }
     if (name == "softmax") {
         return LossKind::softmax;
     }

@@ -14,6 +14,7 @@ namespace {
 
 using nb::arg;
 using Changed = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Changed2 = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Order = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 nb::tuple spread_of(const Array& r, const Array& c, double knee, double guess) {
@@ -97,6 +98,69 @@ nb::tuple ascend_sparse(const nb::tuple& X, const Shape& shape, bool logistic, c
     return ascent.finish();
 }
 
+/// `numbers` holds threshold, largest and gap, in this order, and is written to.
+struct ClassAscent {
+    ClassRows rows;
+    ClassState state;
+    double* numbers;
+
+    ClassAscent(Index n, Index p, const nb::tuple& row, Changed2& u, Changed2& w, Order& order, Index active,
+                Changed& kept, std::uint64_t seed)
+        : rows{}, state{}, numbers(kept.data()) {
+        const std::size_t classes = u.shape(1);
+        require(u.shape(0) == static_cast<std::size_t>(n) && order.shape(0) == static_cast<std::size_t>(n),
+                "u and order must have one entry for each row");
+        require(w.shape(0) == classes && w.shape(1) == static_cast<std::size_t>(p),
+                "w must have a row for each class and an entry for each column");
+        require(kept.shape(0) == 3, "numbers must have three entries");
+        require(active >= 0 && active <= n, "active must be a number of rows");
+        rows.label = vector(nb::cast<Array>(row[0]), "label", n);
+        rows.weight = vector(nb::cast<Array>(row[1]), "weight", n);
+        rows.squares = vector(nb::cast<Array>(row[2]), "squares", n);
+        rows.alpha = nb::cast<double>(row[3]);
+        rows.classes = static_cast<Index>(classes);
+        const std::int64_t* places = order.data();
+        for (Index i = 0; i < n; ++i) {
+            require(places[i] >= 0 && places[i] < n, "order must hold numbers of rows");
+            require(rows.label[i] >= 0.0 && rows.label[i] < static_cast<double>(classes),
+                    "labels must be numbers of classes");
+        }
+        state = {.u = u.data(),
+                 .w = w.data(),
+                 .order = order.data(),
+                 .active = active,
+                 .threshold = numbers[0],
+                 .largest = numbers[1],
+                 .gap = numbers[2],
+                 .seed = seed};
+    }
+
+    nb::tuple finish() {
+        numbers[0] = state.threshold;
+        numbers[1] = state.largest;
+        numbers[2] = state.gap;
+        return nb::make_tuple(state.active, state.seed);
+    }
+};
+
+nb::tuple class_dense(const Array& X, const nb::tuple& rows, Changed2 u, Changed2 w, Order order, Index active,
+                      Changed numbers, std::uint64_t seed, int passes) {
+    const Matrix x = matrix(X, "X");
+    require(x.column_stride == 1 || x.columns <= 1, "X must have contiguous rows");
+    ClassAscent ascent(x.rows, x.columns, rows, u, w, order, active, numbers, seed);
+    run([&] { class_ascent(x, ascent.rows, ascent.state, passes); });
+    return ascent.finish();
+}
+
+nb::tuple class_sparse(const nb::tuple& X, const Shape& shape, const nb::tuple& rows, Changed2 u, Changed2 w,
+                       Order order, Index active, Changed numbers, std::uint64_t seed, int passes) {
+    const SparseRows x =
+        sparse_rows(nb::cast<Array>(X[0]), nb::cast<Array>(X[1]), nb::cast<Array>(X[2]), shape);
+    ClassAscent ascent(x.rows, x.columns, rows, u, w, order, active, numbers, seed);
+    run([&] { class_ascent(x, ascent.rows, ascent.state, passes); });
+    return ascent.finish();
+}
+
 }  // namespace
 
 void bind_robust(nb::module_& module) {
@@ -105,6 +169,10 @@ void bind_robust(nb::module_& module) {
                arg("order"), arg("active"), arg("numbers"), arg("seed"), arg("passes"));
     module.def("csr_dual_ascent", &ascend_sparse, arg("X"), arg("shape"), arg("logistic"), arg("loss"), arg("rows"),
                arg("u"), arg("w"), arg("order"), arg("active"), arg("numbers"), arg("seed"), arg("passes"));
+    module.def("class_ascent", &class_dense, arg("X"), arg("rows"), arg("u"), arg("w"), arg("order"), arg("active"),
+               arg("numbers"), arg("seed"), arg("passes"));
+    module.def("csr_class_ascent", &class_sparse, arg("X"), arg("shape"), arg("rows"), arg("u"), arg("w"), arg("order"),
+               arg("active"), arg("numbers"), arg("seed"), arg("passes"));
 }
 
 }  // namespace qed::bindings

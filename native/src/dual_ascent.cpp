@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "qed/scratch.hpp"
 #include "qed/simd.hpp"
 
 namespace qed {
@@ -259,7 +260,137 @@ void passes_over(const Table& table, const DualLosses& losses, const DualRows& r
     }
 }
 
+/// Returns the level by which `count` numbers are lowered so that what is left above zero sums to one; `work` is overwritten.
+double simplex_level(const double* a, double* work, Index count) noexcept {
+    std::copy(a, a + count, work);
+    double sum = 0.0;
+    for (Index k = 0; k < count; ++k) {
+        sum += work[k];
+    }
+    Index left = count;
+    double level = (sum - 1.0) / static_cast<double>(left);
+    for (Index round = 0; round < count; ++round) {  // Michelot: numbers below the level never return
+        Index kept = 0;
+        sum = 0.0;
+        for (Index k = 0; k < left; ++k) {
+            if (work[k] > level) {
+                sum += work[k];
+                work[kept++] = work[k];
+            }
+        }
+        if (kept == left || kept == 0) {
+            break;
+        }
+        left = kept;
+        level = (sum - 1.0) / static_cast<double>(left);
+    }
+    return level;
+}
+
+template <class Table>
+void one_class_pass(const Table& table, Index columns, const ClassRows& rows, ClassState& state, double* scratch) noexcept {
+    shuffle(state.order, state.active, state.seed);
+    const Index classes = rows.classes;
+    double* ahead = scratch;
+    double* target = scratch + classes;
+    double* work = scratch + 2 * classes;
+    double gap = 0.0;
+    double largest = 0.0;
+    Index kept = 0;
+    for (Index place = 0; place < state.active; ++place) {
+        if (place + kAhead < state.active) {
+            table.prefetch(state.order[place + kAhead]);
+        }
+        const Index i = state.order[place];
+        const Index label = static_cast<Index>(rows.label[i]);
+        double* u = state.u + i * classes;
+        double top = -std::numeric_limits<double>::infinity();
+        double best_other = top;
+        for (Index k = 0; k < classes; ++k) {
+            ahead[k] = table.dot(i, state.w + k * columns) + (k == label ? 0.0 : 1.0);
+            top = std::max(top, ahead[k]);
+            best_other = k == label ? best_other : std::max(best_other, ahead[k]);
+        }
+        double excess = 0.0;
+        bool rests = best_other < ahead[label] - state.threshold;
+        for (Index k = 0; k < classes; ++k) {
+            const double v = u[k] + (k == label ? 1.0 : 0.0);
+            excess += v * (top - ahead[k]);
+            rests = rests && (k == label || u[k] == 0.0);
+        }
+        if (rests) {
+            continue;
+        }
+        std::swap(state.order[kept++], state.order[place]);
+        const double c = rows.weight[i];
+        gap += c * excess;
+        largest = std::max(largest, excess);
+        const double q = c * rows.squares[i] / rows.alpha;
+        if (!(q > 0.0)) {  // an empty row: all mass where the loss is largest
+            for (Index k = 0; k < classes; ++k) {
+                u[k] = (k == label ? -1.0 : 0.0);
+            }
+            for (Index k = 0; k < classes; ++k) {
+                if (ahead[k] == top) {
+                    u[k] += 1.0;
+                    break;
+                }
+            }
+            continue;
+        }
+        for (Index k = 0; k < classes; ++k) {
+            target[k] = u[k] + (k == label ? 1.0 : 0.0) + (ahead[k] - top) / q;
+        }
+        const double level = simplex_level(target, work, classes);
+        double others = 0.0;
+        for (Index k = 0; k < classes; ++k) {
+            if (k != label) {
+                target[k] = std::max(target[k] - level, 0.0);
+                others += target[k];
+            }
+        }
+        target[label] = -std::min(others, 1.0);
+        for (Index k = 0; k < classes; ++k) {
+            const double change = target[k] - u[k];
+            if (change != 0.0) {
+                u[k] = target[k];
+                table.add(i, -c * change / rows.alpha, state.w + k * columns);
+            }
+        }
+    }
+    state.active = kept;
+    state.gap = gap;
+    state.largest = largest;
+    state.threshold = largest > 0.0 ? largest : std::numeric_limits<double>::infinity();
+}
+
+template <class Table>
+void class_passes(const Table& table, Index columns, const ClassRows& rows, ClassState& state, int passes) {
+    ScratchArray<double> scratch(3 * rows.classes);
+    for (int pass = 0; pass < passes; ++pass) {
+        one_class_pass(table, columns, rows, state, scratch.get());
+    }
+}
+
 }  // namespace
+
+void class_ascent(const Matrix& x, const ClassRows& rows, ClassState& state, int passes) {
+    with_type(x.kind, [&](auto type) {
+        using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+        class_passes(DenseRows<T>(x), x.columns, rows, state, passes);
+    });
+}
+
+void class_ascent(const SparseRows& x, const ClassRows& rows, ClassState& state, int passes) {
+    with_type(x.kind, [&](auto type) {
+        using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+        if (x.wide) {
+            class_passes(CompressedRows<T, std::int64_t>(x), x.columns, rows, state, passes);
+        } else {
+            class_passes(CompressedRows<T, std::int32_t>(x), x.columns, rows, state, passes);
+        }
+    });
+}
 
 void dual_ascent(const Matrix& x, const DualLosses& losses, const DualRows& rows, DualState& state, int passes) {
     with_type(x.kind, [&](auto type) {

@@ -59,4 +59,27 @@ struct DualState {
 void dual_ascent(const Matrix& x, const DualLosses& losses, const DualRows& rows, DualState& state, int passes);
 void dual_ascent(const SparseRows& x, const DualLosses& losses, const DualRows& rows, DualState& state, int passes);
 
+/// The same for the hinge of several classes, max_k(t_k + [k != y]) - t_y: k dual variables a row, v = u + e_y a row of
+/// probabilities. A step projects v + (t + 1 - e_y) / q onto the simplex, which is exact. `u` is row-major, (rows, classes);
+/// `w` is (classes, columns). There is no centre and no intercept.
+struct ClassRows {
+    const double* label;    ///< numbers of the classes
+    const double* weight;   ///< c
+    const double* squares;  ///< |x|²
+    double alpha;
+    Index classes;
+};
+struct ClassState {
+    double* u;
+    double* w;
+    Index* order;
+    Index active;
+    double threshold;  ///< rows whose label leads by more than this beyond its margin are left out
+    double largest;    ///< largest shortfall seen in the last pass
+    double gap;        ///< Σ c excess over the rows visited in the last pass
+    std::uint64_t seed;
+};
+void class_ascent(const Matrix& x, const ClassRows& rows, ClassState& state, int passes);
+void class_ascent(const SparseRows& x, const ClassRows& rows, ClassState& state, int passes);
+
 }  // namespace qed

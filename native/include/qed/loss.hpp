@@ -8,7 +8,7 @@
 
 namespace qed {
 
-enum class LossKind { logistic, poisson, squared, softmax };
+enum class LossKind { logistic, poisson, squared, squared_hinge, softmax };
 
 /// Scores t and targets y of `rows` rows; `classes` is one unless the loss is the softmax.
 struct LossRows {

@@ -84,6 +84,23 @@ struct LossLanes<LossKind::squared> {
     }
 };
 
+template <>
+struct LossLanes<LossKind::squared_hinge> {
+    [[gnu::always_inline]] static Lanes at(Vector<double> t, Vector<double> y) noexcept {
+        const Vector<double> zero{};
+        const Vector<double> lack = 1.0 - y * t;
+        const Vector<double> part = maximum(lack, zero);
+        return {part * part * 0.5, -y * part, lack > zero ? splat(1.0) : zero};
+    }
+    [[gnu::always_inline]] static Vector<double> excess(Vector<double> t, Vector<double> y, Vector<double> u) noexcept {
+        const Vector<double> zero{};
+        const Vector<double> lack = 1.0 - y * t;
+        const Vector<double> q = -y * u;
+        const Vector<double> off = maximum(lack, zero) - q;
+        return off * off * 0.5 + q * maximum(-lack, zero);
+    }
+};
+
 /// Calls `work` with the lanes of a loss of one score.
 template <class Work>
 void with_loss(LossKind kind, Work&& work) {
@@ -93,6 +110,9 @@ void with_loss(LossKind kind, Work&& work) {
             break;
         case LossKind::poisson:
             work(LossLanes<LossKind::poisson>{});
+            break;
+        case LossKind::squared_hinge:
+            work(LossLanes<LossKind::squared_hinge>{});
             break;
         case LossKind::squared:
         case LossKind::softmax:  // has a kernel of its own

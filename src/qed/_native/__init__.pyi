@@ -373,6 +373,37 @@ def dual_ascent(
     thread; Ctrl-C is noticed after the last pass.
     """
 
+def class_ascent(
+    X: Matrix,
+    rows: tuple[Vector, Vector, Vector, float],
+    u: NDArray[np.float64],
+    w: NDArray[np.float64],
+    order: NDArray[np.int64],
+    active: int,
+    numbers: Vector,
+    seed: int,
+    passes: int,
+) -> tuple[int, int]:
+    """Make passes of dual ascent for the hinge of several classes; return how many rows stay active, and the seed.
+
+    rows is (labels, weights, squared lengths, alpha). u is (n, k), w is (k, p), numbers are threshold, largest shortfall and
+    gap; all of them and order are written to.
+    """
+
+def csr_class_ascent(
+    X: tuple[Indices, Indices, Matrix],
+    shape: tuple[int, int],
+    rows: tuple[Vector, Vector, Vector, float],
+    u: NDArray[np.float64],
+    w: NDArray[np.float64],
+    order: NDArray[np.int64],
+    active: int,
+    numbers: Vector,
+    seed: int,
+    passes: int,
+) -> tuple[int, int]:
+    """Do the same for compressed rows."""
+
 def csr_dual_ascent(
     X: tuple[Indices, Indices, Matrix],
     shape: tuple[int, int],

@@ -17,6 +17,7 @@ __all__ = [
     "AscentLosses",
     "AscentRows",
     "cholesky",
+    "class_ascent",
     "compressed_adjoint",
     "compressed_product",
     "cross",
@@ -43,7 +44,7 @@ __all__ = [
 ]
 
 Goal = tuple[float, int]
-ONE_SCORE = ("logistic", "poisson", "squared")  # losses that compiled sums over rows know
+ONE_SCORE = ("logistic", "poisson", "squared", "squared_hinge")  # losses that compiled sums over rows know
 
 
 def loss_value(name: str, t: Vector, y: Vector) -> Vector:
@@ -263,3 +264,19 @@ def dual_ascent(
     return _native.csr_dual_ascent(
         csr_arrays(table), table.shape, logistic, losses, rows, u, w, order, active, numbers, seed, passes
     )
+
+
+def class_ascent(
+    table: Any,
+    rows: tuple[Vector, Vector, Vector, float],
+    state: tuple[Vector, Vector, Any, Vector],
+    counts: tuple[int, int, int],
+) -> tuple[int, int]:
+    """Make passes for the hinge of several classes; ``rows`` are labels, weights, squared lengths and the strength.
+
+    ``state`` is dual variables (n, k), coefficients (k, p), order of rows and three numbers, all written to; ``counts`` are
+    active rows, seed and passes. Returns how many rows stay active, and the next seed.
+    """
+    if isinstance(table, np.ndarray):
+        return _native.class_ascent(table, rows, *state[:3], counts[0], state[3], *counts[1:])
+    return _native.csr_class_ascent(csr_arrays(table), table.shape, rows, *state[:3], counts[0], state[3], *counts[1:])

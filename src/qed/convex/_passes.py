@@ -89,7 +89,8 @@ class Passes:
         """Name of a loss of one score that the compiled pass knows; None means products of the design."""
         problem = self.problem
         fits = problem.loss.y.ndim == 1 and problem.loss.traits.n_scores == 1
-        return problem.loss.traits.native if fits and isinstance(problem.design, Dense | Sparse) else None
+        name = problem.loss.traits.native
+        return name if fits and name in _kernels.ONE_SCORE and isinstance(problem.design, Dense | Sparse) else None
 
     @cached_property
     def _by_rows(self) -> Any:

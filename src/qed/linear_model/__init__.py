@@ -20,6 +20,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _convex_regressor, _learn_convex        what they share: from the door of fit to coefficients and proof
     _learn_scaled                           the same, with a scale
     _lasso_cv, _cross_validated_path        the same with a strength chosen by folds; _paths gives coefficients for many
+    _separation, _hulls                     whether a plane separates two classes, with a proof either way
     _threshold                              a cut through one column
     _learn_convex                           models that are a loss and a penalty, over qed.convex
 """
@@ -41,6 +42,7 @@ from qed.linear_model._poisson_regressor import PoissonRegressor
 from qed.linear_model._quantile_regressor import QuantileRegressor
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_cv import RidgeCV
+from qed.linear_model._separation import Separation, separating_plane
 from qed.linear_model._square_root_lasso import SquareRootLasso
 from qed.linear_model._threshold import ThresholdClassifier
 
@@ -62,9 +64,11 @@ __all__ = [
     "QuantileRegressor",
     "Ridge",
     "RidgeCV",
+    "Separation",
     "SquareRootLasso",
     "ThresholdClassifier",
     "enet_path",
     "lasso_path",
+    "separating_plane",
 ]
 __getattr__ = lacking(__name__)

@@ -13,21 +13,19 @@ from qed.linear_model._linear import predict_linear, require_linear_state
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["ProbabilisticClassifier", "class_factors", "require_classes"]
+__all__ = ["LinearClassifier", "ProbabilisticClassifier", "class_factors", "require_classes"]
 
 
-class ProbabilisticClassifier(Classifier, sparse=True):
-    """A classifier whose probabilities follow from scores that are linear in the columns."""
+class LinearClassifier(Classifier, sparse=True):
+    """A classifier whose scores are linear in the columns."""
 
     classes_: Array = fitted("Labels, sorted.")
     coef_: Array = fitted("Coefficients of the scores, shape (1, p) for two classes, otherwise one row a class.")
     intercept_: Array = fitted("Intercepts, one for each row of ``coef_``; zeros without an intercept.")
-    n_iter_: Array = fitted("Steps that the solver took.")
     solver_used_: str = fitted("How the coefficients were found.")
-    certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
 
     def decision_function(self, X: Any) -> Array:
-        """Return the scores: with two classes the log-odds of the second, otherwise one column a class.
+        """Return the scores: with two classes that of the second against the first, otherwise one column a class.
 
         Parameters
         ----------
@@ -43,7 +41,7 @@ class ProbabilisticClassifier(Classifier, sparse=True):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> Array:
-        """Return the likeliest label of each row; of equally likely ones the first.
+        """Return the label with the largest score of each row; of equal ones the first.
 
         Parameters
         ----------
@@ -58,6 +56,21 @@ class ProbabilisticClassifier(Classifier, sparse=True):
         scores = self.decision_function(X)
         index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[index])
+
+    def _check_fitted_state(self) -> None:
+        require_linear_state(self)
+        labels = self.__dict__.get("classes_")
+        rows = self.coef_.shape[0] if self.coef_.ndim == 2 else 0
+        if not isinstance(labels, np.ndarray) or len(labels) < 2 or rows != (1 if len(labels) == 2 else len(labels)):
+            msg = f"classes_ of {type(self).__name__} does not fit coef_"
+            raise ModelFileError(msg)
+
+
+class ProbabilisticClassifier(LinearClassifier):
+    """A classifier whose probabilities follow from scores that are linear in the columns."""
+
+    n_iter_: Array = fitted("Steps that the solver took.")
+    certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, in the order of ``classes_``.
@@ -93,14 +106,6 @@ class ProbabilisticClassifier(Classifier, sparse=True):
             scores = np.stack([-half, half], axis=1)
         scores = scores - scores.max(axis=1, keepdims=True)
         return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
-
-    def _check_fitted_state(self) -> None:
-        require_linear_state(self)
-        labels = self.__dict__.get("classes_")
-        rows = self.coef_.shape[0] if self.coef_.ndim == 2 else 0
-        if not isinstance(labels, np.ndarray) or len(labels) < 2 or rows != (1 if len(labels) == 2 else len(labels)):
-            msg = f"classes_ of {type(self).__name__} does not fit coef_"
-            raise ModelFileError(msg)
 
 
 def require_classes(owner: str, classes: Any, codes: Vector) -> None:

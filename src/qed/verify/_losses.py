@@ -14,7 +14,7 @@ import numpy as np
 
 from qed.verify._rows import EXTENDED
 
-__all__ = ["Array", "Logistic", "Loss", "Pinball", "Poisson", "Scaled", "Softmax", "Squared"]
+__all__ = ["HALF", "ONE", "Array", "Logistic", "Loss", "Pinball", "Poisson", "Scaled", "Softmax", "Squared", "shrunk_sides"]
 
 Array = np.ndarray[Any, Any]
 HALF, ONE = EXTENDED(0.5), EXTENDED(1)
@@ -58,7 +58,7 @@ class Loss(Protocol):
         ...
 
 
-def _shrunk_sides(u: Array, q: Array) -> Array:
+def shrunk_sides(u: Array, q: Array) -> Array:
     """Scale the heavier sign of each column down until both weigh the same."""
     u = np.array(u)
     for column in range(u.shape[1]):
@@ -143,7 +143,7 @@ class Logistic:
     def repaired(self, u: Array, q: Array, y: Array, *, balance: bool) -> Array:
         """Return u within its half of [-1, 1], the heavier half shrunk."""
         u = np.where(y > 0, np.clip(u, -1, 0), np.clip(u, 0, 1))
-        return _shrunk_sides(u, q) if balance else u
+        return shrunk_sides(u, q) if balance else u
 
     def constant(self, q: Array, y: Array) -> Array | None:
         """Return the log-odds."""
@@ -239,7 +239,7 @@ class Poisson:
     def repaired(self, u: Array, q: Array, y: Array, *, balance: bool) -> Array:
         """Return u, at least -y, the heavier sign shrunk."""
         u = np.maximum(u, -y)
-        return _shrunk_sides(u, q) if balance else u
+        return shrunk_sides(u, q) if balance else u
 
     def constant(self, q: Array, y: Array) -> Array | None:
         """Return the logarithm of the mean."""
@@ -279,7 +279,7 @@ class Pinball:
     def repaired(self, u: Array, q: Array, y: Array, *, balance: bool) -> Array:  # noqa: ARG002
         """Return u between the two slopes, the heavier sign shrunk."""
         u = np.clip(u, -EXTENDED(self.quantile), ONE - self.quantile)
-        return _shrunk_sides(u, q) if balance else u
+        return shrunk_sides(u, q) if balance else u
 
     def constant(self, q: Array, y: Array) -> Array | None:
         """Return the weighted quantile."""
@@ -332,7 +332,7 @@ class Scaled:
         bound = 2 * EXTENDED(self.epsilon)
         if np.isfinite(self.epsilon):
             u = np.clip(u, -bound, bound)
-            u = _shrunk_sides(u, q) if balance else u
+            u = shrunk_sides(u, q) if balance else u
         else:
             for _ in range(2 if balance else 0):
                 u = u - q @ u / q.sum()

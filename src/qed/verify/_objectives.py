@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import CertificateError
-from qed.verify._losses import Logistic, Loss, Pinball, Poisson, Scaled, Softmax, Squared
+from qed.verify._losses import HALF, Logistic, Loss, Pinball, Poisson, Scaled, Softmax, Squared
+from qed.verify._margins import Hinges, JointHinge, Tube
 from qed.verify._penalty import Penalty
 from qed.verify._rows import EXTENDED
 
@@ -87,15 +88,42 @@ def _logistic(model: Any, sums: Sums) -> Objective:
     bare = kind is None or not np.isfinite(strength)
     penalty = Penalty() if bare else Penalty(l1=EXTENDED(ratio), l2=EXTENDED(1) - EXTENDED(ratio))
     loss: Loss = Logistic() if len(sums.classes) == 2 else Softmax()
-    given = model.class_weight
-    weights = None
-    if isinstance(given, str):  # "balanced"
-        weights = sums.weight / (len(sums.classes) * sums.classes)
-    elif given is not None:
-        weights = np.array([given.get(label, 1.0) for label in model.classes_.tolist()], dtype=EXTENDED)
+    weights = _class_weights(model, sums)
     is_penalised = getattr(model, "solver", None) == "liblinear" and model.fit_intercept and not bare
     constant = EXTENDED(model.intercept_scaling) if is_penalised else None
     return Objective(loss, EXTENDED(1) if bare else EXTENDED(strength), penalty, weights, constant)
+
+
+def _class_weights(model: Any, sums: Sums) -> Array | None:
+    """Return what the weights of each class are multiplied by."""
+    given = model.class_weight
+    if given is None or sums.classes is None:
+        return None
+    if isinstance(given, str):  # "balanced"
+        return np.asarray(sums.weight / (len(sums.classes) * sums.classes))
+    return np.array([given.get(label, 1.0) for label in model.classes_.tolist()], dtype=EXTENDED)
+
+
+def _machine(model: Any, sums: Sums) -> Objective:
+    """C times the sum of hinges, plus squares or sizes; a class against all others is weighted where it stands alone."""
+    if sums.classes is None:
+        raise CertificateError("LinearSVC was fitted to labels, and these targets have none. Pass those of the fit.")
+    several, joint = len(sums.classes) > 2, model.multi_class == "crammer_singer"
+    weights = _class_weights(model, sums)
+    constant = EXTENDED(model.intercept_scaling) if model.fit_intercept else None
+    half = 1 if several or not joint else HALF  # the planes of two classes are opposite, and their difference is stored
+    penalty = Penalty(l1=EXTENDED(1)) if model.penalty == "l1" else Penalty(l2=EXTENDED(1) * half)
+    if several and joint:
+        return Objective(JointHinge(), EXTENDED(model.C), penalty, weights, constant)
+    loss = Hinges(model.loss == "squared_hinge" and not joint, weights if several else None)
+    return Objective(loss, EXTENDED(model.C), penalty, None if several else weights, constant)
+
+
+def _tube(model: Any, _: Sums) -> Objective:
+    """C times the sum of what lies beyond the tube, plus squares."""
+    loss = Tube(model.epsilon, model.loss == "squared_epsilon_insensitive")
+    constant = EXTENDED(model.intercept_scaling) if model.fit_intercept else None
+    return Objective(loss, EXTENDED(model.C), Penalty(l2=EXTENDED(1)), None, constant)
 
 
 TABLE: dict[str, Callable[[Any, Sums], Objective]] = {
@@ -111,6 +139,8 @@ TABLE: dict[str, Callable[[Any, Sums], Objective]] = {
     "LogisticRegressionCV": _logistic,
     "PoissonRegressor": lambda model, sums: _mean(Poisson(), sums, l2=model.alpha),
     "HuberRegressor": lambda model, _: Objective(Scaled(model.epsilon), EXTENDED(1), Penalty(l2=2 * model.alpha)),
+    "LinearSVC": _machine,
+    "LinearSVR": _tube,
     "QuantileRegressor": lambda model, sums: _mean(Pinball(model.quantile), sums, l1=model.alpha),
     "SquareRootLasso": lambda model, sums: _mean(Scaled(np.inf), Sums(2 * sums.weight), l1=model.alpha),
 }

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from qed.convex._loss import Loss, Vector
     from qed.convex._problem import Problem
 
-__all__ = ["DualAscent"]
+__all__ = ["DualAscent", "row_squares", "rows_of"]
 
 HUGE = 1e300
 SEED = 20_011
@@ -124,14 +124,9 @@ class _Ascent:
         losses = ascent_losses(problem.loss)
         assert losses is not None  # noqa: S101  refused before
         self.losses, self.logistic = losses, problem.loss.traits.native == "logistic"
-        table = problem.design.table  # type: ignore[attr-defined]  # dense or sparse, or it would have been refused
-        if isinstance(table, np.ndarray):
-            table = table if table.strides[1] == table.itemsize or p <= 1 else np.ascontiguousarray(table)
-        else:
-            table = table.tocsr()
-        self.table = table
+        self.table = table = rows_of(problem.design)
         self.centre = np.zeros(p) if problem.centre is None else problem.centre
-        plain, lengths = problem.design, _row_squares(table)
+        plain, lengths = problem.design, row_squares(table)
         along = plain.product(self.centre) if problem.centre is not None else np.zeros(n)
         square = float(self.centre @ self.centre)
         self.alpha = float(problem.penalty.curvature(np.ones(p))[0])
@@ -187,7 +182,16 @@ class _Ascent:
         return self.w - drift * self.centre, float(base - self.rows.give * total)
 
 
-def _row_squares(table: Any) -> Vector:
+def rows_of(design: Any) -> Any:
+    """Return a table whose rows lie together: an array with contiguous rows, or one compressed by rows."""
+    table = design.table
+    if not isinstance(table, np.ndarray):
+        return table.tocsr()
+    return table if table.strides[1] == table.itemsize or table.shape[1] <= 1 else np.ascontiguousarray(table)
+
+
+def row_squares(table: Any) -> Vector:
+    """Return the squared length of each row."""
     if isinstance(table, np.ndarray):
         return np.asarray(np.einsum("ij,ij->i", table, table, dtype=np.float64))
     return np.asarray(table.multiply(table).sum(axis=1), dtype=np.float64).ravel()

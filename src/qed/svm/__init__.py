@@ -1,0 +1,21 @@
+"""Support vector machines: planes with a margin, and how much wider it could be.
+
+One rule: **a machine is a loss of the margin and a penalty, as its documentation writes them; the plane and the proof follow.**
+
+::
+
+    _linear_svc      classes, one plane for each or all at once
+    _linear_svr      numbers, within a tube
+    _planes          one plane after the other, one certificate for all
+    _hard_margin     the plane with the widest margin, where nothing may be on the wrong side
+"""
+
+from __future__ import annotations
+
+from qed.core._missing import lacking
+from qed.svm._linear_svc import LinearSVC
+from qed.svm._linear_svr import LinearSVR
+
+__all__ = ["LinearSVC", "LinearSVR"]
+
+__getattr__ = lacking(__name__)

@@ -1,0 +1,85 @@
+"""The plane with the widest margin: no row may be on the wrong side, and the hulls of the classes prove how wide it can be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import InvalidData, InvalidParameter
+from qed.core._certificates import DualityGapCertificate
+from qed.linear_model._separation import Separation, plane_between
+from qed.svm._planes import finish
+
+if TYPE_CHECKING:
+    from qed.convex._loss import Vector
+    from qed.linear_model._learn_convex import Rows, Wish
+
+__all__ = ["fit_hard_margin"]
+
+
+def fit_hard_margin(model: Any, rows: Rows, wish: Wish) -> None:
+    """Find the widest margin of each class against the others (of two classes, of the second against the first)."""
+    _require_plain(model)
+    n_classes = len(model.classes_)
+    labels = [1] if n_classes == 2 else list(range(n_classes))
+    planes, duals, gaps, objectives = [], [], [], []
+    for label in labels:
+        sign = np.where(rows.y == label, 1.0, -1.0)
+        found = plane_between(
+            rows.X, sign, through_origin=not model.fit_intercept, tol=0.1 * wish.tol, max_iter=wish.max_iter
+        )
+        if not found.separable:
+            raise _refusal(model, found, label, sign)
+        planes.append((found.coef / found.margin, found.intercept / found.margin))
+        duals.append(found.weights)
+        # margin one: half the squared length of the coefficients is 1 / (2 margin²), and no margin is beyond the bound
+        objectives.append(0.5 / found.margin**2)
+        gaps.append(0.5 * (found.bound - found.margin) * (found.bound + found.margin) / (found.margin * found.bound) ** 2)
+    model.coef_ = np.stack([w for w, _ in planes])
+    model.intercept_ = np.array([b for _, b in planes])
+    model.n_iter_, model.solver_used_ = 1, "wolfe"
+    objective, gap = float(sum(objectives)), float(sum(gaps))
+    model.certificate_ = DualityGapCertificate(
+        gap=gap,
+        rounding=0.0,
+        objective=objective,
+        null_objective=objective,
+        tol=float(wish.tol),
+        radius=np.inf,
+        outcome="solved" if gap <= wish.tol * objective else "max_iter",
+        fingerprint=rows.seen,
+        dual=duals[0] if len(duals) == 1 else np.stack(duals, axis=1),
+    )
+    finish(model, wish)
+
+
+def _require_plain(model: Any) -> None:
+    """Refuse what a hard margin has no use for."""
+    wrong = {
+        "penalty": model.penalty != "l2",
+        "class_weight": model.class_weight is not None,
+        "intercept_scaling": float(model.intercept_scaling) != 1.0,
+        "multi_class": model.multi_class == "crammer_singer" and len(model.classes_) > 2,
+    }
+    for name, is_wrong in wrong.items():
+        if is_wrong:
+            raise InvalidParameter(
+                f"LinearSVC.{name} must be left at its default with C=inf, got {getattr(model, name)!r}. A hard margin lets no"
+                " row fall short, so that weights do not matter, and its intercept is free."
+            )
+
+
+def _refusal(model: Any, found: Separation, label: int, sign: Vector) -> InvalidData:
+    """Say which rows prove that there is no plane; the proof itself is the error's ``separation``."""
+    mixed = np.flatnonzero(found.weights)
+    one, other = (int(np.sum(sign[mixed] == side)) for side in (1.0, -1.0))
+    where = "through the origin " if found.through_origin else ""
+    error = InvalidData(
+        f"No plane {where}separates {model.classes_[label]!r} from the rest, so that LinearSVC has no hard margin: a mixture of"
+        f" {one} of its rows coincides with a mixture of {other} others (within {2 * found.bound:.1g}), rows"
+        f" {mixed.tolist()[:12]}{' and more' if len(mixed) > 12 else ''}. Pass a finite C. The weights of the mixtures are in"
+        " this error's separation."
+    )
+    error.separation = found  # type: ignore[attr-defined]
+    return error

@@ -1,0 +1,195 @@
+"""The linear support vector classifier."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from qed.convex import L1, L2, CrammerSinger, Hinge, SquaredHinge
+from qed.convex.solvers import (
+    ClassAscent,
+    CoordinateDescent,
+    DualAscent,
+    InteriorPoint,
+    Newton,
+    NewtonCG,
+    ProximalGradient,
+)
+from qed.core import (
+    KW_ONLY,
+    InvalidParameter,
+    NonNegative,
+    NonNegativeInt,
+    Positive,
+    PositiveInt,
+    PositiveOrInfinite,
+    Seed,
+    fitted,
+    param,
+)
+from qed.core._certificates import DualityGapCertificate
+from qed.linear_model._classes import LinearClassifier, class_factors, require_classes
+from qed.linear_model._learn_convex import Declared, Rows, Wish
+from qed.linear_model._penalised_intercept import with_constant
+from qed.svm._hard_margin import fit_hard_margin
+from qed.svm._planes import Plane, find_planes, store_planes
+
+if TYPE_CHECKING:
+    from qed.convex._loss import Vector
+
+__all__ = ["LinearSVC"]
+
+SOLVERS = (
+    Newton(),
+    NewtonCG(),
+    DualAscent(),
+    InteriorPoint(),
+    ClassAscent(),
+    CoordinateDescent(),
+    ProximalGradient(),
+)
+
+
+class LinearSVC(LinearClassifier):
+    r"""Separates classes by planes, with a margin that few rows fall short of.
+
+    Objective
+    ---------
+    .. math:: \Omega(w) + C \sum_i s_i \, \ell(y_i (x_i^\top w + b))
+
+    with :math:`y_i = \pm 1`, :math:`\ell(m) = \max(1 - m, 0)` (``"hinge"``) or its square (``"squared_hinge"``), and
+    :math:`\Omega(w) = \tfrac12 \|w\|^2` or :math:`\|w\|_1`. The intercept is ``intercept_scaling`` times the coefficient of a
+    constant column, which :math:`\Omega` penalises like the others. With more than two classes the sum of such objectives,
+    each class against all others; or, with ``multi_class="crammer_singer"``, one objective for all,
+    :math:`\tfrac12 \sum_k \|w_k\|^2 + C \sum_i s_i \max_k (x_i^\top w_k + [k \ne y_i] - x_i^\top w_{y_i})`.
+
+    An infinite C is the hard margin: :math:`\tfrac12 \|w\|^2` is least while every row has a margin of at least one, and the
+    intercept is free. Rows that no plane separates are refused, with the weights that prove it.
+
+    Certificate
+    -----------
+    DualityGapCertificate: no planes lower the objective by more than ``gap``. With the hinge it keeps dual variables for each
+    row. With a hard margin the gap is that between the margin and the distance of the hulls of the classes, which bounds every
+    margin, and it is relative to the objective itself, because a plane without coefficients is not allowed.
+
+    Cost
+    ----
+    Squared hinge: a few passes of O(n p^2), shared by conjugate gradients of O(nnz) where p is large. Hinge: passes of O(nnz)
+    over rows near the margin, or an interior point of O(m p^2) a step on the m rows in doubt. Absolute values: O(nnz) a pass.
+    All of it once for each class. O(n + p^2) memory, and a copy of X with the constant column.
+
+    See Also
+    --------
+    LogisticRegression : Scores that are log-odds.
+
+    Notes
+    -----
+    A weight counts as repetition. The penalty depends on the units of the columns: standardise first if they differ. With more
+    than two classes, ``class_weight`` multiplies the rows of a class where it stands against the others, as liblinear has it.
+
+    Examples
+    --------
+    >>> from qed.svm import LinearSVC
+    >>> model = LinearSVC().fit([[-2.0], [-1.0], [1.0], [2.0]], ["no", "no", "yes", "yes"])
+    >>> model.predict([[-3.0], [3.0]]).tolist()
+    ['no', 'yes']
+    >>> LinearSVC(C=float("inf")).fit([[-2.0], [-1.0], [3.0]], [0, 0, 1]).coef_
+    array([[0.5]])
+    """
+
+    penalty: Literal["l1", "l2"] = param("l2", "What is penalised: squares, or absolute values, which leave few columns.")
+    loss: Literal["hinge", "squared_hinge"] = param(
+        "squared_hinge", "What a row costs that falls short of its margin; 'crammer_singer' has a hinge of its own."
+    )
+    _: KW_ONLY
+    dual: bool | Literal["auto"] = param(
+        "auto", "Whether liblinear would solve the dual; the optimum is the same.", kind="hint"
+    )
+    tol: NonNegative = param(1e-6, "Largest accepted gap, relative to the objective without coefficients.")
+    C: PositiveOrInfinite = param(1.0, "Weight of the losses beside the penalty; infinity means a hard margin.")
+    multi_class: Literal["ovr", "crammer_singer"] = param(
+        "ovr", "Each class against all others, or all classes in one objective."
+    )
+    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    intercept_scaling: Positive = param(1.0, "Value of the constant column, whose coefficient is penalised.")
+    class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
+        None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
+    )
+    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    random_state: Seed = param(None, "Seed of liblinear's order of rows. Nothing here is random.", kind="hint")
+    max_iter: PositiveInt = param(1000, "Most steps of the solver, for each plane.")
+    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+
+    n_iter_: int = fitted("Most steps that a plane took.")
+    certificate_: DualityGapCertificate = fitted("What is proved about the planes.")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the planes.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows to learn from.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        data = self._fit_data(X, y, sample_weight, finite=False)
+        rows = Rows.of(data)
+        require_classes("LinearSVC", data.classes, rows.y)
+        wish = Wish(False, self.tol, self.max_iter, self.strict, self.verbose)
+        self.classes_ = data.classes
+        if not np.isfinite(self.C):
+            fit_hard_margin(self, rows, wish)
+            return self
+        weights = self._weights_of_classes(rows)
+        constant = float(self.intercept_scaling) if self.fit_intercept else None
+        wider = rows if constant is None else with_constant(rows, constant)
+        planes = self._planes(rows.y, len(data.classes), weights)
+        found = find_planes(self, wider, planes, SOLVERS, wish)
+        w = np.concatenate([np.atleast_2d(one.solution.w.T) for one in found])
+        self.coef_ = np.ascontiguousarray(w if constant is None else w[:, :-1])
+        self.intercept_ = np.zeros(len(w)) if constant is None else constant * w[:, -1]
+        store_planes(self, found, wish, rows.seen)
+        return self
+
+    def _weights_of_classes(self, rows: Rows) -> Vector | None:
+        """Return what the weight of each row is multiplied by where it stands for its own class."""
+        return class_factors("LinearSVC", self.class_weight, self.classes_, rows.y, rows.weight * rows.share)
+
+    def _planes(self, codes: Vector, n_classes: int, factor: Vector | None) -> list[Plane]:
+        """Declare one problem for each plane, or one for all."""
+        joint = self.multi_class == "crammer_singer"
+        if joint and self.penalty == "l1":
+            raise InvalidParameter(
+                "LinearSVC.penalty must be 'l2' with multi_class='crammer_singer', whose objective has no other, got 'l1'."
+            )
+        if joint and n_classes > 2:
+            return [Plane(factor, lambda rows: self._declared(rows, CrammerSinger(codes, n_classes)))]
+        if n_classes == 2:
+            sign = 2.0 * codes - 1.0
+            return [Plane(factor, lambda rows: self._declared(rows, self._loss(sign, joint=joint), joint=joint))]
+        planes = []
+        for label in range(n_classes):
+            own = codes == label
+            sign = np.where(own, 1.0, -1.0)
+            weight = None if factor is None else np.where(own, factor, 1.0)
+            planes.append(Plane(weight, lambda rows, sign=sign: self._declared(rows, self._loss(sign))))  # type: ignore[misc]
+        return planes
+
+    def _loss(self, sign: Vector, *, joint: bool = False) -> Any:
+        return Hinge(sign) if joint or self.loss == "hinge" else SquaredHinge(sign)
+
+    def _declared(self, rows: Rows, loss: Any, *, joint: bool = False) -> Declared:
+        # two classes of the joint objective are opposite planes, whose difference is penalised half as much
+        squares = loss.traits.has_curvature
+        unit = (2.0 if squares else 1.0) * self.C * rows.weight
+        alpha = (0.5 if joint else 1.0) / unit
+        return Declared(loss, L1(alpha) if self.penalty == "l1" else L2(alpha), unit)

@@ -1,0 +1,92 @@
+"""The linear support vector regressor."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from qed.convex import L2, EpsilonInsensitive, SquaredEpsilonInsensitive
+from qed.convex.solvers import DualAscent, InteriorPoint, Newton, NewtonCG
+from qed.core import KW_ONLY, NonNegative, NonNegativeInt, Positive, PositiveInt, Seed, param
+from qed.linear_model._convex_regressor import ConvexRegressor
+from qed.linear_model._learn_convex import Declared, Rows, Wish
+from qed.linear_model._penalised_intercept import with_constant
+from qed.svm._planes import Plane, find_planes, store_planes
+
+__all__ = ["LinearSVR"]
+
+SOLVERS = (Newton(), NewtonCG(), DualAscent(), InteriorPoint())
+
+
+class LinearSVR(ConvexRegressor):
+    r"""Fits a plane within a tube: errors up to ``epsilon`` cost nothing.
+
+    Objective
+    ---------
+    .. math:: \tfrac12 \|w\|^2 + C \sum_i s_i \, \ell(|y_i - x_i^\top w - b|),
+              \qquad \ell(r) = \max(r - \varepsilon, 0) \text{ or its square}
+
+    The intercept is ``intercept_scaling`` times the coefficient of a constant column, which is penalised like the others.
+
+    Certificate
+    -----------
+    DualityGapCertificate: no plane lowers the objective by more than ``gap``. Without squares it keeps a dual variable for each
+    row.
+
+    Cost
+    ----
+    Squares: a few passes of O(n p^2), or of O(nnz) where p is large. Without squares: passes of O(nnz) over rows near the edge
+    of the tube, or an interior point of O(m p^2) a step on the m rows in doubt. O(n + p^2) memory, and a copy of X with the
+    constant column.
+
+    See Also
+    --------
+    QuantileRegressor : No tube, a free intercept, and other quantiles than the median.
+
+    Notes
+    -----
+    A weight counts as repetition. The penalty depends on the units of the columns: standardise first if they differ.
+
+    Examples
+    --------
+    >>> from qed.svm import LinearSVR
+    >>> X, y = [[1.0], [2.0], [3.0], [4.0]], [2.0, 4.0, 6.0, 8.0]
+    >>> LinearSVR(epsilon=0.5, C=100.0, fit_intercept=False).fit(X, y).coef_.round(6)
+    array([1.875])
+    """
+
+    _: KW_ONLY
+    epsilon: NonNegative = param(0.0, "Half the width of the tube, in units of the target.")
+    tol: NonNegative = param(1e-6, "Largest accepted gap, relative to the objective without coefficients.")
+    C: Positive = param(1.0, "Weight of the losses beside the penalty.")
+    loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = param(
+        "epsilon_insensitive", "What a row costs beyond the tube: its distance, or the square of it."
+    )
+    fit_intercept: bool = param(True, "Whether to fit an intercept.")
+    intercept_scaling: Positive = param(1.0, "Value of the constant column, whose coefficient is penalised.")
+    dual: bool | Literal["auto"] = param(
+        "auto", "Whether liblinear would solve the dual; the optimum is the same.", kind="hint"
+    )
+    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    random_state: Seed = param(None, "Seed of liblinear's order of rows. Nothing here is random.", kind="hint")
+    max_iter: PositiveInt = param(1000, "Most steps of the solver.")
+    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        data = self._fit_data(X, y, sample_weight, finite=False)
+        rows = Rows.of(data)
+        wish = Wish(False, self.tol, self.max_iter, self.strict, self.verbose)
+        constant = float(self.intercept_scaling) if self.fit_intercept else None
+        wider = rows if constant is None else with_constant(rows, constant)
+        found = find_planes(self, wider, [Plane(None, self._declared)], SOLVERS, wish)
+        w = found[0].solution.w
+        self.coef_ = np.array(w if constant is None else w[:-1])
+        self.intercept_ = 0.0 if constant is None else float(constant * w[-1])
+        store_planes(self, found, wish, rows.seen)
+
+    def _declared(self, rows: Rows) -> Declared:
+        squares = self.loss == "squared_epsilon_insensitive"
+        loss: Any = (SquaredEpsilonInsensitive if squares else EpsilonInsensitive)(rows.y, self.epsilon)
+        unit = (2.0 if squares else 1.0) * self.C * rows.weight
+        return Declared(loss, L2(1.0 / unit), unit)

@@ -1,0 +1,109 @@
+"""One plane after the other over the same rows, and one certificate for all of them: objectives and gaps add up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qed.convex import Solution, choose, solve
+from qed.core import InvalidData, NotReached
+from qed.core._certificates import DualityGapCertificate
+from qed.core._events import Progress
+from qed.core._threads import one_blas_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from qed.convex import Problem, Solver
+    from qed.convex._loss import Vector
+    from qed.core._certificates import Fingerprint
+    from qed.linear_model._learn_convex import Declared, Rows, Wish
+
+__all__ = ["Found", "Plane", "find_planes", "store_planes"]
+
+
+class Plane(NamedTuple):
+    """One problem: what weights are multiplied by (None for one), and how it is declared for rows so weighted."""
+
+    factor: Vector | None
+    declare: Callable[[Rows], Declared]
+
+
+class Found(NamedTuple):
+    """A solution, and what its mean objective is multiplied by to give the documented one."""
+
+    solution: Solution
+    unit: float
+    null_objective: float
+    dual: Vector | None  # of the documented losses, where slopes do not tell it
+
+
+def find_planes(model: Any, rows: Rows, planes: Sequence[Plane], solvers: Sequence[Solver], wish: Wish) -> list[Found]:
+    """Solve every problem; once a listener or Ctrl-C has ended one, those that follow are left at their start."""
+    found: list[Found] = []
+    name = type(model).__name__
+    with (
+        one_blas_thread(rows.share.size * rows.mean.size),
+        Progress(name, wish.max_iter * len(planes), verbose=wish.verbose) as progress,
+    ):
+        ended = ""
+        for plane in planes:
+            own = rows if plane.factor is None else rows.weighed(plane.factor)
+            declared = plane.declare(own)
+            problem = own.problem(declared, intercept=wish.intercept)
+            if ended:
+                solution = _untouched(problem, ended)
+            else:
+                chosen = choose(problem, solvers, wish.tol)
+                solution = solve(problem, chosen, tol=wish.tol, max_iter=wish.max_iter, progress=progress)
+                ended = solution.outcome if solution.outcome in ("stopped", "interrupted") else ""
+            dual = None if declared.loss.traits.has_curvature else solution.gap.u
+            if dual is not None and plane.factor is not None and len(planes) > 1:
+                dual = plane.factor * dual  # rows weigh the same in all planes; what differs belongs to the loss
+            found.append(Found(solution, declared.unit, problem.null_objective, dual))
+    return found
+
+
+def _untouched(problem: Problem, outcome: str) -> Solution:
+    w, b = problem.null_point
+    return Solution(w, b, problem.certify(w, b), outcome, 0, "none")
+
+
+def store_planes(model: Any, found: Sequence[Found], wish: Wish, seen: Fingerprint) -> None:
+    """Keep one certificate: no planes lower the sum of the objectives by more than the sum of the gaps."""
+    solutions = [one.solution for one in found]
+    outcomes = [solution.outcome for solution in solutions]
+    outcome = next((one for one in outcomes if one != "solved"), "solved")
+    model.n_iter_ = max(solution.n_iter for solution in solutions)
+    model.solver_used_ = ", ".join(dict.fromkeys(s.solver for s in solutions if s.solver != "none")) or "none"
+    if not all(np.all(np.isfinite(solution.w)) for solution in solutions):
+        raise InvalidData(f"{type(model).__name__} found no finite coefficients; scale the columns.")
+    duals = [one.dual for one in found if one.dual is not None]
+    dual = None
+    if duals:
+        dual = duals[0] if len(duals) == 1 else np.stack(duals, axis=1)
+    model.certificate_ = DualityGapCertificate(
+        gap=sum(one.unit * one.solution.gap.value for one in found),
+        rounding=sum(one.unit * one.solution.gap.rounding for one in found),
+        objective=sum(one.unit * one.solution.gap.objective for one in found),
+        null_objective=sum(one.unit * one.null_objective for one in found),
+        tol=float(wish.tol),
+        radius=np.inf,
+        outcome=outcome,
+        fingerprint=seen,
+        dual=dual,
+    )
+    finish(model, wish)
+
+
+def finish(model: Any, wish: Wish) -> None:
+    """Pass an interruption on, and refuse what a strict model does not accept."""
+    if model.certificate_.outcome == "interrupted":
+        raise KeyboardInterrupt
+    if wish.strict and not model.certificate_.reached:
+        raise NotReached(
+            f"{type(model).__name__} stopped at a relative gap of {model.certificate_.relative_gap:.2e}, above tol="
+            f"{wish.tol:.1e} ({model.certificate_.outcome}). The model so far is stored; raise max_iter or tol, or pass"
+            " strict=False."
+        )
