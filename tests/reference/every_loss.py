@@ -43,6 +43,7 @@ RECIPES = {
     "EpsilonInsensitive": of("EpsilonInsensitive", numbers, epsilon=0.5),
     "EpsilonInsensitive of width 0": of("EpsilonInsensitive", numbers, epsilon=0.0),
     "Hinge": of("Hinge", signs),
+    "SquaredHinge of 3 planes": lambda random, n: losses.SquaredHinge(random.choice([-1.0, 1.0], (n, 3))),
     "Huber": of("Huber", numbers, knee=1.0),
     "Huber, small knee": of("Huber", numbers, knee=1e-3),
     "Logistic": of("Logistic", signs),

@@ -14,6 +14,7 @@ from qed.convex.solvers import (
     InteriorPoint,
     Newton,
     NewtonCG,
+    NewtonTargets,
     ProximalGradient,
 )
 from qed.core import (
@@ -40,15 +41,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LinearSVC"]
 
-SOLVERS = (
-    Newton(),
-    NewtonCG(),
-    DualAscent(),
-    InteriorPoint(),
-    ClassAscent(),
-    CoordinateDescent(),
-    ProximalGradient(),
-)
+TOGETHER = NewtonTargets()
+SMOOTH = (Newton(), NewtonCG())
+KINKS = (DualAscent(), InteriorPoint())
+SPARSE = (CoordinateDescent(), ProximalGradient())
 
 
 class LinearSVC(LinearClassifier):
@@ -152,8 +148,8 @@ class LinearSVC(LinearClassifier):
         weights = self._weights_of_classes(rows)
         constant = float(self.intercept_scaling) if self.fit_intercept else None
         wider = rows if constant is None else with_constant(rows, constant)
-        planes = self._planes(rows.y, len(data.classes), weights)
-        found = find_planes(self, wider, planes, SOLVERS, wish)
+        planes = self._planes(rows, len(data.classes), weights)
+        found = find_planes(self, wider, planes, self._solvers(len(data.classes)), wish)
         w = np.concatenate([np.atleast_2d(one.solution.w.T) for one in found])
         self.coef_ = np.ascontiguousarray(w if constant is None else w[:, :-1])
         self.intercept_ = np.zeros(len(w)) if constant is None else constant * w[:, -1]
@@ -164,8 +160,9 @@ class LinearSVC(LinearClassifier):
         """Return what the weight of each row is multiplied by where it stands for its own class."""
         return class_factors("LinearSVC", self.class_weight, self.classes_, rows.y, rows.weight * rows.share)
 
-    def _planes(self, codes: Vector, n_classes: int, factor: Vector | None) -> list[Plane]:
+    def _planes(self, rows: Rows, n_classes: int, factor: Vector | None) -> list[Plane]:
         """Declare one problem for each plane, or one for all."""
+        codes = rows.y
         joint = self.multi_class == "crammer_singer"
         if joint and self.penalty == "l1":
             raise InvalidParameter(
@@ -173,6 +170,11 @@ class LinearSVC(LinearClassifier):
             )
         if joint and n_classes > 2:
             return [Plane(factor, lambda rows: self._declared(rows, CrammerSinger(codes, n_classes)))]
+        smooth = self.penalty == "l2" and self.loss == "squared_hinge" and not joint
+        if smooth and (factor is None or n_classes == 2) and self._is_small(rows, n_classes):
+            label = np.ones(1) if n_classes == 2 else np.arange(n_classes)
+            signs = np.where(codes[:, np.newaxis] == label, 1.0, -1.0)
+            return [Plane(factor, lambda rows: self._declared(rows, SquaredHinge(signs)))]
         if n_classes == 2:
             sign = 2.0 * codes - 1.0
             return [Plane(factor, lambda rows: self._declared(rows, self._loss(sign, joint=joint), joint=joint))]
@@ -183,6 +185,18 @@ class LinearSVC(LinearClassifier):
             weight = None if factor is None else np.where(own, factor, 1.0)
             planes.append(Plane(weight, lambda rows, sign=sign: self._declared(rows, self._loss(sign))))  # type: ignore[misc]
         return planes
+
+    def _solvers(self, n_classes: int) -> Any:
+        """Return the solvers that can take the declared problems."""
+        if self.multi_class == "crammer_singer":
+            return KINKS if n_classes == 2 else (ClassAscent(),)
+        if self.loss == "hinge":
+            return KINKS
+        return SPARSE if self.penalty == "l1" else (TOGETHER, *SMOOTH)
+
+    def _is_small(self, rows: Rows, n_classes: int) -> bool:
+        """Say whether all planes are best found at once."""
+        return isinstance(rows.X, np.ndarray) and TOGETHER.takes(rows.X.shape[0], rows.X.shape[1] + 1, n_classes)
 
     def _loss(self, sign: Vector, *, joint: bool = False) -> Any:
         return Hinge(sign) if joint or self.loss == "hinge" else SquaredHinge(sign)

@@ -17,9 +17,11 @@ __all__ = ["SquaredHinge"]
 class SquaredHinge:
     """Half the square of what the margin lacks to one, ``max(1 - y t, 0)**2 / 2`` for labels y of -1 and +1.
 
+    With several columns of labels, the sum over them: one plane for each.
+
     Parameters
     ----------
-    y : ndarray of shape (n,)
+    y : ndarray of shape (n,) or (n, k)
         Labels, -1 or +1.
 
     Examples
@@ -35,11 +37,12 @@ class SquaredHinge:
     @property
     def traits(self) -> LossTraits:
         """Curvature one, then zero."""
-        return LossTraits(1.0, np.inf, has_curvature=True, native="squared_hinge")
+        k = 1 if self.y.ndim == 1 else self.y.shape[1]
+        return LossTraits(1.0, np.inf, has_curvature=True, n_scores=k, native="squared_hinge")
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""
-        return np.asarray(0.5 * np.maximum(1.0 - self.y * t, 0.0) ** 2)
+        return _rows(0.5 * np.maximum(1.0 - self.y * t, 0.0) ** 2)
 
     def slope(self, t: Vector) -> Vector:
         """Return ``-y`` times what the margin lacks."""
@@ -56,7 +59,7 @@ class SquaredHinge:
     def conjugate(self, u: Vector) -> Vector:
         """Return ``q**2 / 2 - q`` for ``q = -y u >= 0``."""
         q = -self.y * u
-        return np.where(q >= 0.0, q * (0.5 * q - 1.0), np.inf)
+        return _rows(np.where(q >= 0.0, q * (0.5 * q - 1.0), np.inf))
 
     def project(self, u: Vector) -> Vector:
         """Return u, or zero where it has the sign of y."""
@@ -69,17 +72,23 @@ class SquaredHinge:
     def excess(self, t: Vector, u: Vector) -> Vector:
         """Return ``(max(1 - m, 0) - q)**2 / 2 + q max(m - 1, 0)`` with margin m, for u in the domain."""
         short, q = 1.0 - self.y * t, -self.y * u
-        return np.asarray(0.5 * (np.maximum(short, 0.0) - q) ** 2 + q * np.maximum(-short, 0.0))
+        return _rows(0.5 * (np.maximum(short, 0.0) - q) ** 2 + q * np.maximum(-short, 0.0))
 
     def prox(self, v: Vector, step: float | Vector) -> Vector:
         """Return a mean of v and margin one, where the margin is below it."""
-        m = self.y * v
-        return np.asarray(self.y * np.where(m < 1.0, (m + step) / (1.0 + step), m))
+        m, size = self.y * v, np.asarray(step)
+        size = size[:, np.newaxis] if size.ndim < v.ndim and size.ndim == 1 else size
+        return np.asarray(self.y * np.where(m < 1.0, (m + size) / (1.0 + size), m))
 
     def constant(self, c: Vector) -> Any:
         """Return the weighted mean of the labels."""
-        return float(np.sum(c * self.y) / np.sum(c))
+        mean = c @ self.y / np.sum(c)
+        return float(mean) if self.y.ndim == 1 else mean
 
     def take(self, rows: Any) -> SquaredHinge:
         """Return the loss of some rows."""
         return SquaredHinge(self.y[rows])
+
+
+def _rows(values: Vector) -> Vector:
+    return values if values.ndim == 1 else np.asarray(values.sum(axis=1))

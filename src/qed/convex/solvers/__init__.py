@@ -12,6 +12,7 @@ from qed.convex.solvers._newton import Newton
 from qed.convex.solvers._newton_cg import NewtonCG
 from qed.convex.solvers._newton_kinks import NewtonKinks
 from qed.convex.solvers._newton_scores import NewtonScores
+from qed.convex.solvers._newton_targets import NewtonTargets
 from qed.convex.solvers._proximal_gradient import ProximalGradient
 from qed.convex.solvers._scaled_lasso import ScaledLasso
 from qed.convex.solvers._scaled_newton import ScaledNewton
@@ -27,6 +28,7 @@ __all__ = [
     "NewtonCG",
     "NewtonKinks",
     "NewtonScores",
+    "NewtonTargets",
     "ProximalGradient",
     "ScaledLasso",
     "ScaledNewton",

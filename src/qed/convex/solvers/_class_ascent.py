@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassAscent"]
 
-PASSES = 20_000
+PASSES = 200_000
+TOGETHER = 20  # passes between two looks at the clock
 
 
 class ClassAscent:
@@ -56,17 +57,18 @@ class ClassAscent:
         n, k = problem.shape[0], problem.loss.traits.n_scores
         ascent = _Ascent(problem, start)
         each = max(1, int(WORK / max(n * problem.shape[1] * k, 1)))
-        done = 0
+        done, whole = 0, np.inf
         while done < PASSES:
-            passes = min(each, max(1, done // 4))
+            passes = min(each, TOGETHER, 1 + done // 4)
             ascent.climb(passes)
-            done += passes + 1
-            if ascent.gap > 0.5 * target and done % (8 * each) > each:
-                yield Iterate(*ascent.point(), hint=np.inf)
+            done += passes
+            # what rows at rest would add is told by a pass over all of them, made when the others have come some way
+            if ascent.gap > max(0.5 * target, 0.25 * whole):
                 continue
             ascent.wake()
             ascent.climb(1)
-            yield Iterate(*ascent.point(), ascent.u.copy(), ascent.gap)
+            whole = ascent.gap
+            yield Iterate(*ascent.point(), ascent.u.copy(), 0.5 * whole)
             if ascent.largest <= 1e-15:
                 return
 

@@ -34,6 +34,7 @@ __all__ = ["DualAscent", "row_squares", "rows_of"]
 HUGE = 1e300
 SEED = 20_011
 WORK = 3e7  # multiplications in one call of compiled code: a few hundredths of a second
+FEW = 2e4  # multiplications that cost less than the call that makes them
 PASSES = 20_000
 
 
@@ -68,9 +69,10 @@ class DualAscent:
         """Yield the iterates."""
         ascent = _Ascent(problem, start)
         each = max(1, int(WORK / max(problem.shape[0] * problem.shape[1], 1)))
+        least = min(20, max(1, int(FEW / max(problem.shape[0] * problem.shape[1], 1))))
         done = 0
         while done < PASSES:
-            passes = min(each, max(1, done // 4))
+            passes = min(each, max(least, done // 4))
             ascent.climb(passes)
             done += passes + 1
             if ascent.gap > 0.5 * target and done % (8 * each) > each:  # of the rows that do not rest
