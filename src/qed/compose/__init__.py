@@ -9,6 +9,7 @@ One rule: **a part is known by the estimator contract alone**, so that parts of 
     _choose_columns      which columns are meant
     _target              a regressor in other units
     _multi_output        one model for each target
+    _codes               several classes by classifiers of two: _one_vs_rest, _one_vs_one, _output_code
     _steps               named parts: parameters inside parameters, methods handed over
 """
 
@@ -17,17 +18,25 @@ from __future__ import annotations
 from qed.compose._choose_columns import make_column_selector
 from qed.compose._columns import ColumnTransformer, FeatureUnion, make_column_transformer, make_union
 from qed.compose._multi_output import MultiOutputClassifier, MultiOutputRegressor
+from qed.compose._one_vs_one import OneVsOneClassifier
+from qed.compose._one_vs_rest import Claims, OneVsRestClassifier
+from qed.compose._output_code import OutputCodeClassifier, binary_codes
 from qed.compose._pipeline import Pipeline, make_pipeline
 from qed.compose._target import TransformedTargetRegressor
 from qed.core._missing import lacking
 
 __all__ = [
+    "Claims",
     "ColumnTransformer",
     "FeatureUnion",
     "MultiOutputClassifier",
     "MultiOutputRegressor",
+    "OneVsOneClassifier",
+    "OneVsRestClassifier",
+    "OutputCodeClassifier",
     "Pipeline",
     "TransformedTargetRegressor",
+    "binary_codes",
     "make_column_selector",
     "make_column_transformer",
     "make_pipeline",

@@ -28,7 +28,7 @@ def check(
 ) -> Verdict:
     """Verify each part that claims something; the distances and roundings of the verdict are the largest."""
     verdicts = []
-    for name, part, rows, target in _reached(model, X, y):
+    for name, part, rows, target, used in _reached(model, X, y):
         own = getattr(part, "certificate_", None)
         claimed = certificate.parts.get(name)
         if not isinstance(own, Certificate) or isinstance(own, Uncertified):
@@ -36,7 +36,9 @@ def check(
         if claimed is None or type(claimed) is not type(own) or claimed != own:
             msg = f"{type(model).__name__} states another certificate for {name!r} than the part itself. One of them was changed."
             raise CertificateError(msg)
-        verdicts.append(verify(part, rows, target, sample_weight if _counts(part) else None))
+        weight = sample_weight if _counts(part) else None
+        weight = np.asarray(weight)[used] if weight is not None and used is not None else weight
+        verdicts.append(verify(part, rows, target, weight))
     if not verdicts:
         msg = f"{type(model).__name__} has no part that claims anything which could be verified."
         raise CertificateError(msg)
@@ -54,7 +56,35 @@ def _is_model(part: Any) -> bool:
     return part is not None and not isinstance(part, str)
 
 
-def _reached(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]]:
+def _reached(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any, Any]]:
+    """Yield name, part, rows and targets of every part, and which rows those are: None for all."""
+    if "code_book_" in model.__dict__:
+        yield from _of_codes(model, X, y)
+        return
+    for found in _with_all_rows(model, X, y):
+        yield *found, None
+
+
+def _of_codes(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any, Any]]:
+    """Yield classifiers of two classes, with the rows of the classes that their code names."""
+    labels = np.asarray(y)
+    unknown = ~np.isin(labels, model.classes_)
+    if unknown.any():
+        raise CertificateError(f"These are not the data of the certificate: {labels[unknown][0]!r} is no class of the fit.")
+    book = model.code_book_[np.searchsorted(model.classes_, labels)]
+    for number, part in enumerate(model.estimators_):
+        used = np.flatnonzero(book[:, number])
+        rows = X if len(used) == len(labels) else _rows_of(X, used)
+        yield f"code {number}", part, rows, (book[used, number] > 0).astype(int), used
+
+
+def _rows_of(X: Any, used: Any) -> Any:
+    if hasattr(X, "tocsr"):
+        return X.tocsr()[used]
+    return np.asarray(X)[used]
+
+
+def _with_all_rows(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]]:
     """Yield name, part, rows and targets of every part, by what the model of models stores."""
     stored = model.__dict__
     if "steps_" in stored:

@@ -1,0 +1,127 @@
+"""Classes told apart by classifiers of two classes: a book of codes says which classes each of them sees, and as what.
+
+The book has a row for each class and a column for each classifier: +1 and -1 name the side of a class, 0 leaves its rows out.
+One against the rest, one against one and error-correcting codes are books; they differ in how answers are read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from qed.compose._pipeline import traits_of
+from qed.compose._steps import accepts_weight, mapped, parts_certificate
+from qed.core import Array, Classifier, InvalidParameter, ModelFileError, PartsCertificate, Traits, clone, fitted
+
+if TYPE_CHECKING:
+    from qed.core import FitData
+
+__all__ = ["CodedClassifier", "answers"]
+
+
+class CodedClassifier(Classifier):
+    """Several classes by classifiers of two."""
+
+    estimators_: Any = fitted("The fitted classifiers of two classes, one for each column of the book.")
+    classes_: Array = fitted("Labels, sorted.")
+    code_book_: Array = fitted("Sides of the classes, (classes, classifiers): +1, -1, or 0 for rows left out.")
+    certificate_: PartsCertificate = fitted("The certificates of the classifiers.")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit a classifier for each column of the book.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows to learn from.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        title, inner = type(self).__name__, self.estimator
+        if inner is None or not hasattr(inner, "fit") or isinstance(inner, type):
+            raise InvalidParameter(f"{title}.estimator must be a classifier, got {inner!r}.")
+        data = self._fit_data(X, y, sample_weight, finite=not self._traits().allow_nan)
+        if sample_weight is not None and not accepts_weight(inner):
+            raise InvalidParameter(f"{title}: {type(inner).__name__} takes no sample_weight. Pass none.")
+        self._require_two(data)
+        self.classes_ = data.classes
+        self.code_book_ = self._book(len(data.classes))
+        self.estimators_ = self._fitted_parts(data)
+        self.certificate_ = parts_certificate([(f"code {k}", part) for k, part in enumerate(self.estimators_)])
+        return self
+
+    def _fitted_parts(self, data: FitData) -> list[Any]:
+        sides = self.code_book_[data.y.astype(np.intp)]
+        together = getattr(self.estimator, "_fit_sides", None)
+        if together is not None:  # the model shares what the problems have in common
+            found: list[Any] | None = together(data, sides)
+            if found is not None:
+                return found
+        weighted = data.weight is not None
+
+        def learnt(k: int) -> Any:
+            used = sides[:, k] != 0
+            every = bool(used.all())
+            options = {"sample_weight": data.weight if every else data.weight[used]} if weighted else {}
+            rows = data.X if every else data.X[np.flatnonzero(used)]
+            return clone(self.estimator).fit(rows, (sides[used, k] > 0).astype(np.intp), **options)
+
+        return mapped(learnt, list(range(sides.shape[1])), self.n_jobs)
+
+    def _require_two(self, data: FitData) -> None:
+        if len(data.classes) < 2:
+            from qed.core import InvalidData  # noqa: PLC0415
+
+            raise InvalidData(
+                f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data contains only one class:"
+                f" {data.classes[0]!r}."
+            )
+
+    def _book(self, n_classes: int) -> Array:
+        """Return the book of codes."""
+        raise NotImplementedError
+
+    def _answers(self, X: Any) -> Array:
+        """Return what each classifier says of each row: positive for the side +1."""
+        self._check_is_fitted()
+        rows = self._new_data(X)
+        return np.stack([answers(part, rows) for part in self.estimators_], axis=1)
+
+    def _check_fitted_state(self) -> None:
+        state = self.__dict__
+        book, labels, parts = state.get("code_book_"), state.get("classes_"), state.get("estimators_")
+        good = (
+            isinstance(book, np.ndarray)
+            and isinstance(labels, np.ndarray)
+            and isinstance(parts, list | tuple)
+            and book.shape == (len(labels), len(parts))
+            and bool(np.isin(book, (-1, 0, 1)).all())
+        )
+        if not good:
+            raise ModelFileError(f"code_book_ of {type(self).__name__} does not fit its classes and classifiers")
+
+    def _traits(self) -> Traits:
+        own, inner = super()._traits(), self.estimator
+        if inner is None or isinstance(inner, type) or not hasattr(inner, "fit"):
+            return own
+        seen = traits_of(inner)
+        return own._replace(
+            sparse=seen.sparse, allow_nan=seen.allow_nan, positive_only=seen.positive_only, poor_score=seen.poor_score
+        )
+
+
+def answers(part: Any, X: Any) -> Array:
+    """Return scores of the second class of two: of a decision function, else of probabilities about one half, else labels."""
+    if hasattr(part, "decision_function"):
+        return np.asarray(part.decision_function(X), dtype=np.float64).ravel()
+    if hasattr(part, "predict_proba"):
+        return np.asarray(2.0 * np.asarray(part.predict_proba(X), dtype=np.float64)[:, 1] - 1.0)
+    return np.where(np.asarray(part.predict(X)) > 0, 1.0, -1.0)

@@ -1,0 +1,153 @@
+"""Each class against all others."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qed.compose._codes import CodedClassifier
+from qed.core import KW_ONLY, Array, InvalidParameter, param
+
+__all__ = ["Claims", "OneVsRestClassifier"]
+
+
+class Claims(NamedTuple):
+    """Which classes claim each row, by the signs of their scores alone.
+
+    Attributes
+    ----------
+    count : ndarray of shape (n,)
+        Classes that claim the row.
+    none, several : ndarray of int
+        Rows that no class claims, and rows that two or more do: where signs alone would not decide.
+    """
+
+    count: Array
+    none: Array
+    several: Array
+
+
+class OneVsRestClassifier(CodedClassifier):
+    """One classifier for each class, that tells it from all others; the largest score wins.
+
+    Objective
+    ---------
+    That of the classifier, class by class: rows of the class against all other rows.
+
+    Certificate
+    -----------
+    PartsCertificate: the classifier of each class keeps its own; ``qed.verify`` checks them one by one.
+
+    Cost
+    ----
+    That of the classifier, once for each class (once for two classes); models that can share work between classes do.
+
+    See Also
+    --------
+    OneVsOneClassifier : One classifier for each pair of classes.
+
+    Notes
+    -----
+    Of c classes of equal size each classifier sees one row in c on its positive side. Of equal scores the first class wins.
+
+    Examples
+    --------
+    >>> from qed.compose import OneVsRestClassifier
+    >>> from qed.svm import LinearSVC
+    >>> X, y = [[0.0, 1.0], [0.0, 2.0], [3.0, 0.0], [4.0, 0.0], [-3.0, 0.0], [-4.0, 0.0]], list("aabbcc")
+    >>> OneVsRestClassifier(LinearSVC()).fit(X, y).predict([[0.0, 3.0], [5.0, 0.0], [-5.0, 0.0]]).tolist()
+    ['a', 'b', 'c']
+    """
+
+    estimator: Any = param(None, "The classifier of two classes.")
+    _: KW_ONLY
+    n_jobs: Any = param(None, "Classes at the same time, in threads; -1 for as many as there are processors.")
+    normalise: bool = param(
+        False, "Whether scores are divided by the length of the coefficients: distances from the planes are compared then."
+    )
+
+    def predict(self, X: Any) -> Array:
+        """Return the label whose classifier has the largest score.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels.
+        """
+        scores = self.decision_function(X)
+        index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the score of each class; with two classes that of the second alone.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, k)
+            Scores.
+        """
+        scores = self._answers(X)
+        if self.normalise:
+            scores = scores / np.array([self._length(part) for part in self.estimators_])
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    @property
+    def predict_proba(self) -> Any:
+        """Return the probabilities of the classes, made to sum to one; there if the classifier has them."""
+        inner = self.__dict__.get("estimators_", [self.estimator])[0]
+        if not hasattr(inner, "predict_proba"):
+            raise AttributeError(f"{type(inner).__name__} in this OneVsRestClassifier has no predict_proba.")
+        return self._probabilities
+
+    def claims(self, X: Any) -> Claims:
+        """Say which rows are claimed by no class, or by several, if signs alone decided.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        Claims
+            Counts, and the rows in doubt.
+        """
+        scores = self._answers(X)
+        claimed = np.column_stack([scores <= 0, scores > 0]) if scores.shape[1] == 1 else scores > 0
+        count = claimed.sum(axis=1)
+        return Claims(count, np.flatnonzero(count == 0), np.flatnonzero(count > 1))
+
+    def _probabilities(self, X: Any) -> Array:
+        self._check_is_fitted()
+        rows = self._new_data(X)
+        shares = np.stack([np.asarray(part.predict_proba(rows))[:, 1] for part in self.estimators_], axis=1)
+        if shares.shape[1] == 1:
+            return np.column_stack([1.0 - shares[:, 0], shares[:, 0]])
+        total = shares.sum(axis=1, keepdims=True)
+        return np.asarray(np.where(total > 0, shares / np.where(total > 0, total, 1.0), 1.0 / shares.shape[1]))
+
+    @staticmethod
+    def _length(part: Any) -> float:
+        if not hasattr(part, "coef_"):
+            raise InvalidParameter(
+                f"OneVsRestClassifier.normalise needs a classifier with coefficients; {type(part).__name__} has no coef_."
+            )
+        coef = part.coef_
+        length = float(np.linalg.norm(coef.toarray() if hasattr(coef, "toarray") else np.asarray(coef)))
+        return length if length > 0 else 1.0
+
+    def _book(self, n_classes: int) -> Array:
+        if n_classes == 2:
+            return np.array([[-1], [1]], dtype=np.int8)
+        return (2 * np.eye(n_classes, dtype=np.int8) - 1).astype(np.int8)
