@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import qed
-from qed.linear_model import LinearRegression, Ridge
+from qed.linear_model import LinearRegression, LogisticRegression, Ridge
 from qed.preprocessing import MinMaxScaler, StandardScaler
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     "FeatureUnion": lambda kind: kind([("scale", StandardScaler()), ("range", MinMaxScaler())]),
     "MultiOutputClassifier": lambda kind: kind(_classifier()),
     "MultiOutputRegressor": lambda kind: kind(Ridge()),
+    "OneVsOneClassifier": lambda kind: kind(LogisticRegression()),
+    "OneVsRestClassifier": lambda kind: kind(LogisticRegression()),
+    "OutputCodeClassifier": lambda kind: kind(LogisticRegression(), code_size=3.0, random_state=0),
     "Pipeline": lambda kind: kind([("scale", StandardScaler()), ("ridge", Ridge())]),
     "StackingClassifier": lambda kind: kind(_two_classifiers(), _classifier(), cv=2),
     "StackingRegressor": lambda kind: kind([("ridge", Ridge()), ("plain", LinearRegression())], Ridge(), cv=2),

@@ -20,6 +20,7 @@ from qed.linear_model import (
     RidgeCV,
     SquareRootLasso,
 )
+from qed.svm import LinearSVC, LinearSVR
 
 
 def _instances() -> list[Any]:
@@ -42,6 +43,9 @@ def _unusual() -> list[Any]:
         LogisticRegression(l1_ratio=0.5, class_weight="balanced"),
         LogisticRegressionCV(Cs=3, cv=3),
         PoissonRegressor(alpha=0.0),
+        LinearSVC(loss="hinge", multi_class="crammer_singer"),
+        LinearSVC("l1", class_weight="balanced"),
+        LinearSVR(epsilon=0.1, loss="squared_epsilon_insensitive"),
     ]
 
 

@@ -60,11 +60,6 @@ class CodedClassifier(Classifier):
 
     def _fitted_parts(self, data: FitData) -> list[Any]:
         sides = self.code_book_[data.y.astype(np.intp)]
-        together = getattr(self.estimator, "_fit_sides", None)
-        if together is not None:  # the model shares what the problems have in common
-            found: list[Any] | None = together(data, sides)
-            if found is not None:
-                return found
         weighted = data.weight is not None
 
         def learnt(k: int) -> Any:

@@ -25,8 +25,7 @@ class OneVsOneClassifier(CodedClassifier):
 
     Cost
     ----
-    That of the classifier on the rows of two classes, c (c - 1) / 2 times for c classes; models that can share work between
-    pairs do.
+    That of the classifier on the rows of two classes, c (c - 1) / 2 times for c classes.
 
     See Also
     --------

@@ -41,7 +41,7 @@ class OneVsRestClassifier(CodedClassifier):
 
     Cost
     ----
-    That of the classifier, once for each class (once for two classes); models that can share work between classes do.
+    That of the classifier, once for each class (once for two classes).
 
     See Also
     --------

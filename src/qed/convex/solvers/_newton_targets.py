@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NewtonTargets"]
 
-SMALL = 2e7  # multiply-adds of the second derivatives of all targets
+SMALL = 1.5e6  # multiply-adds of the second derivatives of all targets
 STEPS = 100
 
 
@@ -61,13 +61,13 @@ class NewtonTargets:
         w = np.asarray(start[0], dtype=np.float64)
         t = table @ w
         height = problem.objective(w, start[1], t)
-        diagonal = np.arange(w.shape[0])
+        diagonal, curve = np.arange(w.shape[0]), penalty.curvature(w).T
         for _ in range(STEPS):
             slope = loss.slope(t)
             gradient = turned @ (c * slope)
             g = gradient + penalty.slope(w)
             second = np.matmul(turned * (c * loss.curvature(t)).T[:, np.newaxis, :], table)
-            second[:, diagonal, diagonal] += penalty.curvature(w).T
+            second[:, diagonal, diagonal] += curve
             d = np.linalg.solve(second, g.T[:, :, np.newaxis])[:, :, 0].T
             fall = float(np.sum(g * d))
             done = not fall > 1e-17 * abs(height)
