@@ -67,6 +67,16 @@ def short(loss, i, t):
     return max(1 - target(loss, i) * t, LONG(0))
 
 
+def squared_hinge(loss, i, t):
+    lack = 1 - np.asarray(loss.y[i], dtype=LONG) * t
+    return np.sum(np.where(lack > 0, lack, LONG(0)) ** 2) / 2
+
+
+def squared_hinge_conjugate(loss, i, u):
+    q = -np.asarray(loss.y[i], dtype=LONG) * u
+    return LONG(np.inf) if np.any(q < 0) else np.sum(q * q / 2 - q)
+
+
 def smoothed_hinge(loss, i, t):
     d, k = 1 - target(loss, i) * t, LONG(loss.knee)
     return LONG(0) if d <= 0 else d * d / (2 * k) if d <= k else d - k / 2
@@ -113,7 +123,7 @@ VALUES = {
     "Softmax": softmax,
     "Squared": squared,
     "SquaredEpsilonInsensitive": lambda loss, i, t: beyond(loss, i, t) ** 2 / 2,
-    "SquaredHinge": lambda loss, i, t: short(loss, i, t) ** 2 / 2,
+    "SquaredHinge": squared_hinge,
     "Weighted": lambda loss, i, t: cost(loss, i) * VALUES[type(loss.loss).__name__](loss.loss, i, t),
     "ZeroOne": lambda loss, i, t: LONG(target(loss, i) * t <= 0),
 }
@@ -161,7 +171,7 @@ CONJUGATES = {
     "Softmax": lambda loss, i, u: sum(xlogx(v) for v in mass(loss, i, u)),
     "Squared": lambda loss, i, u: np.sum(u * u / 2 + u * np.asarray(loss.y[i], dtype=LONG)),
     "SquaredEpsilonInsensitive": of_residual(lambda loss, u: u * u / 2 + LONG(loss.epsilon) * abs(u)),
-    "SquaredHinge": of_margin(lambda loss, q: q * q / 2 - q),
+    "SquaredHinge": squared_hinge_conjugate,
     "Weighted": lambda loss, i, u: (
         cost(loss, i) * CONJUGATES[type(loss.loss).__name__](loss.loss, i, u / cost(loss, i))
     ),

@@ -43,9 +43,9 @@ def _unusual() -> list[Any]:
         LogisticRegression(l1_ratio=0.5, class_weight="balanced"),
         LogisticRegressionCV(Cs=3, cv=3),
         PoissonRegressor(alpha=0.0),
-        LinearSVC(loss="hinge", multi_class="crammer_singer"),
+        LinearSVC(loss="hinge", multi_class="crammer_singer", tol=1e-13),
         LinearSVC("l1", class_weight="balanced"),
-        LinearSVR(epsilon=0.1, loss="squared_epsilon_insensitive"),
+        LinearSVR(epsilon=0.1, loss="squared_epsilon_insensitive", tol=1e-13),
     ]
 
 

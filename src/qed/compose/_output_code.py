@@ -97,7 +97,8 @@ class OutputCodeClassifier(CodedClassifier):
         ndarray of shape (n,)
             Labels.
         """
-        return np.asarray(self.classes_[self.distances(X).argmin(axis=1)])
+        nearest = self.distances(X).argmin(axis=1)
+        return np.asarray(self.classes_[nearest])
 
     def distances(self, X: Any) -> Array:
         """Return how far the answers are from the word of each class, as ``decoding`` measures it.

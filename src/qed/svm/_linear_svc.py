@@ -196,7 +196,7 @@ class LinearSVC(LinearClassifier):
 
     def _is_small(self, rows: Rows, n_classes: int) -> bool:
         """Say whether all planes are best found at once."""
-        return isinstance(rows.X, np.ndarray) and TOGETHER.takes(rows.X.shape[0], rows.X.shape[1] + 1, n_classes)
+        return TOGETHER.takes(rows.X.shape[0], rows.X.shape[1] + 1, n_classes)
 
     def _loss(self, sign: Vector, *, joint: bool = False) -> Any:
         return Hinge(sign) if joint or self.loss == "hinge" else SquaredHinge(sign)

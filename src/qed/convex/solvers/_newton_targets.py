@@ -13,7 +13,7 @@ import numpy as np
 from qed.convex._problem import Known
 from qed.convex._solve import Iterate
 from qed.convex.solvers._smooth import refuse_unless_smooth
-from qed.designs import Dense
+from qed.designs import Dense, Sparse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +37,8 @@ class NewtonTargets:
         (n, p), k = problem.shape, problem.loss.traits.n_scores
         if problem.loss.y.ndim != 2:
             return "it takes several targets"
-        if problem.free_intercept or not isinstance(problem.design, Dense):
-            return "it needs a dense table, and no intercept but the coefficient of a constant column"
+        if problem.free_intercept or not isinstance(problem.design, Dense | Sparse):
+            return "it needs a table in memory, and no intercept but the coefficient of a constant column"
         if not self.takes(n, p, k):
             return "it takes small tables"
         return refuse_unless_smooth(problem)
@@ -55,7 +55,8 @@ class NewtonTargets:
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
-        table = np.asarray(problem.design.table, dtype=np.float64)  # type: ignore[attr-defined]  # dense, or refused
+        table = problem.design.table  # type: ignore[attr-defined]  # in memory, or refused
+        table = np.asarray(table if isinstance(table, np.ndarray) else table.toarray(), dtype=np.float64)
         turned = np.ascontiguousarray(table.T)
         c, loss, penalty = problem.share[:, np.newaxis], problem.loss, problem.penalty
         w = np.asarray(start[0], dtype=np.float64)
