@@ -20,6 +20,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _convex_regressor, _learn_convex        what they share: from the door of fit to coefficients and proof
     _learn_scaled                           the same, with a scale
     _lasso_cv, _cross_validated_path        the same with a strength chosen by folds; _paths gives coefficients for many
+    _geometry                               planes: sides, distances, margins, how far a row can be pushed
     _separation, _hulls                     whether a plane separates two classes, with a proof either way
     _threshold                              a cut through one column
     _learn_convex                           models that are a loss and a penalty, over qed.convex
@@ -29,6 +30,7 @@ from __future__ import annotations
 
 from qed.core._missing import lacking
 from qed.linear_model._elastic_net import ElasticNet
+from qed.linear_model._geometry import Hyperplane, margins, robustness_radius, signed_distance
 from qed.linear_model._huber_regressor import HuberRegressor
 from qed.linear_model._lasso import Lasso
 from qed.linear_model._lasso_cv import ElasticNetCV, LassoCV, MultiTaskElasticNetCV, MultiTaskLassoCV
@@ -51,6 +53,7 @@ __all__ = [
     "ElasticNet",
     "ElasticNetCV",
     "HuberRegressor",
+    "Hyperplane",
     "Lasso",
     "LassoCV",
     "LinearRegression",
@@ -69,6 +72,9 @@ __all__ = [
     "ThresholdClassifier",
     "enet_path",
     "lasso_path",
+    "margins",
+    "robustness_radius",
     "separating_plane",
+    "signed_distance",
 ]
 __getattr__ = lacking(__name__)
