@@ -1,0 +1,239 @@
+"""Several classes by classifiers of two: books of codes, votes, and how answers are read."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn import multiclass as theirs
+from sklearn.datasets import load_iris
+from sklearn.svm import LinearSVC as TheirSVC
+
+import qed
+from qed import CertificateError, InvalidParameter
+from qed.compose import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier, binary_codes
+from qed.convex import CrammerSinger, Hinge
+from qed.linear_model import LinearRegression, LogisticRegression, Ridge
+from qed.preprocessing import PolynomialFeatures
+from qed.svm import LinearSVC
+
+X, y = load_iris(return_X_y=True)
+names = np.array(["setosa", "versicolor", "virginica"])[y]
+weights = np.random.default_rng(0).integers(0, 3, len(y))
+
+
+def tight():
+    return LinearSVC(tol=1e-10)
+
+
+def planes(model, coef, intercept):
+    """Set the planes of a fitted model of models by hand."""
+    for part, w, b in zip(model.estimators_, coef, intercept, strict=True):
+        part.coef_, part.intercept_ = np.array([w], dtype=float), np.array([b], dtype=float)
+    return model
+
+
+@pytest.mark.covers("MUL-01", "MUL-06")
+@pytest.mark.parametrize("kind", ["OneVsRestClassifier", "OneVsOneClassifier"])
+def test_agrees_with_scikit_learn(kind):
+    ours = {"OneVsRestClassifier": OneVsRestClassifier, "OneVsOneClassifier": OneVsOneClassifier}[kind](tight())
+    ours.fit(X, names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other = getattr(theirs, kind)(TheirSVC(dual=False, tol=1e-9, max_iter=100_000)).fit(X, names)
+    assert len(ours.estimators_) == 3  # classes, and pairs of them
+    np.testing.assert_allclose(ours.decision_function(X), other.decision_function(X), atol=1e-4)
+    np.testing.assert_array_equal(ours.predict(X), other.predict(X))
+    np.testing.assert_array_equal(ours.predict(csr_array(X)), ours.predict(X))
+    if kind == "OneVsRestClassifier":
+        scores = np.stack([part.decision_function(X) for part in ours.estimators_], axis=1)
+        np.testing.assert_array_equal(ours.predict(X), ours.classes_[scores.argmax(axis=1)])
+    assert qed.verify(ours, X, names).holds
+    ours.estimators_[1].coef_ = 1.1 * ours.estimators_[1].coef_
+    with pytest.raises(CertificateError):
+        qed.verify(ours, X, names)
+
+
+@pytest.mark.parametrize("kind", [OneVsRestClassifier, OneVsOneClassifier, OutputCodeClassifier])
+def test_a_weight_is_a_repetition(kind):
+    options = {"random_state": 0, "code_size": 2.0} if kind is OutputCodeClassifier else {}
+    weighed = kind(tight(), **options).fit(X, names, weights)
+    repeated = kind(tight(), **options).fit(np.repeat(X, weights, axis=0), np.repeat(names, weights))
+    for a, b in zip(weighed.estimators_, repeated.estimators_, strict=True):
+        np.testing.assert_allclose(a.coef_, b.coef_, atol=1e-5)
+    assert qed.verify(weighed, X, names, weights).holds
+    with pytest.raises(InvalidParameter, match="must be a classifier"):
+        kind(None).fit(X, y)
+
+
+def test_probabilities_sum_to_one_and_two_classes_need_one_classifier():
+    model = OneVsRestClassifier(LogisticRegression()).fit(X, names)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    other = theirs.OneVsRestClassifier(LogisticRegression()).fit(X, names)
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-6)
+    pair = OneVsRestClassifier(LogisticRegression()).fit(X[y < 2], names[y < 2])
+    assert len(pair.estimators_) == 1
+    assert pair.decision_function(X).shape == (150,)
+    assert not hasattr(OneVsRestClassifier(LinearSVC()).fit(X, y), "predict_proba")
+
+
+@pytest.mark.covers("MUL-02")
+def test_scores_of_longer_coefficients_win_only_without_normalisation():
+    rows = [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]] * 2
+    point = [[1.0, 0.9]]
+    for normalise, flips in ((False, True), (True, False)):
+        model = OneVsRestClassifier(LinearSVC(), normalise=normalise).fit(rows, ["a", "b", "c"] * 2)
+        planes(model, [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [0.0, 0.0, 0.0])
+        before = model.predict(point)[0]
+        planes(model, [[1.0, 0.0], [0.0, 5.0], [-1.0, -1.0]], [0.0, 0.0, 0.0])
+        assert before == "a"
+        assert (model.predict(point)[0] != before) == flips
+
+
+@pytest.mark.covers("MUL-03")
+def test_rows_that_no_class_or_two_classes_claim_are_reported():
+    model = OneVsRestClassifier(LinearSVC()).fit([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]] * 2, [0, 1, 2] * 2)
+    planes(model, [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [-1.0, -1.0, -1.0])
+    found = model.claims([[2.0, 0.0], [2.0, 2.0], [0.0, 0.0], [-3.0, 0.0]])
+    assert found.count.tolist() == [1, 2, 0, 1]
+    assert found.several.tolist() == [1]
+    assert found.none.tolist() == [2]
+
+
+@pytest.mark.covers("MUL-04")
+def test_each_classifier_sees_one_row_in_c_on_its_positive_side():
+    book = OneVsRestClassifier(LinearSVC()).fit(np.eye(50), np.arange(50)).code_book_
+    np.testing.assert_array_equal((book > 0).mean(axis=0), np.full(50, 1 / 50))
+    np.testing.assert_array_equal((book < 0).sum(axis=0), np.full(50, 49))
+
+
+@pytest.mark.covers("MUL-05")
+def test_a_class_between_two_others_is_not_linear_against_the_rest():
+    line, labels = np.arange(9.0)[:, None], np.repeat(["a", "b", "c"], 3)
+    machine = LinearSVC(C=1000.0)
+    rest = OneVsRestClassifier(machine).fit(line, labels)
+    assert np.all(rest.estimators_[1].predict(line[3:6]) == 0)  # its own rows are not told from the others
+    assert OneVsOneClassifier(machine).fit(line, labels).score(line, labels) == 1.0
+    lifted = PolynomialFeatures(2, include_bias=False).fit_transform(line - 4)
+    assert OneVsRestClassifier(machine).fit(lifted, labels).score(lifted, labels) == 1.0
+    with pytest.raises(qed.InvalidData, match="No plane separates"):
+        OneVsRestClassifier(LinearSVC(C=np.inf)).fit(line, labels)
+
+
+@pytest.mark.covers("MUL-06", "MUL-07")
+def test_votes_sum_to_the_pairs_and_cycles_are_ties():
+    model = OneVsOneClassifier(LinearSVC()).fit([[0.0], [1.0], [2.0]] * 2, [0, 1, 2] * 2)
+    planes(model, [[0.0]] * 3, [-1.0, -1.0, 1.0])  # 0 beats 1, 0 beats 2, 2 beats 1
+    assert model.votes([[0.0]]).tolist() == [[2, 0, 1]]
+    assert model.predict([[0.0]]).tolist() == [0]
+    assert model.tied([[0.0]]).tolist() == []
+    planes(model, [[0.0]] * 3, [-1.0, 1.0, -1.0])  # 0 beats 1, 2 beats 0, 1 beats 2
+    assert model.votes([[0.0]]).tolist() == [[1, 1, 1]]
+    assert model.tied([[0.0]]).tolist() == [0]
+    assert model.predict([[0.0]]).tolist() == [0]  # equal sums of scores: the first
+    planes(model, [[0.0]] * 3, [-1.0, 5.0, -1.0])
+    assert model.predict([[0.0]]).tolist() == [2]  # the larger sum of scores decides
+    assert np.all(model.votes(X[:, :1]).sum(axis=1) == 3)
+
+
+@pytest.mark.covers("MUL-09", "MUL-10")
+def test_the_joint_hinge_and_its_slope():
+    scores = np.array([[3.0, 1.9, 0.0], [3.0, 2.5, 0.0], [1.0, 2.0, 4.0], [2.0, 1.0, 0.0]])
+    loss = CrammerSinger(np.zeros(4), 3)
+    by_hand = [max(0.0, 1 + max(row[1:]) - row[0]) for row in scores]
+    np.testing.assert_allclose(loss.value(scores), by_hand)
+    assert loss.value(scores)[[0, 3]].tolist() == [0.0, 0.0]  # zero iff ahead by one
+    slope = loss.slope(scores)
+    assert slope[0].tolist() == [0.0, 0.0, 0.0]
+    assert slope[1].tolist() == [-1.0, 1.0, 0.0]  # right, and yet short of the margin
+    assert slope[2].tolist() == [-1.0, 0.0, 1.0]
+    pairs = np.random.default_rng(0).normal(size=(30, 2))
+    label = np.arange(30) % 2
+    signs = np.where(label == 0, 1.0, -1.0)
+    np.testing.assert_allclose(CrammerSinger(label, 2).value(pairs), Hinge(signs).value(pairs[:, 0] - pairs[:, 1]))
+
+
+@pytest.mark.covers("MUL-12")
+def test_binary_codes_are_the_shortest():
+    for c, bits in ((2, 1), (3, 2), (4, 2), (5, 3), (8, 3), (9, 4)):
+        book = binary_codes(c)
+        assert book.shape == (c, bits)
+        np.testing.assert_array_equal((book > 0) @ (1 << np.arange(bits)[::-1]), np.arange(c))
+    model = OutputCodeClassifier(tight(), code_book="binary", decoding="hamming").fit(X, names)
+    assert len(model.estimators_) == 2
+    parity = np.column_stack([(binary_codes(4) > 0), np.ones(4)]).astype(float)
+    exact = OutputCodeClassifier(LinearSVC(C=100.0), code_book="binary").fit(parity, list("abcd"))
+    assert exact.predict(parity).tolist() == list("abcd")
+
+
+@pytest.mark.covers("MUL-13")
+def test_every_single_wrong_bit_of_a_hamming_code_is_corrected():
+    data = (np.arange(16)[:, None] >> np.arange(4)) & 1
+    d1, d2, d3, d4 = data.T
+    book = 2 * np.column_stack([d1 ^ d2 ^ d4, d1 ^ d3 ^ d4, d1, d2 ^ d3 ^ d4, d2, d3, d4]) - 1
+    apart = (book[:, None, :] != book[None, :, :]).sum(axis=2)
+    assert apart[~np.eye(16, dtype=bool)].min() == 3
+    model = OutputCodeClassifier(LinearSVC(C=100.0), code_book=book, decoding="hamming").fit(book, np.arange(16))
+    planes(model, np.eye(7), np.zeros(7))  # the classifiers repeat the bits of the row
+    assert model.predict(book).tolist() == list(range(16))
+    for bit in range(7):
+        flipped = book * np.where(np.arange(7) == bit, -1, 1)
+        assert model.predict(flipped).tolist() == list(range(16))
+        assert np.all(model.distances(flipped).min(axis=1) == 1)
+    few = OutputCodeClassifier(LinearSVC(), code_book=[[1, 1, 1], [-1, -1, -1]], decoding="hamming").fit([[1.0], [0.0]], [0, 1])
+    planes(few, [[1.0]] * 3, [0.0, 0.0, -1.0])
+    assert few.predict([[0.5]]).tolist() == [0]  # (+, +, -) is no word: the nearest is the first
+
+
+@pytest.mark.parametrize("decoding", ["euclidean", "hamming", "hinge", "exponential"])
+def test_random_codes_and_their_decodings(decoding):
+    model = OutputCodeClassifier(LogisticRegression(), code_size=6, random_state=3, decoding=decoding).fit(X, names)
+    assert model.code_book_.shape == (3, 18)
+    assert model.score(X, names) > 0.6
+    assert qed.verify(model, X, names).holds
+    again = OutputCodeClassifier(LogisticRegression(), code_size=6, random_state=3, decoding=decoding).fit(X, names)
+    np.testing.assert_array_equal(model.code_book_, again.code_book_)
+    said = np.stack([part.decision_function(X) for part in model.estimators_], axis=1)
+    book = model.code_book_.astype(float)
+    by_hand = {
+        "euclidean": lambda s: np.sqrt(((s - book) ** 2).sum(axis=1)),
+        "hamming": lambda s: (np.where(s > 0, 1, -1) != book).sum(axis=1),
+        "hinge": lambda s: np.maximum(1 - s * book, 0).sum(axis=1),
+        "exponential": lambda s: np.exp(-s * book).sum(axis=1),
+    }[decoding]
+    np.testing.assert_allclose(model.distances(X[::30]), [by_hand(s) for s in said[::30]])
+
+
+def test_books_that_tell_nothing_are_refused_in_words():
+    for book, words in (
+        ("decimal", "must be 'binary'"),
+        ([[1], [-1]], "a row of"),
+        ([[1, 1], [1, -1], [1, 1]], "tell all classes apart"),
+    ):
+        with pytest.raises(InvalidParameter, match=words):
+            OutputCodeClassifier(LinearSVC(), code_book=book).fit(X, y)
+    with pytest.raises(InvalidParameter, match="larger code_size"):
+        OutputCodeClassifier(LinearSVC(), code_size=0.34).fit(X, y)
+
+
+@pytest.mark.covers("MUL-16")
+def test_probabilities_by_one_vector_less_than_classes():
+    model = LogisticRegression(C=2.0).fit(X, y)
+    w, b = model.coef_ - model.coef_[-1], model.intercept_ - model.intercept_[-1]
+    power = np.exp(X @ w[:-1].T + b[:-1])
+    last = 1 / (1 + power.sum(axis=1))
+    np.testing.assert_allclose(model.predict_proba(X), np.column_stack([power * last[:, None], last]), rtol=1e-9)
+    pair = LogisticRegression(C=2.0).fit(X[y > 0], y[y > 0])
+    score = X @ pair.coef_[0] + pair.intercept_[0]
+    np.testing.assert_allclose(pair.predict_proba(X)[:, 1], 1 / (1 + np.exp(-score)), rtol=1e-9)
+
+
+@pytest.mark.covers("LIN-39")
+def test_regressing_on_numbers_of_classes_depends_on_the_numbering():
+    renumbered = np.array([1, 0, 2])[y]
+    plain = np.rint(LinearRegression().fit(X, y).predict(X)).clip(0, 2).astype(int)
+    other = np.rint(LinearRegression().fit(X, renumbered).predict(X)).clip(0, 2).astype(int)
+    assert np.any(np.array([1, 0, 2])[plain] != other)
+    hot = Ridge(1e-3).fit(X, np.eye(3)[y]).predict(X).argmax(axis=1)
+    hot_other = Ridge(1e-3).fit(X, np.eye(3)[renumbered]).predict(X).argmax(axis=1)
+    np.testing.assert_array_equal(np.array([1, 0, 2])[hot], hot_other)
