@@ -20,6 +20,9 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _convex_regressor, _learn_convex        what they share: from the door of fit to coefficients and proof
     _learn_scaled                           the same, with a scale
     _lasso_cv, _cross_validated_path        the same with a strength chosen by folds; _paths gives coefficients for many
+    _ridge_classifier                       classes by least squares
+    _best_subset                            few columns: the best of all subsets
+    _chain                                  the best sequence of labels
     _geometry                               planes: sides, distances, margins, how far a row can be pushed
     _separation, _hulls                     whether a plane separates two classes, with a proof either way
     _threshold                              a cut through one column
@@ -29,6 +32,8 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
 from __future__ import annotations
 
 from qed.core._missing import lacking
+from qed.linear_model._best_subset import Subset, best_subset, hard_thresholding
+from qed.linear_model._chain import best_sequence
 from qed.linear_model._elastic_net import ElasticNet
 from qed.linear_model._geometry import Hyperplane, margins, robustness_radius, signed_distance
 from qed.linear_model._huber_regressor import HuberRegressor
@@ -43,6 +48,7 @@ from qed.linear_model._paths import enet_path, lasso_path
 from qed.linear_model._poisson_regressor import PoissonRegressor
 from qed.linear_model._quantile_regressor import QuantileRegressor
 from qed.linear_model._ridge import Ridge
+from qed.linear_model._ridge_classifier import RidgeClassifier
 from qed.linear_model._ridge_cv import RidgeCV
 from qed.linear_model._separation import Separation, separating_plane
 from qed.linear_model._square_root_lasso import SquareRootLasso
@@ -67,10 +73,15 @@ __all__ = [
     "QuantileRegressor",
     "Ridge",
     "RidgeCV",
+    "RidgeClassifier",
     "Separation",
     "SquareRootLasso",
+    "Subset",
     "ThresholdClassifier",
+    "best_sequence",
+    "best_subset",
     "enet_path",
+    "hard_thresholding",
     "lasso_path",
     "margins",
     "robustness_radius",

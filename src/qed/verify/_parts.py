@@ -37,6 +37,7 @@ def check(
             msg = f"{type(model).__name__} states another certificate for {name!r} than the part itself. One of them was changed."
             raise CertificateError(msg)
         weight = sample_weight if _counts(part) else None
+        weight = _of_classes(model, y, weight) if name == "ridge" else weight
         weight = np.asarray(weight)[used] if weight is not None and used is not None else weight
         verdicts.append(verify(part, rows, target, weight))
     if not verdicts:
@@ -58,11 +59,38 @@ def _is_model(part: Any) -> bool:
 
 def _reached(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any, Any]]:
     """Yield name, part, rows and targets of every part, and which rows those are: None for all."""
+    if "ridge_" in model.__dict__:
+        yield _of_signs(model, X, y)
+        return
     if "code_book_" in model.__dict__:
         yield from _of_codes(model, X, y)
         return
     for found in _with_all_rows(model, X, y):
         yield *found, None
+
+
+def _of_signs(model: Any, X: Any, y: Any) -> tuple[str, Any, Any, Any, Any]:
+    """Return the least-squares fit inside a classifier, with the signs of its labels."""
+    part, labels = model.ridge_, np.asarray(y)
+    same = np.array_equal(np.atleast_2d(part.coef_), model.coef_) and np.all(part.intercept_ == model.intercept_)
+    if not same:
+        raise CertificateError("The coefficients are not those of the fit inside: they were changed after the fit.")
+    positive = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
+    return "ridge", part, X, np.where(labels[:, None] == positive, 1.0, -1.0), None
+
+
+def _of_classes(model: Any, y: Any, sample_weight: Any) -> Any:
+    """Multiply weights by those of the classes."""
+    if model.class_weight is None:
+        return sample_weight
+    labels = np.asarray(y)
+    weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if isinstance(model.class_weight, str):  # "balanced"
+        sums = {label: weight[labels == label].sum() for label in model.classes_.tolist()}
+        factor = {label: weight.sum() / (len(sums) * total) for label, total in sums.items()}
+    else:
+        factor = {label: model.class_weight.get(label, 1.0) for label in model.classes_.tolist()}
+    return weight * np.array([factor[label] for label in labels.tolist()])
 
 
 def _of_codes(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any, Any]]:

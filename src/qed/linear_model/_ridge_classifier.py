@@ -1,0 +1,111 @@
+"""Classes by least squares: labels as plus and minus one, and the sign of what is predicted."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from qed.core import KW_ONLY, NonNegative, PartsCertificate, PositiveInt, Seed, fitted, param
+from qed.linear_model._classes import LinearClassifier, class_factors, require_classes
+from qed.linear_model._ridge import Ridge
+
+__all__ = ["RidgeClassifier"]
+
+
+class RidgeClassifier(LinearClassifier):
+    r"""Fits least squares to labels of plus and minus one, and reads the sign.
+
+    Objective
+    ---------
+    .. math:: \sum_i s_i (y_i - x_i^\top w - b)^2 + \alpha \|w\|^2, \qquad y_i = \pm 1
+
+    once for two classes (the second is +1), and of several classes once for each, which is +1 against all others; the largest
+    score wins. A score of zero or less is the first class of two.
+
+    Certificate
+    -----------
+    PartsCertificate: that of the least-squares fit inside, ``ridge_``; ``qed.verify`` makes the labels again and checks it.
+
+    Cost
+    ----
+    That of `Ridge` with as many targets as there are classes: all of them share one pass and one factor.
+
+    See Also
+    --------
+    LogisticRegression : Probabilities, and no price for being far on the right side.
+
+    Examples
+    --------
+    >>> from qed.linear_model import RidgeClassifier
+    >>> model = RidgeClassifier().fit([[-2.0], [-1.0], [1.0], [2.0]], ["no", "no", "yes", "yes"])
+    >>> model.predict([[-3.0], [3.0]]).tolist()
+    ['no', 'yes']
+    """
+
+    alpha: NonNegative = param(1.0, "Strength of the penalty.")
+    _: KW_ONLY
+    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    copy_X: bool = param(
+        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
+    )
+    max_iter: PositiveInt | None = param(
+        None, "Most steps of the iterative solver, which only wide sparse designs need."
+    )
+    tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
+    class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
+        None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
+    )
+    solver: Literal["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"] = param(
+        "auto",
+        "Solver that scikit-learn would use; the optimum is the same, and solver_used_ says what was done.",
+        kind="hint",
+    )
+    positive: bool = param(
+        False,
+        "Whether coefficients must be nonnegative.",
+        kind="refused",
+        instead="Use sklearn.linear_model.RidgeClassifier(positive=True).",
+    )
+    random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
+    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+
+    ridge_: Any = fitted("The least-squares fit to the signs.")
+    certificate_: PartsCertificate = fitted("What is proved about the fit inside.")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the coefficients.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows to learn from.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        data = self._fit_data(X, y, sample_weight, finite=False)
+        data.raise_if_not_finite()
+        weight = np.ones(data.n_rows) if data.weight is None else data.weight
+        codes = data.y.astype(np.float64)
+        require_classes("RidgeClassifier", data.classes, codes[weight > 0])
+        factor = class_factors("RidgeClassifier", self.class_weight, data.classes, codes, weight)
+        weight = data.weight if factor is None else weight * factor
+        label = np.ones(1) if len(data.classes) == 2 else np.arange(len(data.classes))
+        signs = np.where(codes[:, np.newaxis] == label, 1.0, -1.0)
+        ridge = Ridge(
+            self.alpha, fit_intercept=self.fit_intercept, max_iter=self.max_iter, tol=self.tol, strict=self.strict
+        )
+        ridge.fit(data.X, signs, weight)
+        self.ridge_, self.classes_ = ridge, data.classes
+        self.coef_ = np.array(np.atleast_2d(ridge.coef_))
+        self.intercept_ = np.broadcast_to(np.asarray(ridge.intercept_, dtype=np.float64), (len(self.coef_),)).copy()
+        self.solver_used_ = ridge.solver_used_
+        self.certificate_ = PartsCertificate({"ridge": ridge.certificate_})
+        return self
