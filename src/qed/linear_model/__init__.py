@@ -21,6 +21,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _learn_scaled                           the same, with a scale
     _lasso_cv, _cross_validated_path        the same with a strength chosen by folds; _paths gives coefficients for many
     _ridge_classifier                       classes by least squares
+    _constrained                            coefficients of limited size, and the strength that stands for
     _best_subset                            few columns: the best of all subsets
     _chain                                  the best sequence of labels
     _geometry                               planes: sides, distances, margins, how far a row can be pushed
@@ -34,6 +35,7 @@ from __future__ import annotations
 from qed.core._missing import lacking
 from qed.linear_model._best_subset import Subset, best_subset, hard_thresholding
 from qed.linear_model._chain import best_sequence
+from qed.linear_model._constrained import ConstrainedLasso, ConstrainedRidge
 from qed.linear_model._elastic_net import ElasticNet
 from qed.linear_model._geometry import Hyperplane, margins, robustness_radius, signed_distance
 from qed.linear_model._huber_regressor import HuberRegressor
@@ -56,6 +58,8 @@ from qed.linear_model._threshold import ThresholdClassifier
 
 __all__ = [
     "CoefficientTable",
+    "ConstrainedLasso",
+    "ConstrainedRidge",
     "ElasticNet",
     "ElasticNetCV",
     "HuberRegressor",

@@ -164,8 +164,22 @@ def check(model: Estimator, certificate: DualityGapCertificate, X: Any, y: Any, 
     _require_null(model, certificate, table, objective)
     judge = _Judge(table, objective, at, np.sqrt(spread / seen.weight), certificate.radius)
     distance, rounding = _least_distance(judge, certificate)
+    if objective.slack is not None:
+        distance += _left_of_limit(model, objective, w)
     _require_close(model, certificate, distance, rounding)
     return Verdict(certificate.statement, float(at.objective), distance, rounding, certificate.gap)
+
+
+def _left_of_limit(model: Any, objective: Objective, w: Array) -> float:
+    """Return what a limit on the coefficients leaves, at its price; refuse coefficients beyond it."""
+    assert objective.slack is not None  # noqa: S101  asked for before
+    left = float(objective.slack(w))
+    size = np.sqrt(np.sum(w * w)) if objective.penalty.l2 > 0 else np.sum(np.abs(w))
+    if not size <= EXTENDED(model.radius) * (1 + EXTENDED(1e-12)):
+        raise CertificateError(
+            f"The coefficients of this {type(model).__name__} have size {float(size):.10g}, beyond its radius: {_CHANGED}"
+        )
+    return max(left, 0.0)
 
 
 _CHANGED = "the coefficients, parameters or certificate were changed after the fit. Fit again, or load the model from its file."

@@ -5,7 +5,7 @@ An objective is ``factor Σ s ℓ(Xw + b) + penalty``. A name that is not in the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +55,7 @@ class Objective:
     penalty: Penalty
     class_weight: Array | None = None
     constant: Any = None
+    slack: Callable[[Array], Any] | None = None  # of coefficients: what a limit leaves, at its price; negative beyond it
 
 
 def _mean(loss: Loss, sums: Sums, **penalty: Any) -> Objective:
@@ -126,6 +127,17 @@ def _tube(model: Any, _: Sums) -> Objective:
     return Objective(loss, EXTENDED(model.C), Penalty(l2=EXTENDED(1)), None, constant)
 
 
+def _limited(model: Any, sums: Sums) -> Objective:
+    """Squares plus the price of the limit times the size; what the limit leaves is added to the distance."""
+    alpha, radius = EXTENDED(model.alpha_), EXTENDED(model.radius)
+    if any(cls.__name__ == "ConstrainedRidge" for cls in type(model).__mro__):
+        return Objective(
+            Squared(), EXTENDED(2), Penalty(l2=2 * alpha), slack=lambda w: alpha * (radius**2 - np.sum(w * w))
+        )
+    found = _mean(Squared(), sums, l1=alpha)
+    return replace(found, slack=lambda w: alpha * (radius - np.sum(np.abs(w))))
+
+
 TABLE: dict[str, Callable[[Any, Sums], Objective]] = {
     "Lasso": _net,
     "LassoCV": _net,
@@ -141,6 +153,8 @@ TABLE: dict[str, Callable[[Any, Sums], Objective]] = {
     "HuberRegressor": lambda model, _: Objective(Scaled(model.epsilon), EXTENDED(1), Penalty(l2=2 * model.alpha)),
     "LinearSVC": _machine,
     "LinearSVR": _tube,
+    "ConstrainedRidge": _limited,
+    "ConstrainedLasso": _limited,
     "QuantileRegressor": lambda model, sums: _mean(Pinball(model.quantile), sums, l1=model.alpha),
     "SquareRootLasso": lambda model, sums: _mean(Scaled(np.inf), Sums(2 * sums.weight), l1=model.alpha),
 }
