@@ -15,7 +15,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _conjugate_gradients                    products with vectors alone, for wide sparse designs
     _leave_one_out                          exact leave-one-out predictions for many strengths
     _inference                              standard errors and intervals
-    _quantile_regressor                     models that are a loss and a penalty, as declarations
+    _quantile_regressor, _power_regressor   models that are a loss and a penalty, as declarations
     _huber_regressor, _square_root_lasso    models that estimate a scale with the coefficients, as declarations
     _convex_regressor, _learn_convex        what they share: from the door of fit to coefficients and proof
     _learn_scaled                           the same, with a scale
@@ -48,6 +48,7 @@ from qed.linear_model._logistic_regression_cv import LogisticRegressionCV
 from qed.linear_model._multi_task import MultiTaskElasticNet, MultiTaskLasso
 from qed.linear_model._paths import enet_path, lasso_path
 from qed.linear_model._poisson_regressor import PoissonRegressor
+from qed.linear_model._power_regressor import PowerRegressor
 from qed.linear_model._quantile_regressor import QuantileRegressor
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_classifier import RidgeClassifier
@@ -74,6 +75,7 @@ __all__ = [
     "MultiTaskLasso",
     "MultiTaskLassoCV",
     "PoissonRegressor",
+    "PowerRegressor",
     "QuantileRegressor",
     "Ridge",
     "RidgeCV",

@@ -70,6 +70,7 @@ class RidgeClassifier(LinearClassifier):
     random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
 
+    n_iter_: int = fitted("Steps of the fit inside; 1 if it was solved at once.")
     ridge_: Any = fitted("The least-squares fit to the signs.")
     certificate_: PartsCertificate = fitted("What is proved about the fit inside.")
 
@@ -107,5 +108,6 @@ class RidgeClassifier(LinearClassifier):
         self.coef_ = np.array(np.atleast_2d(ridge.coef_))
         self.intercept_ = np.broadcast_to(np.asarray(ridge.intercept_, dtype=np.float64), (len(self.coef_),)).copy()
         self.solver_used_ = ridge.solver_used_
+        self.n_iter_ = int(np.max(np.asarray(ridge.n_iter_ if ridge.n_iter_ is not None else 1), initial=1))
         self.certificate_ = PartsCertificate({"ridge": ridge.certificate_})
         return self

@@ -11,6 +11,7 @@ decompositions; importing anything that fits is barred by contract.
     _objectives      the documented objective of each convex model, from its public parameters
     _losses          losses by definition, and _penalty, the one family of penalties
     _margins         the same of margins and tubes, and _margin, machines with a hard one
+    _largest         the largest error
     _table           passes over the rows, and _search, dual points of its own
     _duality         objective and distance from the optimum of a convex model
     _transformers    means, ranges, quantiles, categories: what transformers learnt
@@ -35,7 +36,7 @@ from qed.core._certificates import (
     PartsCertificate,
     Uncertified,
 )
-from qed.verify import _counts, _duality, _least_squares, _margin, _parts, _transformers
+from qed.verify import _counts, _duality, _largest, _least_squares, _margin, _parts, _transformers
 from qed.verify._verdict import Verdict
 
 __all__ = ["Verdict", "verify"]
@@ -95,6 +96,8 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
         raise CertificateError(msg)
     if isinstance(certificate, DualityGapCertificate) and _margin.applies(model):
         return _margin.check(model, certificate, X, y, sample_weight)
+    if isinstance(certificate, DualityGapCertificate) and _largest.applies(model):
+        return _largest.check(model, certificate, X, y, sample_weight)
     if isinstance(certificate, DualityGapCertificate):
         return _duality.check(model, certificate, X, y, sample_weight)
     if isinstance(certificate, ExactCertificate) and model._traits().target:  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""Losses of margins and tubes, by definition: hinges of each class against the others, of all classes at once, and of errors."""
+"""More losses, by definition: hinges of each class against the others and of all at once, tubes, and powers of errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from qed.verify._losses import HALF, ONE, Array, shrunk_sides
 from qed.verify._rows import EXTENDED
 
-__all__ = ["Hinges", "JointHinge", "Tube"]
+__all__ = ["Hinges", "JointHinge", "Power", "Tube"]
 
 
 @dataclass(frozen=True)
@@ -165,4 +165,40 @@ class Tube:
 
     def constant(self, q: Array, y: Array) -> Array | None:  # noqa: ARG002
         """Return nothing: the intercept of these machines is penalised."""
+        return None
+
+
+@dataclass(frozen=True)
+class Power:
+    """``|t - y|^p / p`` for p > 1."""
+
+    p: float
+    has_curvature: bool = True
+    fades: float = float("inf")
+
+    def value(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
+        """Return the loss."""
+        return np.asarray(np.abs(t - y)[:, 0] ** EXTENDED(self.p) / EXTENDED(self.p))
+
+    def slope(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
+        """Return the derivative."""
+        return np.sign(t - y) * np.abs(t - y) ** EXTENDED(self.p - 1)
+
+    def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
+        """Return the second derivative, finite at zero."""
+        r = np.maximum(np.abs(t - y), 1e-12 * (1 + np.abs(y)))
+        return np.asarray(((self.p - 1) * r ** EXTENDED(self.p - 2)).astype(np.float64)[:, :, None])
+
+    def left_over(self, t: Array, u: Array, y: Array, scale: Any) -> tuple[Array, Array]:
+        """Return ``|r|^p / p + |u|^q / q - r u`` with ``1/p + 1/q = 1``."""
+        q = EXTENDED(self.p) / EXTENDED(self.p - 1)
+        whole, conjugate, product = self.value(t, y, scale), np.abs(u[:, 0]) ** q / q, ((t - y) * u)[:, 0]
+        return whole + conjugate - product, whole + conjugate + np.abs(product)
+
+    def repaired(self, u: Array, q: Array, y: Array, *, balance: bool) -> Array:  # noqa: ARG002
+        """Return u, the heavier sign shrunk."""
+        return shrunk_sides(u, q) if balance else u
+
+    def constant(self, q: Array, y: Array) -> Array | None:  # noqa: ARG002
+        """Return nothing: it has no closed form."""
         return None
