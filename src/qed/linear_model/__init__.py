@@ -22,6 +22,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _lasso_cv, _cross_validated_path        the same with a strength chosen by folds; _paths gives coefficients for many
     _ridge_classifier                       classes by least squares
     _constrained                            coefficients of limited size, and the strength that stands for
+    _ordinal                                ordered classes: one score and cut points
     _best_subset                            few columns: the best of all subsets
     _chain                                  the best sequence of labels
     _geometry                               planes: sides, distances, margins, how far a row can be pushed
@@ -46,6 +47,7 @@ from qed.linear_model._linear_regression import LinearRegression
 from qed.linear_model._logistic_regression import LogisticRegression
 from qed.linear_model._logistic_regression_cv import LogisticRegressionCV
 from qed.linear_model._multi_task import MultiTaskElasticNet, MultiTaskLasso
+from qed.linear_model._ordinal import OrdinalRegressor
 from qed.linear_model._paths import enet_path, lasso_path
 from qed.linear_model._poisson_regressor import PoissonRegressor
 from qed.linear_model._power_regressor import PowerRegressor
@@ -74,6 +76,7 @@ __all__ = [
     "MultiTaskElasticNetCV",
     "MultiTaskLasso",
     "MultiTaskLassoCV",
+    "OrdinalRegressor",
     "PoissonRegressor",
     "PowerRegressor",
     "QuantileRegressor",

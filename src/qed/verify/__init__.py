@@ -11,7 +11,7 @@ decompositions; importing anything that fits is barred by contract.
     _objectives      the documented objective of each convex model, from its public parameters
     _losses          losses by definition, and _penalty, the one family of penalties
     _margins         the same of margins and tubes, and _margin, machines with a hard one
-    _largest         the largest error
+    _largest         the largest error, and _ordinal, cut points between ordered classes
     _table           passes over the rows, and _search, dual points of its own
     _duality         objective and distance from the optimum of a convex model
     _transformers    means, ranges, quantiles, categories: what transformers learnt
@@ -36,7 +36,7 @@ from qed.core._certificates import (
     PartsCertificate,
     Uncertified,
 )
-from qed.verify import _counts, _duality, _largest, _least_squares, _margin, _parts, _transformers
+from qed.verify import _counts, _duality, _largest, _least_squares, _margin, _ordinal, _parts, _transformers
 from qed.verify._verdict import Verdict
 
 __all__ = ["Verdict", "verify"]
@@ -98,6 +98,8 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
         return _margin.check(model, certificate, X, y, sample_weight)
     if isinstance(certificate, DualityGapCertificate) and _largest.applies(model):
         return _largest.check(model, certificate, X, y, sample_weight)
+    if isinstance(certificate, DualityGapCertificate) and _ordinal.applies(model):
+        return _ordinal.check(model, certificate, X, y, sample_weight)
     if isinstance(certificate, DualityGapCertificate):
         return _duality.check(model, certificate, X, y, sample_weight)
     if isinstance(certificate, ExactCertificate) and model._traits().target:  # noqa: SLF001
