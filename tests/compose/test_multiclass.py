@@ -95,7 +95,7 @@ def test_rows_that_no_class_or_two_classes_claim_are_reported():
     model = OneVsRestClassifier(LinearSVC()).fit([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]] * 2, [0, 1, 2] * 2)
     planes(model, [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [-1.0, -1.0, -1.0])
     found = model.claims([[2.0, 0.0], [2.0, 2.0], [0.0, 0.0], [-3.0, 0.0]])
-    assert found.count.tolist() == [1, 2, 0, 1]
+    assert found.counts.tolist() == [1, 2, 0, 1]
     assert found.several.tolist() == [1]
     assert found.none.tolist() == [2]
 
@@ -180,7 +180,9 @@ def test_every_single_wrong_bit_of_a_hamming_code_is_corrected():
         flipped = book * np.where(np.arange(7) == bit, -1, 1)
         assert model.predict(flipped).tolist() == list(range(16))
         assert np.all(model.distances(flipped).min(axis=1) == 1)
-    few = OutputCodeClassifier(LinearSVC(), code_book=[[1, 1, 1], [-1, -1, -1]], decoding="hamming").fit([[1.0], [0.0]], [0, 1])
+    few = OutputCodeClassifier(LinearSVC(), code_book=[[1, 1, 1], [-1, -1, -1]], decoding="hamming").fit(
+        [[1.0], [0.0]], [0, 1]
+    )
     planes(few, [[1.0]] * 3, [0.0, 0.0, -1.0])
     assert few.predict([[0.5]]).tolist() == [0]  # (+, +, -) is no word: the nearest is the first
 

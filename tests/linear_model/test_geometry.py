@@ -78,7 +78,9 @@ def test_no_change_within_the_radius_moves_a_label_and_one_just_beyond_does(norm
         worst = []
         for other in range(len(w)):
             along = w[other] - w[own]
-            step = {1: np.sign(along) * (np.arange(3) == np.abs(along).argmax()), 2: along, np.inf: np.sign(along)}[norm]
+            step = {1: np.sign(along) * (np.arange(3) == np.abs(along).argmax()), 2: along, np.inf: np.sign(along)}[
+                norm
+            ]
             if other != own:
                 worst.append(X[i] + 1.001 * radius[i] * step / np.linalg.norm(step, norm))
         assert np.any(model.predict(np.array(worst)) != said[i])

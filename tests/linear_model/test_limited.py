@@ -1,6 +1,6 @@
 """Limits on coefficients, few columns, powers of errors, classes by least squares: each beside its definition."""
 
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import cvxpy as cp
 import numpy as np
@@ -112,7 +112,11 @@ def test_the_best_subset_is_that_of_all_subsets():
 def rest(columns):
     rows = X[:, list(columns)] - X[:, list(columns)].mean(axis=0)
     target = y - y.mean()
-    return float(np.sum((target - rows @ np.linalg.lstsq(rows, target, rcond=None)[0]) ** 2)) if columns else target @ target
+    return (
+        float(np.sum((target - rows @ np.linalg.lstsq(rows, target, rcond=None)[0]) ** 2))
+        if columns
+        else target @ target
+    )
 
 
 def greedy(size):
@@ -131,9 +135,14 @@ def test_a_price_for_columns_never_chooses_one_where_a_limit_does():
     np.testing.assert_allclose(squares, [2 * (1 - rho), 1 - rho**2, 0.0], atol=1e-12)
     assert squares[1] > (squares[0] + squares[2]) / 2
     assert len(best_subset(rows, target, size=1, fit_intercept=False).columns) == 1
-    chosen = {price: len(best_subset(rows, target, penalty=price, fit_intercept=False).columns) for price in np.linspace(0, 2, 81)}
+    chosen = {
+        price: len(best_subset(rows, target, penalty=price, fit_intercept=False).columns)
+        for price in np.linspace(0, 2, 81)
+    }
     assert set(chosen.values()) == {0, 2}
-    assert all(count == (2 if price < 1 - rho else 0) for price, count in chosen.items() if abs(price - (1 - rho)) > 1e-9)
+    assert all(
+        count == (2 if price < 1 - rho else 0) for price, count in chosen.items() if abs(price - (1 - rho)) > 1e-9
+    )
 
 
 @pytest.mark.covers("LIN-31")
@@ -154,7 +163,9 @@ def test_powers_lead_from_the_median_to_the_middle_of_the_range():
 def test_powers_agree_with_an_interior_point_method_from_outside(p, intercept):
     model = PowerRegressor(p, fit_intercept=intercept).fit(X, y)
     w, b = cp.Variable(6), cp.Variable()
-    best = cp.Problem(cp.Minimize(cp.pnorm(X @ w + (b if intercept else 0.0) - y, p, approx=False))).solve(solver=cp.CLARABEL)
+    best = cp.Problem(cp.Minimize(cp.pnorm(X @ w + (b if intercept else 0.0) - y, p, approx=False))).solve(
+        solver=cp.CLARABEL
+    )
     assert np.linalg.norm(model.predict(X) - y, p) == pytest.approx(best, rel=1e-5)
     assert model.certificate_.reached
     assert qed.verify(model, X, y).holds
@@ -174,7 +185,7 @@ def test_the_best_sequence_is_that_of_all_sequences():
 
         def worth(path, scores=scores, steps=steps):
             return sum(scores[i, a] for i, a in enumerate(path)) + sum(
-                steps[i, a, b] for i, (a, b) in enumerate(zip(path, path[1:], strict=False))
+                steps[i, a, b] for i, (a, b) in enumerate(pairwise(path))
             )
 
         best = max(worth(path) for path in product(range(k), repeat=length))
@@ -187,7 +198,7 @@ def test_the_best_sequence_is_that_of_all_sequences():
 
 @pytest.mark.covers("LIN-35")
 def test_least_squares_on_signs_points_along_the_difference_of_the_means():
-    a, b = rng.normal(size=(40, 3)), rng.normal(size=(40, 3)) + [1.0, 0.5, 0.0]
+    a, b = rng.normal(size=(40, 3)), rng.normal(size=(40, 3)) + np.array([1.0, 0.5, 0.0])
     rows, labels = np.vstack([a, b]), np.repeat([-1, 1], 40)
     model = RidgeClassifier(alpha=0.0).fit(rows, labels)
     spread = sum(40 * np.cov(part.T, bias=True) for part in (a, b))
@@ -205,7 +216,10 @@ def test_least_squares_on_signs_points_along_the_difference_of_the_means():
 def test_ridge_classifiers_are_those_of_scikit_learn(options):
     rows, labels = load_iris(return_X_y=True)
     for some in (labels < 3, labels < 2):
-        ours, theirs = RidgeClassifier(**options).fit(rows[some], labels[some]), Theirs(**options).fit(rows[some], labels[some])
+        ours, theirs = (
+            RidgeClassifier(**options).fit(rows[some], labels[some]),
+            Theirs(**options).fit(rows[some], labels[some]),
+        )
         np.testing.assert_allclose(ours.coef_, np.atleast_2d(theirs.coef_), atol=1e-9)
         np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-9)
         np.testing.assert_array_equal(ours.predict(rows), theirs.predict(rows))

@@ -36,7 +36,10 @@ def test_the_optimum_is_that_of_a_general_method(C):
     best = minimize(spread, start, method="BFGS", options={"gtol": 1e-7}).fun
     assert model.certificate_.objective == pytest.approx(best, rel=1e-7)
     assert qed.verify(model, X, y).holds
-    for change in (lambda: setattr(model, "coef_", 1.02 * model.coef_), lambda: setattr(model, "thresholds_", model.thresholds_ + 0.02)):
+    for change in (
+        lambda: setattr(model, "coef_", 1.02 * model.coef_),
+        lambda: setattr(model, "thresholds_", model.thresholds_ + 0.02),
+    ):
         change()
         with pytest.raises(CertificateError):
             qed.verify(model, X, y)

@@ -29,7 +29,7 @@ def objective(model, X, y, s=None):
     w = np.atleast_2d(model.coef_)
     b = np.broadcast_to(model.intercept_, (len(w),))
     t = X @ w.T + b
-    factor = {label: 1.0 for label in classes}
+    factor = dict.fromkeys(classes, 1.0)
     if isinstance(model.class_weight, dict):
         factor |= model.class_weight
     elif model.class_weight == "balanced":

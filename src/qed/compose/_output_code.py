@@ -76,7 +76,8 @@ class OutputCodeClassifier(CodedClassifier):
     random_state: Seed = param(None, "Seed of random codes.")
     n_jobs: Any = param(None, "Bits at the same time, in threads; -1 for as many as there are processors.")
     code_book: Any = param(
-        None, "Words of the classes, (classes, bits) of +1, -1 and 0; 'binary' for their numbers; None for a random code."
+        None,
+        "Words of the classes, (classes, bits) of +1, -1 and 0; 'binary' for their numbers; None for a random code.",
     )
     decoding: Literal["euclidean", "hamming", "hinge", "exponential"] = param(
         "euclidean",

@@ -105,7 +105,9 @@ def best_subset(
         raise InvalidParameter(f"best_subset.size must be between 0 and the number of columns, {p}, got {size!r}.")
     if penalty is not None and not penalty >= 0:
         raise InvalidParameter(f"best_subset.penalty must be a number >= 0, got {penalty!r}.")
-    search = _Search(rows, target, p if size is None else int(size), 0.0 if penalty is None else float(penalty), max_nodes)
+    search = _Search(
+        rows, target, p if size is None else int(size), 0.0 if penalty is None else float(penalty), max_nodes
+    )
     search.run()
     coef = np.zeros(p)
     columns = np.array(sorted(search.order[j] for j in search.best), dtype=np.intp)
@@ -148,7 +150,9 @@ def hard_thresholding(X: Any, y: Any, size: int, *, fit_intercept: bool = True, 
     rows, target, mean_x, mean_y = _centred(X, y, fit_intercept=fit_intercept)
     p = rows.shape[1]
     if not 0 <= int(size) <= p:
-        raise InvalidParameter(f"hard_thresholding.size must be between 0 and the number of columns, {p}, got {size!r}.")
+        raise InvalidParameter(
+            f"hard_thresholding.size must be between 0 and the number of columns, {p}, got {size!r}."
+        )
     w, step = np.zeros(p), 1.0 / max(float(np.linalg.norm(rows, 2)) ** 2, 1e-300)
     columns = np.zeros(0, dtype=np.intp)
     count = 0
@@ -170,7 +174,9 @@ def hard_thresholding(X: Any, y: Any, size: int, *, fit_intercept: bool = True, 
 def _centred(X: Any, y: Any, *, fit_intercept: bool) -> tuple[Array, Array, Array, float]:
     rows, target = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if rows.ndim != 2 or target.shape != rows.shape[:1] or not len(rows):
-        raise InvalidData(f"X must be a table and y one number for each row, got shapes {rows.shape} and {target.shape}.")
+        raise InvalidData(
+            f"X must be a table and y one number for each row, got shapes {rows.shape} and {target.shape}."
+        )
     if not (np.isfinite(rows).all() and np.isfinite(target).all()):
         raise InvalidData("X and y must hold finite numbers.")
     if not fit_intercept:

@@ -38,7 +38,9 @@ def best_sequence(scores: Any, transitions: Any) -> tuple[np.ndarray[Any, Any], 
     """
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2 or 0 in table.shape:
-        raise InvalidData(f"best_sequence.scores must have a row for each place and a column for each label, got {table.shape}.")
+        raise InvalidData(
+            f"best_sequence.scores must have a row for each place and a column for each label, got {table.shape}."
+        )
     length, k = table.shape
     moves = np.asarray(transitions, dtype=np.float64)
     if moves.shape not in ((k, k), (length - 1, k, k)):

@@ -108,7 +108,9 @@ def signed_distance(model: Any, X: Any) -> Array:
     w, _ = _planes_of(model)
     length = np.linalg.norm(w, axis=1)
     if not np.all(length > 0):
-        raise InvalidData(f"{type(model).__name__} has a plane whose coefficients are all zero, and no distances from it.")
+        raise InvalidData(
+            f"{type(model).__name__} has a plane whose coefficients are all zero, and no distances from it."
+        )
     scores = np.asarray(model.decision_function(X), dtype=np.float64)
     return np.asarray(scores / (length[0] if scores.ndim == 1 else length))
 

@@ -101,7 +101,9 @@ class _Search:
 
     def vertex(self, pair: tuple[int, int]) -> Vector:
         """Return a vertex."""
-        return self.sign[pair[0]] * self._row(pair[0]) if self.sides is None else self._row(pair[0]) - self._row(pair[1])
+        return (
+            self.sign[pair[0]] * self._row(pair[0]) if self.sides is None else self._row(pair[0]) - self._row(pair[1])
+        )
 
     def furthest_back(self, d: Vector) -> tuple[int, int]:
         """Return the vertex whose product with d is least."""

@@ -109,7 +109,9 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         rows = Rows.of(data)
         require_classes("OrdinalRegressor", data.classes, rows.y)
         seen = np.unique(rows.y)  # a class of rows without weight has no cut points of its own
-        problem = _Cuts(design(rows.X), np.searchsorted(seen, rows.y), rows.share, len(seen), 1.0 / (self.C * rows.weight))
+        problem = _Cuts(
+            design(rows.X), np.searchsorted(seen, rows.y), rows.share, len(seen), 1.0 / (self.C * rows.weight)
+        )
         with one_blas_thread(rows.share.size * rows.mean.size):
             found = problem.solve(self.tol, self.max_iter)
         self.classes_ = data.classes[seen.astype(np.intp)]
@@ -289,7 +291,9 @@ class _Cuts:
         H[:p, :p] = self.table.gram(du + dv, None)
         H[np.arange(p), np.arange(p)] += self.alpha
         for cut in range(m):
-            mixed = -self.table.adjoint_product(np.where(self.code == cut, du, 0.0) + np.where(self.code == cut + 1, dv, 0.0))
+            mixed = -self.table.adjoint_product(
+                np.where(self.code == cut, du, 0.0) + np.where(self.code == cut + 1, dv, 0.0)
+            )
             H[:p, p + cut] = H[p + cut, :p] = mixed
         diagonal = self._by_upper(du) + self._by_lower(dv)
         diagonal[1:] += bend
@@ -305,7 +309,9 @@ class _Cuts:
 
     def _by_lower(self, values: Vector) -> Vector:
         """Sum over rows by the cut point below their class."""
-        return np.bincount(self.code[self.has_lower] - 1, values[self.has_lower], minlength=self.k - 1).astype(np.float64)
+        return np.bincount(self.code[self.has_lower] - 1, values[self.has_lower], minlength=self.k - 1).astype(
+            np.float64
+        )
 
     def gap(self, at: _Point) -> float:
         """Return how far the point can be from the optimum, by slopes that are made to balance at every cut point."""
@@ -316,7 +322,9 @@ class _Cuts:
         if not (up > 0 and down > 0):
             return at.objective
         first, second = min(1.0, down / up), min(1.0, up / down)
-        slopes = np.cumsum(second * under - first * over)[:-1]  # of the barriers, times the weights of the inner classes
+        slopes = np.cumsum(second * under - first * over)[
+            :-1
+        ]  # of the barriers, times the weights of the inner classes
         if not np.all(slopes < 0):
             return at.objective
         inner, apart = self.weight[1:-1], np.diff(at.cuts)

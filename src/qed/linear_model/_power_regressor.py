@@ -10,7 +10,7 @@ from qed.convex import Absolute, Power, Squared, Zero
 from qed.convex.solvers import InteriorPoint, Newton, NewtonCG
 from qed.core import KW_ONLY, NonNegative, NonNegativeInt, PositiveInt, param
 from qed.core._certificates import DualityGapCertificate
-from qed.core._params import Number
+from qed.core._rules import Number
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
 

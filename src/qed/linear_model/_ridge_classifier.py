@@ -97,13 +97,13 @@ class RidgeClassifier(LinearClassifier):
         codes = data.y.astype(np.float64)
         require_classes("RidgeClassifier", data.classes, codes[weight > 0])
         factor = class_factors("RidgeClassifier", self.class_weight, data.classes, codes, weight)
-        weight = data.weight if factor is None else weight * factor
+        given = data.weight if factor is None else weight * factor
         label = np.ones(1) if len(data.classes) == 2 else np.arange(len(data.classes))
         signs = np.where(codes[:, np.newaxis] == label, 1.0, -1.0)
         ridge = Ridge(
             self.alpha, fit_intercept=self.fit_intercept, max_iter=self.max_iter, tol=self.tol, strict=self.strict
         )
-        ridge.fit(data.X, signs, weight)
+        ridge.fit(data.X, signs, given)
         self.ridge_, self.classes_ = ridge, data.classes
         self.coef_ = np.array(np.atleast_2d(ridge.coef_))
         self.intercept_ = np.broadcast_to(np.asarray(ridge.intercept_, dtype=np.float64), (len(self.coef_),)).copy()

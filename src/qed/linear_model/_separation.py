@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qed.core import InvalidData, InvalidParameter, Traits
-from qed.core import _finite, _tables
+from qed.core import InvalidData, InvalidParameter, Traits, _finite, _tables
 from qed.core._records import record
 from qed.core._targets import as_target
 from qed.linear_model._hulls import nearest_points
@@ -54,7 +53,9 @@ class Separation:
         """Refuse a record that no data set can have."""
         numbers = (self.margin, self.bound)
         if not all(number >= 0 for number in numbers) or not np.all(self.weights >= 0):
-            raise InvalidData("a separation holds a negative or undefined number where only nonnegative ones make sense")
+            raise InvalidData(
+                "a separation holds a negative or undefined number where only nonnegative ones make sense"
+            )
 
     def holds(self, X: Any, y: Any) -> bool:
         """Recompute margin and mixed points in extended precision, and say whether they are as stated.
@@ -87,7 +88,9 @@ class Separation:
         return proved and bool(least >= self.margin) and self.margin > 0
 
 
-def separating_plane(X: Any, y: Any, *, through_origin: bool = False, tol: float = 1e-9, max_iter: int = 100_000) -> Separation:
+def separating_plane(
+    X: Any, y: Any, *, through_origin: bool = False, tol: float = 1e-9, max_iter: int = 100_000
+) -> Separation:
     """Decide whether a plane separates two classes, and find the one with the widest margin.
 
     Parameters

@@ -35,7 +35,9 @@ def fit_hard_margin(model: Any, rows: Rows, wish: Wish) -> None:
         duals.append(found.weights)
         # margin one: half the squared length of the coefficients is 1 / (2 margin²), and no margin is beyond the bound
         objectives.append(0.5 / found.margin**2)
-        gaps.append(0.5 * (found.bound - found.margin) * (found.bound + found.margin) / (found.margin * found.bound) ** 2)
+        gaps.append(
+            0.5 * (found.bound - found.margin) * (found.bound + found.margin) / (found.margin * found.bound) ** 2
+        )
     model.coef_ = np.stack([w for w, _ in planes])
     model.intercept_ = np.array([b for _, b in planes])
     model.n_iter_, model.solver_used_ = 1, "wolfe"

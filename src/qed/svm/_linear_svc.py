@@ -29,7 +29,7 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.core._certificates import DualityGapCertificate
+from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
 from qed.linear_model._classes import LinearClassifier, class_factors, require_classes
 from qed.linear_model._learn_convex import Declared, Rows, Wish
 from qed.linear_model._penalised_intercept import with_constant
@@ -94,7 +94,9 @@ class LinearSVC(LinearClassifier):
     array([[0.5]])
     """
 
-    penalty: Literal["l1", "l2"] = param("l2", "What is penalised: squares, or absolute values, which leave few columns.")
+    penalty: Literal["l1", "l2"] = param(
+        "l2", "What is penalised: squares, or absolute values, which leave few columns."
+    )
     loss: Literal["hinge", "squared_hinge"] = param(
         "squared_hinge", "What a row costs that falls short of its margin; 'crammer_singer' has a hinge of its own."
     )
@@ -172,17 +174,17 @@ class LinearSVC(LinearClassifier):
             return [Plane(factor, lambda rows: self._declared(rows, CrammerSinger(codes, n_classes)))]
         smooth = self.penalty == "l2" and self.loss == "squared_hinge" and not joint
         if smooth and (factor is None or n_classes == 2) and self._is_small(rows, n_classes):
-            label = np.ones(1) if n_classes == 2 else np.arange(n_classes)
-            signs = np.where(codes[:, np.newaxis] == label, 1.0, -1.0)
+            own = np.ones(1) if n_classes == 2 else np.arange(float(n_classes))
+            signs = np.where(codes[:, np.newaxis] == own, 1.0, -1.0)
             return [Plane(factor, lambda rows: self._declared(rows, SquaredHinge(signs)))]
         if n_classes == 2:
             sign = 2.0 * codes - 1.0
             return [Plane(factor, lambda rows: self._declared(rows, self._loss(sign, joint=joint), joint=joint))]
         planes = []
         for label in range(n_classes):
-            own = codes == label
-            sign = np.where(own, 1.0, -1.0)
-            weight = None if factor is None else np.where(own, factor, 1.0)
+            mine = codes == label
+            sign = np.where(mine, 1.0, -1.0)
+            weight = None if factor is None else np.where(mine, factor, 1.0)
             planes.append(Plane(weight, lambda rows, sign=sign: self._declared(rows, self._loss(sign))))  # type: ignore[misc]
         return planes
 

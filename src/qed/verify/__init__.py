@@ -94,14 +94,9 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
     if isinstance(certificate, Uncertified):
         msg = f"{name} claims nothing that could be verified: {certificate.reason}."
         raise CertificateError(msg)
-    if isinstance(certificate, DualityGapCertificate) and _margin.applies(model):
-        return _margin.check(model, certificate, X, y, sample_weight)
-    if isinstance(certificate, DualityGapCertificate) and _largest.applies(model):
-        return _largest.check(model, certificate, X, y, sample_weight)
-    if isinstance(certificate, DualityGapCertificate) and _ordinal.applies(model):
-        return _ordinal.check(model, certificate, X, y, sample_weight)
     if isinstance(certificate, DualityGapCertificate):
-        return _duality.check(model, certificate, X, y, sample_weight)
+        special = next((kind for kind in (_margin, _largest, _ordinal) if kind.applies(model)), _duality)
+        return special.check(model, certificate, X, y, sample_weight)
     if isinstance(certificate, ExactCertificate) and model._traits().target:  # noqa: SLF001
         return _counts.check(model, certificate, X, y, sample_weight)
     if isinstance(certificate, ExactCertificate):

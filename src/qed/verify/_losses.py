@@ -14,7 +14,19 @@ import numpy as np
 
 from qed.verify._rows import EXTENDED
 
-__all__ = ["HALF", "ONE", "Array", "Logistic", "Loss", "Pinball", "Poisson", "Scaled", "Softmax", "Squared", "shrunk_sides"]
+__all__ = [
+    "HALF",
+    "ONE",
+    "Array",
+    "Logistic",
+    "Loss",
+    "Pinball",
+    "Poisson",
+    "Scaled",
+    "Softmax",
+    "Squared",
+    "shrunk_sides",
+]
 
 Array = np.ndarray[Any, Any]
 HALF, ONE = EXTENDED(0.5), EXTENDED(1)

@@ -44,16 +44,22 @@ def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample
         sign = np.where(codes == label, EXTENDED(1), EXTENDED(-1))
         least = np.min(sign * (table @ w[place] + b[place]))
         if not least >= 1 - SLACK:
-            raise CertificateError(_CHANGED.format(f"a row has a margin of {float(least):.10g}, and at least 1 is claimed"))
+            raise CertificateError(
+                _CHANGED.format(f"a row has a margin of {float(least):.10g}, and at least 1 is claimed")
+            )
         objective += w[place] @ w[place] / 2
         proved += _least_objective(table, sign, dual[:, place], through_origin=not model.fit_intercept)
     distance = float(max(objective - proved, EXTENDED(0)))
     rounding = 1e-9 * float(objective)
     if not abs(float(objective) - certificate.objective) <= rounding + certificate.gap:
-        raise CertificateError(_CHANGED.format(f"the objective is {float(objective):.10g}, not {certificate.objective:.10g}"))
+        raise CertificateError(
+            _CHANGED.format(f"the objective is {float(objective):.10g}, not {certificate.objective:.10g}")
+        )
     if not distance <= 2 * certificate.gap + rounding:
         raise CertificateError(
-            _CHANGED.format(f"the margin could only be shown to be within {distance:.3g} of the best, not {certificate.gap:.3g}")
+            _CHANGED.format(
+                f"the margin could only be shown to be within {distance:.3g} of the best, not {certificate.gap:.3g}"
+            )
         )
     return Verdict(certificate.statement, float(objective), distance, rounding, certificate.gap)
 

@@ -41,14 +41,14 @@ class Hinges:
     def value(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the loss."""
         lack = np.maximum(ONE - self._signs(t, y) * t, 0)
-        return np.sum(self._factors(t, y) * (lack**2 if self.squares else lack), axis=1)
+        return np.asarray(np.sum(self._factors(t, y) * (lack**2 if self.squares else lack), axis=1))
 
     def slope(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the derivative, and the middle of both at a kink."""
         sign = self._signs(t, y)
         lack = ONE - sign * t
         size = 2 * np.maximum(lack, 0) if self.squares else np.where(lack == 0, HALF, (lack > 0).astype(EXTENDED))
-        return -sign * self._factors(t, y) * size
+        return np.asarray(-sign * self._factors(t, y) * size)
 
     def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return two where the margin is short, on the diagonal."""
@@ -92,7 +92,7 @@ class JointHinge:
     def slope(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return plus one for the class ahead, minus one for the label."""
         best = np.argmax(self._ahead(t, y), axis=1)
-        return (np.arange(t.shape[1]) == best[:, None]).astype(EXTENDED) - self._labels(t, y)
+        return np.asarray((np.arange(t.shape[1]) == best[:, None]).astype(EXTENDED) - self._labels(t, y))
 
     def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return zeros."""
@@ -136,7 +136,7 @@ class Tube:
         return self.squares
 
     def _beyond(self, t: Array, y: Array) -> Array:
-        return np.maximum(np.abs(t - y) - EXTENDED(self.epsilon), 0)
+        return np.asarray(np.maximum(np.abs(t - y) - EXTENDED(self.epsilon), 0))
 
     def value(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the loss."""
@@ -146,11 +146,11 @@ class Tube:
     def slope(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the derivative, zero at the edge of the tube."""
         far = self._beyond(t, y)
-        return np.sign(t - y) * (2 * far if self.squares else (far > 0).astype(EXTENDED))
+        return np.asarray(np.sign(t - y) * (2 * far if self.squares else (far > 0).astype(EXTENDED)))
 
     def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return two outside of the tube."""
-        return (2.0 * self.squares * (self._beyond(t, y) > 0))[:, :, None]
+        return np.asarray((2.0 * self.squares * (self._beyond(t, y) > 0))[:, :, None])
 
     def left_over(self, t: Array, u: Array, y: Array, scale: Any) -> tuple[Array, Array]:
         """Return ``ℓ(r) + ε |u| + u²/4 - r u``, the square of u where the loss is one."""
@@ -182,7 +182,7 @@ class Power:
 
     def slope(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the derivative."""
-        return np.sign(t - y) * np.abs(t - y) ** EXTENDED(self.p - 1)
+        return np.asarray(np.sign(t - y) * np.abs(t - y) ** EXTENDED(self.p - 1))
 
     def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the second derivative, finite at zero."""

@@ -55,7 +55,9 @@ class Objective:
     penalty: Penalty
     class_weight: Array | None = None
     constant: Any = None
-    slack: Callable[[Array], Any] | None = None  # of coefficients: what a limit leaves, at its price; negative beyond it
+    slack: Callable[[Array], Any] | None = (
+        None  # of coefficients: what a limit leaves, at its price; negative beyond it
+    )
 
 
 def _mean(loss: Loss, sums: Sums, **penalty: Any) -> Objective:

@@ -98,7 +98,9 @@ def _of_codes(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any, 
     labels = np.asarray(y)
     unknown = ~np.isin(labels, model.classes_)
     if unknown.any():
-        raise CertificateError(f"These are not the data of the certificate: {labels[unknown][0]!r} is no class of the fit.")
+        raise CertificateError(
+            f"These are not the data of the certificate: {labels[unknown][0]!r} is no class of the fit."
+        )
     book = model.code_book_[np.searchsorted(model.classes_, labels)]
     for number, part in enumerate(model.estimators_):
         used = np.flatnonzero(book[:, number])
