@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.problems import hard, lasso, likelihood, robust, scores, small, sparse, tall, wide
+from benchmarks.problems import hard, lasso, likelihood, margins, robust, scores, small, sparse, tall, wide
 from benchmarks.problems._problem import Data, Problem
 
 PROBLEMS: tuple[Problem, ...] = (
@@ -15,6 +15,7 @@ PROBLEMS: tuple[Problem, ...] = (
     *scores.PROBLEMS,
     *robust.PROBLEMS,
     *likelihood.PROBLEMS,
+    *margins.PROBLEMS,
 )
 
 __all__ = ["PROBLEMS", "Data", "Problem", "chosen"]

@@ -95,8 +95,8 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
         msg = f"{name} claims nothing that could be verified: {certificate.reason}."
         raise CertificateError(msg)
     if isinstance(certificate, DualityGapCertificate):
-        special = next((kind for kind in (_margin, _largest, _ordinal) if kind.applies(model)), _duality)
-        return special.check(model, certificate, X, y, sample_weight)
+        own = [kind.check for kind in (_margin, _largest, _ordinal) if kind.applies(model)]
+        return (own[0] if own else _duality.check)(model, certificate, X, y, sample_weight)
     if isinstance(certificate, ExactCertificate) and model._traits().target:  # noqa: SLF001
         return _counts.check(model, certificate, X, y, sample_weight)
     if isinstance(certificate, ExactCertificate):

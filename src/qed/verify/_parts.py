@@ -37,7 +37,7 @@ def check(
             msg = f"{type(model).__name__} states another certificate for {name!r} than the part itself. One of them was changed."
             raise CertificateError(msg)
         weight = sample_weight if _counts(part) else None
-        weight = _of_classes(model, y, weight) if name == "ridge" else weight
+        weight = _of_classes(model, y, weight) if "ridge_" in model.__dict__ else weight
         weight = np.asarray(weight)[used] if weight is not None and used is not None else weight
         verdicts.append(verify(part, rows, target, weight))
     if not verdicts:
