@@ -25,6 +25,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _ordinal                                ordered classes: one score and cut points
     _best_subset                            few columns: the best of all subsets
     _chain                                  the best sequence of labels
+    _fisher                                 the direction along which two classes are furthest apart
     _geometry                               planes: sides, distances, margins, how far a row can be pushed
     _separation, _hulls                     whether a plane separates two classes, with a proof either way
     _threshold                              a cut through one column
@@ -38,6 +39,7 @@ from qed.linear_model._best_subset import Subset, best_subset, hard_thresholding
 from qed.linear_model._chain import best_sequence
 from qed.linear_model._constrained import ConstrainedLasso, ConstrainedRidge
 from qed.linear_model._elastic_net import ElasticNet
+from qed.linear_model._fisher import Discriminant, fisher_criterion, fisher_discriminant
 from qed.linear_model._geometry import Hyperplane, margins, robustness_radius, signed_distance
 from qed.linear_model._huber_regressor import HuberRegressor
 from qed.linear_model._lasso import Lasso
@@ -63,6 +65,7 @@ __all__ = [
     "CoefficientTable",
     "ConstrainedLasso",
     "ConstrainedRidge",
+    "Discriminant",
     "ElasticNet",
     "ElasticNetCV",
     "HuberRegressor",
@@ -90,6 +93,8 @@ __all__ = [
     "best_sequence",
     "best_subset",
     "enet_path",
+    "fisher_criterion",
+    "fisher_discriminant",
     "hard_thresholding",
     "lasso_path",
     "margins",
