@@ -155,7 +155,7 @@ def test_every_labelling_of_distinct_points_is_separable_after_one_hot_lifting()
 
 @pytest.mark.covers("CLS-32", "CLS-33", "CLS-34")
 def test_no_direction_beats_the_discriminant():
-    first, second = rng.normal(size=(40, 3)) * [1.0, 2.0, 0.5], rng.normal(size=(30, 3)) + [1.0, 1.0, 0.0]
+    first, second = rng.normal(size=(40, 3)) * [1.0, 2.0, 0.5], rng.normal(size=(30, 3)) + np.array([1.0, 1.0, 0.0])
     rows, labels = np.vstack([first, second]), np.repeat([0, 1], [40, 30])
     found = fisher_discriminant(rows, labels)
     S1, S2 = (np.cov(part.T, bias=True) for part in (first, second))
