@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ class L2:
     alpha: Any = 1.0
     prior: Any = 0.0
 
-    @property
+    @cached_property
     def traits(self) -> PenaltyTraits:
         """Smooth; with a conjugate that is finite everywhere as long as every strength is positive."""
         least = float(np.min(self.alpha, initial=np.inf)) if np.size(self.alpha) else 0.0
