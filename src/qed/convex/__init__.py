@@ -21,7 +21,7 @@ inequality ``ℓ(t) + ℓ*(u) >= t u`` for every row and ``Ω(w) + Ω*(z) >= w z
 from __future__ import annotations
 
 from qed.convex._problem import Gap, Known, Problem
-from qed.convex._risk import risk
+from qed.convex._risk import joint_risk, risk
 from qed.convex._solve import Iterate, Solution, Solver, choose, solve
 from qed.convex.losses import (
     Absolute,
@@ -78,6 +78,7 @@ __all__ = [
     "Zero",
     "ZeroOne",
     "choose",
+    "joint_risk",
     "risk",
     "solve",
 ]
