@@ -69,7 +69,7 @@ def joint_risk(losses: Sequence[Loss], scores: Sequence[Any]) -> tuple[float, li
     >>> from qed.convex import Hinge, Squared, joint_risk
     >>> value, slopes = joint_risk([Squared(np.array([1.0, 3.0])), Hinge(np.array([1.0, -1.0]))], [[0.0, 3.0], [2.0, 0.0]])
     >>> value, [slope.tolist() for slope in slopes]
-    (0.75, [[-0.5, 0.0], [-0.0, 0.5]])
+    (0.75, [[-0.5, 0.0], [0.0, 0.5]])
     """
     if len(losses) != len(scores):
         raise InvalidData(f"{len(losses)} losses need as many scores, got {len(scores)}.")
