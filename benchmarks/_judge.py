@@ -28,6 +28,8 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
         return ROBUST[problem.task](data.y - (data.X @ W[:, 0] + b[0]), W[:, 0], problem.params)
     if problem.task in LIKELIHOODS:
         return LIKELIHOODS[problem.task](data.y, data.X @ W + b, W, problem.params)
+    if problem.task == "LinearSVC":
+        return machine(data.y, data.X @ W + b, np.vstack([W, b]), problem.params)
     total = 0.0
     Y = data.y.reshape(len(data.y), -1)
     for start in range(0, len(Y), ROWS):
@@ -128,6 +130,15 @@ def poisson(y: np.ndarray, t: np.ndarray, w: np.ndarray, params: dict[str, Any])
 LIKELIHOODS = {"LogisticRegression": logistic, "PoissonRegressor": poisson}
 
 
+def machine(y: np.ndarray, t: np.ndarray, w: np.ndarray, params: dict[str, Any]) -> float:
+    """C times the hinges (or their squares) of labels 0, 1, … each against the rest, plus the penalty, intercept included."""
+    own = np.arange(t.shape[1]) if t.shape[1] > 1 else np.ones(1)
+    lack = np.maximum(1.0 - np.where(y[:, None] == own, t, -t), 0.0)
+    loss = float(np.sum(lack if params.get("loss") == "hinge" else lack**2))
+    size = float(np.abs(w).sum()) if params.get("penalty") == "l1" else 0.5 * float(np.sum(w**2))
+    return float(params.get("C", 1.0)) * loss + size
+
+
 def null_objective(data: Data, problem: Problem | None = None) -> float:
     """The objective of the model that predicts a constant: the mean, a quantile, or the frequencies of the classes."""
     if problem is not None and problem.task in ONLINE:
@@ -141,6 +152,9 @@ def null_objective(data: Data, problem: Problem | None = None) -> float:
         else:
             constant = np.log(np.bincount(data.y.astype(np.intp)) / len(data.y))[np.newaxis].repeat(len(data.y), axis=0)
         return LIKELIHOODS[problem.task](data.y, constant, np.zeros(1), problem.params)
+    if problem is not None and problem.task == "LinearSVC":
+        planes = len(np.unique(data.y))
+        return float(problem.params.get("C", 1.0)) * len(data.y) * (planes if planes > 2 else 1)
     Y = data.y.reshape(len(data.y), -1).astype(np.float64)
     return float(np.sum((Y - Y.mean(axis=0)) ** 2))
 

@@ -16,7 +16,7 @@ def versions() -> dict[str, str]:
 def estimator(task: str, *, sparse: bool = False, **params: Any) -> Any:
     from sklearnex import linear_model
 
-    if sparse or task in ("RidgeCV", "LassoCV", "QuantileRegressor", "HuberRegressor", "PoissonRegressor"):
+    if sparse or task in ("RidgeCV", "LassoCV", "QuantileRegressor", "HuberRegressor", "PoissonRegressor", "LinearSVC"):
         return None  # it hands these to scikit-learn, which races under its own name
     return getattr(linear_model, task)(**params)
 

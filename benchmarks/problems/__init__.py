@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from benchmarks.problems import hard, lasso, likelihood, online, robust, scores, small, sparse, tables, tall, wide
+from benchmarks.problems import (
+    hard,
+    lasso,
+    likelihood,
+    margins,
+    online,
+    robust,
+    scores,
+    small,
+    sparse,
+    tables,
+    tall,
+    wide,
+)
 from benchmarks.problems._problem import Data, Problem
 
 PROBLEMS: tuple[Problem, ...] = (
@@ -15,6 +28,7 @@ PROBLEMS: tuple[Problem, ...] = (
     *scores.PROBLEMS,
     *robust.PROBLEMS,
     *likelihood.PROBLEMS,
+    *margins.PROBLEMS,
     *online.PROBLEMS,
     *tables.PROBLEMS,
 )

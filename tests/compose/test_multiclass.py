@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC as TheirSVC
 import qed
 from qed import CertificateError, InvalidParameter
 from qed.compose import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier, binary_codes
-from qed.convex import CrammerSinger, Hinge
+from qed.convex import CrammerSinger, Hinge, Squared, joint_risk, risk
 from qed.linear_model import LinearRegression, LogisticRegression, Ridge
 from qed.preprocessing import PolynomialFeatures
 from qed.svm import LinearSVC
@@ -95,7 +95,7 @@ def test_rows_that_no_class_or_two_classes_claim_are_reported():
     model = OneVsRestClassifier(LinearSVC()).fit([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]] * 2, [0, 1, 2] * 2)
     planes(model, [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [-1.0, -1.0, -1.0])
     found = model.claims([[2.0, 0.0], [2.0, 2.0], [0.0, 0.0], [-3.0, 0.0]])
-    assert found.count.tolist() == [1, 2, 0, 1]
+    assert found.counts.tolist() == [1, 2, 0, 1]
     assert found.several.tolist() == [1]
     assert found.none.tolist() == [2]
 
@@ -239,3 +239,23 @@ def test_regressing_on_numbers_of_classes_depends_on_the_numbering():
     hot = Ridge(1e-3).fit(X, np.eye(3)[y]).predict(X).argmax(axis=1)
     hot_other = Ridge(1e-3).fit(X, np.eye(3)[renumbered]).predict(X).argmax(axis=1)
     np.testing.assert_array_equal(np.array([1, 0, 2])[hot], hot_other)
+
+
+@pytest.mark.covers("MUL-19")
+def test_losses_of_several_outputs_add_up_and_their_slopes_stand_in_blocks():
+    random = np.random.default_rng(0)
+    numbers, signs = random.normal(size=(20, 2)), random.choice([-1.0, 1.0], 20)
+    first, second = random.normal(size=(20, 2)), random.normal(size=20)
+    losses = [Squared(numbers), Hinge(signs)]
+    value, slopes = joint_risk(losses, [first, second])
+    by_hand = np.mean(0.5 * np.sum((first - numbers) ** 2, axis=1)) + np.mean(np.maximum(1 - signs * second, 0))
+    assert value == pytest.approx(by_hand)
+    assert value == pytest.approx(risk(losses[0], first) + risk(losses[1], second))
+    for i, k in ((0, 0), (7, 1), (19, 0)):
+        moved = np.array(first)
+        moved[i, k] += 1e-6
+        assert (joint_risk(losses, [moved, second])[0] - value) / 1e-6 == pytest.approx(slopes[0][i, k], abs=1e-5)
+        np.testing.assert_array_equal(joint_risk(losses, [moved, second])[1][1], slopes[1])  # the other block stays
+    np.testing.assert_allclose(slopes[1], np.where(signs * second < 1, -signs, 0.0) / 20)
+    with pytest.raises(qed.InvalidData, match="same rows"):
+        joint_risk(losses, [first, second[:3]])

@@ -11,6 +11,8 @@ from qed import InvalidData, InvalidParameter
 from qed.linear_model import (
     Hyperplane,
     LogisticRegression,
+    fisher_criterion,
+    fisher_discriminant,
     margins,
     robustness_radius,
     separating_plane,
@@ -149,3 +151,28 @@ def test_every_labelling_of_distinct_points_is_separable_after_one_hot_lifting()
         np.testing.assert_array_equal(plane.score(lifted), labels)
         if len(set(labels)) == 2:
             assert separating_plane(lifted, labels, through_origin=True).separable
+
+
+@pytest.mark.covers("CLS-32", "CLS-33", "CLS-34")
+def test_no_direction_beats_the_discriminant():
+    first, second = rng.normal(size=(40, 3)) * [1.0, 2.0, 0.5], rng.normal(size=(30, 3)) + np.array([1.0, 1.0, 0.0])
+    rows, labels = np.vstack([first, second]), np.repeat([0, 1], [40, 30])
+    found = fisher_discriminant(rows, labels)
+    S1, S2 = (np.cov(part.T, bias=True) for part in (first, second))
+    apart = second.mean(axis=0) - first.mean(axis=0)
+    along = np.linalg.solve(S1 + S2, apart)
+    np.testing.assert_allclose(found.coef, along / np.linalg.norm(along), atol=1e-12)
+    assert found.criterion == pytest.approx(apart @ along)
+    assert fisher_criterion(rows, labels, -17 * found.coef) == pytest.approx(found.criterion)
+    for direction in rng.normal(size=(300, 3)):
+        assert fisher_criterion(rows, labels, direction) <= found.criterion
+    for part, mean, variance, S in (
+        (first, *found.means[:1], *found.variances[:1], S1),
+        (second, *found.means[1:], *found.variances[1:], S2),
+    ):
+        assert mean == pytest.approx((part @ found.coef).mean())
+        assert mean == pytest.approx(found.coef @ part.mean(axis=0))
+        assert variance == pytest.approx((part @ found.coef).var())
+        assert variance == pytest.approx(found.coef @ S @ found.coef)
+    with pytest.raises(InvalidData, match="without any spread"):
+        fisher_discriminant([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0, 0, 1, 1])

@@ -7,7 +7,7 @@ from tests.native.layouts import laid_out
 from tests.reference import smooth as twins
 
 SHAPES = [(0, 3), (5, 0), (1, 1), (7, 13), (129, 51), (1100, 50), (530, 401), (9000, 3)]
-LOSSES = ["logistic", "poisson", "squared"]
+LOSSES = ["logistic", "poisson", "squared", "squared_hinge"]
 UNIT = 2.0**-53
 
 
@@ -18,7 +18,7 @@ def close(got, want, scale=1.0):
 
 
 def targets(rng, loss, n):
-    if loss == "logistic":
+    if loss in ("logistic", "squared_hinge"):
         return np.where(rng.random(n) < 0.4, -1.0, 1.0)
     return rng.poisson(1.5, n).astype(float)
 
@@ -101,7 +101,7 @@ def test_columns_beside_a_view_are_not_read(native):
     assert np.isfinite(rows).all()
 
 
-@pytest.mark.parametrize("loss", ["logistic", "poisson", "softmax"])
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "softmax", "squared_hinge"])
 def test_losses_of_rows(native, loss):
     rng = np.random.default_rng(5)
     k = 5 if loss == "softmax" else 1
@@ -120,7 +120,7 @@ def test_losses_of_rows(native, loss):
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 127, 4097, 9001])
-@pytest.mark.parametrize("loss", ["logistic", "poisson", "squared"])
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "squared", "squared_hinge"])
 def test_sums_of_losses_and_of_slopes_by_sign(native, loss, n):
     rng = np.random.default_rng(n)
     t, c, y = 2 * rng.standard_normal(n), rng.random(n) / n, targets(rng, loss, n)

@@ -86,3 +86,48 @@ def test_an_order_that_leaves_the_rows_is_refused():
     state = (np.zeros(3), np.zeros(2), np.array([0, 1, 9]))
     with pytest.raises(ValueError, match="order"):
         _native.dual_ascent(X, False, loss, rows, *state, 3, np.zeros(7), 1, 1)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_class_ascent_climbs_and_each_step_is_that_of_its_twin(sparse):
+    rng = np.random.default_rng(0)
+    n, p, k, alpha = 40, 3, 4, 0.05
+    X, c = rng.standard_normal((n, p)), np.full(n, 1 / n)
+    X[5] = 0.0  # an empty row pulls nothing
+    y = (np.argmax(X @ rng.standard_normal((p, k)), axis=1)).astype(float)
+    squares = np.einsum("ij,ij->i", X, X)
+    S = csr_array(X)
+    before = -np.inf
+    for passes in (1, 3, 10, 5000):
+        u, w, order, numbers = np.zeros((n, k)), np.zeros((k, p)), np.arange(n), np.array([np.inf, 0.0, 0.0])
+        rest = ((y, c, squares, alpha), u, w, order, n, numbers, 3, passes)
+        if sparse:
+            _native.csr_class_ascent((S.indptr, S.indices, S.data), S.shape, *rest)
+        else:
+            _native.class_ascent(X, *rest)
+        labels = np.eye(k)[y.astype(int)]
+        np.testing.assert_allclose(w, -(X.T @ (c[:, None] * u)).T / alpha, atol=1e-12)
+        np.testing.assert_allclose(u.sum(axis=1), 0.0, atol=1e-12)
+        assert np.all(u + labels >= 0)
+        dual = -c @ (u * labels).sum(axis=1) - 0.5 * alpha * np.sum(w**2)
+        assert dual >= before - 1e-12
+        before = dual
+    t = X @ w.T
+    primal = c @ (np.max(t + 1 - labels, axis=1) - (t * labels).sum(axis=1)) + 0.5 * alpha * np.sum(w**2)
+    assert primal - before <= 1e-6
+    u, w, numbers = np.zeros((1, k)), rng.standard_normal((k, p)), np.array([np.inf, 0.0, 0.0])
+    ahead = w @ X[0] + (np.arange(k) != y[0])
+    wanted = to_simplex((np.arange(k) == y[0]) + ahead * alpha / squares[0])
+    _native.class_ascent(X[:1], (y[:1], np.ones(1), squares[:1], alpha), u, w, np.arange(1), 1, numbers, 3, 1)
+    np.testing.assert_allclose(u[0] + (np.arange(k) == y[0]), wanted, atol=1e-12)
+    with pytest.raises(ValueError, match="numbers of classes"):
+        _native.class_ascent(
+            X[:1], (np.array([9.0]), np.ones(1), squares[:1], alpha), u, w, np.arange(1), 1, numbers, 3, 1
+        )
+
+
+def to_simplex(v):
+    """The nearest row of probabilities, by sorting."""
+    high = np.sort(v)[::-1]
+    level = (np.cumsum(high) - 1) / np.arange(1, len(v) + 1)
+    return np.maximum(v - level[np.flatnonzero(high > level)[-1]], 0.0)

@@ -16,6 +16,8 @@ def value(loss, t, y):
     if loss == "poisson":
         entropy = np.where(y > 0, y * np.log(np.where(y > 0, y, 1)), 0)
         return (entropy - y * t - y + np.exp(t)).astype(float)
+    if loss == "squared_hinge":
+        return (0.5 * np.maximum(1 - y * t, 0) ** 2).astype(float)
     return (0.5 * (t - y) ** 2).astype(float)
 
 
@@ -28,10 +30,14 @@ def slope(loss, t, y):
         return p.astype(float)
     if loss == "logistic":
         return (-y / (1 + np.exp(y * t))).astype(float)
+    if loss == "squared_hinge":
+        return (-y * np.maximum(1 - y * t, 0)).astype(float)
     return (np.exp(t) - y if loss == "poisson" else t - y).astype(float)
 
 
-def curvature(loss, t):
+def curvature(loss, t, y=None):
+    if loss == "squared_hinge":
+        return (y * t < 1).astype(float)
     if loss == "logistic":
         return 1 / ((1 + np.exp(t)) * (1 + np.exp(-t)))
     return np.exp(t) if loss == "poisson" else np.ones_like(t)
@@ -51,6 +57,9 @@ def excess(loss, t, y, u):
         q = -y * u
         entropy = sum(np.where(p > 0, p * np.log(np.where(p > 0, p, 1)), 0) for p in (q, 1 - q))
         return (np.logaddexp(LONG(0), -y * t) + entropy - t * u).astype(float)
+    if loss == "squared_hinge":
+        q = -y * u
+        return (0.5 * np.maximum(1 - y * t, 0) ** 2 + 0.5 * q * q - q + q * y * t).astype(float)
     v = np.maximum(u + y, 0)
     return (np.where(v > 0, v * (np.log(np.where(v > 0, v, 1)) - t), 0) - v + np.exp(t)).astype(float)
 
@@ -73,7 +82,7 @@ def softmax_curvature(X, p, c, shift, v):
 def glm_pass(loss, X, y, c, w, b, shift):
     Z = X.astype(float) - shift
     t = Z @ w + b
-    s, bend = slope(loss, t, y), c * curvature(loss, t)
+    s, bend = slope(loss, t, y), c * curvature(loss, t, y)
     over, under = c * np.maximum(s, 0), c * np.minimum(s, 0)
     A = np.concatenate([Z, np.ones((len(Z), 1))], axis=1)
     sums = np.array([c @ value(loss, t, y), over.sum(), under.sum(), bend.sum(), c @ t**2, c @ s**2])

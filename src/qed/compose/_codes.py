@@ -12,7 +12,17 @@ import numpy as np
 
 from qed.compose._pipeline import traits_of
 from qed.compose._steps import accepts_weight, parts_certificate
-from qed.core import Array, Classifier, InvalidParameter, ModelFileError, PartsCertificate, Traits, clone, fitted
+from qed.core import (
+    Array,
+    Classifier,
+    InvalidData,
+    InvalidParameter,
+    ModelFileError,
+    PartsCertificate,
+    Traits,
+    clone,
+    fitted,
+)
 from qed.core._jobs import mapped
 
 if TYPE_CHECKING:
@@ -23,6 +33,10 @@ __all__ = ["CodedClassifier", "answers"]
 
 class CodedClassifier(Classifier):
     """Several classes by classifiers of two."""
+
+    if TYPE_CHECKING:  # parameters of every model that is one
+        estimator: Any
+        n_jobs: Any
 
     estimators_: Any = fitted("The fitted classifiers of two classes, one for each column of the book.")
     classes_: Array = fitted("Labels, sorted.")
@@ -60,13 +74,12 @@ class CodedClassifier(Classifier):
         return self
 
     def _fitted_parts(self, data: FitData) -> list[Any]:
-        sides = self.code_book_[data.y.astype(np.intp)]
-        weighted = data.weight is not None
+        sides = self.code_book_[np.asarray(data.y).astype(np.intp)]
 
         def learnt(k: int) -> Any:
             used = sides[:, k] != 0
             every = bool(used.all())
-            options = {"sample_weight": data.weight if every else data.weight[used]} if weighted else {}
+            options = {} if data.weight is None else {"sample_weight": data.weight if every else data.weight[used]}
             rows = data.X if every else data.X[np.flatnonzero(used)]
             return clone(self.estimator).fit(rows, (sides[used, k] > 0).astype(np.intp), **options)
 
@@ -74,8 +87,6 @@ class CodedClassifier(Classifier):
 
     def _require_two(self, data: FitData) -> None:
         if len(data.classes) < 2:
-            from qed.core import InvalidData  # noqa: PLC0415
-
             raise InvalidData(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the data contains only one class:"
                 f" {data.classes[0]!r}."

@@ -17,13 +17,13 @@ class Claims(NamedTuple):
 
     Attributes
     ----------
-    count : ndarray of shape (n,)
+    counts : ndarray of shape (n,)
         Classes that claim the row.
     none, several : ndarray of int
         Rows that no class claims, and rows that two or more do: where signs alone would not decide.
     """
 
-    count: Array
+    counts: Array
     none: Array
     several: Array
 
@@ -126,8 +126,8 @@ class OneVsRestClassifier(CodedClassifier):
         """
         scores = self._answers(X)
         claimed = np.column_stack([scores <= 0, scores > 0]) if scores.shape[1] == 1 else scores > 0
-        count = claimed.sum(axis=1)
-        return Claims(count, np.flatnonzero(count == 0), np.flatnonzero(count > 1))
+        counts = claimed.sum(axis=1)
+        return Claims(counts, np.flatnonzero(counts == 0), np.flatnonzero(counts > 1))
 
     def _probabilities(self, X: Any) -> Array:
         self._check_is_fitted()

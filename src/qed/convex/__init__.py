@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from qed.convex._display import LossDisplay
 from qed.convex._problem import Gap, Known, Problem
-from qed.convex._risk import risk
+from qed.convex._risk import joint_risk, risk
 from qed.convex._solve import Iterate, Solution, Solver, choose, solve
 from qed.convex.losses import (
     Absolute,
@@ -80,6 +80,7 @@ __all__ = [
     "Zero",
     "ZeroOne",
     "choose",
+    "joint_risk",
     "risk",
     "solve",
 ]

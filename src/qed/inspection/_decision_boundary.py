@@ -159,7 +159,7 @@ class DecisionBoundaryDisplay:
             raise InvalidParameter(
                 f"grid_resolution must be above 1 and eps at least 0, got {grid_resolution!r} and {eps!r}."
             )
-        names = [str(name) for name in getattr(X, "columns", [])] or [None, None]
+        names: list[str | None] = [str(name) for name in getattr(X, "columns", [])] or [None, None]
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != 2:
             raise InvalidData(f"n_features must be equal to 2. Got {rows.shape[-1] if rows.ndim else 0} instead.")

@@ -15,7 +15,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _conjugate_gradients                    products with vectors alone, for wide sparse designs
     _leave_one_out                          exact leave-one-out predictions for many strengths
     _inference                              standard errors and intervals
-    _quantile_regressor                     models that are a loss and a penalty, as declarations
+    _quantile_regressor, _power_regressor   models that are a loss and a penalty, as declarations
     _huber_regressor, _square_root_lasso    models that estimate a scale with the coefficients, as declarations
     _convex_regressor, _learn_convex        what they share: from the door of fit to coefficients and proof
     _learn_scaled                           the same, with a scale
@@ -26,8 +26,10 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _threshold, _random_linear              a cut through one column; the best of planes drawn at random
     _ridge_classifier                       classes by least squares
     _constrained                            coefficients of limited size, and the strength that stands for
+    _ordinal                                ordered classes: one score and cut points
     _best_subset                            few columns: the best of all subsets
     _chain                                  the best sequence of labels
+    _fisher                                 the direction along which two classes are furthest apart
     _geometry                               planes: sides, distances, margins, how far a row can be pushed
     _separation, _hulls                     whether a plane separates two classes, with a proof either way
     _learn_convex                           models that are a loss and a penalty, over qed.convex
@@ -40,6 +42,7 @@ from qed.linear_model._best_subset import Subset, best_subset, hard_thresholding
 from qed.linear_model._chain import best_sequence
 from qed.linear_model._constrained import ConstrainedLasso, ConstrainedRidge
 from qed.linear_model._elastic_net import ElasticNet
+from qed.linear_model._fisher import Discriminant, fisher_criterion, fisher_discriminant
 from qed.linear_model._geometry import Hyperplane, margins, robustness_radius, signed_distance
 from qed.linear_model._huber_regressor import HuberRegressor
 from qed.linear_model._lasso import Lasso
@@ -49,9 +52,11 @@ from qed.linear_model._linear_regression import LinearRegression
 from qed.linear_model._logistic_regression import LogisticRegression
 from qed.linear_model._logistic_regression_cv import LogisticRegressionCV
 from qed.linear_model._multi_task import MultiTaskElasticNet, MultiTaskLasso
+from qed.linear_model._ordinal import OrdinalRegressor
 from qed.linear_model._paths import enet_path, lasso_path
 from qed.linear_model._perceptron import Perceptron
 from qed.linear_model._poisson_regressor import PoissonRegressor
+from qed.linear_model._power_regressor import PowerRegressor
 from qed.linear_model._quantile_regressor import QuantileRegressor
 from qed.linear_model._random_linear import RandomLinearClassifier
 from qed.linear_model._ridge import Ridge
@@ -67,6 +72,7 @@ __all__ = [
     "CoefficientTable",
     "ConstrainedLasso",
     "ConstrainedRidge",
+    "Discriminant",
     "ElasticNet",
     "ElasticNetCV",
     "HuberRegressor",
@@ -80,8 +86,10 @@ __all__ = [
     "MultiTaskElasticNetCV",
     "MultiTaskLasso",
     "MultiTaskLassoCV",
+    "OrdinalRegressor",
     "Perceptron",
     "PoissonRegressor",
+    "PowerRegressor",
     "QuantileRegressor",
     "RandomLinearClassifier",
     "Ridge",
@@ -97,6 +105,8 @@ __all__ = [
     "best_sequence",
     "best_subset",
     "enet_path",
+    "fisher_criterion",
+    "fisher_discriminant",
     "hard_thresholding",
     "lasso_path",
     "margins",

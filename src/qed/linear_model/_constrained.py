@@ -148,7 +148,7 @@ class ConstrainedLasso(ConvexRegressor):
     def _search(self, rows: Rows, gram: Vector, q: Vector, progress: Progress) -> tuple[float, Vector]:
         """Find the strength at which the sum meets its limit: between two strengths, along segments where it is linear."""
         radius, low, high = float(self.radius), 0.0, float(np.abs(q).max(initial=0.0))
-        least = np.linalg.lstsq(gram, q, rcond=None)[0] if len(q) else q
+        least = np.asarray(np.linalg.lstsq(gram, q, rcond=None)[0], dtype=np.float64)
         if np.abs(least).sum() <= radius:
             return 0.0, least
         if radius == 0.0:

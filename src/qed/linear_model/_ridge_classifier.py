@@ -70,6 +70,7 @@ class RidgeClassifier(LinearClassifier):
     random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
 
+    n_iter_: int = fitted("Steps of the fit inside; 1 if it was solved at once.")
     ridge_: Any = fitted("The least-squares fit to the signs.")
     certificate_: PartsCertificate = fitted("What is proved about the fit inside.")
 
@@ -96,16 +97,17 @@ class RidgeClassifier(LinearClassifier):
         codes = data.y.astype(np.float64)
         require_classes("RidgeClassifier", data.classes, codes[weight > 0])
         factor = class_factors("RidgeClassifier", self.class_weight, data.classes, codes, weight)
-        weight = data.weight if factor is None else weight * factor
+        given = data.weight if factor is None else weight * factor
         label = np.ones(1) if len(data.classes) == 2 else np.arange(len(data.classes))
         signs = np.where(codes[:, np.newaxis] == label, 1.0, -1.0)
         ridge = Ridge(
             self.alpha, fit_intercept=self.fit_intercept, max_iter=self.max_iter, tol=self.tol, strict=self.strict
         )
-        ridge.fit(data.X, signs, weight)
+        ridge.fit(data.X, signs, given)
         self.ridge_, self.classes_ = ridge, data.classes
         self.coef_ = np.array(np.atleast_2d(ridge.coef_))
         self.intercept_ = np.broadcast_to(np.asarray(ridge.intercept_, dtype=np.float64), (len(self.coef_),)).copy()
         self.solver_used_ = ridge.solver_used_
+        self.n_iter_ = int(np.max(np.asarray(ridge.n_iter_ if ridge.n_iter_ is not None else 1), initial=1))
         self.certificate_ = PartsCertificate({"ridge": ridge.certificate_})
         return self

@@ -174,17 +174,17 @@ class LinearSVC(LinearClassifier):
             return [Plane(factor, lambda rows: self._declared(rows, CrammerSinger(codes, n_classes)))]
         smooth = self.penalty == "l2" and self.loss == "squared_hinge" and not joint
         if smooth and (factor is None or n_classes == 2) and self._is_small(rows, n_classes):
-            label = np.ones(1) if n_classes == 2 else np.arange(n_classes)
-            signs = np.where(codes[:, np.newaxis] == label, 1.0, -1.0)
+            own = np.ones(1) if n_classes == 2 else np.arange(float(n_classes))
+            signs = np.where(codes[:, np.newaxis] == own, 1.0, -1.0)
             return [Plane(factor, lambda rows: self._declared(rows, SquaredHinge(signs)))]
         if n_classes == 2:
             sign = 2.0 * codes - 1.0
             return [Plane(factor, lambda rows: self._declared(rows, self._loss(sign, joint=joint), joint=joint))]
         planes = []
         for label in range(n_classes):
-            own = codes == label
-            sign = np.where(own, 1.0, -1.0)
-            weight = None if factor is None else np.where(own, factor, 1.0)
+            mine = codes == label
+            sign = np.where(mine, 1.0, -1.0)
+            weight = None if factor is None else np.where(mine, factor, 1.0)
             planes.append(Plane(weight, lambda rows, sign=sign: self._declared(rows, self._loss(sign))))  # type: ignore[misc]
         return planes
 

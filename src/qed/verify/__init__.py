@@ -10,7 +10,8 @@ decompositions; importing anything that fits is barred by contract.
     _least_squares   objective and distance from the optimum of a least-squares model
     _objectives      the documented objective of each convex model, from its public parameters
     _losses          losses by definition, and _penalty, the one family of penalties
-    _margins         the same of margins and tubes, and _margin, machines with a hard one
+    _margins         the same of margins and tubes, and _margin, machines with a hard one; _ramps: losses with a knee
+    _largest         the largest error, and _ordinal, cut points between ordered classes
     _table           passes over the rows, and _search, dual points of its own
     _duality         objective and distance from the optimum of a convex model
     _transformers    means, ranges, quantiles, categories: what transformers learnt
@@ -40,7 +41,18 @@ from qed.core._certificates import (
     PartsCertificate,
     Uncertified,
 )
-from qed.verify import _counts, _duality, _least_squares, _margin, _mistakes, _parts, _powers, _transformers
+from qed.verify import (
+    _counts,
+    _duality,
+    _largest,
+    _least_squares,
+    _margin,
+    _mistakes,
+    _ordinal,
+    _parts,
+    _powers,
+    _transformers,
+)
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -121,8 +133,8 @@ def _by_slopes(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any)
 
 
 def _by_duality(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any) -> Verdict:
-    check = _margin.check if _margin.applies(model) else _duality.check
-    return check(model, certificate, X, y, sample_weight)
+    own = [kind.check for kind in (_margin, _largest, _ordinal) if kind.applies(model)]
+    return (own[0] if own else _duality.check)(model, certificate, X, y, sample_weight)
 
 
 _CHECKS: dict[type, Callable[..., Verdict]] = {

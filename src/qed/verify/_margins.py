@@ -1,4 +1,4 @@
-"""Losses of margins and tubes, by definition: hinges of each class against the others, of all classes at once, and of errors."""
+"""More losses, by definition: hinges of each class against the others and of all at once, tubes, and powers of errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from qed.verify._losses import HALF, ONE, Array, shrunk_sides
 from qed.verify._rows import EXTENDED
 
-__all__ = ["Hinges", "JointHinge", "Ramp", "Signs", "Tube"]
+__all__ = ["Hinges", "JointHinge", "Power", "Tube"]
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ class Hinges:
     def value(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the loss."""
         lack = np.maximum(ONE - self._signs(t, y) * t, 0)
-        return np.sum(self._factors(t, y) * (lack**2 if self.squares else lack), axis=1)
+        return np.asarray(np.sum(self._factors(t, y) * (lack**2 if self.squares else lack), axis=1))
 
     def slope(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the derivative, and the middle of both at a kink."""
         sign = self._signs(t, y)
         lack = ONE - sign * t
         size = 2 * np.maximum(lack, 0) if self.squares else np.where(lack == 0, HALF, (lack > 0).astype(EXTENDED))
-        return -sign * self._factors(t, y) * size
+        return np.asarray(-sign * self._factors(t, y) * size)
 
     def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return two where the margin is short, on the diagonal."""
@@ -92,7 +92,7 @@ class JointHinge:
     def slope(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return plus one for the class ahead, minus one for the label."""
         best = np.argmax(self._ahead(t, y), axis=1)
-        return (np.arange(t.shape[1]) == best[:, None]).astype(EXTENDED) - self._labels(t, y)
+        return np.asarray((np.arange(t.shape[1]) == best[:, None]).astype(EXTENDED) - self._labels(t, y))
 
     def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return zeros."""
@@ -136,7 +136,7 @@ class Tube:
         return self.squares
 
     def _beyond(self, t: Array, y: Array) -> Array:
-        return np.maximum(np.abs(t - y) - EXTENDED(self.epsilon), 0)
+        return np.asarray(np.maximum(np.abs(t - y) - EXTENDED(self.epsilon), 0))
 
     def value(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the loss."""
@@ -146,11 +146,11 @@ class Tube:
     def slope(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the derivative, zero at the edge of the tube."""
         far = self._beyond(t, y)
-        return np.sign(t - y) * (2 * far if self.squares else (far > 0).astype(EXTENDED))
+        return np.asarray(np.sign(t - y) * (2 * far if self.squares else (far > 0).astype(EXTENDED)))
 
     def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return two outside of the tube."""
-        return (2.0 * self.squares * (self._beyond(t, y) > 0))[:, :, None]
+        return np.asarray((2.0 * self.squares * (self._beyond(t, y) > 0))[:, :, None])
 
     def left_over(self, t: Array, u: Array, y: Array, scale: Any) -> tuple[Array, Array]:
         """Return ``ℓ(r) + ε |u| + u²/4 - r u``, the square of u where the loss is one."""
@@ -169,107 +169,36 @@ class Tube:
 
 
 @dataclass(frozen=True)
-class Ramp:
-    """``f h(d)`` with ``h = d²/(2k)`` up to the knee k and ``d - k/2`` beyond; zero for d < 0.
+class Power:
+    """``|t - y|^p / p`` for p > 1."""
 
-    One-sided, d is what the margin lacks to ``start``; two-sided, the size of the error.
-    """
-
-    factor: float
-    knee: float
-    start: float | None = None
+    p: float
+    has_curvature: bool = True
     fades: float = float("inf")
-
-    @property
-    def has_curvature(self) -> bool:
-        """Unless the knee is at zero."""
-        return self.knee > 0
-
-    def _far(self, t: Array, y: Array) -> tuple[Array, Array]:
-        """Return d, and the sign that it grows with as t does."""
-        if self.start is None:
-            return np.abs(t - y), np.sign(t - y)
-        sign = np.where(y > 0, ONE, -ONE)
-        return EXTENDED(self.start) - sign * t, -sign
 
     def value(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
         """Return the loss."""
-        d = np.maximum(self._far(t, y)[0], 0)[:, 0]
-        near = np.minimum(d, EXTENDED(self.knee))
-        curve = near**2 / (2 * EXTENDED(self.knee)) if self.knee else np.zeros_like(d)
-        return np.asarray(EXTENDED(self.factor) * (curve + (d - near)))
+        return np.asarray(np.abs(t - y)[:, 0] ** EXTENDED(self.p) / EXTENDED(self.p))
 
     def slope(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
-        """Return the derivative, half of it at a kink."""
-        d, sign = self._far(t, y)
-        if self.knee:
-            return np.asarray(sign * EXTENDED(self.factor) * np.clip(d / EXTENDED(self.knee), 0, 1))
-        return np.asarray(sign * EXTENDED(self.factor) * np.where(d == 0, HALF, (d > 0).astype(EXTENDED)))
+        """Return the derivative."""
+        return np.asarray(np.sign(t - y) * np.abs(t - y) ** EXTENDED(self.p - 1))
 
     def bend(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
-        """Return the second derivative up to the knee."""
-        d, _ = self._far(t, y)
-        inside = (d > 0) & (d < self.knee)
-        return np.asarray((self.factor / self.knee if self.knee else 0.0) * inside.astype(np.float64))[:, :, None]
+        """Return the second derivative, finite at zero."""
+        r = np.maximum(np.abs(t - y), 1e-12 * (1 + np.abs(y)))
+        return np.asarray(((self.p - 1) * r ** EXTENDED(self.p - 2)).astype(np.float64)[:, :, None])
 
     def left_over(self, t: Array, u: Array, y: Array, scale: Any) -> tuple[Array, Array]:
-        """Return ``f h(d) + k u²/(2 f) - |u| d``, with u on its side."""
-        d, sign = self._far(t, y)
-        whole = self.value(t, y, scale)
-        along = u[:, 0] * sign[:, 0] * d[:, 0] if self.start is not None else u[:, 0] * (t - y)[:, 0]
-        curve = EXTENDED(self.knee) * u[:, 0] ** 2 / (2 * EXTENDED(self.factor))
-        size = whole + curve + np.abs(u[:, 0]) * (np.abs(d[:, 0]) + 2 * abs(self.start or 0))
-        return whole + curve - along, size
+        """Return ``|r|^p / p + |u|^q / q - r u`` with ``1/p + 1/q = 1``."""
+        q = EXTENDED(self.p) / EXTENDED(self.p - 1)
+        whole, conjugate, product = self.value(t, y, scale), np.abs(u[:, 0]) ** q / q, ((t - y) * u)[:, 0]
+        return whole + conjugate - product, whole + conjugate + np.abs(product)
 
-    def repaired(self, u: Array, q: Array, y: Array, *, balance: bool) -> Array:
-        """Return u within the slopes, the heavier sign shrunk."""
-        f = EXTENDED(self.factor)
-        u = np.clip(u, -f, f) if self.start is None else np.where(y > 0, np.clip(u, -f, 0), np.clip(u, 0, f))
+    def repaired(self, u: Array, q: Array, y: Array, *, balance: bool) -> Array:  # noqa: ARG002
+        """Return u, the heavier sign shrunk."""
         return shrunk_sides(u, q) if balance else u
 
     def constant(self, q: Array, y: Array) -> Array | None:  # noqa: ARG002
-        """Return nothing: the best constant has no closed form."""
+        """Return nothing: it has no closed form."""
         return None
-
-
-@dataclass(frozen=True)
-class Signs:
-    """A loss of numbers, of labels 0 and 1 that stand for -1 and 1."""
-
-    inner: Any
-
-    @property
-    def has_curvature(self) -> bool:
-        """As the loss has."""
-        return bool(self.inner.has_curvature)
-
-    @property
-    def fades(self) -> float:
-        """As the loss does."""
-        return float(self.inner.fades)
-
-    def value(self, t: Array, y: Array, scale: Any) -> Array:
-        """Return the loss."""
-        return np.asarray(self.inner.value(t, 2 * y - 1, scale))
-
-    def slope(self, t: Array, y: Array, scale: Any) -> Array:
-        """Return its slope."""
-        return np.asarray(self.inner.slope(t, 2 * y - 1, scale))
-
-    def bend(self, t: Array, y: Array, scale: Any) -> Array:
-        """Return its bend."""
-        return np.asarray(self.inner.bend(t, 2 * y - 1, scale))
-
-    def left_over(self, t: Array, u: Array, y: Array, scale: Any) -> tuple[Array, Array]:
-        """Return what the loss leaves over."""
-        left: tuple[Array, Array] = self.inner.left_over(t, u, 2 * y - 1, scale)
-        return left
-
-    def repaired(self, u: Array, q: Array, y: Array, *, balance: bool) -> Array:
-        """Return a feasible point."""
-        return np.asarray(self.inner.repaired(u, q, 2 * y - 1, balance=balance))
-
-    def constant(self, q: Array, y: Array) -> Array | None:
-        """Return the best constant."""
-        found: Array | None = self.inner.constant(q, 2 * y - 1)
-        return found

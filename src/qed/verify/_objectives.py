@@ -12,8 +12,9 @@ import numpy as np
 
 from qed.core import CertificateError
 from qed.verify._losses import HALF, Logistic, Loss, Pinball, Poisson, Scaled, Softmax, Squared
-from qed.verify._margins import Hinges, JointHinge, Ramp, Signs, Tube
+from qed.verify._margins import Hinges, JointHinge, Power, Tube
 from qed.verify._penalty import Penalty
+from qed.verify._ramps import Ramp, Signs
 from qed.verify._rows import EXTENDED
 
 if TYPE_CHECKING:
@@ -165,6 +166,11 @@ def _stochastic(model: Any, sums: Sums) -> Objective:
     return Objective(loss, 1 / EXTENDED(sums.rows), penalty, weights)
 
 
+def _power(p: float) -> Loss:
+    """Return the loss of a power: twice the median's of halves, squares, or the power itself."""
+    return Squared() if p == 2 else Tube(0.0, squares=False) if p == 1 else Power(p)
+
+
 TABLE: dict[str, Callable[[Any, Sums], Objective]] = {
     "Lasso": _net,
     "LassoCV": _net,
@@ -184,6 +190,7 @@ TABLE: dict[str, Callable[[Any, Sums], Objective]] = {
     "LinearSVR": _tube,
     "ConstrainedRidge": _limited,
     "ConstrainedLasso": _limited,
+    "PowerRegressor": lambda model, sums: _mean(_power(model.p), sums),
     "QuantileRegressor": lambda model, sums: _mean(Pinball(model.quantile), sums, l1=model.alpha),
     "SquareRootLasso": lambda model, sums: _mean(Scaled(np.inf), Sums(2 * sums.weight), l1=model.alpha),
 }

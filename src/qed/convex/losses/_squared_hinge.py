@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class SquaredHinge:
 
     y: Vector
 
-    @property
+    @cached_property
     def traits(self) -> LossTraits:
         """Curvature one, then zero."""
         k = 1 if self.y.ndim == 1 else self.y.shape[1]

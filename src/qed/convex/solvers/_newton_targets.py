@@ -60,17 +60,24 @@ class NewtonTargets:
         turned = np.ascontiguousarray(table.T)
         c, loss, penalty = problem.share[:, np.newaxis], problem.loss, problem.penalty
         w = np.asarray(start[0], dtype=np.float64)
+        # the penalty is quadratic: its slope at zero and its curvature tell all of it
+        flat, curve = penalty.slope(np.zeros_like(w)), penalty.curvature(w)
+        level = penalty.value(np.zeros_like(w))
+
+        def height_of(w: Vector, t: Vector) -> float:
+            return float(problem.share @ loss.value(t)) + level + float(np.vdot(flat + 0.5 * curve * w, w))
+
         t = table @ w
-        height = problem.objective(w, start[1], t)
-        diagonal, curve = np.arange(w.shape[0]), penalty.curvature(w).T
+        height = height_of(w, t)
+        diagonal, added = np.arange(w.shape[0]), curve.T
         for _ in range(STEPS):
             slope = loss.slope(t)
             gradient = turned @ (c * slope)
-            g = gradient + penalty.slope(w)
+            g = gradient + flat + curve * w
             second = np.matmul(turned * (c * loss.curvature(t)).T[:, np.newaxis, :], table)
-            second[:, diagonal, diagonal] += curve
+            second[:, diagonal, diagonal] += added
             d = np.linalg.solve(second, g.T[:, :, np.newaxis])[:, :, 0].T
-            fall = float(np.sum(g * d))
+            fall = float(np.vdot(g, d))
             done = not fall > 1e-17 * abs(height)
             if done or 0.5 * fall <= 1e-3 * target:  # a step further is cheap, and squares what is left
                 yield Iterate(w, start[1], known=Known(t, slope=slope, gradient=gradient))
@@ -79,7 +86,7 @@ class NewtonTargets:
             for halvings in range(40):
                 new = w - 0.5**halvings * d
                 t_new = table @ new
-                low = problem.objective(new, start[1], t_new)
+                low = height_of(new, t_new)
                 if low <= height - 1e-4 * 0.5**halvings * fall + 1e-15 * abs(height):
                     break
             w, t, height = new, t_new, low

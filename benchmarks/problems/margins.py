@@ -1,0 +1,43 @@
+"""Planes with a margin: squared hinges and hinges, under squares and under absolute values."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from benchmarks.problems._problem import Data, Problem
+from benchmarks.problems.likelihood import labels, scattered
+
+FIXED = (False, False)
+
+
+def narrow(rng: np.random.Generator, n: int, p: int) -> Data:
+    """Return the same with indices of 32 bits: liblinear takes no others."""
+    from scipy.sparse import csr_array
+
+    data = scattered(rng, n, p)
+    parts = (data.X.data, data.X.indices.astype(np.int32), data.X.indptr.astype(np.int32))
+    return Data(csr_array(parts, shape=data.X.shape), data.y)
+
+
+PROBLEMS = (
+    Problem("small-svc", "LinearSVC 100×5", (100, 5), labels, "LinearSVC", scales=FIXED),
+    Problem(
+        "classes-svc", "LinearSVC 150×4, 3 classes", (150, 4), partial(labels, classes=3), "LinearSVC", scales=FIXED
+    ),
+    Problem("tall-svc", "LinearSVC 200000×50", (200_000, 50), labels, "LinearSVC"),
+    # liblinear takes minutes for 2e5 rows, and stops before its tolerance
+    Problem("tall-hinge", "LinearSVC 10000×50, hinge", (10_000, 50), labels, "LinearSVC", {"loss": "hinge"}),
+    Problem("tall-svc-l1", "LinearSVC 200000×50, l1", (200_000, 50), labels, "LinearSVC", {"penalty": "l1"}),
+    Problem(
+        "sparse-svc-l1",
+        "LinearSVC 20000×20000, l1, C=0.02, sparse, 2e6 entries",
+        (20_000, 20_000),
+        narrow,
+        "LinearSVC",
+        {"penalty": "l1", "C": 0.02},
+        is_sparse=True,
+        scales=(True, True),
+    ),
+)

@@ -1,0 +1,350 @@
+r"""Ordered classes: one score, and cut points between the classes along it.
+
+With :math:`t = x^\top w` and cut points :math:`\theta_0 < \dots < \theta_{K-2}`, the loss of a row of class k is
+
+    ``softplus(t - θ_k) + softplus(θ_{k-1} - t) + h(θ_k - θ_{k-1})``,     ``h(δ) = -log(1 - exp(-δ))``,
+
+the first two being logistic losses and h a convex barrier that keeps the cut points in order: the whole is convex in (w, θ).
+Any slopes u of the logistic losses, and s < 0 of the barriers, under which nothing is linear in θ any more give a lower bound.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from qed.core import (
+    KW_ONLY,
+    Array,
+    Classifier,
+    ModelFileError,
+    NonNegative,
+    NotReached,
+    Positive,
+    PositiveInt,
+    fitted,
+    param,
+)
+from qed.core._certificates import DualityGapCertificate
+from qed.core._threads import one_blas_thread
+from qed.designs import design
+from qed.linear_model._classes import require_classes
+from qed.linear_model._learn_convex import Rows
+from qed.linear_model._linear import predict_linear
+
+if TYPE_CHECKING:
+    from qed.convex._loss import Vector
+
+__all__ = ["OrdinalRegressor"]
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes without an order are not its business
+    r"""Predicts ordered classes from one score with cut points: the model of proportional odds.
+
+    Objective
+    ---------
+    .. math:: \tfrac12 \|w\|^2 - C \sum_i s_i \log P(y_i \mid x_i), \qquad
+              P(y \le k \mid x) = \sigma(\theta_k - x^\top w), \quad \theta_0 < \dots < \theta_{K-2}
+
+    The classes are in the order of their labels. The cut points are not penalised; with two classes it is logistic regression.
+
+    Certificate
+    -----------
+    DualityGapCertificate: no coefficients and cut points lower the objective by more than ``gap``.
+
+    Cost
+    ----
+    Some ten Newton steps of O(n (p + K)^2), O(n + (p + K)^2) memory.
+
+    See Also
+    --------
+    LogisticRegression : Classes without an order.
+
+    Notes
+    -----
+    The odds of being above a cut are multiplied by the same factor at every cut when a column grows by one. Along the score the
+    predicted class never falls. A weight counts as repetition.
+
+    Examples
+    --------
+    >>> from qed.linear_model import OrdinalRegressor
+    >>> model = OrdinalRegressor().fit([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [1, 1, 2, 2, 3, 3])
+    >>> model.predict([[-1.0], [2.5], [9.0]]).tolist()
+    [1, 2, 3]
+    """
+
+    C: Positive = param(1.0, "Weight of the losses beside the penalty.")
+    _: KW_ONLY
+    tol: NonNegative = param(1e-8, "Largest accepted gap, relative to the objective of the cut points alone.")
+    max_iter: PositiveInt = param(100, "Most Newton steps.")
+    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+
+    classes_: Array = fitted("Labels, sorted.")
+    coef_: Array = fitted("Coefficients of the score, shape (p,).")
+    thresholds_: Array = fitted("Cut points between the classes, rising, one less than there are classes.")
+    n_iter_: int = fitted("Newton steps.")
+    certificate_: DualityGapCertificate = fitted("What is proved about coefficients and cut points.")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find coefficients and cut points.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows to learn from.
+        y : array-like of shape (n,)
+            Labels, whose order is the order of the classes.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        data = self._fit_data(X, y, sample_weight, finite=False)
+        rows = Rows.of(data)
+        require_classes("OrdinalRegressor", data.classes, rows.y)
+        seen = np.unique(rows.y)  # a class of rows without weight has no cut points of its own
+        problem = _Cuts(
+            design(rows.X), np.searchsorted(seen, rows.y), rows.share, len(seen), 1.0 / (self.C * rows.weight)
+        )
+        with one_blas_thread(rows.share.size * rows.mean.size):
+            found = problem.solve(self.tol, self.max_iter)
+        self.classes_ = data.classes[seen.astype(np.intp)]
+        self.coef_, self.thresholds_, self.n_iter_ = found.w, found.cuts, found.n_iter
+        unit = self.C * rows.weight
+        self.certificate_ = DualityGapCertificate(
+            gap=unit * (found.gap + found.rounding),
+            rounding=unit * found.rounding,
+            objective=unit * found.objective,
+            null_objective=unit * problem.null,
+            tol=float(self.tol),
+            radius=np.inf,
+            outcome="solved" if found.gap <= self.tol * problem.null else "max_iter",
+            fingerprint=rows.seen,
+        )
+        if self.strict and not self.certificate_.reached:
+            raise NotReached(
+                f"OrdinalRegressor stopped at a relative gap of {self.certificate_.relative_gap:.2e}, above tol={self.tol:.1e}."
+                " The model so far is stored; raise max_iter or tol, or pass strict=False."
+            )
+        return self
+
+    def latent(self, X: Any) -> Array:
+        """Return the score of each row, which the cut points divide.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Scores.
+        """
+        return predict_linear(_Score(self), X)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class, in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            Rows that sum to one.
+        """
+        t = np.asarray(self.latent(X), dtype=np.float64)[:, np.newaxis]
+        below, above = _sigmoid(self.thresholds_ - t), _sigmoid(t - self.thresholds_)
+        inner = below[:, 1:] * above[:, :-1] * -np.expm1(-np.diff(self.thresholds_))
+        chances = np.hstack([below[:, :1], inner, above[:, -1:]])
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+    def predict(self, X: Any) -> Array:
+        """Return the likeliest label of each row; of equally likely ones the first.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels.
+        """
+        index = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+    def _check_fitted_state(self) -> None:
+        state = self.__dict__
+        w, cuts, labels = state.get("coef_"), state.get("thresholds_"), state.get("classes_")
+        good = (
+            isinstance(w, np.ndarray)
+            and isinstance(cuts, np.ndarray)
+            and isinstance(labels, np.ndarray)
+            and w.shape == (state.get("n_features_in_"),)
+            and cuts.shape == (len(labels) - 1,)
+            and bool(np.isfinite(w).all() and np.isfinite(cuts).all() and (np.diff(cuts) > 0).all())
+        )
+        if not good:
+            raise ModelFileError("coefficients and cut points of OrdinalRegressor do not fit each other")
+
+
+class _Score:
+    """The score of a model of cut points, as linear predictions see it: no intercept."""
+
+    intercept_ = 0.0
+
+    def __init__(self, model: Any) -> None:
+        model._check_is_fitted()  # noqa: SLF001
+        self._model, self.coef_ = model, model.coef_
+        self._new_data, self._check_is_fitted = model._new_data, model._check_is_fitted  # noqa: SLF001
+
+
+class _Found(NamedTuple):
+    w: Vector
+    cuts: Vector
+    objective: float
+    gap: float
+    rounding: float
+    n_iter: int
+
+
+class _Point(NamedTuple):
+    """A point, and what the losses look like there."""
+
+    w: Vector
+    cuts: Vector
+    lower: Vector  # score above the upper cut of the class, -inf for the last class
+    upper: Vector  # lower cut above the score, -inf for the first class
+    objective: float
+
+
+class _Cuts:
+    """Mean loss plus ``alpha/2 |w|²``."""
+
+    def __init__(self, table: Any, code: Any, share: Vector, k: int, alpha: float) -> None:
+        self.table, self.code, self.share, self.k, self.alpha = table, code, share, k, alpha
+        self.weight = np.bincount(code, share, minlength=k)
+        self.has_upper, self.has_lower = code < k - 1, code > 0
+        self.null = float(-np.sum(self.weight * np.log(self.weight)))
+
+    def at(self, w: Vector, cuts: Vector) -> _Point:
+        """Look at a point; the objective is infinite where cut points are out of order."""
+        t = self.table.product(w)
+        padded = np.concatenate([[-np.inf], cuts, [np.inf]])
+        lower, upper = t - padded[self.code + 1], padded[self.code] - t
+        apart = np.diff(cuts)
+        if not np.all(apart > 0):
+            return _Point(w, cuts, lower, upper, np.inf)
+        loss = np.logaddexp(0.0, lower) + np.logaddexp(0.0, upper)
+        barrier = -np.log(-np.expm1(-apart))
+        value = float(self.share @ loss + self.weight[1:-1] @ barrier) + 0.5 * self.alpha * float(w @ w)
+        return _Point(w, cuts, lower, upper, value)
+
+    def solve(self, tol: float, max_iter: int) -> _Found:
+        """Follow Newton's method from cut points at the quantiles of the classes."""
+        share = np.cumsum(self.weight)[:-1]
+        at = self.at(np.zeros(self.table.shape[1]), np.log(share) - np.log1p(-share))
+        count, gap = 0, self.gap(at)
+        while count < max_iter and gap > 0.01 * tol * self.null:
+            count += 1
+            g, H = self._model(at)
+            d = np.linalg.solve(H, g)
+            fall = float(g @ d)
+            p = len(at.w)
+            length, new = 1.0, at
+            while length > 1e-12:
+                new = self.at(at.w - length * d[:p], at.cuts - length * d[p:])
+                if new.objective <= at.objective - 1e-4 * length * fall + 4 * EPS * at.objective:
+                    break
+                length *= 0.5
+            then, at = gap, new
+            gap = self.gap(at)
+            if fall <= 4 * EPS * at.objective and gap >= 0.5 * then:
+                break
+        rounding = (64 + len(self.code) / 64 + self.table.shape[1]) * 8 * EPS * (at.objective + self.null)
+        return _Found(at.w, at.cuts, at.objective, gap, rounding, max(count, 1))
+
+    def _model(self, at: _Point) -> tuple[Vector, Vector]:
+        """Return gradient and second derivatives by coefficients and cut points."""
+        c, m, p = self.share, self.k - 1, len(at.w)
+        u, v = _sigmoid(at.lower), _sigmoid(at.upper)
+        du, dv = c * u * (1 - u), c * v * (1 - v)
+        apart = np.diff(at.cuts)
+        slope = -self.weight[1:-1] / np.expm1(apart)
+        bend = self.weight[1:-1] * np.exp(apart) / np.expm1(apart) ** 2
+        g_cuts = -self._by_upper(c * u) + self._by_lower(c * v)
+        g_cuts[1:] += slope
+        g_cuts[:-1] -= slope
+        g = np.concatenate([self.table.adjoint_product(c * (u - v)) + self.alpha * at.w, g_cuts])
+        H = np.zeros((p + m, p + m))
+        H[:p, :p] = self.table.gram(du + dv, None)
+        H[np.arange(p), np.arange(p)] += self.alpha
+        for cut in range(m):
+            mixed = -self.table.adjoint_product(
+                np.where(self.code == cut, du, 0.0) + np.where(self.code == cut + 1, dv, 0.0)
+            )
+            H[:p, p + cut] = H[p + cut, :p] = mixed
+        diagonal = self._by_upper(du) + self._by_lower(dv)
+        diagonal[1:] += bend
+        diagonal[:-1] += bend
+        index = p + np.arange(m)
+        H[index, index] = diagonal
+        H[index[1:], index[:-1]] = H[index[:-1], index[1:]] = -bend
+        return g, H
+
+    def _by_upper(self, values: Vector) -> Vector:
+        """Sum over rows by the cut point above their class."""
+        return np.bincount(self.code[self.has_upper], values[self.has_upper], minlength=self.k - 1).astype(np.float64)
+
+    def _by_lower(self, values: Vector) -> Vector:
+        """Sum over rows by the cut point below their class."""
+        return np.bincount(self.code[self.has_lower] - 1, values[self.has_lower], minlength=self.k - 1).astype(
+            np.float64
+        )
+
+    def gap(self, at: _Point) -> float:
+        """Return how far the point can be from the optimum, by slopes that are made to balance at every cut point."""
+        c = self.share
+        u, v = _sigmoid(at.lower), _sigmoid(at.upper)
+        over, under = self._by_upper(c * u), self._by_lower(c * v)
+        up, down = over.sum(), under.sum()
+        if not (up > 0 and down > 0):
+            return at.objective
+        first, second = min(1.0, down / up), min(1.0, up / down)
+        slopes = np.cumsum(second * under - first * over)[
+            :-1
+        ]  # of the barriers, times the weights of the inner classes
+        if not np.all(slopes < 0):
+            return at.objective
+        inner, apart = self.weight[1:-1], np.diff(at.cuts)
+        s = slopes / inner
+        best = np.log1p(-1.0 / s)  # the distance of cut points at which the barrier has this slope
+        barrier = -np.log(-np.expm1(-apart)) + np.log(-np.expm1(-best)) + s * (best - apart)
+        z = -self.table.adjoint_product(c * (first * u - second * v))
+        rest = self.alpha * at.w - z
+        losses = _divergence(first * u, u, at.lower) + _divergence(second * v, v, at.upper)
+        return float(c @ losses + inner @ np.maximum(barrier, 0.0) + rest @ rest / (2 * self.alpha))
+
+
+def _divergence(share: Vector, chance: Vector, score: Vector) -> Vector:
+    """Return what separates a coin with these shares from one with these chances, whose log-odds are the score."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        yes = np.where(share > 0, share * np.log(share / chance), 0.0)
+        rest = 1.0 - chance
+        no = np.where(share < 1, (1 - share) * (np.log1p(-share) - np.where(rest > 0, np.log1p(-chance), -score)), 0.0)
+    return np.maximum(np.where(np.isfinite(score), yes + no, 0.0), 0.0)
+
+
+def _sigmoid(t: Any) -> Any:
+    return np.exp(-np.logaddexp(0.0, -np.asarray(t, dtype=np.float64)))

@@ -1,0 +1,73 @@
+"""The largest error, checked: recomputed, and bounded from below by weights that the columns cannot see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import CertificateError
+from qed.verify._rows import EXTENDED, read
+from qed.verify._same_data import difference, look
+from qed.verify._verdict import Verdict
+
+if TYPE_CHECKING:
+    from qed.core._certificates import DualityGapCertificate
+
+__all__ = ["applies", "check"]
+
+
+def applies(model: Any) -> bool:
+    """Say whether a model minimises its largest error."""
+    return any(cls.__name__ == "PowerRegressor" for cls in type(model).__mro__) and bool(np.isinf(model.p))
+
+
+def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    """Recompute the largest error and the bound; raise CertificateError when they are not as claimed."""
+    rows = read(model, X, y, sample_weight)
+    words = difference(certificate.fingerprint, look(rows), rows.p)
+    if words is not None:
+        raise CertificateError(words)
+    blocks = list(rows.blocks())
+    table = np.vstack([block.X[block.s > 0] for block in blocks]).astype(EXTENDED)
+    target = np.concatenate([block.y[block.s > 0, 0] for block in blocks]).astype(EXTENDED)
+    w = np.asarray(model.coef_, dtype=EXTENDED)
+    if w.shape != (rows.p,) or not np.all(np.isfinite(w)):
+        raise CertificateError(_CHANGED.format("its coefficients do not fit the columns"))
+    height = float(np.max(np.abs(target - table @ w - EXTENDED(model.intercept_))))
+    scale = float(np.max(np.abs(target))) + height
+    if not abs(height - certificate.objective) <= 1e-9 * scale + certificate.gap:
+        raise CertificateError(_CHANGED.format(f"the largest error is {height:.10g}, not {certificate.objective:.10g}"))
+    proved = _proved(table, target, certificate, intercept=bool(model.fit_intercept))
+    distance, rounding = max(height - proved, 0.0), 1e-9 * scale
+    if not distance <= 2 * certificate.gap + rounding:
+        raise CertificateError(
+            _CHANGED.format(f"the largest error could only be shown to be within {distance:.3g} of the least")
+        )
+    return Verdict(certificate.statement, height, distance, rounding, certificate.gap)
+
+
+def _proved(table: Any, target: Any, certificate: DualityGapCertificate, *, intercept: bool) -> float:
+    """Return what no plane within the radius has its largest error below."""
+    dual = certificate.dual
+    if dual is None or dual.shape != target.shape or not np.any(dual):
+        return 0.0
+    v = dual.astype(EXTENDED)
+    centre = table.mean(axis=0) if intercept else np.zeros(table.shape[1], EXTENDED)
+    middle = (target.max() + target.min()) / 2 if intercept else EXTENDED(0)
+    A = table - centre
+    size = np.sqrt(np.mean(A * A, axis=0))
+    A = A / np.where(size > 0, size, 1)
+    if intercept:
+        A = np.hstack([A, np.ones((len(A), 1), EXTENDED)])
+    for _ in range(2):  # what the columns still see of the weights is taken away
+        v = v - A @ np.linalg.lstsq(A.astype(np.float64), v.astype(np.float64), rcond=None)[0]
+    total = np.abs(v).sum()
+    seen = np.abs(A.T @ v).sum() * certificate.radius
+    return float((v @ (target - middle) - seen) / total) if total > 0 else 0.0
+
+
+_CHANGED = (
+    "The certificate of this PowerRegressor is false: {}. The coefficients, parameters or certificate were changed after the fit,"
+    " or the rows come in another order than in the fit. Fit again, or load the model from its file."
+)

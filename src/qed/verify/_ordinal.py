@@ -1,0 +1,90 @@
+"""Ordered classes, checked: the likelihood by its definition, and a lower bound from slopes that balance at every cut point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import CertificateError
+from qed.verify._rows import EXTENDED, read
+from qed.verify._same_data import difference, look
+from qed.verify._verdict import Verdict
+
+if TYPE_CHECKING:
+    from qed.core._certificates import DualityGapCertificate
+
+__all__ = ["applies", "check"]
+
+
+def applies(model: Any) -> bool:
+    """Say whether a model has cut points."""
+    return any(cls.__name__ == "OrdinalRegressor" for cls in type(model).__mro__)
+
+
+def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    """Recompute objective and bound; raise CertificateError when they are not as claimed."""
+    rows = read(model, X, y, sample_weight)
+    words = difference(certificate.fingerprint, look(rows), rows.p)
+    if words is not None:
+        raise CertificateError(words)
+    blocks = list(rows.blocks())
+    table = np.vstack([block.X[block.s > 0] for block in blocks]).astype(EXTENDED)
+    weight = np.concatenate([block.s[block.s > 0] for block in blocks]).astype(EXTENDED)
+    labels = np.asarray(rows.classes)[np.concatenate([block.y[block.s > 0, 0] for block in blocks]).astype(int)]
+    code = np.searchsorted(model.classes_, labels)
+    w, cuts = np.asarray(model.coef_, dtype=EXTENDED), np.asarray(model.thresholds_, dtype=EXTENDED)
+    if w.shape != (rows.p,) or cuts.shape != (len(model.classes_) - 1,) or not np.all(np.diff(cuts) > 0):
+        raise CertificateError(_CHANGED.format("coefficients and cut points do not fit the data"))
+    q = EXTENDED(model.C) * weight
+    t = table @ w
+    ends = np.concatenate([[-np.inf], cuts, [np.inf]]).astype(EXTENDED)
+    high, low = ends[code + 1] - t, ends[code] - t
+    # P(y) = σ(high) - σ(low), from the side where nothing cancels
+    flip = low > 0
+    chance = np.where(flip, _sigmoid(-low) - _sigmoid(-high), _sigmoid(high) - _sigmoid(low))
+    objective = float(w @ w / 2 - q @ np.log(chance))
+    if not abs(objective - certificate.objective) <= 1e-7 * abs(objective) + certificate.gap:
+        raise CertificateError(_CHANGED.format(f"the objective is {objective:.10g}, not {certificate.objective:.10g}"))
+    proved = _bound(table, q, code, len(cuts), _sigmoid(-high), _sigmoid(low))
+    distance, rounding = max(objective - proved, 0.0), 1e-12 * abs(objective)
+    if not distance <= 2 * certificate.gap + rounding:
+        raise CertificateError(
+            _CHANGED.format(f"the objective could only be shown to be within {distance:.3g} of the least")
+        )
+    return Verdict(certificate.statement, objective, distance, rounding, certificate.gap)
+
+
+def _bound(table: Any, q: Any, code: Any, m: int, u: Any, v: Any) -> float:
+    """Return a value that no coefficients and cut points go below: minus the conjugates, at slopes that balance."""
+    u, v = np.where(code < m, u, 0), np.where(code > 0, v, 0)
+    up, down = q @ u, q @ v
+    if not (up > 0 and down > 0):
+        return 0.0
+    u, v = u * min(EXTENDED(1), down / up), v * min(EXTENDED(1), up / down)
+    left = [q[code == j] @ u[code == j] for j in range(m)]
+    right = [q[code == j + 1] @ v[code == j + 1] for j in range(m)]
+    inner = np.array([q[code == j].sum() for j in range(1, m)], dtype=EXTENDED)
+    s = np.cumsum(np.array(right, dtype=EXTENDED) - np.array(left, dtype=EXTENDED))[:-1] / inner
+    if not np.all(s < 0):
+        return 0.0
+    best = np.log1p(-1 / s)
+    conjugates = q @ (_entropy(u) + _entropy(v)) + inner @ (s * best + np.log(-np.expm1(-best)))
+    z = table.T @ (q * (u - v))
+    return float(-conjugates - z @ z / 2)
+
+
+def _entropy(x: Any) -> Any:
+    inside = (x > 0) & (x < 1)
+    safe = np.where(inside, x, EXTENDED(0.5))
+    return np.where(inside, safe * np.log(safe) + (1 - safe) * np.log1p(-safe), 0)
+
+
+def _sigmoid(t: Any) -> Any:
+    return np.exp(-np.logaddexp(EXTENDED(0), -t))
+
+
+_CHANGED = (
+    "The certificate of this OrdinalRegressor is false: {}. The coefficients, parameters or certificate were changed after the"
+    " fit. Fit again, or load the model from its file."
+)
