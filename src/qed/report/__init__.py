@@ -9,6 +9,8 @@ Map
 `_parts`       what it is made of: section, figure, table, verdict
 `_regression`  the report of a linear fit: predictions, coefficients, certificate
 `_figures`     the two figures of a linear fit
+`_study`       the report of a study: scores, curves, importance, groups, proof
+`_study_figures`  its figures
 `_svg`         axes, dots, bands and whiskers as SVG
 `_page`        the HTML and its style
 `_terminal`    the same two figures in characters
@@ -18,5 +20,6 @@ Map
 from qed.report._parts import Figure, Section, Table, Verdict
 from qed.report._regression import regression_report
 from qed.report._report import Report
+from qed.report._study import study_report
 
-__all__ = ["Figure", "Report", "Section", "Table", "Verdict", "regression_report"]
+__all__ = ["Figure", "Report", "Section", "Table", "Verdict", "regression_report", "study_report"]

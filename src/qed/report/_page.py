@@ -44,6 +44,11 @@ svg .group0 { fill: var(--a); } svg .group1 { fill: var(--b); }
 svg .group2 { fill: var(--c); } svg .group3 { fill: var(--d); }
 svg .whisker { stroke: var(--a); stroke-width: 2.6; stroke-linecap: round; }
 svg .weak { stroke: var(--rule); }
+svg .tone1 { stroke: var(--b); } svg .tone2 { stroke: var(--c); } svg .tone3 { stroke: var(--rule); }
+svg .thin { stroke-width: 1.6; opacity: 0.65; }
+svg .curve { fill: none; stroke: var(--a); stroke-width: 2.4; stroke-linejoin: round; } svg .faint { opacity: 0.4; }
+svg .bar { fill: var(--a); opacity: 0.85; } svg .hit { fill: var(--a); } svg .miss { fill: var(--b); }
+svg .strong { fill: var(--card); font-weight: 600; }
 .verdicts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr)); gap: 20px;
   margin: 16px 0; }
 .verdict { padding: 16px 20px; border-radius: 10px; border-left: 5px solid; overflow-wrap: anywhere; }

@@ -33,10 +33,19 @@ if TYPE_CHECKING:
     from qed.study._fit import Study, fit
     from qed.study._model import TableModel, load
     from qed.study._source import read_table
+    from qed.study._versus import Versus, versus
 
-__all__ = ["Study", "TableModel", "fit", "load", "read_table"]
+__all__ = ["Study", "TableModel", "Versus", "fit", "load", "read_table", "versus"]
 
-_HOMES = {"Study": "_fit", "TableModel": "_model", "fit": "_fit", "load": "_model", "read_table": "_source"}
+_HOMES = {
+    "Study": "_fit",
+    "TableModel": "_model",
+    "Versus": "_versus",
+    "fit": "_fit",
+    "load": "_model",
+    "read_table": "_source",
+    "versus": "_versus",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -52,7 +52,7 @@ class Entry:
     n_rows, n_folds : int
         Rows that took part, and folds that were finished.
     seconds : float
-        How long a fit took.
+        How long the fastest fold took.
     """
 
     title: str
@@ -199,7 +199,7 @@ def _stage(
                 into.notes.append(f"{candidate.title} was not tried on {n:,} rows: it would need too much memory.")
                 continue
             losses = np.full(n, np.nan)
-            seconds, done = 0.0, 0
+            seconds, done = math.inf, 0
             for test in folds:
                 if into.entries and clock.left < _final_cost(into.latest, n_all, reserve):
                     break
@@ -210,12 +210,12 @@ def _stage(
                 if fitted is None:
                     break
                 losses[test] = row_losses(fitted, X[test], y[test], target)
-                seconds, done = seconds + time.perf_counter() - begin, done + 1
+                seconds, done = min(seconds, time.perf_counter() - begin), done + 1
             seen = losses[~np.isnan(losses)]
             if done and np.isfinite(seen).all():
                 error = float(seen.std() / math.sqrt(len(seen)))
                 into.entries.append(
-                    Entry(candidate.title, candidate, float(seen.mean()), error, n, done, seconds / done)
+                    Entry(candidate.title, candidate, float(seen.mean()), error, n, done, seconds)
                 )
                 progress.step(into.best.loss, f"{candidate.title}: {_shown(seen.mean(), target)}")
             if into.entries and clock.left < _final_cost(into.latest, n_all, reserve):

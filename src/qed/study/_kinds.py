@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import InvalidParameter
-from qed.study._raw import RawColumn, text_of
+from qed.study._raw import FEW, RawColumn, text_of
 from qed.study._schema import ColumnSchema, words_array
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _seen(
         return "constant", "no entry at all"
     if distinct == 1 and present == len(column):
         return "constant", f"always {words[0][:40]!r}"
-    if _is_copy(column, target):
+    if _is_copy(column, distinct, target):
         return "copy", f"says the same as the target {target.name!r} in every row"
     if column.kind == "truth":
         return "yes/no", "true or false"
@@ -157,17 +157,18 @@ def _seen_words(column: RawColumn, counts: Array, words: list[str], present: int
     return "category", f"{distinct} different word{'s' if distinct > 1 else ''}"
 
 
-def _is_copy(column: RawColumn, target: RawColumn) -> bool:
+def _is_copy(column: RawColumn, distinct: int, target: RawColumn) -> bool:
     """Say whether a column tells the target without error: equal numbers, or words that match one to one."""
     both = ~(column.gaps | target.gaps)
     if np.count_nonzero(both) < 10 or np.count_nonzero(both) < 0.5 * len(both):
         return False
-    if column.values is not None and target.values is not None:
-        return bool(np.array_equal(column.values[both], target.values[both]))
+    if column.values is not None and target.values is not None and np.array_equal(column.values[both], target.values[both]):
+        return True
+    if not 1 < distinct <= FEW or target.tally()[0] != distinct:
+        return False
     ours, theirs = column.as_words()[0][both], target.as_words()[0][both]
     pairs = len(np.unique(ours * (theirs.max() + 1) + theirs))
-    distinct = len(np.unique(ours))
-    return pairs == distinct == len(np.unique(theirs)) and 1 < distinct < 0.5 * len(ours)
+    return pairs == len(np.unique(ours)) == len(np.unique(theirs)) and distinct < 0.5 * len(ours)
 
 
 def _frequent_words(words: list[str], counts: Array) -> list[str]:

@@ -62,7 +62,8 @@ class Candidate:
         if self.kind == "lasso":
             return lm.Lasso(alpha=a * scale)
         if self.kind == "elastic net":
-            return lm.ElasticNet(alpha=a * scale, l1_ratio=0.5)
+            # absolute values scale with the target and squares do not: each part gets its own strength
+            return lm.ElasticNet(alpha=a * scale + a, l1_ratio=scale / (scale + 1))
         if self.kind == "huber":
             return lm.HuberRegressor(alpha=a * n_rows)
         if self.kind == "poisson":
@@ -142,12 +143,12 @@ def preparation(columns: Sequence[ColumnSchema], *, curved: bool, most: int) -> 
     from qed.compose import ColumnTransformer, Pipeline  # noqa: PLC0415
     from qed.preprocessing import DateFeatures, OneHotEncoder, SimpleImputer, SplineTransformer, StandardScaler  # noqa: PLC0415
 
-    places = _places(columns)
+    places = _places(columns, curved=curved)
     parts: list[tuple[str, Any, list[int]]] = []
     if places["number"]:
         fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
         parts.append(("numbers", Pipeline([("fill", fill), ("scale", StandardScaler())]), places["number"]))
-    if curved and places["curve"]:
+    if places["curve"]:
         fill = SimpleImputer(strategy="median", keep_empty_features=True)
         bend = SplineTransformer(n_knots=CURVE_KNOTS, knots="quantile", extrapolation="linear", include_bias=False)
         parts.append(("curves", Pipeline([("fill", fill), ("bend", bend)]), places["curve"]))
@@ -166,14 +167,16 @@ def preparation(columns: Sequence[ColumnSchema], *, curved: bool, most: int) -> 
     return ColumnTransformer(parts)
 
 
-def _places(columns: Sequence[ColumnSchema]) -> dict[str, list[int]]:
+def _places(columns: Sequence[ColumnSchema], *, curved: bool) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {name: [] for name in ("number", "curve", "yes/no", "category", "date", "text")}
     at = 0
     for column in columns:
         if column.is_used:
             kind = "category" if column.kind == "code" else column.kind
-            found[kind] += range(at, at + column.width)
-            if _may_bend(column):
+            if curved and _may_bend(column):
                 found["curve"].append(at)
+            # splines hold straight lines too; a column with gaps stays for the mark of its gaps
+            if not (curved and _may_bend(column) and column.missing == 0):
+                found[kind] += range(at, at + column.width)
         at += column.width
     return found
