@@ -31,7 +31,9 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
 
     folder = _folder(options.folder)
     screen.say(f"qed {qed.__version__}: machine learning that shows its proof.", "bold")
-    screen.say("344 penguins of Palmer Station, Antarctica. How heavy is one, given its bill, flipper, sex, species and island?")
+    screen.say(
+        "344 penguins of Palmer Station, Antarctica. How heavy is one, given its bill, flipper, sex, species and island?"
+    )
     data = folder / "penguins.csv"
     write_whole(str(data), _copy_table)
     command = f"qed fit {data} --target {TARGET} --out {folder / 'model.qed'} --report {folder / 'report.html'}"

@@ -36,7 +36,14 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     with listen(screen.follow):
         table = _read(options, read_table)
         study = fit(
-            table, options.target, task=options.task, types=types, drop=drop, seed=options.seed, command=_typed(), clock=clock
+            table,
+            options.target,
+            task=options.task,
+            types=types,
+            drop=drop,
+            seed=options.seed,
+            command=_typed(),
+            clock=clock,
         )
     screen.stop()
     study.model.save(options.out)
@@ -92,7 +99,10 @@ def show(study: Study, screen: Screen) -> None:
     story, target = sheet.story, sheet.target
     unit = f" {target.unit}" if target.unit else ""
     screen.heading(f"{story.rows_used:,} rows · {target.task} · {target.reason}")
-    rows = [(one.name, one.kind if one.is_used else f"{one.kind} (left out)", _gaps(one.missing), one.reason) for one in sheet.columns]
+    rows = [
+        (one.name, one.kind if one.is_used else f"{one.kind} (left out)", _gaps(one.missing), one.reason)
+        for one in sheet.columns
+    ]
     styles = ["" if one.is_used else "dim" for one in sheet.columns]
     screen.table(("column", "type", "missing", "why"), rows[:40], styles[:40], right="2")
     if len(rows) > 40:
@@ -100,12 +110,16 @@ def show(study: Study, screen: Screen) -> None:
     for note in story.notes:
         screen.warn(note)
     screen.heading("Compared by cross-validation, on rows each model had not seen")
-    screen.table(("", "error" if target.task == "regression" else "log loss", "±", "rows"), _ranking(study), right="123")
+    screen.table(
+        ("", "error" if target.task == "regression" else "log loss", "±", "rows"), _ranking(study), right="123"
+    )
     screen.heading(f"Winner: {story.candidate}")
     for name, score in study.held_out.scores.items():
         base = study.held_out.baseline.get(name)
         own_unit = unit if name != "R²" and target.task == "regression" else ""
-        against = f"   a constant: {base.value:.4g}{own_unit}" if base is not None and name not in ("ROC area", "R²") else ""
+        against = (
+            f"   a constant: {base.value:.4g}{own_unit}" if base is not None and name not in ("ROC area", "R²") else ""
+        )
         screen.say(f"  {name:24} {score.value:.4g}{own_unit}  ({score.lower:.4g} to {score.upper:.4g}){against}")
     screen.say(f"  measured on {story.held_out:,} rows kept aside; in brackets 95 % intervals", "dim")
     screen.heading("Proven")
@@ -157,15 +171,24 @@ def facts(study: Study) -> dict[str, Any]:
         "rows": sheet.story.rows_used,
         "rows_fitted": sheet.story.rows_fitted,
         "held_out": sheet.story.held_out,
-        "columns": [{"name": one.name, "type": one.kind, "why": one.reason, "missing": one.missing} for one in sheet.columns],
+        "columns": [
+            {"name": one.name, "type": one.kind, "why": one.reason, "missing": one.missing} for one in sheet.columns
+        ],
         "candidates": [
-            {"title": entry.title, "loss": entry.loss, "error": entry.error, "rows": entry.n_rows, "folds": entry.n_folds}
+            {
+                "title": entry.title,
+                "loss": entry.loss,
+                "error": entry.error,
+                "rows": entry.n_rows,
+                "folds": entry.n_folds,
+            }
             for entry in [*study.comparison.latest, *study.comparison.baselines]
         ],
         "winner": sheet.story.candidate,
         "scores": scores,
         "importance": [
-            {"column": one.name, "rise": one.rise, "lower": one.lower, "upper": one.upper} for one in study.held_out.importances
+            {"column": one.name, "rise": one.rise, "lower": one.lower, "upper": one.upper}
+            for one in study.held_out.importances
         ],
         "certificate": {"statement": proof.statement, "numbers": proof.numbers(), "reached": proof.reached},
         "checked": None if study.checked is None else study.checked.is_accepted,

@@ -25,7 +25,9 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         (one.name, one.kind if one.is_used else f"{one.kind} (left out)", one.unit, one.shown, one.reason)
         for one in sheet.columns
     ]
-    screen.table(("column", "type", "unit", "entries", "why"), rows, ["" if one.is_used else "dim" for one in sheet.columns])
+    screen.table(
+        ("column", "type", "unit", "entries", "why"), rows, ["" if one.is_used else "dim" for one in sheet.columns]
+    )
     screen.heading("Target")
     labels = f"   classes: {', '.join(target.labels[:12])}" if len(target.labels) else ""
     screen.say(f"  {target.name}: {target.task}, {target.reason}{labels}")

@@ -29,7 +29,9 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _command(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str) -> argparse.ArgumentParser:
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
+) -> argparse.ArgumentParser:
     made = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
     made.add_argument("--json", action="store_true", help="answer with one JSON object")
     made.add_argument("--quiet", "-q", action="store_true", help="say nothing but errors")
@@ -48,7 +50,9 @@ def _fit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     made = _command(commands, "fit", "find, fit and prove a model for one column of a table")
     _source(made)
     made.add_argument("--target", "-t", required=True, metavar="COLUMN", help="the column to predict")
-    made.add_argument("--task", choices=("regression", "counts", "binary", "multiclass"), help="what to predict, if not as inferred")
+    made.add_argument(
+        "--task", choices=("regression", "counts", "binary", "multiclass"), help="what to predict, if not as inferred"
+    )
     made.add_argument(
         "--types", default="", metavar="COL=TYPE,…",
         help="what columns are: number, code, category, yes/no, date, text, identifier",
@@ -66,7 +70,9 @@ def _predict(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     made = _command(commands, "predict", "predict for new rows")
     made.add_argument("model", metavar="MODEL", help="a model file")
     _source(made)
-    made.add_argument("--out", "-o", metavar="FILE", help="a .csv, .json, .jsonl or .parquet file; otherwise CSV is printed")
+    made.add_argument(
+        "--out", "-o", metavar="FILE", help="a .csv, .json, .jsonl or .parquet file; otherwise CSV is printed"
+    )
     made.add_argument("--force", "-f", action="store_true", help="replace the file if it is there")
 
 

@@ -34,9 +34,15 @@ def told(error: Exception) -> tuple[int, str]:
         name = f"{error.filename!r}: " if error.filename else ""
         return 1, f"{name}{error.strerror or error}."
     if isinstance(error, ImportError):
-        return 1, f"{error.name or error} is not installed. Install what the command needs with: pip install 'qed[app]'."
+        return (
+            1,
+            f"{error.name or error} is not installed. Install what the command needs with: pip install 'qed[app]'.",
+        )
     first = (str(error).splitlines() or [""])[0][:200]
-    return 1, f"This should not happen: {type(error).__name__}: {first}. Say --debug to see where, and please report it."
+    return (
+        1,
+        f"This should not happen: {type(error).__name__}: {first}. Say --debug to see where, and please report it.",
+    )
 
 
 class Screen:
@@ -83,7 +89,9 @@ class Screen:
         self.say()
         self.say(text, "bold")
 
-    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str] = (), *, right: str = "") -> None:
+    def table(
+        self, head: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str] = (), *, right: str = ""
+    ) -> None:
         """Print a table; columns whose number stands in `right` are flush right."""
         if not self.speaks or not rows:
             return

@@ -1,4 +1,4 @@
-"""``qed verify``: is what the model claims true of these rows?"""
+"""``qed verify``: whether what a model claims is true of these rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         f" the optimum found in any part: {verdict.distance:.3g}; claimed: {verdict.claimed:.3g}.",
         "dim",
     )
-    screen.answer({"accepted": True, "statement": model.proof.statement, "distance": verdict.distance, "claimed": verdict.claimed})
+    screen.answer(
+        {"accepted": True, "statement": model.proof.statement, "distance": verdict.distance, "claimed": verdict.claimed}
+    )
     return 0
 
 

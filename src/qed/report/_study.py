@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import math
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,12 @@ from qed.report._study_figures import Whisker, area_curves, confusion, histogram
 from qed.study._weights import weights
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from qed.metrics import Score
     from qed.study import Study
+
+    Vector = NDArray[np.float64]
 
 __all__ = ["study_report"]
 
@@ -43,9 +48,10 @@ def study_report(study: Study, *, model_file: str = "model.qed", title: str = ""
     """
     sheet = study.sheet
     target, story = sheet.target, sheet.story
-    named = _words(target.name)
+    named = _words(target.name.removesuffix(f"_{target.unit}"))
     verb = "How well can" if target.task == "regression" else "Can"
     sections = (
+        _answer(study),
         _how_good(study),
         _how_sure(study),
         _what_matters(study),
@@ -57,7 +63,9 @@ def study_report(study: Study, *, model_file: str = "model.qed", title: str = ""
     )
     made = dt.datetime.now(dt.UTC).date().isoformat()
     footer = f"Written by qed {story.versions.get('qed', '')} on {made}. One file, no scripts, nothing fetched."
-    return Report(title or f"{verb} {named} be predicted?", _lead(study), tuple(s for s in sections if s is not None), footer)
+    return Report(
+        title or f"{verb} {named} be predicted?", _lead(study), tuple(s for s in sections if s is not None), footer
+    )
 
 
 def _words(name: str) -> str:
@@ -112,32 +120,49 @@ def _interval(score: Score, *, percent: bool = False) -> str:
     return f"{write(score.lower)} to {write(score.upper)}"
 
 
-def _how_good(study: Study) -> Section:
+def _answer(study: Study) -> Section:
+    """Give the answer in a few numbers, above everything else."""
     scores, base = study.held_out.scores, study.held_out.baseline
     facts: list[tuple[str, str]] = []
     if "mean absolute error" in scores:
         facts += [
             ("off by, on average", f"{_n(scores['mean absolute error'].value)}{_unit(study)}"),
-            ("a constant is off by", f"{_n(base['mean absolute error'].value)}{_unit(study)}"),
-            ("variance explained (R²)", _percent(max(0.0, scores["R²"].value))),
+            ("a constant guess is off by", f"{_n(base['mean absolute error'].value)}{_unit(study)}"),
+            ("of the variance explained", _percent(max(0.0, scores["R²"].value))),
         ]
+        bound = study.held_out.bound
+        if bound is not None and math.isfinite(bound.bound):
+            facts.append(("holds for 90\u202f% of new rows", f"±{_n(bound.bound)}{_unit(study)}"))
     elif "accuracy" in scores:
-        facts += [("right", _percent(scores["accuracy"].value)), ("a constant is right", _percent(base["accuracy"].value))]
+        facts += [
+            ("predicted right", _percent(scores["accuracy"].value)),
+            ("a constant guess is right", _percent(base["accuracy"].value)),
+        ]
         if "ROC area" in scores:
-            facts.append(("ROC area", f"{scores['ROC area'].value:.3f}"))
-        facts.append(("log loss", _n(scores["log loss"].value)))
+            facts.append(("area under the ROC curve", f"{scores['ROC area'].value:.3f}"))
+        facts.append((f"log loss; a constant: {_n(base['log loss'].value)}", _n(scores["log loss"].value)))
+    return Section("", facts=tuple(facts))
+
+
+def _how_good(study: Study) -> Section:
+    scores, base = study.held_out.scores, study.held_out.baseline
     table = Table(
         ("", "model", "95 % interval", "constant"),
         tuple(
-            (name, _n(score.value), _interval(score), _n(base[name].value) if name in base and name != "ROC area" else "")
+            (
+                name,
+                _n(score.value),
+                _interval(score),
+                _n(base[name].value) if name in base and name != "ROC area" else "",
+            )
             for name, score in scores.items()
         ),
     )
-    return Section("How good is it?", figures=(_score_figure(study), *_first_figure(study)), facts=tuple(facts), table=table)
+    return Section("How good is it?", figures=(_score_figure(study), *_first_figure(study)), table=table)
 
 
 def _score_figure(study: Study) -> Figure:
-    """The comparison: every family by its best candidate, and the constant."""
+    """Draw the comparison: every family by its best candidate, and the constant."""
     is_number = study.sheet.target.task == "regression"
     rows: list[Whisker] = []
     families: set[str] = set()
@@ -168,7 +193,7 @@ def _first_figure(study: Study) -> tuple[Figure, ...]:
     if held.shares is None:
         some = np.random.default_rng(0).permutation(len(held.actual))[:MOST_DOTS]
         band = held.bound.bound if held.bound is not None and math.isfinite(held.bound.bound) else None
-        label = _words(target.name) if not target.unit else f"{_words(target.name)}"
+        label = _words(target.name.removesuffix(f"_{target.unit}")) + (f", {target.unit}" if target.unit else "")
         svg = predicted_against_actual(held.actual[some], held.predicted[some], band=band, label=label)
         shown = f"{len(some):,} of {len(held.actual):,}" if len(some) < len(held.actual) else f"{len(some):,}"
         words = f"Each dot is one of {shown} rows that were kept aside. On the diagonal a prediction is right."
@@ -178,8 +203,10 @@ def _first_figure(study: Study) -> tuple[Figure, ...]:
     k = len(target.labels)
     counts = np.zeros((k, k), np.int64)
     np.add.at(counts, (held.actual.astype(int), held.predicted.astype(int)), 1)
-    svg = confusion(counts, list(target.labels), description=f"Grid of true against predicted classes for {len(held.actual)} rows")
-    return (Figure(svg, f"The {len(held.actual):,} rows that were kept aside: a line for each true class, a column for each prediction."
+    svg = confusion(
+        counts, list(target.labels), description=f"Grid of true against predicted classes for {len(held.actual)} rows"
+    )
+    return (Figure(svg, f"The {len(held.actual):,} rows that were kept aside: a line for each true class, a column for each answer."
                         " Blue is right, orange is a mistake."),)  # fmt: skip
 
 
@@ -189,11 +216,17 @@ def _how_sure(study: Study) -> Section | None:
         residuals = held.actual - held.predicted
         unit = f", {target.unit}" if target.unit else ""
         figure = Figure(
-            histogram(residuals, label=f"actual minus predicted{unit}", description="Histogram of the errors on held-out rows"),
-            "The errors on the rows kept aside. A shape that is not centred on the dashed line means that the model is off to one side.",
+            histogram(
+                residuals, label=f"actual minus predicted{unit}", description="Histogram of the errors on held-out rows"
+            ),
+            "The errors on the rows kept aside. If they are not centred on the dashed line, the model is off to one side.",
         )
         figures = [figure, *_by_size(study)]
-        words = () if held.bound is None else (held.bound.statement + " This follows from the rows kept aside and from nothing else.",)
+        words = (
+            ()
+            if held.bound is None
+            else (held.bound.statement + " This follows from the rows kept aside and from nothing else.",)
+        )
         return Section("How sure is it?", words=words, figures=tuple(figures))
     if target.task == "binary":
         return Section("How sure is it?", figures=tuple(_binary_figures(study)))
@@ -209,7 +242,7 @@ def _by_size(study: Study) -> list[Figure]:
     if len(edges) < 4 or len(held.predicted) < 50:
         return []
     rows: list[Whisker] = []
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in itertools.pairwise(edges):
         inside = (held.predicted >= low) & ((held.predicted < high) | (high == edges[-1]))
         errors = np.abs(held.actual - held.predicted)[inside]
         if len(errors) < 5:
@@ -219,7 +252,12 @@ def _by_size(study: Study) -> list[Figure]:
     unit = f", {study.sheet.target.unit}" if study.sheet.target.unit else ""
     svg = whiskers(rows, label=f"mean absolute error{unit}", description="Errors by size of the prediction", rule=held.overall,
                    rule_name="all rows")  # fmt: skip
-    return [Figure(svg, "How far off it is, by what it predicts: fifths of the rows kept aside, from small predictions to large ones.")]
+    return [
+        Figure(
+            svg,
+            "How far off it is, by what it predicts: fifths of the rows kept aside, from small predictions to large ones.",
+        )
+    ]
 
 
 def _binary_figures(study: Study) -> list[Figure]:
@@ -238,13 +276,13 @@ def _binary_figures(study: Study) -> list[Figure]:
             Figure(
                 area_curves(np.asarray(wrong), np.asarray(right), labels=("false alarms", f"“{positive}” found"), diagonal=True,
                             level=None, description="ROC curve"),
-                f"ROC: how many of “{positive}” are found for a given rate of false alarms. Guessing lies on the dashed line." + words,
+                f"ROC: how many of “{positive}” are found for a given rate of false alarms. Guessing lies on the dashes." + words,
             )
         )  # fmt: skip
         precision, recall, _ = precision_recall_curve(truth, share)
         found.append(
             Figure(
-                area_curves(np.asarray(recall)[::-1], np.asarray(precision)[::-1], labels=(f"“{positive}” found", "share that is right"),
+                area_curves(np.asarray(recall)[::-1], np.asarray(precision)[::-1], labels=(f"“{positive}” found", "share right"),
                             diagonal=False, level=float(truth.mean()), description="Precision and recall"),
                 f"Precision: of the rows called “{positive}”, how many are. The dashed line is their share among all rows.",
             )
@@ -253,7 +291,7 @@ def _binary_figures(study: Study) -> list[Figure]:
     return found
 
 
-def _reliability(said: np.ndarray, happened: np.ndarray, label: str) -> Figure:  # type: ignore[type-arg]
+def _reliability(said: Vector, happened: Vector, label: str) -> Figure:
     edges = np.unique(np.quantile(said, np.linspace(0, 1, 9)))
     places = np.clip(np.searchsorted(edges, said, side="right") - 1, 0, max(0, len(edges) - 2))
     bins = []
@@ -284,7 +322,9 @@ def _what_matters(study: Study) -> Section:
     if rows:
         figures.append(
             Figure(
-                whiskers(rows, label=label, description=f"Importance of {len(rows)} columns, {strongest} first", rule=0.0),
+                whiskers(
+                    rows, label=label, description=f"Importance of {len(rows)} columns, {strongest} first", rule=0.0
+                ),
                 "How much worse the predictions of held-out rows get when one column is shuffled. Columns whose line crosses zero"
                 " may as well be left out. Columns that say the same can stand in for each other, and then each looks unimportant.",
             )
@@ -295,7 +335,11 @@ def _what_matters(study: Study) -> Section:
         return Section("Which columns matter?", figures=tuple(figures), words=words)
     labels = [str(one) for one in study.sheet.target.labels]
     if len(found[0][1]) == 1:
-        top = [(name, values[0], values[0], values[0], 0 if values[0] > 0 else 1) for name, values in found[:MOST_ROWS] if values[0]]
+        top = [
+            (name, values[0], values[0], values[0], 0 if values[0] > 0 else 1)
+            for name, values in found[:MOST_ROWS]
+            if values[0]
+        ]
         if top:
             bars = [(name, min(0.0, value), value, max(0.0, value), group) for name, value, _, _, group in top]
             meaning = "on the prediction" if is_number else f"on the log-odds of “{labels[1]}”"
@@ -311,7 +355,9 @@ def _what_matters(study: Study) -> Section:
         return Section("Which columns matter?", figures=tuple(figures))
     table = Table(
         ("weight", *[label[:16] for label in labels]),
-        tuple((name, *[f"{value:+.2f}".replace("-", "\u2212") for value in values]) for name, values in found[:MOST_ROWS]),
+        tuple(
+            (name, *[f"{value:+.2f}".replace("-", "\u2212") for value in values]) for name, values in found[:MOST_ROWS]
+        ),
     )
     return Section("Which columns matter?", figures=tuple(figures), table=table)
 
@@ -323,11 +369,18 @@ def _where_it_fails(study: Study) -> Section | None:
     is_number = study.sheet.target.task == "regression"
     unit = f", {study.sheet.target.unit}" if is_number and study.sheet.target.unit else ""
     rows: list[Whisker] = [
-        (f"{one.column}: {one.label}", one.lower, one.loss, one.upper, 1 if one.lower > held.overall else 3) for one in held.groups
+        (f"{one.column}: {one.label}", one.lower, one.loss, one.upper, 1 if one.lower > held.overall else 3)
+        for one in held.groups
     ]
     label = f"mean absolute error{unit}" if is_number else "share of mistakes"
     figure = Figure(
-        whiskers(rows, label=label, description="Groups of rows with the largest errors", rule=held.overall, rule_name="all rows"),
+        whiskers(
+            rows,
+            label=label,
+            description="Groups of rows with the largest errors",
+            rule=held.overall,
+            rule_name="all rows",
+        ),
         "The groups of held-out rows on which it errs most. Orange where the whole 95\u202f% interval lies beyond the dashed line.",
     )
     table = None
@@ -336,7 +389,12 @@ def _where_it_fails(study: Study) -> Section | None:
         table = Table(
             ("largest errors", "actual", "predicted", "error"),
             tuple(
-                (f"{rank + 1}", _n(float(held.actual[at])), _n(float(held.predicted[at])), _n(float(held.actual[at] - held.predicted[at])))
+                (
+                    f"{rank + 1}",
+                    _n(float(held.actual[at])),
+                    _n(float(held.predicted[at])),
+                    _n(float(held.actual[at] - held.predicted[at])),
+                )
                 for rank, at in enumerate(worst)
             ),
         )
@@ -346,8 +404,10 @@ def _where_it_fails(study: Study) -> Section | None:
 def _proof(study: Study) -> Section:
     proof = study.model.proof
     words = [
-        "The model is the answer to a question with one best answer: which coefficients have the least penalised error on these rows?"
-        " That no other coefficients do noticeably better is not an impression but a theorem with a number in it:",
+        (
+            "The model is the answer to a question with one best answer: which coefficients have the least penalised error here?"
+            " That no other coefficients do noticeably better is not an impression but a theorem with a number in it:"
+        ),
         proof.statement,
     ]
     verdicts: tuple[Verdict, ...] = ()
@@ -357,8 +417,8 @@ def _proof(study: Study) -> Section:
     else:
         words.append("The table is too large to check it on the way. Have it checked with: qed verify.")
     words.append(
-        "This proves that the fit is the best of its kind for these rows. It does not prove that new rows will be like them: that is"
-        " what the rows kept aside are for."
+        "This proves that the fit is the best of its kind for these rows. It does not prove that new rows will be like them: that"
+        " is what the rows kept aside are for."
     )
     return Section("What is proven?", words=tuple(words), verdicts=verdicts, facts=tuple(proof.numbers().items()))
 
@@ -395,8 +455,8 @@ def _making(study: Study, model_file: str) -> Section:
         ("data", story.source),
         ("SHA-256 of the data", story.digest or "no single file"),
         ("rows", f"{story.rows_read:,} read, {story.rows_used:,} with a target, {story.rows_fitted:,} fitted"),
-        ("kept aside", f"{story.held_out:,} rows, unseen by the comparison and by the model of every figure above; the saved model has"
-                       " then learnt from them as well"),
+        ("kept aside", (f"{story.held_out:,} rows, unseen by the comparison and by the model of the figures above; the saved one has"
+                       " then learnt from them as well")),
         ("time", f"{story.seconds:.1f} s of {story.budget:g} s"),
         ("seed", str(story.seed)),
         ("versions", versions),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ __all__ = ["Whisker", "area_curves", "confusion", "histogram", "reliability", "w
 
 Whisker = tuple[str, float, float, float, int]  # name, lower, middle, upper, group of the colour
 ROW = 34
-LONGEST_NAME = 26
+LONGEST_NAME = 28
 
 
 def short(text: str, width: int = LONGEST_NAME) -> str:
@@ -52,7 +53,11 @@ def whiskers(
     top = 32 if rule_name else 12
     height = top + 56 + ROW * len(rows)
     plot = Plot(
-        (low - room, high + room), (-0.5, len(rows) - 0.5), left=min(216, 20 + round(7.6 * widest)), top=top, height=height
+        (low - room, high + room),
+        (-0.5, len(rows) - 0.5),
+        left=min(250, 22 + round(8.3 * widest)),
+        top=top,
+        height=height,
     )
     plot.bottom_axis(label)
     if rule is not None:
@@ -64,12 +69,16 @@ def whiskers(
     for at, (name, lower, middle, upper, group) in enumerate(rows):
         up = len(rows) - 1 - at
         plot.line((lower, up), (upper, up), f"whisker tone{group}")
-        plot.mark(middle, up, group, size=5, hover=f"{name}: {middle:.4g} ({lower:.4g} to {upper:.4g})")
+        x, y = plot.at(middle, up)
+        hover = escape(f"{name}: {middle:.4g} ({lower:.4g} to {upper:.4g})")
+        plot.parts.append(f'<circle class="dot fill{group}" cx="{x}" cy="{y}" r="5.5"><title>{hover}</title></circle>')
         plot.text(plot.left - 10, plot.at(low, up)[1] + 5, short(name), anchor="end", style="name")
     return plot.svg(description)
 
 
-def area_curves(x: Vector, y: Vector, *, labels: tuple[str, str], diagonal: bool, level: float | None, description: str) -> str:
+def area_curves(
+    x: Vector, y: Vector, *, labels: tuple[str, str], diagonal: bool, level: float | None, description: str
+) -> str:
     """Draw a curve in the unit square with the area under it filled.
 
     Parameters
@@ -126,7 +135,13 @@ def reliability(bins: Sequence[tuple[float, float, float, float, int]], *, label
         plot.line((said, lower), (said, upper), "whisker tone0 thin")
     plot.curve([(said, happened) for said, _, happened, _, _ in bins], "curve faint")
     for said, lower, happened, upper, rows in bins:
-        plot.mark(said, happened, 0, size=5, hover=f"said {said:.2f}, happened {happened:.2f} ({lower:.2f} to {upper:.2f}), {rows} rows")
+        plot.mark(
+            said,
+            happened,
+            0,
+            size=5,
+            hover=f"said {said:.2f}, happened {happened:.2f} ({lower:.2f} to {upper:.2f}), {rows} rows",
+        )
     return plot.svg(description)
 
 
@@ -158,9 +173,13 @@ def confusion(counts: NDArray[np.int64], names: Sequence[str], *, description: s
             )
             if k <= 12 and (counts[row, column] or k <= 6):
                 ink = "strong" if share > 0.55 else "name"
-                plot.text(round(x + size / 2, 1), round(y + cell / 2 + 5, 1), number(int(counts[row, column])), style=ink)
+                plot.text(
+                    round(x + size / 2, 1), round(y + cell / 2 + 5, 1), number(int(counts[row, column])), style=ink
+                )
     middle = 50 + k * cell / 2
-    parts.append(f'<text class="label" transform="translate(16 {middle:.1f}) rotate(-90)" text-anchor="middle">true</text>')
+    parts.append(
+        f'<text class="label" transform="translate(16 {middle:.1f}) rotate(-90)" text-anchor="middle">true</text>'
+    )
     plot.parts = [*parts, *plot.parts]
     return plot.svg(description)
 
@@ -183,4 +202,3 @@ def histogram(values: Vector, *, label: str, description: str, bins: int = 31) -
             )
     plot.line((0.0, 0.0), (0.0, float(counts.max()) * 1.05), "rule")
     return plot.svg(description)
-

@@ -161,7 +161,9 @@ def _stages(n: int) -> list[int]:
     return stages
 
 
-def _has_time(into: Comparison, alive: Sequence[Candidate], n_rows: int, n_all: int, clock: Clock, reserve: float) -> bool:
+def _has_time(
+    into: Comparison, alive: Sequence[Candidate], n_rows: int, n_all: int, clock: Clock, reserve: float
+) -> bool:
     """Guess whether a stage ends in time: a fit grows with its rows."""
     latest = {entry.title: entry for entry in into.entries}
     costs = [latest[one.title] for one in alive if one.title in latest]
@@ -214,9 +216,7 @@ def _stage(
             seen = losses[~np.isnan(losses)]
             if done and np.isfinite(seen).all():
                 error = float(seen.std() / math.sqrt(len(seen)))
-                into.entries.append(
-                    Entry(candidate.title, candidate, float(seen.mean()), error, n, done, seconds)
-                )
+                into.entries.append(Entry(candidate.title, candidate, float(seen.mean()), error, n, done, seconds))
                 progress.step(into.best.loss, f"{candidate.title}: {_shown(seen.mean(), target)}")
             if into.entries and clock.left < _final_cost(into.latest, n_all, reserve):
                 into.notes.append(f"Time was over after {len({e.title for e in into.entries})} candidates.")

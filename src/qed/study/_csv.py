@@ -54,10 +54,11 @@ def read_csv(path: Path, size: int, encoding: str | None, *, notes: tuple[str, .
     dialect = _dialect(path, encoding)
     if not dialect.has_names:
         notes = (*notes, f"the first line holds numbers: columns are called {dialect.names[0]}, {dialect.names[-1]} …")
-    if size <= SMALL or dialect.encoding not in ("utf-8", "utf-8-sig"):
-        columns = _small(path, dialect)
-    else:
-        columns = _large(path, dialect)
+    columns = (
+        _small(path, dialect)
+        if size <= SMALL or dialect.encoding not in ("utf-8", "utf-8-sig")
+        else _large(path, dialect)
+    )
     n_rows = len(columns[0]) if columns else 0
     return RawTable(tuple(columns), n_rows, str(path), notes=notes)
 

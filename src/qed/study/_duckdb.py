@@ -31,12 +31,12 @@ def is_query(data: str) -> bool:
 def _connected(paths: Sequence[str], database: str | None = None) -> Any:
     try:
         import duckdb  # noqa: PLC0415  (an extra)
-        import pyarrow  # noqa: F401, PLC0415
+        import pyarrow as pa  # noqa: F401, PLC0415
     except ImportError as error:
         raise InvalidData(
             f"Reading this needs {error.name}, which is not installed. Install it with: pip install 'qed[app]'."
         ) from error
-    config = {
+    config: dict[str, Any] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "allow_community_extensions": "false",
@@ -97,8 +97,8 @@ def read_text(
 ) -> list[RawColumn]:
     """Read a large file of text, every column as words; `explain` is asked what is wrong when DuckDB cannot."""
     types = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names)
-    query = (
-        f"SELECT * FROM read_csv({_literal(str(path))}, auto_detect=false, delim={_literal(separator)}, quote='\"', escape='\"',"
+    query = (  # every name and path in it is quoted, and DuckDB is locked in
+        f"SELECT * FROM read_csv({_literal(str(path))}, auto_detect=false, delim={_literal(separator)}, quote='\"', escape='\"',"  # noqa: S608
         f" header={str(has_names).lower()}, columns={{{types}}}, strict_mode=true, null_padding=false)"
     )
 
@@ -134,7 +134,9 @@ def read_query(query: str) -> RawTable:
             paths.append(pattern)
 
     def failed(error: Exception) -> Exception:
-        return InvalidData(f"The query failed: {_first(error)}. It may read files that it names in quotes, and no others.")
+        return InvalidData(
+            f"The query failed: {_first(error)}. It may read files that it names in quotes, and no others."
+        )
 
     return _table(_columns(_connected(paths), query, failed), "query")
 
@@ -152,7 +154,8 @@ def read_database(path: Path, table: str | None, query: str | None) -> RawTable:
         try:
             found = [row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
             found += [
-                row[0] for row in connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+                row[0]
+                for row in connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
             ]
         except duckdb.Error as error:
             raise failed(error) from error

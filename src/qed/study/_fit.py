@@ -271,7 +271,9 @@ class _Work:
             constant: Any = float(y.mean())
             if target.task != "regression":
                 constant = np.bincount(y.astype(np.int64), minlength=len(target.labels)) / len(y)
-            seconds = 0.3 if self.found.is_interrupted else max(0.3, min(5.0, 0.1 * self.clock.budget, self.clock.left / 3))
+            seconds = (
+                0.3 if self.found.is_interrupted else max(0.3, min(5.0, 0.1 * self.clock.budget, self.clock.left / 3))
+            )
             found = judge(
                 model, self.X[held], self.y[held], constant, self.sheet.columns, target, self.rows.rows(held),
                 seconds=seconds, seed=self.seed,
@@ -305,7 +307,9 @@ class _Work:
         with Progress("checking") as progress:
             try:
                 verify(model, self.X[rows], self.y[rows])
-                found = Checked(True, "Every claim was computed again by code that shares nothing with the fit, and is true.")
+                found = Checked(
+                    True, "Every claim was computed again by code that shares nothing with the fit, and is true."
+                )
             except CertificateError as error:
                 found = Checked(False, str(error))
             progress.step(message="accepted" if found.is_accepted else "refused")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from dataclasses import dataclass
@@ -173,7 +174,7 @@ def _mean_interval(losses: Array) -> Score:
 
     half = 1.96 * float(losses.std(ddof=1)) / math.sqrt(len(losses))
     value = float(losses.mean())
-    return Score(value, value - half, value + half, 0.95, len(losses), "student")
+    return Score(value, max(0.0, value - half), value + half, 0.95, len(losses), "student")
 
 
 def importances(
@@ -225,7 +226,9 @@ def groups(errors: Array, residuals: Array, rows: RawTable, columns: Sequence[Co
                 continue
             mean = float(errors[inside].mean())
             half = 1.96 * float(errors[inside].std(ddof=1)) / math.sqrt(n)
-            found.append(Group(column.name, label, n, mean, max(0.0, mean - half), mean + half, float(residuals[inside].mean())))
+            found.append(
+                Group(column.name, label, n, mean, max(0.0, mean - half), mean + half, float(residuals[inside].mean()))
+            )
     # the worst of many small groups is bad by chance: rank by the lower end of the interval
     worst = [group for group in found if group.loss > overall]
     return tuple(sorted(worst, key=lambda group: -group.lower)[:8])
@@ -238,6 +241,6 @@ def _quarters(values: Any) -> tuple[list[str], Array]:
     codes = np.where(np.isnan(values), -1, np.searchsorted(edges, values, side="right"))
     shown = [text_of(float(f"{edge:.4g}")) for edge in edges]
     labels = [f"below {shown[0]}"]
-    labels += [f"{low} to {high}" for low, high in zip(shown, shown[1:], strict=False)]
+    labels += [f"{low} to {high}" for low, high in itertools.pairwise(shown)]
     labels.append(f"{shown[-1]} and above")
     return labels, codes

@@ -24,10 +24,15 @@ ALIASES = {"integer": "number", "int": "number", "float": "number", "bool": "yes
            "datetime": "date", "time": "date", "cat": "category", "ignore": "identifier"}  # fmt: skip
 YES = frozenset({"yes", "y", "true", "t", "1", "on"})
 NO = frozenset({"no", "n", "false", "f", "0", "off"})
-_CODES = re.compile(r"(^|[_\W])(zip|zipcode|postcode|postal|code|cd|class|type|category|region|department|dept)($|[_\W\d])", re.I)
-_IDENTIFIERS = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|idx|rowid|row|number|no|nr)$|(?<=[a-z])(ID|Id)$|^(id|ID|Unnamed)")
+_CODES = re.compile(
+    r"(^|[_\W])(zip|zipcode|postcode|postal|code|cd|class|type|category|region|department|dept)($|[_\W\d])", re.I
+)
+_IDENTIFIERS = re.compile(
+    r"(^|[_\W])(id|uuid|guid|key|index|idx|rowid|row|number|no|nr)$|(?<=[a-z])(ID|Id)$|^(id|ID|Unnamed)"
+)
 _UNITS = ("mm", "cm", "m", "km", "g", "kg", "mg", "lb", "oz", "s", "sec", "ms", "min", "h", "hours", "days", "years", "months",
-          "eur", "usd", "gbp", "chf", "pct", "percent", "c", "f", "k", "w", "kw", "kwh", "v", "hz", "l", "ml", "gb", "mb")  # fmt: skip
+          "eur", "usd", "gbp", "chf", "pct", "percent", "c", "f", "k", "w", "kw", "kwh", "v", "hz", "l", "ml", "gb",
+          "mb")  # fmt: skip
 MOST_TEXT_WORDS = 40
 _TOKEN = re.compile(r"[^\W\d_]{3,30}")
 
@@ -105,9 +110,7 @@ def _said(column: RawColumn, said: Mapping[str, str]) -> tuple[str, str] | None:
     return word, "you said so"
 
 
-def _seen(
-    column: RawColumn, counts: Array, words: list[str], distinct: int, target: RawColumn
-) -> tuple[str, str]:
+def _seen(column: RawColumn, counts: Array, words: list[str], distinct: int, target: RawColumn) -> tuple[str, str]:  # noqa: PLR0911  one line per kind
     present = len(column) - int(np.count_nonzero(column.gaps))
     if column.kind == "nested":
         return "nested", f"{column.notes[0] if column.notes else 'nested values'}, which cannot be used"
@@ -125,7 +128,7 @@ def _seen(
         return "date", "dates"
     if column.kind == "number":
         return _seen_number(column, present, distinct)
-    return _seen_words(column, counts, words, present)
+    return _seen_words(counts, words, present)
 
 
 def _seen_number(column: RawColumn, present: int, distinct: int) -> tuple[str, str]:
@@ -140,7 +143,7 @@ def _seen_number(column: RawColumn, present: int, distinct: int) -> tuple[str, s
     return "number", f"{'whole numbers' if whole else 'numbers'}, {distinct:,} different"
 
 
-def _seen_words(column: RawColumn, counts: Array, words: list[str], present: int) -> tuple[str, str]:
+def _seen_words(counts: Array, words: list[str], present: int) -> tuple[str, str]:
     distinct = len(words)
     shares = counts / present
     length = float(shares @ np.array([len(word) for word in words]))
@@ -162,7 +165,11 @@ def _is_copy(column: RawColumn, distinct: int, target: RawColumn) -> bool:
     both = ~(column.gaps | target.gaps)
     if np.count_nonzero(both) < 10 or np.count_nonzero(both) < 0.5 * len(both):
         return False
-    if column.values is not None and target.values is not None and np.array_equal(column.values[both], target.values[both]):
+    if (
+        column.values is not None
+        and target.values is not None
+        and np.array_equal(column.values[both], target.values[both])
+    ):
         return True
     if not 1 < distinct <= FEW or target.tally()[0] != distinct:
         return False

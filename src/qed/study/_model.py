@@ -167,7 +167,9 @@ def load(path: str | os.PathLike[str]) -> TableModel:
             " qed.load in Python."
         )
     if getattr(pipeline, "n_features_in_", None) != sheet.width:
-        raise ModelFileError(f"{str(path)!r}: its pipeline and its columns do not fit each other. Restore it from a copy.")
+        raise ModelFileError(
+            f"{str(path)!r}: its pipeline and its columns do not fit each other. Restore it from a copy."
+        )
     return TableModel(pipeline, sheet)
 
 

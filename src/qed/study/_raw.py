@@ -95,7 +95,6 @@ class RawColumn:
         codes = np.where(np.isnan(self.values), -1, codes)
         return codes, [text_of(one, self.kind) for one in distinct if not math.isnan(one)]
 
-
     def tally(self) -> tuple[int, list[str], Array]:
         """Count the distinct entries: their number, the words sorted, and how often each occurs.
 
@@ -210,7 +209,7 @@ def of_words(name: str, codes: Array, words: list[str | None]) -> RawColumn:
 def _of_numbers(name: str, codes: Array, used: list[int], numbers: Array, strays: list[str], rows: int) -> RawColumn:
     table = np.full(max(used) + 2, np.nan)
     table[used] = numbers
-    notes = ()
+    notes: tuple[str, ...] = ()
     if strays:
         shown = ", ".join(repr(word[:30]) for word in strays[:3])
         verb = "entry is no number" if rows == 1 else "entries are no numbers"

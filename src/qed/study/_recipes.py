@@ -78,22 +78,23 @@ def candidates(target: TargetSchema, columns: Sequence[ColumnSchema]) -> list[Ca
     if target.task == "regression":
         found = [Candidate("ridge regression", "", False, "ridge")]
         if bend:
-            found.append(Candidate("ridge regression on curves", "", True, "ridge"))
+            found.append(Candidate("ridge on curves", "", True, "ridge"))
         if target.counts:
             found += [Candidate("Poisson regression", f"strength {a:g}", False, "poisson", a) for a in (1e-3, 1e-1)]
             if bend:
-                found.append(Candidate("Poisson regression on curves", "strength 0.01", True, "poisson", 1e-2))
+                found.append(Candidate("Poisson on curves", "strength 0.01", True, "poisson", 1e-2))
         found += [Candidate("lasso", f"strength {a:g}", False, "lasso", a) for a in (0.01, 0.1, 0.001)]
         found.append(Candidate("Huber regression", "", False, "huber", 1e-4))
         found += [Candidate("elastic net", f"strength {a:g}", False, "elastic net", a) for a in (0.02, 0.2, 0.002)]
         return found
-    name = "logistic regression" if target.task == "binary" else "multinomial regression"
+    kind = "logistic" if target.task == "binary" else "multinomial"
+    name = f"{kind} regression"
     strengths = (1e-2, 1e-3, 1e-1, 1e-4)
     found = [Candidate(name, f"strength {strengths[0]:g}", False, "logistic l2", strengths[0])]
     if bend:
-        found += [Candidate(f"{name} on curves", f"strength {a:g}", True, "logistic l2", a) for a in (1e-2, 1e-3)]
+        found += [Candidate(f"{kind} on curves", f"strength {a:g}", True, "logistic l2", a) for a in (1e-2, 1e-3)]
     found += [Candidate(name, f"strength {a:g}", False, "logistic l2", a) for a in strengths[1:]]
-    found += [Candidate(f"{name} with few columns", f"strength {a:g}", False, "logistic l1", a) for a in (3e-3, 1e-2, 1e-3)]
+    found += [Candidate(f"sparse {kind}", f"strength {a:g}", False, "logistic l1", a) for a in (3e-3, 1e-2, 1e-3)]
     return found
 
 
@@ -161,7 +162,9 @@ def preparation(columns: Sequence[ColumnSchema], *, curved: bool, most: int) -> 
     if places["date"]:
         dates = DateFeatures(["days_since", "month", "weekday", "hour"], cyclic=True)
         fill = SimpleImputer(strategy="median", keep_empty_features=True)
-        parts.append(("dates", Pipeline([("parts", dates), ("fill", fill), ("scale", StandardScaler())]), places["date"]))
+        parts.append(
+            ("dates", Pipeline([("parts", dates), ("fill", fill), ("scale", StandardScaler())]), places["date"])
+        )
     if places["text"]:
         parts.append(("texts", StandardScaler(), places["text"]))
     return ColumnTransformer(parts)

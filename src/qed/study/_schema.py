@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qed.core._records import expect, expect_array, record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["KINDS", "TASKS", "UNUSED", "ColumnSchema", "Sheet", "Story", "TargetSchema"]
 

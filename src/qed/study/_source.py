@@ -92,7 +92,7 @@ def _file(name: str) -> Path:
         raise InvalidData(f"{name!r} cannot be read: {error.strerror or error}. Check the path.{hint}") from error
     if stat.S_ISDIR(mode):
         raise InvalidData(
-            f"{name!r} is a folder. Name one file, or ask for several: \"SELECT * FROM '{name.rstrip('/')}/*.parquet'\"."
+            f"{name!r} is a folder. Name one file, or ask for several: \"SELECT * FROM '{name.rstrip('/')}/*.parquet'\"."  # noqa: S608
         )
     if not stat.S_ISREG(mode):  # a pipe would make us wait for ever
         raise InvalidData(f"{name!r} is a device or a pipe, and a table lies on a disk.")
@@ -168,7 +168,9 @@ def _of_array(name: str, values: Any) -> RawColumn:
     present = [entry for entry in entries if entry is not None and entry == entry]  # noqa: PLR0124  NaN
     if present and all(isinstance(entry, bool) for entry in present):
         return RawColumn(name, "truth", np.array([np.nan if e is None or e != e else float(e) for e in entries]))  # noqa: PLR0124
-    if any(not isinstance(entry, str | int | float | np.generic) and not hasattr(entry, "isoformat") for entry in present):
+    if any(
+        not isinstance(entry, str | int | float | np.generic) and not hasattr(entry, "isoformat") for entry in present
+    ):
         return RawColumn(name, "nested", np.full(len(entries), np.nan), notes=("entries are lists or other objects",))
     text = [None if e is None or e != e else e.isoformat() if hasattr(e, "isoformat") else str(e) for e in entries]  # noqa: PLR0124
     return of_text(name, text)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
 from qed.study._kinds import NO, YES, in_order, unit_of
-from qed.study._raw import RawColumn
 from qed.study._schema import TASKS, TargetSchema, words_array
+
+if TYPE_CHECKING:
+    from qed.study._raw import RawColumn
 
 __all__ = ["describe_target", "encode_target"]
 
@@ -35,7 +37,9 @@ def describe_target(column: RawColumn, said: str | None = None) -> TargetSchema:
         assert values is not None  # noqa: S101  (checked by both ways to the task)
         tallies = bool((values >= 0).all() and (values == np.floor(values)).all() and distinct > 2)
         is_count = said == "counts" or (tallies and (values.min() == 0 or values.mean() < 50) and distinct < 200)
-        return TargetSchema(column.name, task, reason, unit_of(column.name), words_array([]), bool(is_count and tallies))
+        return TargetSchema(
+            column.name, task, reason, unit_of(column.name), words_array([]), bool(is_count and tallies)
+        )
     if not words:
         _, words = column.as_words()
         counts = np.ones(len(words), np.int64)
@@ -65,7 +69,9 @@ def _require_target(column: RawColumn, distinct: int, words: list[str]) -> None:
     if column.kind == "nested":
         raise InvalidData(f"The target {column.name!r} holds {column.notes[0]}. Choose another.")
     if column.kind == "moment":
-        raise InvalidData(f"The target {column.name!r} holds dates. Turn them into a number first, such as days since a date.")
+        raise InvalidData(
+            f"The target {column.name!r} holds dates. Turn them into a number first, such as days since a date."
+        )
     if not distinct:
         raise InvalidData(f"The target {column.name!r} is empty in every row. Choose another column.")
     if distinct == 1:
@@ -103,7 +109,10 @@ def _seen(column: RawColumn, counts: Array, k: int, words: list[str]) -> tuple[s
     whole = bool((values == np.floor(values)).all())
     consecutive = whole and values.min() in (0, 1) and values.max() - values.min() == k - 1
     if consecutive and k <= 10 and counts.min() >= 0.05 * counts.sum():
-        return "multiclass", f"whole numbers {words[0]} to {k - 1 + int(values.min())}, none of them rare; say --task regression if not"
+        return (
+            "multiclass",
+            f"whole numbers {words[0]} to {k - 1 + int(values.min())}, none of them rare; say --task regression if not",
+        )
     return "regression", f"{'whole numbers' if whole else 'numbers'}, {k:,} different"
 
 

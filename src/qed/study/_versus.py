@@ -94,6 +94,8 @@ def versus(first: TableModel, second: TableModel, data: Any) -> Versus:
     notes = [f"Model {at}: {note}" for at, noted in ((1, notes_a), (2, notes_b)) for note in noted]
     for at, model in ((1, first), (2, second)):
         if digest and digest == model.sheet.story.digest:
-            notes.append(f"Model {at} was fitted on these very rows, which flatters it. Compare on rows that neither has seen.")
+            notes.append(
+                f"Model {at} was fitted on these very rows, which flatters it. Compare on rows that neither has seen."
+            )
     measure = "mean absolute error" if one.task == "regression" else "log loss"
     return Versus(measure, float(a.mean()), float(b.mean()), mean, mean - half, mean + half, len(gap), tuple(notes))
