@@ -34,9 +34,8 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     screen.budget = clock.budget
     screen.say(f"qed fit {options.data}, target {options.target}", "bold")
     with listen(screen.follow):
-        table = _read(options, read_table)
         study = fit(
-            table,
+            _read(options, read_table),
             options.target,
             task=options.task,
             types=types,
@@ -110,9 +109,8 @@ def show(study: Study, screen: Screen) -> None:
     for note in story.notes:
         screen.warn(note)
     screen.heading("Compared by cross-validation, on rows each model had not seen")
-    screen.table(
-        ("", "error" if target.task == "regression" else "log loss", "±", "rows"), _ranking(study), right="123"
-    )
+    measure = "error" if target.task == "regression" else "log loss"
+    screen.table(("", measure, "±", "rows", ""), _ranking(study), right="123")
     screen.heading(f"Winner: {story.candidate}")
     for name, score in study.held_out.scores.items():
         base = study.held_out.baseline.get(name)
@@ -139,13 +137,16 @@ def _gaps(share: float) -> str:
     return "" if share == 0 else "<1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 
-def _ranking(study: Study) -> list[tuple[str, str, str, str]]:
+def _ranking(study: Study) -> list[tuple[str, str, str, str, str]]:
+    """Return the best candidates and the constant, each with a bar that is as long as its error."""
     is_number = study.sheet.target.task == "regression"
+    entries = [*study.comparison.latest[:8], *study.comparison.baselines]
+    values = [math.sqrt(entry.loss) if is_number else entry.loss for entry in entries]
     rows = []
-    for entry in [*study.comparison.latest[:8], *study.comparison.baselines]:
-        value = math.sqrt(entry.loss) if is_number else entry.loss
+    for entry, value in zip(entries, values, strict=True):
         half = 1.96 * entry.error / (2 * value) if is_number and value else 1.96 * entry.error
-        rows.append((entry.title, f"{value:.4g}", f"{half:.2g}", f"{entry.n_rows:,}"))
+        bar = "━" * max(1, round(24 * value / max(values))) if max(values) > 0 else ""
+        rows.append((entry.title, f"{value:.4g}", f"{half:.2g}", f"{entry.n_rows:,}", bar))
     return rows
 
 

@@ -71,9 +71,9 @@ def _write(path: Path, ending: str, columns: dict[str, list[Any]]) -> None:
     if ending == ".csv":
         path.write_text(_csv(columns), encoding="utf-8")
     elif ending == ".parquet":
-        import pyarrow as pa  # noqa: PLC0415  (an extra)
+        from pyarrow import parquet, table  # noqa: PLC0415  (an extra)
 
-        pa.parquet.write_table(pa.table(columns), path)
+        parquet.write_table(table(columns), path)
     else:
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         lines = [json.dumps(row, ensure_ascii=False) for row in rows]

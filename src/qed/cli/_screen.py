@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import textwrap
 import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
@@ -80,6 +81,9 @@ class Screen:
         if not self.speaks:
             return
         if self.console is not None:
+            if style != "cyan" and len(text) > self.console.width:  # commands stay whole, to be copied
+                indent = " " * (len(text) - len(text.lstrip()))
+                text = textwrap.fill(text, self.console.width, subsequent_indent=indent, break_on_hyphens=False)
             self.console.print(text, style=style or None, highlight=False, markup=False, soft_wrap=True)
         else:
             print(text, flush=True)  # noqa: T201  (talking is what a command does)
@@ -99,7 +103,7 @@ class Screen:
         lines = [list(head), *cells] if any(head) else cells
         room = (self.console.width if self.console is not None else 100) - 4
         widths = [max(len(line[at]) for line in lines) for at in range(len(head))]
-        widths[-1] = max(8, min(widths[-1], room - sum(widths[:-1]) - 2 * len(widths)))
+        widths[-1] = min(widths[-1], max(8, room - sum(widths[:-1]) - 2 * len(widths)))
         for number, line in enumerate(lines):
             parts = []
             for at, (cell, width) in enumerate(zip(line, widths, strict=True)):
@@ -140,7 +144,7 @@ class Screen:
             return
         if sys.stderr.isatty() and find_spec("rich") is not None:
             self._draw(event)
-        elif event.kind == "step":
+        elif event.kind == "step" and event.message:
             spent = time.perf_counter() - self.begin
             print(f"  {spent:6.1f} s  {event.source}: {event.message}", file=sys.stderr, flush=True)  # noqa: T201
 
@@ -150,8 +154,8 @@ class Screen:
             self.bar.start()
         task = self.bar.task_ids[0]
         step = f"{event.step}/{event.total}" if event.total and event.total > 1 else ""
-        words = event.message or ""
-        self.bar.update(task, description=event.source, step=step, words=words)
+        words = {"words": event.message} if event.message or event.kind == "start" else {}
+        self.bar.update(task, description=event.source, step=step, **words)
 
     def stop(self) -> None:
         """Take the bar away."""

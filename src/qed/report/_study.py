@@ -455,7 +455,7 @@ def _making(study: Study, model_file: str) -> Section:
         ("data", story.source),
         ("SHA-256 of the data", story.digest or "no single file"),
         ("rows", f"{story.rows_read:,} read, {story.rows_used:,} with a target, {story.rows_fitted:,} fitted"),
-        ("kept aside", (f"{story.held_out:,} rows, unseen by the comparison and by the model of the figures above; the saved one has"
+        ("kept aside", (f"{story.held_out:,} rows, unseen by comparison and by the model of the figures above; the saved one has"
                        " then learnt from them as well")),
         ("time", f"{story.seconds:.1f} s of {story.budget:g} s"),
         ("seed", str(story.seed)),

@@ -17,16 +17,17 @@ import numpy as np
 
 from qed.core import InvalidData, QedError
 from qed.core._events import STOP, Progress, listen
-from qed.study._recipes import MOST_CATEGORIES, Candidate, pipeline, prepared_width
+from qed.study._recipes import MOST_CATEGORIES, preparation, prepared_width
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from qed.core._events import Event
     from qed.study._clock import Clock
+    from qed.study._recipes import Candidate
     from qed.study._schema import ColumnSchema, TargetSchema
 
-__all__ = ["Comparison", "Entry", "compare", "fit_quietly", "most_categories", "row_losses"]
+__all__ = ["Comparison", "Entry", "compare", "final_cost", "fit_quietly", "most_categories", "row_limit", "row_losses"]
 
 Array = np.ndarray[Any, Any]
 
@@ -78,7 +79,7 @@ class Comparison:
     def latest(self) -> list[Entry]:
         """For every candidate its last entry, best first among those that took part in the largest stage."""
         last = {entry.title: entry for entry in self.entries}
-        return sorted(last.values(), key=lambda entry: (-entry.n_rows, entry.loss))
+        return sorted(last.values(), key=lambda entry: (-entry.n_rows, -entry.n_folds, entry.loss))
 
     @property
     def best(self) -> Entry:
@@ -97,6 +98,11 @@ def most_categories(columns: Sequence[ColumnSchema], n_rows: int) -> int:
     return 3
 
 
+def row_limit(candidate: Candidate, columns: Sequence[ColumnSchema], most: int) -> int:
+    """Return how many rows of a candidate's prepared table fit in memory."""
+    return int(MEMORY / (8 * prepared_width(columns, most, curved=candidate.curved)))
+
+
 def compare(
     X: Array,
     y: Array,
@@ -110,7 +116,7 @@ def compare(
     seed: int,
     into: Comparison,
 ) -> None:
-    """Compare candidates until the time, less the reserve for what follows, is over.
+    """Compare candidates until the time, less what the winner's own fits will take, is over.
 
     Parameters
     ----------
@@ -125,33 +131,37 @@ def compare(
     clock : Clock
         The time.
     reserve : float
-        Seconds for each million numbers of a final fit, guessed before anything is measured.
+        Seconds for what follows besides fits.
     seed : int
         For the folds.
     into : Comparison
         Filled as results come in.
     """
     n_all = len(order)
-    stages = _stages(n_all)
     into.baselines[:] = _baselines(y[order], target)
+    most = most_categories(columns, n_all)
     alive = list(options)
-    for number, n_rows in enumerate(stages):
-        is_last = number == len(stages) - 1
-        if number and not _has_time(into, alive, n_rows, n_all, clock, reserve):
+    n_rows = _stages(n_all)[0]
+    while True:
+        if into.entries and not _has_time(into, n_rows, n_all, clock, reserve):
             into.notes.append(
                 f"Candidates were compared on {into.n_rows:,} of {n_all:,} rows: the time allows no more."
             )
             return
+        if n_rows < n_all:
+            _say(f"looking at {n_rows:,} of {n_all:,} rows" + ("" if into.entries else " first"))
         rows = order[:n_rows]
-        if len(stages) > 1 and not is_last:
-            _say(f"looking at {n_rows:,} of {n_all:,} rows first")
-        done = _stage(X[rows], y[rows], columns, target, alive, clock, reserve, seed, into, n_all)
+        stage = _Stage(X[rows], y[rows], columns, target, alive, most, clock, reserve, into, n_all)
         into.n_rows = n_rows
-        if not done:
+        if not stage.judged(_folds(y[rows], target, seed)):
             return
-        ranked = sorted((e for e in into.entries if e.n_rows == n_rows and e.candidate), key=lambda e: e.loss)
-        keep = max(2, len(alive) // 3)
-        alive = [entry.candidate for entry in ranked[:keep] if entry.candidate is not None]
+        ranked = [entry.candidate for entry in into.latest if entry.n_rows == n_rows]
+        alive = [one for one in ranked[: max(2, len(alive) // 3)] if one is not None]
+        limit = min(row_limit(one, columns, most) for one in alive)
+        larger = [n for n in _stages(n_all) if n > n_rows]
+        if not larger or n_rows >= limit:
+            return
+        n_rows = min(larger[0], limit)
 
 
 def _stages(n: int) -> list[int]:
@@ -161,67 +171,93 @@ def _stages(n: int) -> list[int]:
     return stages
 
 
-def _has_time(
-    into: Comparison, alive: Sequence[Candidate], n_rows: int, n_all: int, clock: Clock, reserve: float
-) -> bool:
-    """Guess whether a stage ends in time: a fit grows with its rows."""
-    latest = {entry.title: entry for entry in into.entries}
-    costs = [latest[one.title] for one in alive if one.title in latest]
-    if not costs:
-        return False
-    first = costs[0]
-    stage = first.seconds * n_rows / first.n_rows * FOLDS  # at least its best candidate, on all folds
-    return stage + _final_cost(costs, n_all, reserve) < clock.left
+def _has_time(into: Comparison, n_rows: int, n_all: int, clock: Clock, reserve: float) -> bool:
+    """Guess whether two folds of a stage end in time: a fit grows with its rows."""
+    best = into.best
+    return 2 * 2 * best.seconds * n_rows / best.n_rows + final_cost(best, n_all, reserve) < clock.left
 
 
-def _final_cost(entries: Sequence[Entry], n_all: int, reserve: float) -> float:
-    slowest = max((entry.seconds / entry.n_rows for entry in entries[:2]), default=0.0)
-    return 1.6 * slowest * n_all + reserve
+def final_cost(best: Entry, n_all: int, reserve: float) -> float:
+    """Guess the seconds from the end of the comparison to the end of all: two fits of the winner, and the rest."""
+    return 2.2 * best.seconds / best.n_rows * n_all + reserve
 
 
-def _stage(
-    X: Array,
-    y: Array,
-    columns: Sequence[ColumnSchema],
-    target: TargetSchema,
-    alive: Sequence[Candidate],
-    clock: Clock,
-    reserve: float,
-    seed: int,
-    into: Comparison,
-    n_all: int,
-) -> bool:
-    """Judge every candidate on the same folds; False when time ran out."""
-    n = len(y)
-    folds = _folds(y, target, seed)
-    most = most_categories(columns, n_all)
-    with Progress("comparing", len(alive)) as progress:
-        for candidate in alive:
-            if 8 * n * prepared_width(columns, most, curved=candidate.curved) > 2 * MEMORY:
-                into.notes.append(f"{candidate.title} was not tried on {n:,} rows: it would need too much memory.")
-                continue
-            losses = np.full(n, np.nan)
-            seconds, done = math.inf, 0
+class _Stage:
+    """All candidates that are still alive, on the same rows and folds; columns are prepared once for all of them."""
+
+    def __init__(
+        self,
+        X: Array,
+        y: Array,
+        columns: Sequence[ColumnSchema],
+        target: TargetSchema,
+        alive: Sequence[Candidate],
+        most: int,
+        clock: Clock,
+        reserve: float,
+        into: Comparison,
+        n_all: int,
+    ) -> None:
+        self.X, self.y, self.columns, self.target, self.most = X, y, columns, target, most
+        self.clock, self.reserve, self.into, self.n_all = clock, reserve, into, n_all
+        self.losses: dict[Candidate, list[Array]] = {one: [] for one in alive}
+        self.seconds: dict[Candidate, float] = dict.fromkeys(alive, math.inf)
+
+    def judged(self, folds: Sequence[Array]) -> bool:
+        """Go through the folds; False when time ran out."""
+        with Progress("comparing", len(folds) * len(self.losses)) as progress:
             for test in folds:
-                if into.entries and clock.left < _final_cost(into.latest, n_all, reserve):
-                    break
-                train = np.ones(n, bool)
+                train = np.ones(len(self.y), bool)
                 train[test] = False
-                begin = time.perf_counter()
-                fitted = _tried(candidate, X, y, train, columns, most, clock, reserve, into)
-                if fitted is None:
-                    break
-                losses[test] = row_losses(fitted, X[test], y[test], target)
-                seconds, done = min(seconds, time.perf_counter() - begin), done + 1
-            seen = losses[~np.isnan(losses)]
-            if done and np.isfinite(seen).all():
-                error = float(seen.std() / math.sqrt(len(seen)))
-                into.entries.append(Entry(candidate.title, candidate, float(seen.mean()), error, n, done, seconds))
-                progress.step(into.best.loss, f"{candidate.title}: {_shown(seen.mean(), target)}")
-            if into.entries and clock.left < _final_cost(into.latest, n_all, reserve):
-                into.notes.append(f"Time was over after {len({e.title for e in into.entries})} candidates.")
+                for curved in (False, True):
+                    group = [one for one in self.losses if one.curved == curved]
+                    if group and not self._fold(group, train, test, progress):
+                        self.into.notes.append("The time was over before every candidate had met every fold.")
+                        return False
+        return True
+
+    def _fold(self, group: Sequence[Candidate], train: Array, test: Array, progress: Progress) -> bool:
+        begin = time.perf_counter()
+        prepare = preparation(self.columns, curved=group[0].curved, most=self.most)
+        inside, y = quietly(lambda: prepare.fit_transform(self.X[train])), self.y[train]
+        outside = prepare.transform(self.X[test])
+        prepared = time.perf_counter() - begin
+        for candidate in group:
+            if self._is_late():
                 return False
-    return True
+            begin = time.perf_counter()
+            left = self.clock.left - self.reserve if self.into.entries else self.clock.left
+            try:
+                model = fit_quietly(candidate.estimator(len(y), float(y.std())), inside, y, left)
+                losses = row_losses(model, outside, self.y[test], self.target)
+            except (QedError, FloatingPointError, np.linalg.LinAlgError, MemoryError) as error:
+                self._failed(candidate, str(error))
+                continue
+            if not np.isfinite(losses).all():
+                self._failed(candidate, "its predictions are not finite")
+                continue
+            self.losses[candidate].append(losses)
+            self.seconds[candidate] = min(self.seconds[candidate], prepared + time.perf_counter() - begin)
+            self._enter(candidate, progress)
+        return True
+
+    def _is_late(self) -> bool:
+        return bool(self.into.entries) and self.clock.left < final_cost(self.into.best, self.n_all, self.reserve)
+
+    def _failed(self, candidate: Candidate, problem: str) -> None:
+        self.into.notes.append(f"{candidate.title} could not be fitted: {(problem.splitlines() or [''])[0][:160]}")
+        del self.losses[candidate]
+        self.into.entries[:] = [entry for entry in self.into.entries if entry.candidate != candidate]
+
+    def _enter(self, candidate: Candidate, progress: Progress) -> None:
+        seen = np.concatenate(self.losses[candidate])
+        error = float(seen.std() / math.sqrt(len(seen)))
+        n, folds = len(self.y), len(self.losses[candidate])
+        entry = Entry(candidate.title, candidate, float(seen.mean()), error, n, folds, self.seconds[candidate])
+        self.into.entries[:] = [one for one in self.into.entries if (one.candidate, one.n_rows) != (candidate, n)]
+        self.into.entries.append(entry)
+        is_whole = folds == min(FOLDS, n)
+        progress.step(entry.loss, f"{candidate.title}: {_shown(entry.loss, self.target)}" if is_whole else "")
 
 
 def _shown(loss: float, target: TargetSchema) -> str:
@@ -233,26 +269,6 @@ def _say(words: str) -> None:
         progress.step(message=words)
 
 
-def _tried(
-    candidate: Candidate,
-    X: Array,
-    y: Array,
-    train: Array,
-    columns: Sequence[ColumnSchema],
-    most: int,
-    clock: Clock,
-    reserve: float,
-    into: Comparison,
-) -> Any:
-    spread = float(y[train].std())
-    model = pipeline(candidate, columns, int(train.sum()), spread, most)
-    try:
-        return fit_quietly(model, X[train], y[train], clock.left - reserve if into.entries else clock.left)
-    except (QedError, FloatingPointError, np.linalg.LinAlgError, MemoryError) as error:
-        into.notes.append(f"{candidate.title} could not be fitted: {str(error).splitlines()[0][:160]}")
-        return None
-
-
 def fit_quietly(model: Any, X: Array, y: Array, seconds: float) -> Any:
     """Fit within so many seconds: a solver that is still at work then stops, and its certificate says how far it came."""
     end = time.perf_counter() + max(0.5, seconds)
@@ -260,10 +276,15 @@ def fit_quietly(model: Any, X: Array, y: Array, seconds: float) -> Any:
     def stop(event: Event) -> object:
         return STOP if event.kind == "step" and time.perf_counter() > end else None
 
+    with listen(stop):
+        return quietly(lambda: model.fit(X, y))
+
+
+def quietly(work: Callable[[], Any]) -> Any:
+    """Do something without its warnings: what they say is said by certificates and notes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with listen(stop):
-            return model.fit(X, y)
+        return work()
 
 
 def _folds(y: Array, target: TargetSchema, seed: int) -> list[Array]:

@@ -87,7 +87,7 @@ def _dialect(path: Path, encoding: str | None) -> Dialect:
         raise InvalidData(f"{str(path)!r} has {len(first)} columns, and at most {MOST_COLUMNS} are read.")
     names = [name.strip() for name in first]
     numbers, strays = numbers_of([name for name in names if name])
-    has_names = not (len(numbers) and not strays)
+    has_names = len(strays) > len(numbers) / 2  # a year may be a name; a line of numbers is a row
     if not has_names:
         names = [f"column{at + 1}" for at in range(len(names))]
     return Dialect(separator, encoding, _distinct(names), has_names)
@@ -127,7 +127,7 @@ def _rows(path: Path, dialect: Dialect) -> Iterator[list[str]]:
                     continue
                 if len(row) != width:
                     raise InvalidData(
-                        f"Line {line} of {str(path)!r} has {len(row)} entries, and the first line has {width}. Repair that line:"
+                        f"Line {line} of {str(path)!r} has {len(row)} of {width} entries. Repair that line:"
                         " an entry that holds the separator must stand in double quotes."
                     )
                 yield row
@@ -135,9 +135,20 @@ def _rows(path: Path, dialect: Dialect) -> Iterator[list[str]]:
             raise InvalidData(_told(path, reader.line_num, str(error))) from error
         except UnicodeError as error:
             raise InvalidData(
-                f"{str(path)!r} is not {dialect.encoding.removesuffix('-sig').upper()}: after line {line} there are bytes that no"
-                " such text has. Save it as UTF-8, or say how it is written, for example --encoding latin-1."
+                f"{str(path)!r} is not {dialect.encoding.removesuffix('-sig').upper()}: line {_undecodable(path, dialect)} holds"
+                " bytes that no such text has. Save it as UTF-8, or say how it is written, for example --encoding latin-1."
             ) from error
+
+
+def _undecodable(path: Path, dialect: Dialect) -> int:
+    """Find the line that cannot be decoded; of UTF-16, whose lines cannot be told before decoding, the first."""
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                line.decode(dialect.encoding)
+            except UnicodeError:
+                return number
+    return 1
 
 
 def _told(path: Path, line: int, problem: str) -> str:

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qed.core import InvalidData
+from qed.core import InvalidData, QedError
 from qed.study._arrow import of_arrow
 from qed.study._raw import RawColumn, RawTable
 
@@ -59,12 +59,11 @@ def _literal(text: str) -> str:
 
 def _first(error: Exception) -> str:
     """Keep the first sentence of what DuckDB says; the rest is advice about options that are not ours."""
-    text = str(error).split("\n")[0].removesuffix(".")
-    return re.sub(r"^[A-Za-z ]*Error: ", "", text)[:300]
+    text = str(error).strip().split("\n")[0].strip(" .!")
+    return re.sub(r"^([A-Za-z ]*Error: )+", "", text)[:300]
 
 
 def _columns(connection: Any, query: str, failed: Callable[[Exception], Exception]) -> list[RawColumn]:
-    import duckdb  # noqa: PLC0415
     import pyarrow as pa  # noqa: PLC0415
 
     try:
@@ -74,7 +73,11 @@ def _columns(connection: Any, query: str, failed: Callable[[Exception], Exceptio
         reader = relation.to_arrow_reader(100_000)
         names = list(reader.schema.names)
         batches = list(reader)
-    except (duckdb.Error, pa.ArrowException, UnicodeError) as error:
+    except (QedError, MemoryError):
+        raise
+    except (
+        Exception
+    ) as error:  # DuckDB's own, Arrow's, or whatever comes through both: the data or the query are at fault
         raise failed(error) from error
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

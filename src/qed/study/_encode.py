@@ -65,8 +65,8 @@ def _fill(block: Array, raw: RawColumn, column: ColumnSchema) -> str:
         return f"Column {column.name!r} holds nested values: every row counts as missing it."
     if column.kind in ("number", "date"):
         block[:, 0], strays = _numbers(raw, column.kind)
-        noun = "numbers" if column.kind == "number" else "dates"
-        return _told(column.name, strays, f"no {noun}, and counted as missing")
+        noun = "number" if column.kind == "number" else "date"
+        return _told(column.name, strays, f"no {noun}{'s' if len(strays) > 1 else ''}, and counted as missing")
     if column.kind == "text":
         return _fill_text(block, raw, column)
     codes, words = raw.as_words()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 from qed.core import CertificateError, InvalidData, InvalidParameter, __version__
 from qed.core._events import Progress
 from qed.study._clock import Clock, seconds_of
-from qed.study._compare import Comparison, Entry, compare, fit_quietly, most_categories
+from qed.study._compare import Comparison, Entry, compare, fit_quietly, most_categories, row_limit
 from qed.study._encode import encode
 from qed.study._judge import HeldOut, judge
 from qed.study._kinds import describe
@@ -136,6 +137,7 @@ def fit(
     sheet, rows, y = _understood(raw, target, task, types or {}, drop, seed, digest, command, clock)
     X, _ = encode(rows, sheet.columns)
     work = _Work(X, y, rows, sheet, clock, seed)
+    del raw, rows, table  # what was read is not needed beside the numbers made of it
     return work.done()
 
 
@@ -151,9 +153,9 @@ def _understood(
     clock: Clock,
 ) -> tuple[Sheet, RawTable, Array]:
     """Decide task and columns; return them with the rows that have a target."""
-    column = raw.column(target, "target column")
+    column = raw.column(target, "target column", InvalidParameter)
     for name in (*types, *drop):
-        raw.column(name)
+        raw.column(name, error=InvalidParameter)
     if target in drop or target in types:
         raise InvalidParameter(f"{target!r} is the target: say what it is with --task, and do not drop it.")
     present = ~column.gaps
@@ -215,7 +217,7 @@ class _Work:
     """One study on its way."""
 
     def __init__(self, X: Array, y: Array, rows: RawTable, sheet: Sheet, clock: Clock, seed: int) -> None:
-        self.X, self.y, self.rows, self.sheet, self.clock, self.seed = X, y, rows, sheet, clock, seed
+        self.X, self.y, self.sheet, self.clock, self.seed = X, y, sheet, clock, seed
         self.found = Comparison([], [], [])
         self.options = candidates(sheet.target, sheet.columns)
         n = len(y)
@@ -223,6 +225,7 @@ class _Work:
         self.order = shuffled(n, seed)
         self.held = _held(y[self.order], sheet.target)
         self.train = self.order[~self.held]
+        self.held_rows = rows.rows(self.order[self.held])
         # What comes after the comparison besides fits: judging, checking, writing. A guess, on the safe side.
         width = prepared_width(sheet.columns, self.most, curved=True)
         self.reserve = min(0.3 * clock.budget, 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width)
@@ -237,17 +240,23 @@ class _Work:
         winner = self._winner()
         candidate = winner.candidate
         assert candidate is not None  # noqa: S101  (constants are no candidates)
-        n = len(self.y)
-        cost = winner.seconds / winner.n_rows  # of a row
-        all_rows = n if not self.found.is_interrupted else min(n, max(AFTER_INTERRUPT, int(2 / max(cost, 1e-9))))
-        final = min(all_rows, max(AFTER_INTERRUPT, int((self.clock.left - self.reserve) / max(1.3 * cost, 1e-12))))
-        spare = self.clock.left - self.reserve - 1.3 * cost * final
-        trial = min(len(self.train), max(AFTER_INTERRUPT, int(spare / max(1.3 * cost, 1e-12))), final)
+        final, trial = self._sizes(winner, candidate)
         held_out = self._judged(candidate, trial)
         model, rows_fitted = self._fitted(candidate, final)
         checked = self._checked(model, rows_fitted, candidate)
         sheet = self._told(winner, held_out, rows_fitted, trial)
         return Study(TableModel(model, sheet), self.found, held_out, checked, winner)
+
+    def _sizes(self, winner: Entry, candidate: Candidate) -> tuple[int, int]:
+        """Settle the rows of the final fit, and of the one that is judged before: all of them, time and memory allowing."""
+        cost = max(1.1 * winner.seconds / winner.n_rows, 1e-12)
+        room = self.clock.left - self.reserve
+        limit = min(len(self.y), row_limit(candidate, self.sheet.columns, self.most))
+        if self.found.is_interrupted:
+            limit, room = min(limit, max(AFTER_INTERRUPT, int(2 / cost))), math.inf
+        final = min(limit, max(AFTER_INTERRUPT, int(room / cost)))
+        trial = max(AFTER_INTERRUPT, int((room - cost * final) / cost)) if math.isfinite(room) else final
+        return final, min(len(self.train), final, trial)
 
     def _winner(self) -> Entry:
         if self.found.entries:
@@ -275,7 +284,7 @@ class _Work:
                 0.3 if self.found.is_interrupted else max(0.3, min(5.0, 0.1 * self.clock.budget, self.clock.left / 3))
             )
             found = judge(
-                model, self.X[held], self.y[held], constant, self.sheet.columns, target, self.rows.rows(held),
+                model, self.X[held], self.y[held], constant, self.sheet.columns, target, self.held_rows,
                 seconds=seconds, seed=self.seed,
             )  # fmt: skip
             progress.step(message=f"on {len(held):,} rows that were kept aside")
@@ -319,7 +328,9 @@ class _Work:
         story = self.sheet.story
         notes = [*story.notes, *self.found.notes]
         if rows_fitted < len(self.y):
-            why = "Ctrl-C came" if self.found.is_interrupted else "the time allows no more"
+            limit = row_limit(winner.candidate, self.sheet.columns, self.most) if winner.candidate else rows_fitted
+            why = "memory allows no more" if rows_fitted == limit else "the time allows no more"
+            why = "Ctrl-C came" if self.found.is_interrupted else why
             notes.append(f"The model was fitted on {rows_fitted:,} of {len(self.y):,} rows: {why}.")
         if trial < len(self.train):
             notes.append(f"The held-out judgement is about a model fitted on {trial:,} rows.")

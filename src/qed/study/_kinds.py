@@ -140,7 +140,8 @@ def _seen_number(column: RawColumn, present: int, distinct: int) -> tuple[str, s
         return "identifier", "a different number in every row"
     if whole and _CODES.search(column.name) and distinct <= max(20, present // 20):
         return "code", f"whole numbers under the name of a code, {distinct} different"
-    return "number", f"{'whole numbers' if whole else 'numbers'}, {distinct:,} different"
+    many = f"{distinct:,}" if distinct <= FEW else f"over {FEW:,}"  # of long columns the number is a lower bound
+    return "number", f"{'whole numbers' if whole else 'numbers'}, {many} different"
 
 
 def _seen_words(counts: Array, words: list[str], present: int) -> tuple[str, str]:

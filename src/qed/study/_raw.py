@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from qed.core import InvalidData
+from qed.core import InvalidData, QedError
 
 Array = np.ndarray[Any, Any]
 
@@ -125,7 +125,7 @@ class RawTable:
         """The names of the columns, in order."""
         return [column.name for column in self.columns]
 
-    def column(self, name: str, what: str = "column") -> RawColumn:
+    def column(self, name: str, what: str = "column", error: type[QedError] = InvalidData) -> RawColumn:
         """Return a column by name; the error names those there are."""
         for column in self.columns:
             if column.name == name:
@@ -135,7 +135,7 @@ class RawTable:
         close = get_close_matches(name, self.names, n=1)
         listed = ", ".join(self.names[:12]) + (" …" if len(self.names) > 12 else "")
         hint = f" Did you mean {close[0]!r}?" if close else f" Its columns: {listed}."
-        raise InvalidData(f"There is no {what} {name!r} in {self.source}.{hint}")
+        raise error(f"There is no {what} {name!r} in {self.source}.{hint}")
 
     def rows(self, chosen: Array) -> RawTable:
         """Return some of the rows."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from qed.compose import ColumnTransformer, Pipeline
     from qed.study._schema import ColumnSchema, TargetSchema
 
-__all__ = ["Candidate", "candidates", "pipeline", "prepared_width"]
+__all__ = ["Candidate", "candidates", "pipeline", "preparation", "prepared_width"]
 
 MOST_CATEGORIES = 25
 CURVE_KNOTS = 5

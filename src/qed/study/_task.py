@@ -8,6 +8,7 @@ import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
 from qed.study._kinds import NO, YES, in_order, unit_of
+from qed.study._raw import FEW
 from qed.study._schema import TASKS, TargetSchema, words_array
 
 if TYPE_CHECKING:
@@ -113,7 +114,8 @@ def _seen(column: RawColumn, counts: Array, k: int, words: list[str]) -> tuple[s
             "multiclass",
             f"whole numbers {words[0]} to {k - 1 + int(values.min())}, none of them rare; say --task regression if not",
         )
-    return "regression", f"{'whole numbers' if whole else 'numbers'}, {k:,} different"
+    many = f"{k:,}" if k <= FEW else f"over {FEW:,}"
+    return "regression", f"{'whole numbers' if whole else 'numbers'}, {many} different"
 
 
 def encode_target(column: RawColumn, target: TargetSchema) -> tuple[Array, list[str]]:
