@@ -7,6 +7,7 @@ the first stage there is a best one, and from then on a stop at any moment loses
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 import warnings
@@ -17,7 +18,7 @@ import numpy as np
 
 from qed.core import InvalidData, QedError
 from qed.core._events import STOP, Progress, listen
-from qed.study._recipes import MOST_CATEGORIES, preparation, prepared_width
+from qed.study._recipes import MOST_CATEGORIES, pipeline, preparation, prepared_width
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,13 +28,15 @@ if TYPE_CHECKING:
     from qed.study._recipes import Candidate
     from qed.study._schema import ColumnSchema, TargetSchema
 
-__all__ = ["Comparison", "Entry", "compare", "final_cost", "fit_quietly", "most_categories", "row_limit", "row_losses"]
+__all__ = ["Comparison", "Entry", "compare", "cost_of_a_row", "fit_quietly", "most_categories", "row_limit", "row_losses"]
 
 Array = np.ndarray[Any, Any]
 
 FIRST_ROWS = 5_000
 GROWTH = 10
 FOLDS = 5
+WARM_ROWS = 300
+FIXED = 0.02  # seconds of a fit that do not grow with its rows
 MEMORY = 700e6  # bytes that a prepared table may take
 FLOOR = 1e-15
 
@@ -142,6 +145,8 @@ def compare(
     most = most_categories(columns, n_all)
     alive = list(options)
     n_rows = _stages(n_all)[0]
+    if n_rows < n_all:  # times are guessed from the first fits: they must not contain what is loaded once
+        _warm_up(X[order[:WARM_ROWS]], y[order[:WARM_ROWS]], columns, options, most)
     while True:
         if into.entries and not _has_time(into, n_rows, n_all, clock, reserve):
             into.notes.append(
@@ -164,6 +169,13 @@ def compare(
         n_rows = min(larger[0], limit)
 
 
+def _warm_up(X: Array, y: Array, columns: Sequence[ColumnSchema], options: Sequence[Candidate], most: int) -> None:
+    for curved in (False, True):
+        for candidate in [one for one in options if one.curved == curved][:1]:
+            with contextlib.suppress(QedError, FloatingPointError, np.linalg.LinAlgError):  # the comparison will say it
+                fit_quietly(pipeline(candidate, columns, len(y), float(y.std()), most), X, y, 1.0)
+
+
 def _stages(n: int) -> list[int]:
     stages = [n]
     while stages[0] > 2 * FIRST_ROWS:
@@ -174,12 +186,20 @@ def _stages(n: int) -> list[int]:
 def _has_time(into: Comparison, n_rows: int, n_all: int, clock: Clock, reserve: float) -> bool:
     """Guess whether two folds of a stage end in time: a fit grows with its rows."""
     best = into.best
-    return 2 * 2 * best.seconds * n_rows / best.n_rows + final_cost(best, n_all, reserve) < clock.left
+    return 2 * 2 * cost_of_a_row(best) * n_rows + final_cost(best, n_all, reserve, clock.budget) < clock.left
 
 
-def final_cost(best: Entry, n_all: int, reserve: float) -> float:
-    """Guess the seconds from the end of the comparison to the end of all: two fits of the winner, and the rest."""
-    return 2.2 * best.seconds / best.n_rows * n_all + reserve
+def cost_of_a_row(entry: Entry) -> float:
+    """Guess the seconds that each further row adds to a fit."""
+    return max(entry.seconds - FIXED, 0.2 * entry.seconds) / entry.n_rows
+
+
+def final_cost(best: Entry, n_all: int, reserve: float, budget: float) -> float:
+    """Guess the seconds from the end of the comparison to the end of all: two fits of the winner, and the rest.
+
+    It is at most half of the budget: the right model on fewer rows is better than a poor one on all.
+    """
+    return min(2.4 * cost_of_a_row(best) * n_all, 0.5 * budget) + reserve
 
 
 class _Stage:
@@ -242,7 +262,9 @@ class _Stage:
         return True
 
     def _is_late(self) -> bool:
-        return bool(self.into.entries) and self.clock.left < final_cost(self.into.best, self.n_all, self.reserve)
+        return bool(self.into.entries) and self.clock.left < final_cost(
+            self.into.best, self.n_all, self.reserve, self.clock.budget
+        )
 
     def _failed(self, candidate: Candidate, problem: str) -> None:
         self.into.notes.append(f"{candidate.title} could not be fitted: {(problem.splitlines() or [''])[0][:160]}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import platform
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from qed.core import CertificateError, InvalidData, InvalidParameter, __version__
 from qed.core._events import Progress
 from qed.study._clock import Clock, seconds_of
-from qed.study._compare import Comparison, Entry, compare, fit_quietly, most_categories, row_limit
+from qed.study._compare import Comparison, Entry, compare, cost_of_a_row, fit_quietly, most_categories, row_limit
 from qed.study._encode import encode
 from qed.study._judge import HeldOut, judge
 from qed.study._kinds import describe
@@ -240,23 +240,25 @@ class _Work:
         winner = self._winner()
         candidate = winner.candidate
         assert candidate is not None  # noqa: S101  (constants are no candidates)
-        final, trial = self._sizes(winner, candidate)
-        held_out = self._judged(candidate, trial)
+        limit = min(len(self.y), row_limit(candidate, self.sheet.columns, self.most))
+        if self.found.is_interrupted:
+            limit = min(limit, AFTER_INTERRUPT)
+        trial = min(len(self.train), limit, self._affordable(cost_of_a_row(winner), winner.n_rows, 0.45))
+        held_out, seconds = self._judged(candidate, trial)
+        final = min(limit, self._affordable(seconds / trial, trial, 0.95))
         model, rows_fitted = self._fitted(candidate, final)
         checked = self._checked(model, rows_fitted, candidate)
         sheet = self._told(winner, held_out, rows_fitted, trial)
         return Study(TableModel(model, sheet), self.found, held_out, checked, winner)
 
-    def _sizes(self, winner: Entry, candidate: Candidate) -> tuple[int, int]:
-        """Settle the rows of the final fit, and of the one that is judged before: all of them, time and memory allowing."""
-        cost = max(1.1 * winner.seconds / winner.n_rows, 1e-12)
-        room = self.clock.left - self.reserve
-        limit = min(len(self.y), row_limit(candidate, self.sheet.columns, self.most))
-        if self.found.is_interrupted:
-            limit, room = min(limit, max(AFTER_INTERRUPT, int(2 / cost))), math.inf
-        final = min(limit, max(AFTER_INTERRUPT, int(room / cost)))
-        trial = max(AFTER_INTERRUPT, int((room - cost * final) / cost)) if math.isfinite(room) else final
-        return final, min(len(self.train), final, trial)
+    def _affordable(self, cost: float, measured: int, share: float) -> int:
+        """Return how many rows can be fitted in a share of the time that is left, if one row of some cost so much."""
+        room = share * (self.clock.left - self.reserve)
+        rows = len(self.y)
+        # larger tables leave the caches: a row costs more among many than among few
+        while rows > AFTER_INTERRUPT and 1.15 * cost * rows * max(1.0, rows / measured) ** 0.2 > room:
+            rows = max(AFTER_INTERRUPT, int(0.9 * rows))
+        return rows
 
     def _winner(self) -> Entry:
         if self.found.entries:
@@ -270,11 +272,14 @@ class _Work:
     def _pipeline(self, candidate: Candidate, rows: Array) -> Any:
         return pipeline(candidate, self.sheet.columns, len(rows), float(self.y[rows].std()), self.most)
 
-    def _judged(self, candidate: Candidate, trial: int) -> HeldOut:
+    def _judged(self, candidate: Candidate, trial: int) -> tuple[HeldOut, float]:
+        """Fit without the rows kept aside and judge on them; also return how long the fit took."""
         target = self.sheet.target
         with Progress("judging") as progress:
             rows = self.train[:trial]
+            begin = time.perf_counter()
             model = fit_quietly(self._pipeline(candidate, rows), self.X[rows], self.y[rows], self.clock.left)
+            spent = time.perf_counter() - begin
             held = self.order[self.held]
             y = self.y[rows]
             constant: Any = float(y.mean())
@@ -288,7 +293,7 @@ class _Work:
                 seconds=seconds, seed=self.seed,
             )  # fmt: skip
             progress.step(message=f"on {len(held):,} rows that were kept aside")
-        return found
+        return found, spent
 
     def _fitted(self, candidate: Candidate, final: int) -> tuple[Any, int]:
         with Progress("fitting") as progress:
