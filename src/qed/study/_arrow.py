@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from qed.core import InvalidData
-from qed.study._raw import DAY, GAPS, LOOKED_AT, RawColumn, of_words
+from qed.study._raw import DAY, GAPS, LONGEST_ENTRY, LOOKED_AT, RawColumn, of_words
 
 Array = np.ndarray[Any, Any]
 
@@ -64,6 +64,12 @@ def _of_text(name: str, column: Any) -> RawColumn:
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
+    longest = pc.max(pc.binary_length(column)).as_py() or 0
+    if longest > LONGEST_ENTRY:
+        raise InvalidData(
+            f"Column {name!r} holds an entry of more than {LONGEST_ENTRY:,} characters. Perhaps a quotation mark is not closed;"
+            " otherwise leave that column out."
+        )
     plain = pc.utf8_trim_whitespace(column)
     first = plain.drop_null().slice(0, LOOKED_AT)
     if not pc.any(pc.match_substring_regex(first, r"^0\d+$")).as_py():

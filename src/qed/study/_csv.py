@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from qed.core import InvalidData
-from qed.study._raw import RawColumn, RawTable, numbers_of, of_text
+from qed.study._raw import LONGEST_ENTRY, RawColumn, RawTable, numbers_of, of_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,6 @@ __all__ = ["SMALL", "read_csv"]
 
 SMALL = 2 << 20  # bytes; above this DuckDB's start-up pays
 HEAD = 1 << 16
-LONGEST_FIELD = 131_072
 SEPARATORS = ",;\t|"
 MOST_COLUMNS = 10_000
 
@@ -113,7 +112,7 @@ def _distinct(names: list[str]) -> tuple[str, ...]:
 
 def _rows(path: Path, dialect: Dialect) -> Iterator[list[str]]:
     """Yield the rows below the names; refuse, with the line, what does not fit."""
-    csv.field_size_limit(LONGEST_FIELD)
+    csv.field_size_limit(LONGEST_ENTRY)
     width = len(dialect.names)
     line = 1
     with path.open(encoding=dialect.encoding, newline="") as stream:
@@ -154,7 +153,7 @@ def _undecodable(path: Path, dialect: Dialect) -> int:
 def _told(path: Path, line: int, problem: str) -> str:
     if "field larger" in problem:
         return (
-            f"Line {line} of {str(path)!r} holds an entry of more than {LONGEST_FIELD:,} characters. Perhaps a quotation mark"
+            f"Line {line} of {str(path)!r} holds an entry of more than {LONGEST_ENTRY:,} characters. Perhaps a quotation mark"
             " is not closed; otherwise leave that column out of the file."
         )
     if "unexpected end of data" in problem:

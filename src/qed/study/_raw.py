@@ -23,6 +23,7 @@ __all__ = ["GAPS", "RawColumn", "RawTable", "moments_of", "numbers_of", "of_text
 GAPS = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "?", "-", "--", "<na>"})
 # How many entries are looked at to tell codes such as 01234 from numbers.
 LOOKED_AT = 10_000
+LONGEST_ENTRY = 131_072
 FEW = 1000
 # A column of numbers may hold so few other words, which then count as gaps.
 STRAY = 0.02
