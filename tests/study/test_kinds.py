@@ -11,7 +11,11 @@ from qed.study._task import describe_target, encode_target
 RNG = np.random.default_rng(0)
 N = 200
 TARGET = RawColumn("y", "number", RNG.normal(size=N))
-SENTENCES = ["the parcel came late and was open", "a fine thing for the money paid", "it broke on the second day of use"]
+SENTENCES = [
+    "the parcel came late and was open",
+    "a fine thing for the money paid",
+    "it broke on the second day of use",
+]
 
 
 def column(name, entries):
@@ -71,7 +75,13 @@ def test_a_class_under_another_name_is_a_copy():
 
 
 def test_units_from_names():
-    assert [unit_of(name) for name in ("mass_g", "speed (km/h)", "price [EUR]", "big", "m")] == ["g", "km/h", "EUR", "", ""]
+    assert [unit_of(name) for name in ("mass_g", "speed (km/h)", "price [EUR]", "big", "m")] == [
+        "g",
+        "km/h",
+        "EUR",
+        "",
+        "",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,9 @@ Map
 `_regression`  the report of a linear fit: predictions, coefficients, certificate
 `_figures`     the two figures of a linear fit
 `_study`       the report of a study: scores, curves, importance, groups, proof
-`_study_figures`  its figures
-`_svg`         axes, dots, bands and whiskers as SVG
+`_study_figures`  its figures: whiskers, curves, grids, histograms
+`_svg`         axes, dots, bands and lines as SVG
 `_page`        the HTML and its style
-`_terminal`    the same two figures in characters
-`demo`         the story told by ``make demo``
 """
 
 from qed.report._parts import Figure, Section, Table, Verdict

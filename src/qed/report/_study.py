@@ -275,7 +275,7 @@ def _binary_figures(study: Study) -> list[Figure]:
         found.append(
             Figure(
                 area_curves(np.asarray(wrong), np.asarray(right), labels=("false alarms", f"“{positive}” found"), diagonal=True,
-                            level=None, description="ROC curve"),
+                            level=None, description=f"ROC curve of {positive}"),
                 f"ROC: how many of “{positive}” are found for a given rate of false alarms. Guessing lies on the dashes." + words,
             )
         )  # fmt: skip
@@ -283,7 +283,7 @@ def _binary_figures(study: Study) -> list[Figure]:
         found.append(
             Figure(
                 area_curves(np.asarray(recall)[::-1], np.asarray(precision)[::-1], labels=(f"“{positive}” found", "share right"),
-                            diagonal=False, level=float(truth.mean()), description="Precision and recall"),
+                            diagonal=False, level=float(truth.mean()), description=f"Curve of precision against recall of {positive}"),
                 f"Precision: of the rows called “{positive}”, how many are. The dashed line is their share among all rows.",
             )
         )  # fmt: skip

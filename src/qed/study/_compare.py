@@ -28,7 +28,16 @@ if TYPE_CHECKING:
     from qed.study._recipes import Candidate
     from qed.study._schema import ColumnSchema, TargetSchema
 
-__all__ = ["Comparison", "Entry", "compare", "cost_of_a_row", "fit_quietly", "most_categories", "row_limit", "row_losses"]
+__all__ = [
+    "Comparison",
+    "Entry",
+    "compare",
+    "cost_of_a_row",
+    "fit_quietly",
+    "most_categories",
+    "row_limit",
+    "row_losses",
+]
 
 Array = np.ndarray[Any, Any]
 
