@@ -283,7 +283,7 @@ def _binary_figures(study: Study) -> list[Figure]:
         found.append(
             Figure(
                 area_curves(np.asarray(recall)[::-1], np.asarray(precision)[::-1], labels=(f"“{positive}” found", "share right"),
-                            diagonal=False, level=float(truth.mean()), description=f"Curve of precision against recall of {positive}"),
+                            diagonal=False, level=float(truth.mean()), description=f"Precision against recall of {positive}"),
                 f"Precision: of the rows called “{positive}”, how many are. The dashed line is their share among all rows.",
             )
         )  # fmt: skip
