@@ -28,6 +28,7 @@ p { margin: 0 0 12px; max-width: 68ch; }
 section { margin: 0 0 44px; }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 440px), 1fr)); gap: 20px;
   margin: 0 0 20px; }
+.three { grid-template-columns: repeat(auto-fill, minmax(min(100%, 330px), 1fr)); }
 figure { margin: 0; padding: 16px 16px 12px; background: var(--card); border: 1px solid var(--edge);
   border-radius: 10px; }
 figcaption { color: var(--quiet); font-size: 15.5px; line-height: 1.45; margin-top: 8px; }
@@ -50,6 +51,7 @@ svg .thin { stroke-width: 1.6; opacity: 0.65; }
 svg .curve { fill: none; stroke: var(--a); stroke-width: 2.4; stroke-linejoin: round; } svg .faint { opacity: 0.4; }
 svg .bar { fill: var(--a); opacity: 0.85; } svg .hit { fill: var(--a); } svg .miss { fill: var(--b); }
 svg .strong { fill: var(--card); font-weight: 600; }
+@media (min-width: 760px) { .three svg text, .three svg .tick, .three svg .label { font-size: 17.5px; } }
 .verdicts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr)); gap: 20px;
   margin: 16px 0; }
 .verdict { padding: 16px 20px; border-radius: 10px; border-left: 5px solid; overflow-wrap: anywhere; }
@@ -72,7 +74,8 @@ table { border-collapse: collapse; font: 15px/1.5 ui-sans-serif, system-ui, Aria
   font-variant-numeric: tabular-nums; margin: 12px 0; }
 th, td { padding: 7px 18px 7px 0; border-bottom: 1px solid var(--edge); text-align: right; white-space: nowrap; }
 th:first-child, td:first-child, .words th, .words td { text-align: left; }
-.words td { white-space: normal; } .words td:nth-child(n+4) { min-width: 11em; } th { color: var(--quiet); font-weight: 600; }
+.words td { white-space: normal; }
+.words td:nth-child(4), .words td:last-child { min-width: 11em; } th { color: var(--quiet); font-weight: 600; }
 footer { color: var(--quiet); font-size: 14.5px; border-top: 1px solid var(--edge); padding-top: 16px; }
 footer p { max-width: none; }
 @media (max-width: 600px) { main { padding: 28px 16px; } figure { padding: 10px 8px; } body { font-size: 16px; }
@@ -116,7 +119,8 @@ def _section(section: Section) -> str:
             f"<figure>{figure.svg}<figcaption>{escape(figure.caption)}</figcaption></figure>"
             for figure in section.figures
         )
-        parts.append(f'<div class="figures">{cards}</div>')
+        many = " three" if len(section.figures) in (3, 5, 6) else ""
+        parts.append(f'<div class="figures{many}">{cards}</div>')
     parts += [f"<p>{escape(words)}</p>" for words in section.words]
     if section.verdicts:
         parts.append(f'<div class="verdicts">{"".join(_verdict(verdict) for verdict in section.verdicts)}</div>')

@@ -12,7 +12,16 @@ import numpy as np
 from qed.report._figures import predicted_against_actual
 from qed.report._parts import Figure, Section, Table, Verdict
 from qed.report._report import Report
-from qed.report._study_figures import Whisker, area_curves, confusion, histogram, reliability, whiskers
+from qed.report._study_figures import (
+    Whisker,
+    area_curves,
+    confusion,
+    effect_curves,
+    histogram,
+    reliability,
+    short,
+    whiskers,
+)
 from qed.study._weights import weights
 
 if TYPE_CHECKING:
@@ -55,6 +64,7 @@ def study_report(study: Study, *, model_file: str = "model.qed", title: str = ""
         _how_good(study),
         _how_sure(study),
         _what_matters(study),
+        _effects(study),
         _where_it_fails(study),
         _proof(study),
         _candidates(study),
@@ -331,7 +341,7 @@ def _what_matters(study: Study) -> Section:
         )
     found = weights(study.model)
     if not found:
-        words = ("Numbers were bent into smooth curves, so there is no single weight for a column.",) if shown else ()
+        words = ("Numbers were bent into smooth curves, so a column has no single weight: see below.",) if shown else ()
         return Section("Which columns matter?", figures=tuple(figures), words=words)
     labels = [str(one) for one in study.sheet.target.labels]
     if len(found[0][1]) == 1:
@@ -362,6 +372,41 @@ def _what_matters(study: Study) -> Section:
     return Section("Which columns matter?", figures=tuple(figures), table=table)
 
 
+def _effects(study: Study) -> Section | None:
+    """Draw how the prediction moves with the leading columns, all on one scale."""
+    found = study.held_out.effects
+    if not found:
+        return None
+    target = study.sheet.target
+    low = min(float(one.answers.min()) for one in found)
+    high = max(float(one.answers.max()) for one in found)
+    room = 0.08 * (high - low) or 1.0
+    is_number = target.task == "regression"
+    unit = f", {target.unit}" if target.unit else ""
+    title = f"prediction{unit}" if is_number else f"probability of “{target.labels[1]}”"
+    units = {column.name: column.unit for column in study.sheet.columns}
+    figures = []
+    for one in found:
+        words = f"{title} for each {one.name}"
+        if one.labels:
+            rows: list[Whisker] = [
+                (name, value, value, value, 0) for name, value in zip(one.labels, one.answers.tolist(), strict=True)
+            ]
+            ends = [(low - room, high + room)]
+            svg = whiskers(rows, label=title, description=words, span=ends[0])
+        else:
+            name = one.name.removesuffix(f"_{units[one.name]}") + (f", {units[one.name]}" if units[one.name] else "")
+            svg = effect_curves(
+                one.places, one.answers, (low - room, high + room), label=name, title=title, description=words
+            )
+        figures.append(Figure(svg, one.name))
+    caution = (
+        "What the model would say on average if everything else stayed as it is and only this column changed, all on one scale."
+        " This is how the model reasons, and not what would happen if somebody changed the column in the world."
+    )
+    return Section("How does the prediction move?", figures=tuple(figures), words=(caution,))
+
+
 def _where_it_fails(study: Study) -> Section | None:
     held = study.held_out
     if not held.groups:
@@ -369,7 +414,13 @@ def _where_it_fails(study: Study) -> Section | None:
     is_number = study.sheet.target.task == "regression"
     unit = f", {study.sheet.target.unit}" if is_number and study.sheet.target.unit else ""
     rows: list[Whisker] = [
-        (f"{one.column}: {one.label}", one.lower, one.loss, one.upper, 1 if one.lower > held.overall else 3)
+        (
+            f"{short(one.column, max(8, 26 - len(one.label)))}: {one.label}",
+            one.lower,
+            one.loss,
+            one.upper,
+            1 if one.lower > held.overall else 3,
+        )
         for one in held.groups
     ]
     label = f"mean absolute error{unit}" if is_number else "share of mistakes"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Whisker", "area_curves", "confusion", "histogram", "reliability", "whiskers"]
+__all__ = ["Whisker", "area_curves", "confusion", "effect_curves", "histogram", "reliability", "short", "whiskers"]
 
 Whisker = tuple[str, float, float, float, int]  # name, lower, middle, upper, group of the colour
 ROW = 34
@@ -29,7 +29,13 @@ def short(text: str, width: int = LONGEST_NAME) -> str:
 
 
 def whiskers(
-    rows: Sequence[Whisker], *, label: str, description: str, rule: float | None = None, rule_name: str = ""
+    rows: Sequence[Whisker],
+    *,
+    label: str,
+    description: str,
+    rule: float | None = None,
+    rule_name: str = "",
+    span: tuple[float, float] | None = None,
 ) -> str:
     """Draw a dot between the ends of an interval for each row.
 
@@ -45,6 +51,8 @@ def whiskers(
         Where to draw a dashed line.
     rule_name : str
         What the line is.
+    span : (float, float) or None
+        Range of the axis; as wide as the rows need unless given.
     """
     ends = [value for _, low, middle, high, _ in rows for value in (low, middle, high)]
     low, high = min([*ends, *([rule] if rule is not None else [])]), max([*ends, *([rule] if rule is not None else [])])
@@ -53,7 +61,7 @@ def whiskers(
     top = 32 if rule_name else 12
     height = top + 56 + ROW * len(rows)
     plot = Plot(
-        (low - room, high + room),
+        span or (low - room, high + room),
         (-0.5, len(rows) - 0.5),
         left=min(250, 22 + round(8.3 * widest)),
         top=top,
@@ -72,7 +80,7 @@ def whiskers(
         x, y = plot.at(middle, up)
         hover = escape(f"{name}: {middle:.4g} ({lower:.4g} to {upper:.4g})")
         plot.parts.append(f'<circle class="dot fill{group}" cx="{x}" cy="{y}" r="5.5"><title>{hover}</title></circle>')
-        plot.text(plot.left - 10, plot.at(low, up)[1] + 5, short(name), anchor="end", style="name")
+        plot.text(plot.left - 10, plot.at(middle, up)[1] + 5, short(name), anchor="end", style="name")
     return plot.svg(description)
 
 
@@ -201,4 +209,25 @@ def histogram(values: Vector, *, label: str, description: str, bins: int = 31) -
                 f"<title>{count} rows</title></rect>"
             )
     plot.line((0.0, 0.0), (0.0, float(counts.max()) * 1.05), "rule")
+    return plot.svg(description)
+
+
+def effect_curves(x: Vector, y: Vector, span: tuple[float, float], *, label: str, title: str, description: str) -> str:
+    """Draw how the mean prediction moves with a number.
+
+    Parameters
+    ----------
+    x, y : ndarray
+        Values of the column, and mean predictions.
+    span : (float, float)
+        Range of the vertical axis, the same for every column, so that heights compare.
+    label, title : str
+        Names of the axes.
+    description : str
+        For those who cannot see.
+    """
+    plot = Plot((float(x[0]), float(x[-1])), span, height=300)
+    plot.bottom_axis(label)
+    plot.left_axis(title)
+    plot.curve([(float(a), float(b)) for a, b in zip(x, y, strict=True)], "curve")
     return plot.svg(description)

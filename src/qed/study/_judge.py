@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.study._compare import FLOOR, probabilities, row_losses
+from qed.study._effects import Effect, effects
 from qed.study._raw import text_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ Array = np.ndarray[Any, Any]
 MOST_ROWS = 20_000  # an interval from so many rows is narrow enough
 SHUFFLED_ROWS = 2_000
 SHUFFLES = 3
+MOST_EFFECTS = 6
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ class HeldOut:
         The mean loss in the unit of the groups: absolute error, or share of mistakes.
     bound : HeldOutCertificate or None
         For numbers: what the errors of new rows stay below.
+    effects : tuple of Effect
+        How the prediction moves with the most important columns.
     """
 
     actual: Array
@@ -86,6 +90,7 @@ class HeldOut:
     groups: tuple[Group, ...]
     overall: float
     bound: HeldOutCertificate | None
+    effects: tuple[Effect, ...] = ()
 
 
 def judge(
@@ -133,16 +138,19 @@ def judge(
         from qed.core._held_out import error_quantile  # noqa: PLC0415
 
         bound = error_quantile(errors, 0.05, 0.9)
+    ranked = importances(model, X, y, columns, target, seconds=seconds, seed=seed)
+    leading = [one.name for one in ranked if one.lower > 0][:MOST_EFFECTS]
     return HeldOut(
         y,
         predicted,
         shares,
         scores_of(y, predicted, shares, target),
         scores_of(y, guess, guessed_shares, target),
-        importances(model, X, y, columns, target, seconds=seconds, seed=seed),
+        ranked,
         groups(errors, y - predicted, rows, columns),
         float(errors.mean()),
         bound,
+        effects(model, X, columns, target, leading, seed),
     )
 
 
@@ -239,7 +247,7 @@ def _quarters(values: Any) -> tuple[list[str], Array]:
         return [], np.zeros(0, np.int64)
     edges = np.unique(np.nanquantile(values, [0.25, 0.5, 0.75]))
     codes = np.where(np.isnan(values), -1, np.searchsorted(edges, values, side="right"))
-    shown = [text_of(float(f"{edge:.4g}")) for edge in edges]
+    shown = [text_of(float(f"{edge:.3g}")) for edge in edges]
     labels = [f"below {shown[0]}"]
     labels += [f"{low} to {high}" for low, high in itertools.pairwise(shown)]
     labels.append(f"{shown[-1]} and above")
