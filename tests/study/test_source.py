@@ -92,6 +92,31 @@ def test_a_query_reads_what_it_names_and_nothing_else(tmp_path):
             read_table(query)
 
 
+def test_queries_only_read(tmp_path):
+    path, other = written(tmp_path, "csv"), tmp_path / "other.csv"
+    before = path.read_bytes()
+    for query in (
+        f"SELECT 1 AS a; COPY (SELECT 2) TO '{path}'",  # noqa: S608
+        f"WITH t AS (SELECT 1) SELECT * FROM t; ATTACH '{other}' AS o",
+        "SELECT 1; SELECT 2",
+    ):
+        with pytest.raises(InvalidData, match=r"one SELECT|query failed"):
+            read_table(query)
+    assert path.read_bytes() == before
+    database = written(tmp_path, "sqlite")
+    for query in (
+        f"ATTACH DATABASE '{other}' AS o",
+        "DELETE FROM things",
+        "PRAGMA user_version = 3",
+        "SELECT 1; SELECT 2",
+    ):
+        with pytest.raises(InvalidData, match=r"cannot be read|no table|one SELECT"):
+            read_table(database, query=query)
+    with pytest.raises(InvalidData, match="one SELECT"):
+        read_table(written(tmp_path, "duckdb"), query="DELETE FROM things")
+    assert not other.exists()
+
+
 def test_several_tables_need_a_name(tmp_path):
     path = written(tmp_path, "sqlite")
     with sqlite3.connect(path) as connection:

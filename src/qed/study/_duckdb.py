@@ -67,9 +67,8 @@ def _columns(connection: Any, query: str, failed: Callable[[Exception], Exceptio
     import pyarrow as pa  # noqa: PLC0415
 
     try:
+        _require_select(connection, query)
         relation = connection.sql(query)
-        if relation is None:
-            raise InvalidData("The query gives no table. It should be a SELECT.")
         reader = relation.to_arrow_reader(100_000)
         names = list(reader.schema.names)
         batches = list(reader)
@@ -89,6 +88,13 @@ def _columns(connection: Any, query: str, failed: Callable[[Exception], Exceptio
         columns.append(of_arrow(name, table.column(name)))
         table = table.drop_columns([name])
     return columns
+
+
+def _require_select(connection: Any, query: str) -> None:
+    """Refuse what writes, or says more than one thing."""
+    statements = connection.extract_statements(query)
+    if len(statements) != 1 or statements[0].type.name != "SELECT":
+        raise InvalidData("A query is one SELECT that gives a table. Say one, without further statements.")
 
 
 def _table(columns: list[RawColumn], source: str) -> RawTable:

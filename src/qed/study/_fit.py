@@ -243,7 +243,7 @@ class _Work:
         limit = min(len(self.y), row_limit(candidate, self.sheet.columns, self.most))
         if self.found.is_interrupted:
             limit = min(limit, AFTER_INTERRUPT)
-        trial = min(len(self.train), limit, self._affordable(cost_of_a_row(winner), winner.n_rows, 0.45))
+        trial = min(len(self.train), limit, self._affordable(cost_of_a_row(winner), winner.n_rows, 0.35))
         held_out, seconds = self._judged(candidate, trial)
         final = min(limit, self._affordable(seconds / trial, trial, 0.95))
         model, rows_fitted = self._fitted(candidate, final)

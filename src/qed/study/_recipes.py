@@ -92,7 +92,7 @@ def candidates(target: TargetSchema, columns: Sequence[ColumnSchema]) -> list[Ca
     strengths = (1e-2, 1e-3, 1e-1, 1e-4)
     found = [Candidate(name, f"strength {strengths[0]:g}", False, "logistic l2", strengths[0])]
     if bend:
-        found += [Candidate(f"{kind} on curves", f"strength {a:g}", True, "logistic l2", a) for a in (1e-2, 1e-3)]
+        found += [Candidate(f"{kind} on curves", f"strength {a:g}", True, "logistic l2", a) for a in (1e-3, 1e-2, 1e-4)]
     found += [Candidate(name, f"strength {a:g}", False, "logistic l2", a) for a in strengths[1:]]
     found += [Candidate(f"sparse {kind}", f"strength {a:g}", False, "logistic l1", a) for a in (3e-3, 1e-2, 1e-3)]
     return found
@@ -152,7 +152,9 @@ def preparation(columns: Sequence[ColumnSchema], *, curved: bool, most: int) -> 
     if places["curve"]:
         fill = SimpleImputer(strategy="median", keep_empty_features=True)
         bend = SplineTransformer(n_knots=CURVE_KNOTS, knots="quantile", extrapolation="linear", include_bias=False)
-        parts.append(("curves", Pipeline([("fill", fill), ("bend", bend)]), places["curve"]))
+        parts.append(
+            ("curves", Pipeline([("fill", fill), ("bend", bend), ("scale", StandardScaler())]), places["curve"])
+        )
     if places["yes/no"]:
         fill = SimpleImputer(strategy="most_frequent", add_indicator=True, keep_empty_features=True)
         parts.append(("yes or no", Pipeline([("fill", fill), ("scale", StandardScaler())]), places["yes/no"]))

@@ -33,6 +33,7 @@ def read_sqlite(path: Path, table: str | None, query: str | None) -> RawTable:
     try:
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
         connection.execute("PRAGMA trusted_schema = OFF")
+        connection.set_authorizer(_allowed)
         if query is None:
             found = connection.execute(
                 "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
@@ -53,6 +54,12 @@ def read_sqlite(path: Path, table: str | None, query: str | None) -> RawTable:
             connection.close()
     columns = tuple(_column(name, part) for name, part in zip(names, parts, strict=True))
     return RawTable(columns, len(columns[0]) if columns else 0, str(path))
+
+
+def _allowed(action: int, *_: object) -> int:
+    """Let a query read and compute; it can neither write, attach other files nor change settings."""
+    reading = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
+    return sqlite3.SQLITE_OK if action in reading else sqlite3.SQLITE_DENY
 
 
 def _compact(entries: list[Any]) -> Any:
