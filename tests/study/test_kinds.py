@@ -114,7 +114,7 @@ def test_the_positive_class_is_the_second():
         (["x"] * 40, None, "always 'x'"),
         ([None] * 40, None, "empty in every row"),
         ([f"w{i}" for i in range(40)], None, "different entries"),
-        (["a", "b"] * 20 + ["c"], None, "'c' .* occurs in one row only"),
+        (["a", "b"] * 20 + ["c"], None, "'c' .* occurs in fewer than three rows"),
         (["a", "b"] * 20, "regression", "holds words"),
         ([0.5, 1, 2] * 20, "counts", "counts are 0, 1, 2"),
         ([1, 2, 3] * 20, "binary", "needs two"),

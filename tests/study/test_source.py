@@ -96,8 +96,8 @@ def test_queries_only_read(tmp_path):
     path, other = written(tmp_path, "csv"), tmp_path / "other.csv"
     before = path.read_bytes()
     for query in (
-        f"SELECT 1 AS a; COPY (SELECT 2) TO '{path}'",  # noqa: S608
-        f"WITH t AS (SELECT 1) SELECT * FROM t; ATTACH '{other}' AS o",
+        f"SELECT 1 AS a; COPY (SELECT 2) TO '{path}'",
+        f"WITH t AS (SELECT 1) SELECT * FROM t; ATTACH '{other}' AS o",  # noqa: S608
         "SELECT 1; SELECT 2",
     ):
         with pytest.raises(InvalidData, match=r"one SELECT|query failed"):

@@ -171,6 +171,8 @@ def compare(
             return
         ranked = [entry.candidate for entry in into.latest if entry.n_rows == n_rows]
         alive = [one for one in ranked[: max(2, len(alive) // 3)] if one is not None]
+        if not alive:
+            return
         limit = min(row_limit(one, columns, most) for one in alive)
         larger = [n for n in _stages(n_all) if n > n_rows]
         if not larger or n_rows >= limit:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import InvalidData, ModelFileError
+from qed.core import InvalidData, ModelFileError, QedError
 from qed.core._persistence import load as load_estimator
 from qed.study._compare import probabilities
 from qed.study._encode import encode
@@ -16,6 +17,7 @@ from qed.study._task import encode_target
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
     from qed.core import Certificate
     from qed.study._raw import RawTable
@@ -82,7 +84,9 @@ class TableModel:
         """
         if len(self.classes_):
             return np.asarray(self.classes_[self.predict_proba(table).argmax(axis=1)])
-        return np.asarray(self.pipeline.predict(self._matrix(table)), np.float64)
+        X = self._matrix(table)
+        with sound_parts():
+            return np.asarray(self.pipeline.predict(X), np.float64)
 
     def predict_proba(self, table: Any) -> Array:
         """Return the probability of every class, in the order of ``classes_``.
@@ -99,7 +103,9 @@ class TableModel:
         """
         if not len(self.classes_):
             raise InvalidData(f"{self.sheet.target.name!r} is a number: there are no classes and no probabilities.")
-        return probabilities(self.pipeline, self._matrix(table), self.sheet.target)
+        X = self._matrix(table)
+        with sound_parts():
+            return probabilities(self.pipeline, X, self.sheet.target)
 
     def rows_of_fit(self, table: Any) -> tuple[Array, Array]:
         """Return the numbers that the pipeline was fitted on, from the table that it was fitted on.
@@ -132,7 +138,8 @@ class TableModel:
         from qed.verify import verify  # noqa: PLC0415
 
         X, y = self.rows_of_fit(table)
-        return verify(self.pipeline, X, y)
+        with sound_parts():
+            return verify(self.pipeline, X, y)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file, whole or not at all.
@@ -144,6 +151,20 @@ class TableModel:
         """
         self.pipeline.sheet_ = self.sheet
         self.pipeline.save(path)
+
+
+@contextmanager
+def sound_parts() -> Iterator[None]:
+    """Blame the model file for errors that no sound model raises: every part of it was valid, but not all of them together."""
+    try:
+        yield
+    except (QedError, MemoryError):
+        raise
+    except Exception as error:
+        first = (str(error).splitlines() or [""])[0][:160]
+        raise ModelFileError(
+            f"The parts of this model do not fit each other ({type(error).__name__}: {first}). Restore its file from a copy."
+        ) from error
 
 
 def load(path: str | os.PathLike[str]) -> TableModel:

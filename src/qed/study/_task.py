@@ -18,6 +18,7 @@ __all__ = ["describe_target", "encode_target"]
 
 Array = np.ndarray[Any, Any]
 MOST_CLASSES = 50
+FEWEST_OF_A_CLASS = 3  # one to keep aside, one to learn from, one to compare by
 
 
 def describe_target(column: RawColumn, said: str | None = None) -> TargetSchema:
@@ -44,16 +45,16 @@ def describe_target(column: RawColumn, said: str | None = None) -> TargetSchema:
     if not words:
         _, words = column.as_words()
         counts = np.ones(len(words), np.int64)
-    rare = [word for word, count in zip(words, counts, strict=True) if count < 2]
+    rare = [word for word, count in zip(words, counts, strict=True) if count < FEWEST_OF_A_CLASS]
     if len(words) > MOST_CLASSES or len(rare) > len(words) / 2:
         raise InvalidData(
-            f"The target {column.name!r} has {len(words)} different entries, {len(rare)} of them once. A class needs at least"
-            " two rows, and there may be at most 50 classes. Choose another target, or join rare classes first."
+            f"The target {column.name!r} has {len(words)} different entries, {len(rare)} of them once or twice. A class needs at"
+            " least three rows, and there may be at most 50 classes. Choose another target, or join rare classes first."
         )
     if rare:
         raise InvalidData(
-            f"Class {rare[0][:40]!r} of the target {column.name!r} occurs in one row only, so it cannot be both learnt and"
-            " checked. Leave that row out, or join the class with another."
+            f"Class {rare[0][:40]!r} of the target {column.name!r} occurs in fewer than three rows, so it cannot be learnt, compared"
+            " and checked. Leave those rows out, or join the class with another."
         )
     labels = in_order(words) if len(words) == 2 else _sorted(words)
     return TargetSchema(column.name, task, reason, "", words_array(labels), False)

@@ -11,7 +11,7 @@ import numpy as np
 from qed.core import InvalidData
 from qed.study._compare import row_losses
 from qed.study._encode import encode
-from qed.study._model import usable_rows
+from qed.study._model import sound_parts, usable_rows
 from qed.study._source import digest_of, read_table
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ def versus(first: TableModel, second: TableModel, data: Any) -> Versus:
     for model in (first, second):
         rows, y = usable_rows(table, model.sheet)
         X, notices = encode(rows, model.sheet.columns)
-        found = row_losses(model.pipeline, X, y, model.sheet.target)
+        with sound_parts():
+            found = row_losses(model.pipeline, X, y, model.sheet.target)
         # absolute errors are in the unit of the target and less at the mercy of a few rows
         losses.append((np.sqrt(found) if one.task == "regression" else found, notices))
     (a, notes_a), (b, notes_b) = losses
