@@ -344,7 +344,8 @@ def _baselines(y: Array, target: TargetSchema) -> list[Entry]:
 def row_losses(model: Any, X: Array, y: Array, target: TargetSchema) -> Array:
     """Return the loss of every row: squared error, or minus the logarithm of the probability of what happened."""
     if target.task == "regression":
-        return np.asarray((np.asarray(model.predict(X), np.float64) - y) ** 2)
+        with np.errstate(over="ignore", invalid="ignore"):  # what explodes is infinite, and loses
+            return np.asarray((np.asarray(model.predict(X), np.float64) - y) ** 2)
     shares = probabilities(model, X, target)
     return np.asarray(-np.log(np.maximum(shares[np.arange(len(y)), y.astype(np.int64)], FLOOR)))
 

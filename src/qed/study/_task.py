@@ -53,8 +53,8 @@ def describe_target(column: RawColumn, said: str | None = None) -> TargetSchema:
         )
     if rare:
         raise InvalidData(
-            f"Class {rare[0][:40]!r} of the target {column.name!r} occurs in fewer than three rows, so it cannot be learnt, compared"
-            " and checked. Leave those rows out, or join the class with another."
+            f"Class {rare[0][:40]!r} of the target {column.name!r} occurs in fewer than three rows, so it cannot be learnt and"
+            " checked. Leave those rows out, or join the class with another."
         )
     labels = in_order(words) if len(words) == 2 else _sorted(words)
     return TargetSchema(column.name, task, reason, "", words_array(labels), False)
