@@ -34,6 +34,7 @@ class Dialect:
     encoding: str
     names: tuple[str, ...]
     has_names: bool
+    renamed: tuple[str, ...]
 
 
 def read_csv(path: Path, size: int, encoding: str | None, *, notes: tuple[str, ...] = ()) -> RawTable:
@@ -52,12 +53,11 @@ def read_csv(path: Path, size: int, encoding: str | None, *, notes: tuple[str, .
     """
     dialect = _dialect(path, encoding)
     if not dialect.has_names:
-        notes = (*notes, f"the first line holds numbers: columns are called {dialect.names[0]}, {dialect.names[-1]} …")
-    columns = (
-        _small(path, dialect)
-        if size <= SMALL or dialect.encoding not in ("utf-8", "utf-8-sig")
-        else _large(path, dialect)
-    )
+        notes = (*notes, f"The first line holds numbers: columns are called {dialect.names[0]} to {dialect.names[-1]}.")
+    if dialect.renamed:
+        notes = (*notes, f"Two columns have the same name: the later one is called {dialect.renamed[0]!r} here.")
+    is_small = size <= SMALL or dialect.encoding not in ("utf-8", "utf-8-sig")
+    columns = _small(path, dialect) if is_small else _large(path, dialect)
     n_rows = len(columns[0]) if columns else 0
     return RawTable(tuple(columns), n_rows, str(path), notes=notes)
 
@@ -89,7 +89,9 @@ def _dialect(path: Path, encoding: str | None) -> Dialect:
     has_names = len(strays) > len(numbers) / 2  # a year may be a name; a line of numbers is a row
     if not has_names:
         names = [f"column{at + 1}" for at in range(len(names))]
-    return Dialect(separator, encoding, _distinct(names), has_names)
+    distinct = _distinct(names)
+    renamed = tuple(new for new, old in zip(distinct, names, strict=True) if old and new != old)
+    return Dialect(separator, encoding, distinct, has_names, renamed)
 
 
 def _columns(line: str, separator: str) -> int:

@@ -20,6 +20,7 @@ __all__ = ["Candidate", "candidates", "pipeline", "preparation", "prepared_width
 
 MOST_CATEGORIES = 25
 CURVE_KNOTS = 5
+WIDE = 300  # prepared columns
 FEWEST_FOR_A_CURVE = 12  # distinct values below which a column stays straight
 
 
@@ -52,13 +53,15 @@ class Candidate:
         """Family and detail."""
         return f"{self.family}, {self.detail}" if self.detail else self.family
 
-    def estimator(self, n_rows: int, spread: float) -> Any:
+    def estimator(self, n_rows: int, spread: float) -> Any:  # noqa: PLR0911  one line per estimator
         """Make the estimator for so many rows of a target of this spread."""
         from qed import linear_model as lm  # noqa: PLC0415  (loads the solvers)
 
         a, scale = self.strength, spread or 1.0
         if self.kind == "ridge":
             return lm.RidgeCV(alphas=np.logspace(-3, 4, 15))
+        if self.kind == "plain ridge":
+            return lm.Ridge(alpha=a * n_rows)
         if self.kind == "lasso":
             return lm.Lasso(alpha=a * scale)
         if self.kind == "elastic net":
@@ -74,9 +77,15 @@ class Candidate:
 
 def candidates(target: TargetSchema, columns: Sequence[ColumnSchema]) -> list[Candidate]:
     """List what to try, most promising first."""
-    bend = any(_may_bend(column) for column in columns)
+    is_wide = prepared_width(columns, MOST_CATEGORIES, curved=False) > WIDE
+    bend = any(_may_bend(column) for column in columns) and not is_wide
     if target.task == "regression":
         found = [Candidate("ridge regression", "", False, "ridge")]
+        if is_wide:  # exact leave-one-out factors the table for every fold, which costs the cube of its width
+            found = [Candidate("lasso", "strength 0.03", False, "lasso", 0.03)]  # of many columns few matter, as a rule
+            found += [
+                Candidate("ridge regression", f"strength {a:g}", False, "plain ridge", a) for a in (1e-1, 1e-2, 1.0)
+            ]
         if bend:
             found.append(Candidate("ridge on curves", "", True, "ridge"))
         if target.counts:
