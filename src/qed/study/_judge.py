@@ -247,7 +247,9 @@ def _quarters(values: Any) -> tuple[list[str], Array]:
         return [], np.zeros(0, np.int64)
     edges = np.unique(np.nanquantile(values, [0.25, 0.5, 0.75]))
     codes = np.where(np.isnan(values), -1, np.searchsorted(edges, values, side="right"))
-    shown = [text_of(float(f"{edge:.3g}")) for edge in edges]
+    spread = float(np.nanmax(values) - np.nanmin(values))
+    digits = 3 - math.floor(math.log10(spread)) if spread > 0 else 3  # enough to tell the edges apart
+    shown = [text_of(round(float(edge), digits)) for edge in edges]
     labels = [f"below {shown[0]}"]
     labels += [f"{low} to {high}" for low, high in itertools.pairwise(shown)]
     labels.append(f"{shown[-1]} and above")
