@@ -38,8 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     from qed.cli._parser import parser  # noqa: PLC0415
-    from qed.cli._screen import Screen, told  # noqa: PLC0415
+    from qed.cli._screen import Screen, told, tolerate  # noqa: PLC0415
 
+    tolerate()
     options = parser().parse_args(arguments)
     screen = Screen(quiet=getattr(options, "quiet", False), json=getattr(options, "json", False))
     try:

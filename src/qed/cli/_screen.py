@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from qed.core._events import Event
 
-__all__ = ["Screen", "told"]
+__all__ = ["Screen", "told", "tolerate"]
 
 # Events of a study that people want to see; solvers inside it speak too.
 SPEAKERS = frozenset({"reading", "columns", "comparing", "note", "judging", "fitting", "checking"})
@@ -46,6 +46,13 @@ def told(error: Exception) -> tuple[int, str]:
     )
 
 
+def tolerate() -> None:
+    """Let a terminal that lacks some letters show the others."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
 class Screen:
     """Speaks to whoever called.
 
@@ -59,9 +66,6 @@ class Screen:
 
     def __init__(self, *, quiet: bool = False, json: bool = False) -> None:
         self.quiet, self.wants_json = quiet, json
-        for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):
-                stream.reconfigure(errors="replace")  # a terminal without Greek letters still gets the numbers
         self.speaks = not quiet and not json
         self.console = _console(stderr=False) if self.speaks and sys.stdout.isatty() else None
         self.bar: Any = None

@@ -35,7 +35,7 @@ FEWEST_ROWS = 20
 HELD_SHARE = 0.2
 MOST_HELD = 20_000
 # The independent check reads all rows in extended precision: it is part of a fit only where that takes a moment.
-MOST_CHECKED = 3_000_000
+MOST_CHECKED = 20_000_000  # numbers
 AFTER_INTERRUPT = 5_000  # rows that a model is fitted on when Ctrl-C leaves no time
 
 
@@ -313,7 +313,7 @@ class _Work:
 
     def _checked(self, model: Any, rows_fitted: int, candidate: Candidate) -> Checked | None:
         size = rows_fitted * prepared_width(self.sheet.columns, self.most, curved=candidate.curved)
-        if size > MOST_CHECKED or self.clock.left < 2e-6 * size or self.found.is_interrupted:
+        if size > MOST_CHECKED or self.clock.left < 1.5e-6 * size + 0.5 or self.found.is_interrupted:
             return None
         from qed.verify import verify  # noqa: PLC0415
 
