@@ -286,3 +286,11 @@ def test_held_out_rows_come_from_every_class():
     held = _fit._held(y, describe_target(RawColumn("y", "number", y)))
     assert held[y == 1].sum() == 1
     assert held[y == 0].sum() == 100
+
+
+def test_a_copy_that_the_user_wants_is_used_with_a_warning():
+    frame = penguins().assign(kilograms=lambda t: t["mass"])
+    found = study.fit(frame, "mass", budget=10, types={"kilograms": "number"})
+    assert {one.name: one.kind for one in found.sheet.columns}["kilograms"] == "number"
+    assert any("is used because you said so" in note for note in found.sheet.story.notes)
+    assert found.held_out.scores["R²"].value > 0.999

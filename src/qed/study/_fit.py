@@ -25,7 +25,7 @@ from qed.study._task import describe_target
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from qed.study._raw import RawTable
+    from qed.study._raw import RawColumn, RawTable
 
 __all__ = ["Checked", "Study", "fit"]
 
@@ -175,16 +175,7 @@ def _understood(
         progress.step(message=f"{goal.task}: {sum(one.is_used for one in columns)} of {len(columns)} columns used")
     if not any(one.is_used for one in columns):
         raise InvalidData("No column is left to predict from. Say what they are with --types, or drop fewer.")
-    notes += [
-        f"Column {one.name!r} {one.reason}: left out, as it would not be known beforehand. Say --types {one.name}=… to keep it."
-        for one in columns
-        if one.kind == "copy"
-    ]
-    for one in columns:
-        if one.name in types and types[one.name] not in ("identifier", "constant"):
-            first = describe(rows.column(one.name), {}, rows.column(target))
-            if first.kind == "copy":
-                notes.append(f"Column {one.name!r} {first.reason}, and is used because you said so.")
+    notes += _leaks(columns, types, rows, rows.column(target))
     story = Story(
         raw.source,
         digest,
@@ -205,6 +196,22 @@ def _understood(
     sheet = Sheet(columns, goal, story)
     _, y = usable_rows(rows, sheet)
     return sheet, rows, y
+
+
+def _leaks(columns: Sequence[ColumnSchema], types: Mapping[str, str], rows: RawTable, target: RawColumn) -> list[str]:
+    """Warn of columns that say the same as the target, left out or, where the user said so, used."""
+    words = []
+    for one in columns:
+        if one.kind == "copy":
+            words.append(
+                f"Column {one.name!r} {one.reason}: left out, as it would not be known beforehand. Say --types {one.name}=… to"
+                " keep it."
+            )
+        elif one.name in types and one.is_used:
+            seen = describe(rows.column(one.name), {}, target)
+            if seen.kind == "copy":
+                words.append(f"Column {one.name!r} {seen.reason}, and is used because you said so.")
+    return words
 
 
 def _described(column: Any, types: Mapping[str, str], drop: Sequence[str], target: Any) -> ColumnSchema:
