@@ -315,8 +315,11 @@ class _Work:
 
     def _fitted_on(self, candidate: Candidate, final: int) -> Any:
         rows = self.order[:final]
+        model = self._pipeline(candidate, rows)
         seconds = max(1.0, self.clock.left - 0.3 * self.reserve)
-        return fit_quietly(self._pipeline(candidate, rows), self.X[rows], self.y[rows], seconds)
+        if final == len(self.y):  # the order of rows means nothing to a model, and a copy costs memory
+            return fit_quietly(model, self.X, self.y, seconds)
+        return fit_quietly(model, self.X[rows], self.y[rows], seconds)
 
     def _checked(self, model: Any, rows_fitted: int, candidate: Candidate) -> Checked | None:
         size = rows_fitted * prepared_width(self.sheet.columns, self.most, curved=candidate.curved)
