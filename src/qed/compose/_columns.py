@@ -447,7 +447,7 @@ class FeatureUnion(Transformer):
 
 
 def side_by_side(blocks: list[Any], *, sparse: bool) -> Any:
-    """Put blocks of columns next to each other: sparse, or as one array."""
+    """Put blocks of columns next to each other: sparse, or as one array. The list is emptied, so that memory is given back."""
     if not blocks:
         return np.zeros((0, 0))
     if sparse:
