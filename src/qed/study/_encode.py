@@ -91,7 +91,7 @@ def _numbers(raw: RawColumn, kind: str) -> tuple[Array, list[tuple[str, int]]]:
         return np.full(len(raw), np.nan), []
     found = numbers_of(raw.words)[0] if kind == "number" else moments_of(raw.words)
     table = np.append(found, np.nan)
-    present = np.unique(raw.codes[raw.codes >= 0])
+    present = np.flatnonzero(np.bincount(raw.codes[raw.codes >= 0], minlength=len(raw.words)))
     strays = [(raw.words[at], int(np.argmax(raw.codes == at))) for at in present[np.isnan(found[present])][:50]]
     return table[raw.codes], strays
 

@@ -192,7 +192,7 @@ def of_words(name: str, codes: Array, words: list[str | None]) -> RawColumn:
     plain: list[str] = [word or "" for word in words]
     # codes such as 01234 are names made of digits: as numbers they would lose their zeros
     first = codes[codes >= 0][:LOOKED_AT]
-    if not any(_CODE.fullmatch(plain[at]) for at in np.unique(first)):
+    if not any(_CODE.fullmatch(plain[at]) for at in set(first.tolist())):
         numbers, strays = numbers_of([plain[at] for at in used])
         stray_rows = int(sum(counts[used[at]] for at in strays))
         if stray_rows <= (STRAY * counts.sum() if len(used) - len(strays) > 20 else 0):
