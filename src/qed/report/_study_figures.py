@@ -65,6 +65,7 @@ def whiskers(
         (-0.5, len(rows) - 0.5),
         left=min(250, 22 + round(8.3 * widest)),
         top=top,
+        right=28,
         height=height,
     )
     plot.bottom_axis(label)
@@ -226,7 +227,7 @@ def effect_curves(x: Vector, y: Vector, span: tuple[float, float], *, label: str
     description : str
         For those who cannot see.
     """
-    plot = Plot((float(x[0]), float(x[-1])), span, height=300)
+    plot = Plot((float(x[0]), float(x[-1])), span, left=106, right=26, height=300)
     plot.bottom_axis(label)
     plot.left_axis(title)
     plot.curve([(float(a), float(b)) for a, b in zip(x, y, strict=True)], "curve")
