@@ -31,12 +31,12 @@ define groups
 endef
 
 $(STAMPS)/run: pyproject.toml tools/environment.sh
-	$(call groups,build)
+	$(call groups,build screen)
 $(STAMPS)/test: pyproject.toml tools/environment.sh
-	$(call groups,build test check)
+	$(call groups,build screen test check)
 	@touch $(STAMPS)/run
 $(STAMPS)/docs: pyproject.toml tools/environment.sh
-	$(call groups,build test check docs)
+	$(call groups,build screen test check docs)
 	@touch $(STAMPS)/run $(STAMPS)/test
 
 environment: $(STAMPS)/test
@@ -57,7 +57,7 @@ build/native/tests.stamp: build/native/stamp
 # ---------------------------------------------------------------- what people come for
 .PHONY: demo test
 demo: compiler build/native/stamp ## fit real data, see the certificate, watch a tampered model refused
-	@$(PY) -m qed.report.demo
+	@$(PY) -m qed demo
 
 test: ## everything: set-up, build, checks, native tests, Python tests
 	@found=$$(tools/find_python.sh "$(PYTHON)") && "$$found" tools/stages.py

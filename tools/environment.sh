@@ -24,6 +24,9 @@ fi
 
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))') || exit 1
 printf '%s/src\n' "$PWD" > "$site/qed_source.pth"
+# the command, as an installed wheel would have it
+printf '#!%s/bin/python\nimport sys\nfrom qed.cli import main\nsys.exit(main())\n' "$(cd "$venv" && pwd)" > "$venv/bin/qed"
+chmod +x "$venv/bin/qed"
 
 groups=""
 for group in "$@"; do groups="$groups --group $group"; done

@@ -154,6 +154,7 @@ class ColumnTransformer(Transformer):
         ]
         self.certificate_ = parts_certificate([(name, model) for name, model, _ in self.transformers_])
         blocks = [block for _, block in done]
+        done.clear()  # a block is let go as soon as it is copied
         self._remember(blocks)
         return self._joined(blocks)
 
@@ -287,10 +288,12 @@ class ColumnTransformer(Transformer):
     def _joined(self, blocks: list[Any]) -> Any:
         weights = self.transformer_weights or {}
         scaled = [
-            block if name not in weights or block is None else block * weights[name]
+            block if name not in weights else block * weights[name]
             for (name, _, _), block in zip(self.transformers_, blocks, strict=True)
+            if block is not None
         ]
-        return side_by_side([block for block in scaled if block is not None], sparse=self.sparse_output_)
+        blocks.clear()
+        return side_by_side(scaled, sparse=self.sparse_output_)
 
     def _traits(self) -> Traits:
         try:
@@ -458,7 +461,7 @@ class FeatureUnion(Transformer):
 
 
 def side_by_side(blocks: list[Any], *, sparse: bool) -> Any:
-    """Put blocks of columns next to each other: sparse, or as one array."""
+    """Put blocks of columns next to each other: sparse, or as one array. The list is emptied, so that memory is given back."""
     if not blocks:
         return np.zeros((0, 0))
     if sparse:
@@ -469,10 +472,12 @@ def side_by_side(blocks: list[Any], *, sparse: bool) -> Any:
     if len(dense) == 1:
         return dense[0]
     out = np.empty((dense[0].shape[0], sum(block.shape[1] for block in dense)), dtype=np.result_type(*dense))
-    at = 0
-    for block in dense:
+    blocks.clear()
+    at = out.shape[1]
+    while dense:  # from the last to the first, so that each can be let go once it is copied
+        block = dense.pop()
+        at -= block.shape[1]
         out[:, at : at + block.shape[1]] = block
-        at += block.shape[1]
     return out
 
 

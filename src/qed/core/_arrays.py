@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,8 @@ def as_array(X: Any, what: str) -> Array:
             "np.matrix is not supported. Please convert to a numpy array with np.asarray. For more information"
             " see: https://numpy.org/doc/stable/reference/generated/numpy.matrix.html"
         )
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+    masked = sys.modules.get("numpy.ma")  # whoever has a masked array has loaded it; naming it would load it for all
+    if masked is not None and isinstance(X, masked.MaskedArray) and masked.is_masked(X):
         raise InvalidData(f"{what} is a masked array with masked entries. Fill them: {what}.filled(value).")
     if isinstance(X, str | bytes | PathLike):
         raise InvalidDataType(f"{what} is a {type(X).__name__}, {X!r:.60}. To read files, use qed.scan(path, ...).")

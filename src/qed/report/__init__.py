@@ -9,14 +9,15 @@ Map
 `_parts`       what it is made of: section, figure, table, verdict
 `_regression`  the report of a linear fit: predictions, coefficients, certificate
 `_figures`     the two figures of a linear fit
-`_svg`         axes, dots, bands and whiskers as SVG
+`_study`       the report of a study: scores, curves, importance, groups, proof
+`_study_figures`  its figures: whiskers, curves, grids, histograms
+`_svg`         axes, dots, bands and lines as SVG
 `_page`        the HTML and its style
-`_terminal`    the same two figures in characters
-`demo`         the story told by ``make demo``
 """
 
 from qed.report._parts import Figure, Section, Table, Verdict
 from qed.report._regression import regression_report
 from qed.report._report import Report
+from qed.report._study import study_report
 
-__all__ = ["Figure", "Report", "Section", "Table", "Verdict", "regression_report"]
+__all__ = ["Figure", "Report", "Section", "Table", "Verdict", "regression_report", "study_report"]

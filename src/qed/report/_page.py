@@ -26,8 +26,9 @@ h2 { font-size: 23px; line-height: 1.3; margin: 0 0 12px; }
 p { margin: 0 0 12px; max-width: 68ch; }
 .lead { font-size: 20px; color: var(--quiet); margin-bottom: 28px; }
 section { margin: 0 0 44px; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); gap: 20px;
+.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 440px), 1fr)); gap: 20px;
   margin: 0 0 20px; }
+.three { grid-template-columns: repeat(auto-fill, minmax(min(100%, 330px), 1fr)); }
 figure { margin: 0; padding: 16px 16px 12px; background: var(--card); border: 1px solid var(--edge);
   border-radius: 10px; }
 figcaption { color: var(--quiet); font-size: 15.5px; line-height: 1.45; margin-top: 8px; }
@@ -44,6 +45,13 @@ svg .group0 { fill: var(--a); } svg .group1 { fill: var(--b); }
 svg .group2 { fill: var(--c); } svg .group3 { fill: var(--d); }
 svg .whisker { stroke: var(--a); stroke-width: 2.6; stroke-linecap: round; }
 svg .weak { stroke: var(--rule); }
+svg .fill0 { fill: var(--a); } svg .fill1 { fill: var(--b); } svg .fill3 { fill: var(--rule); }
+svg .tone1 { stroke: var(--b); } svg .tone3 { stroke: var(--rule); }
+svg .thin { stroke-width: 1.6; opacity: 0.65; }
+svg .curve { fill: none; stroke: var(--a); stroke-width: 2.4; stroke-linejoin: round; } svg .faint { opacity: 0.4; }
+svg .bar { fill: var(--a); opacity: 0.85; } svg .hit { fill: var(--a); } svg .miss { fill: var(--b); }
+svg .strong { fill: var(--card); font-weight: 600; }
+@media (min-width: 760px) { .three svg text, .three svg .tick, .three svg .label { font-size: 17.5px; } }
 .verdicts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr)); gap: 20px;
   margin: 16px 0; }
 .verdict { padding: 16px 20px; border-radius: 10px; border-left: 5px solid; overflow-wrap: anywhere; }
@@ -53,6 +61,11 @@ svg .weak { stroke: var(--rule); }
 .verdict p { margin: 6px 0 0; font-size: 16px; white-space: pre-line; }
 dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 14px 24px; margin: 16px 0; }
 dt { color: var(--quiet); font-size: 14.5px; } dd { margin: 0; font-size: 20px; font-variant-numeric: tabular-nums; }
+dl.tiles { gap: 14px; margin: 4px 0 36px; } dl.tiles div { background: var(--card); border: 1px solid var(--edge);
+  border-radius: 10px; padding: 14px 18px 12px; display: flex; flex-direction: column-reverse;
+  justify-content: flex-end; }
+dl.tiles dd { font: 600 30px/1.25 ui-sans-serif, system-ui, "Helvetica Neue", Arial, sans-serif; letter-spacing: -0.01em; }
+dl.tiles dt { font-size: 15px; line-height: 1.35; }
 dl.long { display: block; max-width: 68ch; } dl.long div { display: flex; flex-wrap: wrap; gap: 0 16px;
   padding: 6px 0; border-bottom: 1px solid var(--edge); } dl.long dt { flex: 0 0 150px; line-height: 1.75; }
 dl.long dd { flex: 1 1 260px; font-size: 17px; overflow-wrap: anywhere; }
@@ -60,11 +73,14 @@ dl.long dd { flex: 1 1 260px; font-size: 17px; overflow-wrap: anywhere; }
 table { border-collapse: collapse; font: 15px/1.5 ui-sans-serif, system-ui, Arial, sans-serif;
   font-variant-numeric: tabular-nums; margin: 12px 0; }
 th, td { padding: 7px 18px 7px 0; border-bottom: 1px solid var(--edge); text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; } th { color: var(--quiet); font-weight: 600; }
+th:first-child, td:first-child, .words th, .words td { text-align: left; }
+.words td { white-space: normal; }
+.words td:nth-child(4), .words td:last-child { min-width: 11em; } th { color: var(--quiet); font-weight: 600; }
 footer { color: var(--quiet); font-size: 14.5px; border-top: 1px solid var(--edge); padding-top: 16px; }
 footer p { max-width: none; }
 @media (max-width: 600px) { main { padding: 28px 16px; } figure { padding: 10px 8px; } body { font-size: 16px; }
-  .lead { font-size: 18px; } svg .tick, svg .label, svg text { font-size: 15.5px; } th, td { padding-right: 12px; } }
+  .lead { font-size: 18px; } dl.tiles { grid-template-columns: 1fr 1fr; gap: 10px; } dl.tiles dd { font-size: 24px; }
+  svg text, svg .tick, svg .label { font-size: 15.5px; } th, td { padding-right: 12px; } }
 @media print { figure, .verdict, table { break-inside: avoid; } main { padding: 0; } }
 """
 
@@ -103,13 +119,15 @@ def _section(section: Section) -> str:
             f"<figure>{figure.svg}<figcaption>{escape(figure.caption)}</figcaption></figure>"
             for figure in section.figures
         )
-        parts.append(f'<div class="figures">{cards}</div>')
+        many = " three" if len(section.figures) in (3, 5, 6) else ""
+        parts.append(f'<div class="figures{many}">{cards}</div>')
     parts += [f"<p>{escape(words)}</p>" for words in section.words]
     if section.verdicts:
         parts.append(f'<div class="verdicts">{"".join(_verdict(verdict) for verdict in section.verdicts)}</div>')
     if section.facts:
         # short numbers stand side by side, longer ones below each other
         style = ' class="long"' if max(len(value) for _, value in section.facts) > 16 else ""
+        style = style if section.title else ' class="tiles"'  # what stands above every heading is the answer itself
         parts.append(f"<dl{style}>" + "".join(_fact(name, value) for name, value in section.facts) + "</dl>")
     if section.table is not None:
         parts.append(_table(section.table))
@@ -128,4 +146,6 @@ def _fact(name: str, value: str) -> str:
 def _table(table: Table) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in table.head)
     rows = "\n".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table></div>'
+    # a table whose last column holds sentences reads from the left
+    style = ' class="words"' if any(len(row[-1]) > 24 for row in table.rows) else ""
+    return f'<div class="wide"><table{style}><thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table></div>'

@@ -68,6 +68,11 @@ class Plot:
         corners = " ".join(f"{a},{b}" for a, b in (self.at(*point) for point in points))
         self.parts.append(f'<polygon class="{style}" points="{corners}"/>')
 
+    def curve(self, points: list[tuple[float, float]], style: str) -> None:
+        """Draw a line through all points."""
+        places = " ".join(f"{a},{b}" for a, b in (self.at(*point) for point in points))
+        self.parts.append(f'<polyline class="{style}" points="{places}"/>')
+
     def mark(self, x: float, y: float, group: int = 0, size: float = 4.0, hover: str = "") -> None:
         """Draw one observation; `hover` is shown when the pointer rests on it."""
         a, b = self.at(x, y)

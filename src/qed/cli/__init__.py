@@ -1,0 +1,61 @@
+"""The command ``qed``: from a table to a model, a page and a proof, without a line of Python.
+
+One rule: **every answer is one of three: the result, a sentence that says what to do, or nothing written at all.** Exit codes: 0
+done, 1 the data or the model are at fault (or a check refused), 2 the words of the command are, 130 Ctrl-C.
+
+::
+
+    _parser            the words of the command
+    _screen            terminal, pipe, JSON, silence
+    _files             whole files or none
+    _fit, _predict     qed fit, qed predict
+    _verify, _compare  qed verify, qed compare
+    _info, _demo       qed info, qed demo
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The words after ``qed``; those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    from qed.cli._parser import parser  # noqa: PLC0415
+    from qed.cli._screen import Screen, told, tolerate  # noqa: PLC0415
+
+    tolerate()
+    options = parser().parse_args(arguments)
+    screen = Screen(quiet=getattr(options, "quiet", False), json=getattr(options, "json", False))
+    try:
+        with screen:
+            # only the chosen command is imported: qed --help and a small prediction stay quick
+            return int(import_module(f"qed.cli._{options.command}").run(options, screen))
+    except KeyboardInterrupt:
+        screen.error("Interrupted. Nothing was written.")
+        return 130
+    except BrokenPipeError:
+        screen.give_up()
+        return 0
+    except Exception as error:  # the last door: a person gets a sentence, never a traceback
+        if getattr(options, "debug", False):
+            raise
+        code, words = told(error)
+        screen.error(words)
+        return code

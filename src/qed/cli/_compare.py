@@ -1,0 +1,43 @@
+"""``qed compare``: two models on the same rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from qed.cli._screen import Screen
+
+__all__ = ["run"]
+
+
+def run(options: argparse.Namespace, screen: Screen) -> int:
+    """Compare, and say which is better, by how much, and how sure that is."""
+    from dataclasses import asdict, replace  # noqa: PLC0415
+
+    from qed.study import load, read_table, versus  # noqa: PLC0415
+    from qed.study._source import digest_of  # noqa: PLC0415
+
+    first, second = load(options.model), load(options.other)
+    table = read_table(options.data, table=options.table, query=options.query, encoding=options.encoding)
+    found = versus(first, second, replace(table, digest=digest_of(options.data)))
+    screen.say(f"{found.measure} on {found.n_rows:,} rows, paired", "bold")
+    names = ("", options.model, options.other)
+    screen.table(
+        ("", found.measure, "model"),
+        [
+            (options.model, f"{found.first:.5g}", first.sheet.story.candidate),
+            (options.other, f"{found.second:.5g}", second.sheet.story.candidate),
+        ],
+        right="1",
+    )
+    screen.say(f"  difference {found.difference:.4g}  (95 % interval {found.lower:.4g} to {found.upper:.4g})")
+    if found.better:
+        screen.say(f"  {names[found.better]} is better.", "bold green")
+    else:
+        screen.say("  These rows cannot tell which is better.", "bold")
+    for note in found.notes:
+        screen.warn(note)
+    screen.answer({**asdict(found), "better": names[found.better] or None})
+    return 0

@@ -1,0 +1,198 @@
+"""``qed fit``: a table in, a model file and a page out."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qed.cli._files import require_free, write_whole
+from qed.core import InvalidParameter
+
+if TYPE_CHECKING:
+    import argparse
+
+    from qed.cli._screen import Screen
+    from qed.study import Study
+
+__all__ = ["facts", "run", "show"]
+
+
+def run(options: argparse.Namespace, screen: Screen) -> int:
+    """Fit, write, tell."""
+    from qed import listen  # noqa: PLC0415
+    from qed.study import fit, read_table  # noqa: PLC0415
+    from qed.study._clock import Clock, seconds_of  # noqa: PLC0415
+
+    require_free(options.out, force=options.force, flag="--out")
+    if not options.no_report:
+        require_free(options.report, force=options.force, flag="--report")
+    types, drop = _pairs(options.types), _names(options.drop)
+    clock = Clock(seconds_of(options.budget))
+    screen.budget = clock.budget
+    screen.say(f"qed fit {options.data}, target {options.target}", "bold")
+    with listen(screen.follow):
+        study = fit(
+            _read(options, read_table),
+            options.target,
+            task=options.task,
+            types=types,
+            drop=drop,
+            seed=options.seed,
+            command=_typed(),
+            clock=clock,
+        )
+    screen.stop()
+    study.model.save(options.out)
+    if not options.no_report:
+        from qed.report import study_report  # noqa: PLC0415
+
+        page = study_report(study, model_file=Path(options.out).name).html()
+        write_whole(options.report, lambda path: _write(path, page))
+    show(study, screen)
+    _show_files(options, screen, clock.spent)
+    screen.answer({**facts(study), "model": options.out, "report": None if options.no_report else options.report,
+                   "seconds": clock.spent})  # fmt: skip
+    return 130 if study.is_interrupted else 0
+
+
+def _read(options: argparse.Namespace, read_table: Any) -> Any:
+    from dataclasses import replace  # noqa: PLC0415
+
+    from qed.core._events import Progress  # noqa: PLC0415
+    from qed.study._source import digest_of  # noqa: PLC0415
+
+    with Progress("reading"):
+        table = read_table(options.data, table=options.table, query=options.query, encoding=options.encoding)
+        return replace(table, digest=digest_of(options.data))
+
+
+def _typed() -> str:
+    words = ["qed", *sys.argv[1:]]
+    return shlex.join(words)[:2000]
+
+
+def _write(path: Path, page: str) -> None:
+    path.write_text(page, encoding="utf-8")
+
+
+def _pairs(text: str) -> dict[str, str]:
+    found = {}
+    for part in _names(text):
+        name, is_pair, kind = part.rpartition("=")
+        if not is_pair or not name or not kind:
+            raise InvalidParameter(f"--types {part}: write column=type, such as --types age=number,zip=category.")
+        found[name.strip()] = kind.strip()
+    return found
+
+
+def _names(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def show(study: Study, screen: Screen) -> None:
+    """Print what was understood, tried and found."""
+    sheet = study.sheet
+    story, target = sheet.story, sheet.target
+    unit = f" {target.unit}" if target.unit else ""
+    screen.heading(f"{story.rows_used:,} rows · {target.task} · {target.reason}")
+    rows = [
+        (one.name, one.kind if one.is_used else f"{one.kind} (left out)", _gaps(one.missing), one.reason)
+        for one in sheet.columns
+    ]
+    styles = ["" if one.is_used else "dim" for one in sheet.columns]
+    screen.table(("column", "type", "missing", "why"), rows[:40], styles[:40], right="2")
+    if len(rows) > 40:
+        screen.say(f"  … and {len(rows) - 40} more columns")
+    for note in story.notes:
+        screen.warn(note)
+    screen.heading("Compared by cross-validation, on rows each model had not seen")
+    measure = "error" if target.task == "regression" else "log loss"
+    screen.table(("", measure, "±", "rows", ""), _ranking(study), right="123")
+    screen.heading(f"Winner: {story.candidate}")
+    for name, score in study.held_out.scores.items():
+        base = study.held_out.baseline.get(name)
+        own_unit = unit if name != "R²" and target.task == "regression" else ""
+        against = (
+            f"   a constant: {base.value:.4g}{own_unit}" if base is not None and name not in ("ROC area", "R²") else ""
+        )
+        screen.say(f"  {name:24} {score.value:.4g}{own_unit}  ({score.lower:.4g} to {score.upper:.4g}){against}")
+    screen.say(f"  measured on {story.held_out:,} rows kept aside; in brackets 95 % intervals", "dim")
+    screen.heading("Proven")
+    screen.say(f"  {study.model.proof.statement}")
+    if study.checked is None:
+        screen.say("  Have it checked by independent code: qed verify MODEL DATA", "dim")
+    elif study.checked.is_accepted:
+        screen.say("  ✓ accepted by an independent checker", "green")
+    else:
+        screen.say(f"  ✗ refused by the independent checker: {study.checked.words}", "bold red")
+    if study.is_interrupted:
+        screen.say()
+        screen.warn("Interrupted: this is the best model so far, and not the best that the time would have given.")
+
+
+def _gaps(share: float) -> str:
+    return "" if share == 0 else "<1 %" if share < 0.01 else f"{100 * share:.0f} %"
+
+
+def _ranking(study: Study) -> list[tuple[str, str, str, str, str]]:
+    """Return the best candidates and the constant, each with a bar that is as long as its error."""
+    is_number = study.sheet.target.task == "regression"
+    entries = [*study.comparison.latest[:8], *study.comparison.baselines]
+    values = [math.sqrt(entry.loss) if is_number else entry.loss for entry in entries]
+    rows = []
+    for entry, value in zip(entries, values, strict=True):
+        half = 1.96 * entry.error / (2 * value) if is_number and value else 1.96 * entry.error
+        bar = "━" * max(1, round(24 * value / max(values))) if max(values) > 0 else ""
+        rows.append((entry.title, f"{value:.4g}", f"{half:.2g}", f"{entry.n_rows:,}", bar))
+    return rows
+
+
+def _show_files(options: argparse.Namespace, screen: Screen, seconds: float) -> None:
+    screen.say()
+    screen.say(f"  model   {options.out}")
+    if not options.no_report:
+        screen.say(f"  report  {options.report}")
+    screen.say(f"  {seconds:.1f} s", "dim")
+
+
+def facts(study: Study) -> dict[str, Any]:
+    """Return the study as plain values."""
+    sheet = study.sheet
+    scores = {
+        name: {"value": score.value, "lower": score.lower, "upper": score.upper, "level": score.level}
+        for name, score in study.held_out.scores.items()
+    }
+    proof = study.model.proof
+    return {
+        "target": sheet.target.name,
+        "task": sheet.target.task,
+        "rows": sheet.story.rows_used,
+        "rows_fitted": sheet.story.rows_fitted,
+        "held_out": sheet.story.held_out,
+        "columns": [
+            {"name": one.name, "type": one.kind, "why": one.reason, "missing": one.missing} for one in sheet.columns
+        ],
+        "candidates": [
+            {
+                "title": entry.title,
+                "loss": entry.loss,
+                "error": entry.error,
+                "rows": entry.n_rows,
+                "folds": entry.n_folds,
+            }
+            for entry in [*study.comparison.latest, *study.comparison.baselines]
+        ],
+        "winner": sheet.story.candidate,
+        "scores": scores,
+        "importance": [
+            {"column": one.name, "rise": one.rise, "lower": one.lower, "upper": one.upper}
+            for one in study.held_out.importances
+        ],
+        "certificate": {"statement": proof.statement, "numbers": proof.numbers(), "reached": proof.reached},
+        "checked": None if study.checked is None else study.checked.is_accepted,
+        "notes": list(sheet.story.notes),
+        "interrupted": study.is_interrupted,
+    }

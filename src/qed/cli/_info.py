@@ -1,0 +1,63 @@
+"""``qed info``: what a model file holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from qed.cli._screen import Screen
+
+__all__ = ["run"]
+
+
+def run(options: argparse.Namespace, screen: Screen) -> int:
+    """Show columns, certificate and story."""
+    from qed.study._model import load  # noqa: PLC0415
+
+    model = load(options.model)
+    sheet, proof = model.sheet, model.proof
+    story, target = sheet.story, sheet.target
+    screen.say(f"{options.model}: {story.candidate} for {target.name}", "bold")
+    screen.heading("Columns")
+    rows = [
+        (one.name, one.kind if one.is_used else f"{one.kind} (left out)", one.unit, one.shown, one.reason)
+        for one in sheet.columns
+    ]
+    screen.table(
+        ("column", "type", "unit", "entries", "why"), rows, ["" if one.is_used else "dim" for one in sheet.columns]
+    )
+    screen.heading("Target")
+    labels = f"   classes: {', '.join(target.labels[:12])}" if len(target.labels) else ""
+    screen.say(f"  {target.name}: {target.task}, {target.reason}{labels}")
+    screen.heading("Proven")
+    screen.say(f"  {proof.statement}")
+    screen.table(("", ""), list(proof.numbers().items()))
+    screen.heading("How it was made")
+    facts = [
+        ("data", story.source),
+        ("SHA-256", story.digest or "none: the data were no single file"),
+        ("rows", f"{story.rows_fitted:,} fitted of {story.rows_used:,} with a target, {story.rows_read:,} read"),
+        ("time", f"{story.seconds:.1f} s of {story.budget:g} s"),
+        ("seed", str(story.seed)),
+        ("versions", ", ".join(f"{name} {version}" for name, version in story.versions.items())),
+        ("command", story.command or "from Python"),
+        *[(name, f"{value:.4g} on {story.held_out:,} held-out rows") for name, value in story.scores.items()],
+    ]
+    screen.table(("", ""), facts)
+    for note in story.notes:
+        screen.warn(note)
+    screen.answer(
+        {
+            "target": {"name": target.name, "task": target.task, "labels": list(target.labels), "unit": target.unit},
+            "columns": [
+                {"name": one.name, "type": one.kind, "why": one.reason, "unit": one.unit, "missing": one.missing,
+                 "categories": list(one.words) if one.kind in ("category", "code", "yes/no") else None}
+                for one in sheet.columns
+            ],
+            "certificate": {"statement": proof.statement, "numbers": proof.numbers(), "reached": proof.reached},
+            "story": {name: getattr(story, name) for name in story.__dataclass_fields__},
+        }
+    )  # fmt: skip
+    return 0

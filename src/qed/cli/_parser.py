@@ -1,0 +1,100 @@
+"""The words of the command."""
+
+from __future__ import annotations
+
+import argparse
+
+from qed.core._version import __version__
+
+__all__ = ["parser"]
+
+DATA = "CSV, Parquet, JSON, SQLite or DuckDB file, or a query over files: \"SELECT * FROM 'sales/*.parquet'\""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``qed``."""
+    top = argparse.ArgumentParser(
+        prog="qed",
+        description="Machine learning that shows its proof: from a table to a model, a page and a certificate.",
+        epilog="Begin with: qed demo. Then: qed fit table.csv --target price",
+    )
+    top.add_argument("--version", action="version", version=f"qed {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _fit(commands)
+    _predict(commands)
+    _verify(commands)
+    _compare(commands)
+    _info(commands)
+    _demo(commands)
+    return top
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
+) -> argparse.ArgumentParser:
+    made = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    made.add_argument("--json", action="store_true", help="answer with one JSON object")
+    made.add_argument("--quiet", "-q", action="store_true", help="say nothing but errors")
+    made.add_argument("--debug", action="store_true", help="on an error show where it happened")
+    return made
+
+
+def _source(made: argparse.ArgumentParser) -> None:
+    made.add_argument("data", metavar="DATA", help=DATA)
+    made.add_argument("--table", help="which table of a database")
+    made.add_argument("--query", help="what to ask a database")
+    made.add_argument("--encoding", help="how a text file is written, if not in UTF-8")
+
+
+def _fit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    made = _command(commands, "fit", "find, fit and prove a model for one column of a table")
+    _source(made)
+    made.add_argument("--target", "-t", required=True, metavar="COLUMN", help="the column to predict")
+    made.add_argument(
+        "--task", choices=("regression", "counts", "binary", "multiclass"), help="what to predict, if not as inferred"
+    )
+    made.add_argument(
+        "--types", default="", metavar="COL=TYPE,…",
+        help="what columns are: number, code, category, yes/no, date, text, identifier",
+    )  # fmt: skip
+    made.add_argument("--drop", default="", metavar="COL,…", help="columns to leave out")
+    made.add_argument("--budget", default="60s", metavar="TIME", help="time to spend: 60s, 5m, 1h (60s)")
+    made.add_argument("--out", "-o", default="model.qed", metavar="FILE", help="the model file (model.qed)")
+    made.add_argument("--report", default="report.html", metavar="FILE", help="the page to show (report.html)")
+    made.add_argument("--no-report", action="store_true", help="write no page")
+    made.add_argument("--seed", type=int, default=0, help="what every random choice follows from (0)")
+    made.add_argument("--force", "-f", action="store_true", help="replace files that are there")
+
+
+def _predict(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    made = _command(commands, "predict", "predict for new rows")
+    made.add_argument("model", metavar="MODEL", help="a model file")
+    _source(made)
+    made.add_argument(
+        "--out", "-o", metavar="FILE", help="a .csv, .json, .jsonl or .parquet file; otherwise CSV is printed"
+    )
+    made.add_argument("--force", "-f", action="store_true", help="replace the file if it is there")
+
+
+def _verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    made = _command(commands, "verify", "check a model's certificate by code that shares nothing with the fit")
+    made.add_argument("model", metavar="MODEL", help="a model file")
+    _source(made)
+
+
+def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    made = _command(commands, "compare", "compare two models on the same rows")
+    made.add_argument("model", metavar="FIRST", help="a model file")
+    made.add_argument("other", metavar="SECOND", help="another, of the same target")
+    _source(made)
+
+
+def _info(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    made = _command(commands, "info", "show what a model file holds: columns, certificate, how it was made")
+    made.add_argument("model", metavar="MODEL", help="a model file")
+
+
+def _demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    made = _command(commands, "demo", "fit real data, write a page, watch a tampered model refused")
+    made.add_argument("folder", nargs="?", default="demo", metavar="FOLDER", help="where to write (demo)")
+    made.add_argument("--budget", default="20s", metavar="TIME", help="time to spend on the fit (20s)")

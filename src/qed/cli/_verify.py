@@ -1,0 +1,46 @@
+"""``qed verify``: whether what a model claims is true of these rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from qed.core import CertificateError, InvalidData
+
+if TYPE_CHECKING:
+    import argparse
+
+    from qed.cli._screen import Screen
+
+__all__ = ["run"]
+
+
+def run(options: argparse.Namespace, screen: Screen) -> int:
+    """Check, and answer by words and by the exit code."""
+    from qed.study import load, read_table  # noqa: PLC0415
+
+    model = load(options.model)
+    table = read_table(options.data, table=options.table, query=options.query, encoding=options.encoding)
+    try:
+        verdict = model.verify(table)
+    except CertificateError as error:
+        return _refused(str(error), screen)
+    except InvalidData as error:
+        return _refused(f"the rows cannot be those of the fit: {error}", screen)
+    screen.say("✓ accepted", "bold green")
+    screen.say(f"  {model.proof.statement}")
+    screen.say(
+        f"  Every claim of every part was computed again, on {model.sheet.story.rows_fitted:,} rows, by code that shares nothing"
+        " with the fit.",
+        "dim",
+    )
+    screen.answer(
+        {"accepted": True, "statement": model.proof.statement, "distance": verdict.distance, "claimed": verdict.claimed}
+    )
+    return 0
+
+
+def _refused(words: str, screen: Screen) -> int:
+    screen.say("✗ refused", "bold red")
+    screen.say(f"  {words}")
+    screen.answer({"accepted": False, "reason": words})
+    return 1

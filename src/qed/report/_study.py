@@ -1,0 +1,518 @@
+"""The page of a study: how good, how sure, which columns matter, where it fails, what is proven; then the details."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qed.report._figures import predicted_against_actual
+from qed.report._parts import Figure, Section, Table, Verdict
+from qed.report._report import Report
+from qed.report._study_figures import (
+    Whisker,
+    area_curves,
+    confusion,
+    effect_curves,
+    histogram,
+    reliability,
+    short,
+    whiskers,
+)
+from qed.study._weights import weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from qed.metrics import Score
+    from qed.study import Study
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["study_report"]
+
+MOST_DOTS = 600
+MOST_ROWS = 12
+
+
+def study_report(study: Study, *, model_file: str = "model.qed", title: str = "") -> Report:
+    """Tell the story of a study.
+
+    Parameters
+    ----------
+    study : Study
+        What `qed.study.fit` gave.
+    model_file : str
+        Name of the model file, for the commands on the page.
+    title : str
+        Heading; made from the target unless given.
+
+    Returns
+    -------
+    Report
+        Ready to be saved as one HTML file.
+    """
+    sheet = study.sheet
+    target, story = sheet.target, sheet.story
+    named = _words(target.name.removesuffix(f"_{target.unit}"))
+    verb = "How well can" if target.task == "regression" else "Can"
+    sections = (
+        _answer(study),
+        _how_good(study),
+        _how_sure(study),
+        _what_matters(study),
+        _effects(study),
+        _where_it_fails(study),
+        _proof(study),
+        _candidates(study),
+        _columns(study),
+        _making(study, model_file),
+    )
+    made = dt.datetime.now(dt.UTC).date().isoformat()
+    footer = f"Written by qed {story.versions.get('qed', '')} on {made}. One file, no scripts, nothing fetched."
+    return Report(
+        title or f"{verb} {named} be predicted?", _lead(study), tuple(s for s in sections if s is not None), footer
+    )
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ").strip() or name
+
+
+def _lead(study: Study) -> str:
+    story, target = study.sheet.story, study.sheet.target
+    used = len(study.sheet.used)
+    source = story.source.replace("\\", "/").rsplit("/", 1)[-1]
+    head = (
+        f"{story.candidate[0].upper() + story.candidate[1:]}, from {used} column{'s' if used != 1 else ''} and"
+        f" {story.rows_fitted:,} rows of {source}. "
+    )
+    scores, base = study.held_out.scores, study.held_out.baseline
+    if target.task == "regression" and "mean absolute error" in scores:
+        mine, theirs = scores["mean absolute error"], base["mean absolute error"]
+        return head + (
+            f"On {story.held_out:,} rows that were kept aside it is off by {_n(mine.value)}{_unit(study)} on average; always"
+            f" guessing the mean is off by {_n(theirs.value)}."
+        )
+    if "accuracy" in scores:
+        mine, theirs = scores["accuracy"], base["accuracy"]
+        return head + (
+            f"On {story.held_out:,} rows that were kept aside it is right in {_percent(mine.value)}; always naming the most"
+            f" frequent class is right in {_percent(theirs.value)}."
+        )
+    return head
+
+
+def _n(value: float) -> str:
+    """Write a number for people: few digits, a true minus sign."""
+    if value != value or math.isinf(value):  # noqa: PLR0124
+        return "–"
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    if "e" in text:
+        text = f"{value:.2e}"
+    return text.replace(",", "\u202f").replace("-", "\u2212")
+
+
+def _percent(share: float) -> str:
+    digits = 1 if 0.9 < share < 0.9995 or share < 0.1 else 0
+    return f"{100 * share:.{digits}f}\u202f%"
+
+
+def _unit(study: Study) -> str:
+    return f"\u202f{study.sheet.target.unit}" if study.sheet.target.unit else ""
+
+
+def _interval(score: Score, *, percent: bool = False) -> str:
+    write = _percent if percent else _n
+    return f"{write(score.lower)} to {write(score.upper)}"
+
+
+def _answer(study: Study) -> Section:
+    """Give the answer in a few numbers, above everything else."""
+    scores, base = study.held_out.scores, study.held_out.baseline
+    facts: list[tuple[str, str]] = []
+    if "mean absolute error" in scores:
+        facts += [
+            ("off by, on average", f"{_n(scores['mean absolute error'].value)}{_unit(study)}"),
+            ("a constant guess is off by", f"{_n(base['mean absolute error'].value)}{_unit(study)}"),
+            ("of the variance explained", _percent(max(0.0, scores["R²"].value))),
+        ]
+        bound = study.held_out.bound
+        if bound is not None and math.isfinite(bound.bound):
+            facts.append(("holds for 90\u202f% of new rows", f"±{_n(bound.bound)}{_unit(study)}"))
+    elif "accuracy" in scores:
+        facts += [
+            ("predicted right", _percent(scores["accuracy"].value)),
+            ("a constant guess is right", _percent(base["accuracy"].value)),
+        ]
+        if "ROC area" in scores:
+            facts.append(("area under the ROC curve", f"{scores['ROC area'].value:.3f}"))
+        facts.append((f"log loss; a constant: {_n(base['log loss'].value)}", _n(scores["log loss"].value)))
+    return Section("", facts=tuple(facts))
+
+
+def _how_good(study: Study) -> Section:
+    scores, base = study.held_out.scores, study.held_out.baseline
+    table = Table(
+        ("", "model", "95 % interval", "constant"),
+        tuple(
+            (
+                name,
+                _n(score.value),
+                _interval(score),
+                _n(base[name].value) if name in base and name != "ROC area" else "",
+            )
+            for name, score in scores.items()
+        ),
+    )
+    return Section("How good is it?", figures=(_score_figure(study), *_first_figure(study)), table=table)
+
+
+def _score_figure(study: Study) -> Figure:
+    """Draw the comparison: every family by its best candidate, and the constant."""
+    is_number = study.sheet.target.task == "regression"
+    rows: list[Whisker] = []
+    families: set[str] = set()
+    for entry in [*study.comparison.latest, *study.comparison.baselines]:
+        family = entry.candidate.family if entry.candidate else entry.title
+        if family in families or len(rows) >= 8:
+            continue
+        families.add(family)
+        low, middle, high = (entry.loss + sign * 1.96 * entry.error for sign in (-1, 0, 1))
+        if is_number:
+            low, middle, high = (math.sqrt(max(0.0, one)) for one in (low, middle, high))
+        rows.append((family, max(0.0, low), middle, high, 1 if entry.candidate is None else 0))
+    unit = f", {study.sheet.target.unit}" if is_number and study.sheet.target.unit else ""
+    label = f"root mean squared error{unit}" if is_number else "log loss"
+    if not rows:
+        return Figure("", "The comparison was interrupted before its first result.")
+    names = ", ".join(name for name, *_ in rows)
+    return Figure(
+        whiskers(rows, label=f"{label} (less is better)", description=f"Dot-and-whisker plot of {label} for {names}"),
+        "Every kind of model at its best, compared by cross-validation: each row was predicted by a model that had not seen it. In"
+        " orange a constant. Lines are 95\u202f% intervals.",
+    )
+
+
+def _first_figure(study: Study) -> tuple[Figure, ...]:
+    held = study.held_out
+    target = study.sheet.target
+    if held.shares is None:
+        some = np.random.default_rng(0).permutation(len(held.actual))[:MOST_DOTS]
+        band = held.bound.bound if held.bound is not None and math.isfinite(held.bound.bound) else None
+        label = _words(target.name.removesuffix(f"_{target.unit}")) + (f", {target.unit}" if target.unit else "")
+        svg = predicted_against_actual(held.actual[some], held.predicted[some], band=band, label=label)
+        shown = f"{len(some):,} of {len(held.actual):,}" if len(some) < len(held.actual) else f"{len(some):,}"
+        words = f"Each dot is one of {shown} rows that were kept aside. On the diagonal a prediction is right."
+        if band is not None:
+            words += f" At least 90\u202f% of new rows fall into the band (±{_n(band)}{_unit(study)}), with confidence 95\u202f%."
+        return (Figure(svg, words),)
+    k = len(target.labels)
+    counts = np.zeros((k, k), np.int64)
+    np.add.at(counts, (held.actual.astype(int), held.predicted.astype(int)), 1)
+    svg = confusion(
+        counts, list(target.labels), description=f"Grid of true against predicted classes for {len(held.actual)} rows"
+    )
+    return (Figure(svg, f"The {len(held.actual):,} rows that were kept aside: a line for each true class, a column for each answer."
+                        " Blue is right, orange is a mistake."),)  # fmt: skip
+
+
+def _how_sure(study: Study) -> Section | None:
+    held, target = study.held_out, study.sheet.target
+    if held.shares is None:
+        residuals = held.actual - held.predicted
+        unit = f", {target.unit}" if target.unit else ""
+        figure = Figure(
+            histogram(
+                residuals, label=f"actual minus predicted{unit}", description="Histogram of the errors on held-out rows"
+            ),
+            "The errors on the rows kept aside. If they are not centred on the dashed line, the model is off to one side.",
+        )
+        figures = [figure, *_by_size(study)]
+        words = (
+            ()
+            if held.bound is None
+            else (held.bound.statement + " This follows from the rows kept aside and from nothing else.",)
+        )
+        return Section("How sure is it?", words=words, figures=tuple(figures))
+    if target.task == "binary":
+        return Section("How sure is it?", figures=tuple(_binary_figures(study)))
+    sure = held.shares.max(axis=1)
+    right = (held.actual == held.predicted).astype(np.float64)
+    return Section("How sure is it?", figures=(_reliability(sure, right, "the predicted class"),))
+
+
+def _by_size(study: Study) -> list[Figure]:
+    """Errors by the size of the prediction, in fifths."""
+    held = study.held_out
+    edges = np.unique(np.quantile(held.predicted, np.linspace(0, 1, 6)))
+    if len(edges) < 4 or len(held.predicted) < 50:
+        return []
+    rows: list[Whisker] = []
+    for low, high in itertools.pairwise(edges):
+        inside = (held.predicted >= low) & ((held.predicted < high) | (high == edges[-1]))
+        errors = np.abs(held.actual - held.predicted)[inside]
+        if len(errors) < 5:
+            continue
+        mean, half = float(errors.mean()), 1.96 * float(errors.std(ddof=1)) / math.sqrt(len(errors))
+        rows.append((f"{_n(float(low))} to {_n(float(high))}", max(0.0, mean - half), mean, mean + half, 0))
+    unit = f", {study.sheet.target.unit}" if study.sheet.target.unit else ""
+    svg = whiskers(rows, label=f"mean absolute error{unit}", description="Errors by size of the prediction", rule=held.overall,
+                   rule_name="all rows")  # fmt: skip
+    return [
+        Figure(
+            svg,
+            "How far off it is, by what it predicts: fifths of the rows kept aside, from small predictions to large ones.",
+        )
+    ]
+
+
+def _binary_figures(study: Study) -> list[Figure]:
+    from qed.metrics import precision_recall_curve, roc_curve  # noqa: PLC0415
+
+    held = study.held_out
+    assert held.shares is not None  # noqa: S101  (a class has probabilities)
+    truth, share = held.actual.astype(int), held.shares[:, 1]
+    positive = str(study.sheet.target.labels[1])
+    found = []
+    if 0 < truth.sum() < len(truth):
+        wrong, right, _ = roc_curve(truth, share)
+        area = study.held_out.scores.get("ROC area")
+        words = "" if area is None else f" The area under the curve is {area.value:.3f} ({_interval(area)})."
+        found.append(
+            Figure(
+                area_curves(np.asarray(wrong), np.asarray(right), labels=("false alarms", f"“{positive}” found"), diagonal=True,
+                            level=None, description=f"ROC curve of {positive}"),
+                f"ROC: how many of “{positive}” are found for a given rate of false alarms. Guessing lies on the dashes." + words,
+            )
+        )  # fmt: skip
+        precision, recall, _ = precision_recall_curve(truth, share)
+        found.append(
+            Figure(
+                area_curves(np.asarray(recall)[::-1], np.asarray(precision)[::-1], labels=(f"“{positive}” found", "share right"),
+                            diagonal=False, level=float(truth.mean()), description=f"Precision against recall of {positive}"),
+                f"Precision: of the rows called “{positive}”, how many are. The dashed line is their share among all rows.",
+            )
+        )  # fmt: skip
+    found.append(_reliability(share, truth.astype(np.float64), f"“{positive}”"))
+    return found
+
+
+def _reliability(said: Vector, happened: Vector, label: str) -> Figure:
+    edges = np.unique(np.quantile(said, np.linspace(0, 1, 9)))
+    places = np.clip(np.searchsorted(edges, said, side="right") - 1, 0, max(0, len(edges) - 2))
+    bins = []
+    for at in range(max(1, len(edges) - 1)):
+        inside = places == at
+        n = int(inside.sum())
+        if n >= 5:
+            share = float(happened[inside].mean())
+            half = 1.96 * math.sqrt(max(share * (1 - share), 0.25 / n) / n)
+            bins.append((float(said[inside].mean()), max(0.0, share - half), share, min(1.0, share + half), n))
+    return Figure(
+        reliability(bins, label=label, description="Calibration: predicted probability against frequency"),
+        "Are its probabilities honest? Rows with similar probabilities, and how often it was so. On the dashed line they are.",
+    )
+
+
+def _what_matters(study: Study) -> Section:
+    held = study.held_out
+    is_number = study.sheet.target.task == "regression"
+    base = float(np.mean((held.actual - held.predicted) ** 2)) if is_number else 1.0
+    shown = held.importances[:MOST_ROWS]
+    rows: list[Whisker] = [
+        (one.name, one.lower / base, one.rise / base, one.upper / base, 0 if one.lower > 0 else 3) for one in shown
+    ]
+    label = "rise of the squared error, in multiples" if is_number else "rise of the log loss"
+    strongest = shown[0].name if shown else ""
+    figures = []
+    if rows:
+        figures.append(
+            Figure(
+                whiskers(
+                    rows, label=label, description=f"Importance of {len(rows)} columns, {strongest} first", rule=0.0
+                ),
+                "How much worse the predictions of held-out rows get when one column is shuffled. Columns whose line crosses zero"
+                " may as well be left out. Columns that say the same can stand in for each other, and then each looks unimportant.",
+            )
+        )
+    found = weights(study.model)
+    if not found:
+        words = ("Numbers were bent into smooth curves, so a column has no single weight: see below.",) if shown else ()
+        return Section("Which columns matter?", figures=tuple(figures), words=words)
+    labels = [str(one) for one in study.sheet.target.labels]
+    if len(found[0][1]) == 1:
+        top = [
+            (name, values[0], values[0], values[0], 0 if values[0] > 0 else 1)
+            for name, values in found[:MOST_ROWS]
+            if values[0]
+        ]
+        if top:
+            bars = [(name, min(0.0, value), value, max(0.0, value), group) for name, value, _, _, group in top]
+            meaning = "on the prediction" if is_number else f"on the log-odds of “{labels[1]}”"
+            if study.model.pipeline.steps_[-1][1].__class__.__name__ == "PoissonRegressor":
+                meaning = "on the logarithm of the prediction"
+            figures.append(
+                Figure(
+                    whiskers(bars, label=f"effect {meaning}", description="Coefficients of the model", rule=0.0),
+                    "What the model adds for each: of a number for one standard deviation more, of a category for belonging to it."
+                    " Together with the others, not by itself: this is no statement about causes.",
+                )
+            )
+        return Section("Which columns matter?", figures=tuple(figures))
+    table = Table(
+        ("weight", *[label[:16] for label in labels]),
+        tuple(
+            (name, *[f"{value:+.2f}".replace("-", "\u2212") for value in values]) for name, values in found[:MOST_ROWS]
+        ),
+    )
+    return Section("Which columns matter?", figures=tuple(figures), table=table)
+
+
+def _effects(study: Study) -> Section | None:
+    """Draw how the prediction moves with the leading columns, all on one scale."""
+    found = study.held_out.effects
+    if not found:
+        return None
+    target = study.sheet.target
+    low = min(float(one.answers.min()) for one in found)
+    high = max(float(one.answers.max()) for one in found)
+    room = 0.08 * (high - low) or 1.0
+    is_number = target.task == "regression"
+    unit = f", {target.unit}" if target.unit else ""
+    title = f"prediction{unit}" if is_number else f"probability of “{target.labels[1]}”"
+    units = {column.name: column.unit for column in study.sheet.columns}
+    figures = []
+    for one in found:
+        words = f"{title} for each {one.name}"
+        if one.labels:
+            rows: list[Whisker] = [
+                (name, value, value, value, 0) for name, value in zip(one.labels, one.answers.tolist(), strict=True)
+            ]
+            ends = [(low - room, high + room)]
+            svg = whiskers(rows, label=title, description=words, span=ends[0])
+        else:
+            name = one.name.removesuffix(f"_{units[one.name]}") + (f", {units[one.name]}" if units[one.name] else "")
+            svg = effect_curves(
+                one.places, one.answers, (low - room, high + room), label=name, title=title, description=words
+            )
+        figures.append(Figure(svg, one.name))
+    caution = (
+        "What the model would say on average if everything else stayed as it is and only this column changed, all on one scale."
+        " This is how the model reasons, and not what would happen if somebody changed the column in the world."
+    )
+    return Section("How does the prediction move?", figures=tuple(figures), words=(caution,))
+
+
+def _where_it_fails(study: Study) -> Section | None:
+    held = study.held_out
+    if not held.groups:
+        return None
+    is_number = study.sheet.target.task == "regression"
+    unit = f", {study.sheet.target.unit}" if is_number and study.sheet.target.unit else ""
+    rows: list[Whisker] = [
+        (
+            f"{short(one.column, max(8, 26 - len(one.label)))}: {one.label}",
+            one.lower,
+            one.loss,
+            one.upper,
+            1 if one.lower > held.overall else 3,
+        )
+        for one in held.groups
+    ]
+    label = f"mean absolute error{unit}" if is_number else "share of mistakes"
+    figure = Figure(
+        whiskers(
+            rows,
+            label=label,
+            description="Groups of rows with the largest errors",
+            rule=held.overall,
+            rule_name="all rows",
+        ),
+        "The groups of held-out rows on which it errs most. Orange where the whole 95\u202f% interval lies beyond the dashed line.",
+    )
+    table = None
+    if is_number:
+        worst = np.argsort(-np.abs(held.actual - held.predicted))[:5]
+        table = Table(
+            ("largest errors", "actual", "predicted", "error"),
+            tuple(
+                (
+                    f"{rank + 1}",
+                    _n(float(held.actual[at])),
+                    _n(float(held.predicted[at])),
+                    _n(float(held.actual[at] - held.predicted[at])),
+                )
+                for rank, at in enumerate(worst)
+            ),
+        )
+    return Section("Where does it fail?", figures=(figure,), table=table)
+
+
+def _proof(study: Study) -> Section:
+    proof = study.model.proof
+    words = [
+        (
+            "The model is the answer to a question with one best answer: which coefficients have the least penalised error here?"
+            " That no other coefficients do noticeably better is not an impression but a theorem with a number in it:"
+        ),
+        proof.statement,
+    ]
+    verdicts: tuple[Verdict, ...] = ()
+    if study.checked is not None:
+        title = "Checked by independent code" if study.checked.is_accepted else "Refused by independent code"
+        verdicts = (Verdict(study.checked.is_accepted, title, study.checked.words),)
+    else:
+        words.append("The table is too large to check it on the way. Have it checked with: qed verify.")
+    words.append(
+        "This proves that the fit is the best of its kind for these rows. It does not prove that new rows will be like them: that"
+        " is what the rows kept aside are for."
+    )
+    return Section("What is proven?", words=tuple(words), verdicts=verdicts, facts=tuple(proof.numbers().items()))
+
+
+def _candidates(study: Study) -> Section:
+    is_number = study.sheet.target.task == "regression"
+    rows = []
+    for entry in [*study.comparison.latest, *study.comparison.baselines]:
+        value = math.sqrt(entry.loss) if is_number else entry.loss
+        half = 1.96 * entry.error / (2 * value) if is_number and value else 1.96 * entry.error
+        time = f"{1e3 * entry.seconds:,.0f} ms" if entry.candidate else ""
+        rows.append((entry.title, _n(value), f"± {_n(half)}", f"{entry.n_rows:,}", str(entry.n_folds or ""), time))
+    head = ("candidate", "error" if is_number else "log loss", "95 %", "rows", "folds", "a fit")
+    return Section("What was tried", table=Table(head, tuple(rows)), words=study.sheet.story.notes)
+
+
+def _columns(study: Study) -> Section:
+    rows = []
+    for one in study.sheet.columns:
+        kind = one.kind if one.is_used else f"{one.kind}, left out"
+        gaps = f"{100 * one.missing:.3g} %" if one.missing else ""
+        rows.append((one.name, kind, one.unit, one.shown, gaps, one.reason))
+    target = study.sheet.target
+    words = (f"{target.name} is the target: {target.task}, because it holds {target.reason}."
+             if target.reason != "you said so" else f"{target.name} is the target: {target.task}, as you said.",)  # fmt: skip
+    head = ("column", "type", "unit", "entries", "missing", "why")
+    return Section("The columns", words=words, table=Table(head, tuple(rows)))
+
+
+def _making(study: Study, model_file: str) -> Section:
+    story = study.sheet.story
+    versions = ", ".join(f"{name} {version}" for name, version in story.versions.items())
+    facts = (
+        ("data", story.source),
+        ("SHA-256 of the data", story.digest or "no single file"),
+        ("rows", f"{story.rows_read:,} read, {story.rows_used:,} with a target, {story.rows_fitted:,} fitted"),
+        ("kept aside", (f"{story.held_out:,} rows, unseen by comparison and by the model of the figures above; the saved one has"
+                       " then learnt from them as well")),
+        ("time", f"{story.seconds:.1f} s of {story.budget:g} s"),
+        ("seed", str(story.seed)),
+        ("versions", versions),
+        ("made by", story.command or "qed.study.fit, from Python"),
+        ("check it", f"qed verify {model_file} {story.source}"),
+        ("use it", f"qed predict {model_file} new-rows.csv"),
+    )  # fmt: skip
+    return Section("How it was made, and how to make it again", facts=facts)

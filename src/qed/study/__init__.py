@@ -1,0 +1,61 @@
+"""From a table to a model that can be trusted: columns understood, candidates compared in a budget, the winner proved.
+
+One rule: **whatever the machine decides, it says why, and the user can say otherwise.**
+
+::
+
+    study = qed.study.fit("penguins.csv", target="body_mass_g", budget="30s")
+    study.model.predict(new_frame)          # columns are found by name, types as at the fit
+    study.model.save("model.qed")           # data only; qed.study.load reads it back
+    study.model.verify("penguins.csv")      # the independent checker
+
+    _source            what a table can be: files, queries, frames
+      _csv, _duckdb, _sqlite, _arrow        each by its own reader
+    _raw               columns as they were read: gaps, numbers, dates, words, the same for every source
+    _kinds, _task      what columns and target are, and why
+    _schema            what a model remembers of its table
+    _encode            a table as the numbers in front of a pipeline
+    _recipes           preparation of columns, and the candidates
+    _compare, _clock   candidates compared on more and more rows, while there is time
+    _judge, _effects   the winner on rows it has not seen; how its answer moves with a column
+    _weights           its coefficients under names that people know
+    _fit, _model       the whole way; the model at its end
+    _versus            two models on the same rows
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from qed.core._missing import missing
+
+if TYPE_CHECKING:
+    from qed.study._fit import Study, fit
+    from qed.study._model import TableModel, load
+    from qed.study._source import read_table
+    from qed.study._versus import Versus, versus
+
+__all__ = ["Study", "TableModel", "Versus", "fit", "load", "read_table", "versus"]
+
+_HOMES = {
+    "Study": "_fit",
+    "TableModel": "_model",
+    "Versus": "_versus",
+    "fit": "_fit",
+    "load": "_model",
+    "read_table": "_source",
+    "versus": "_versus",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise missing(__name__, name)
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,111 @@
+"""Arrow columns as raw columns: numbers by Arrow's own parser where that gives what ours would, distinct words otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qed.core import InvalidData
+from qed.study._raw import DAY, GAPS, LONGEST_ENTRY, LOOKED_AT, RawColumn, of_words
+
+Array = np.ndarray[Any, Any]
+
+__all__ = ["of_arrow"]
+
+
+def of_arrow(name: str, column: Any) -> RawColumn:  # noqa: PLR0911  one line per type
+    """Read a column of an Arrow table.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    column : pyarrow.ChunkedArray
+        Its entries.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return _of_text(name, column)
+    if pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type):
+        return _of_dictionary(name, column)
+    if pa.types.is_boolean(kind):
+        return RawColumn(name, "truth", _floats(pc.cast(column, pa.int8())))
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        values = _floats(pc.cast(column, pa.float64(), safe=False))
+        strange = np.isinf(values)
+        notes = (f"{int(strange.sum())} infinite entries counted as missing",) if strange.any() else ()
+        return RawColumn(name, "number", np.where(strange, np.nan, values) if notes else values, notes=notes)
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        whole = pc.cast(pc.cast(column, pa.timestamp("us"), safe=False), pa.int64())
+        return RawColumn(name, "moment", _floats(pc.cast(whole, pa.float64(), safe=False)) / DAY)
+    if pa.types.is_time(kind) or pa.types.is_duration(kind):
+        unit = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[kind.unit]
+        size = pa.int32() if kind.bit_width == 32 else pa.int64()
+        notes = ("taken as seconds",)
+        return RawColumn(name, "number", _floats(pc.cast(column.cast(size), pa.float64())) * unit, notes=notes)
+    if pa.types.is_null(kind):
+        return RawColumn(name, "number", np.full(len(column), np.nan))
+    return RawColumn(name, "nested", np.full(len(column), np.nan), notes=(f"entries are of type {kind}",))
+
+
+def _floats(column: Any) -> Array:
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    values = pc.cast(column, pa.float64()).to_numpy()
+    return np.asarray(values, np.float64)
+
+
+def _of_text(name: str, column: Any) -> RawColumn:
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    longest = pc.max(pc.binary_length(column)).as_py() or 0
+    if longest > LONGEST_ENTRY:
+        raise InvalidData(
+            f"Column {name!r} holds an entry of more than {LONGEST_ENTRY:,} characters. Perhaps a quotation mark is not closed;"
+            " otherwise leave that column out."
+        )
+    plain = pc.utf8_trim_whitespace(column)
+    first = plain.drop_null().slice(0, LOOKED_AT)
+    if not pc.any(pc.match_substring_regex(first, r"^0\d+$")).as_py():
+        # Arrow refuses a column at the first entry that is no number; then the distinct words are looked at one by one.
+        try:
+            numbers = pc.cast(_without_gaps(plain), pa.float64())
+        except pa.ArrowInvalid:
+            numbers = None
+        if numbers is not None and len(numbers) > numbers.null_count:
+            values = np.asarray(numbers.to_numpy(), np.float64)
+            if not np.isinf(values).any():
+                return RawColumn(name, "number", values)
+    return _of_dictionary(name, plain.dictionary_encode())
+
+
+def _without_gaps(column: Any) -> Any:
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    # words for gaps are short, and most columns have none: lower case is worth its time for few entries only
+    short = pc.less_equal(pc.binary_length(column), max(map(len, GAPS)))
+    gap = pc.is_in(pc.if_else(short, pc.utf8_lower(column), "x"), value_set=pa.array(sorted(GAPS)))
+    return pc.if_else(gap, pa.scalar(None, column.type), column)
+
+
+def _of_dictionary(name: str, column: Any) -> RawColumn:
+    whole = column.unify_dictionaries().combine_chunks()
+    chunks = getattr(whole, "chunks", None)
+    if chunks is not None:
+        if not chunks:
+            return RawColumn(name, "word", None, np.zeros(0, np.int64), [])
+        if len(chunks) > 1:
+            raise InvalidData(f"Column {name!r} has more distinct words than can be counted.")
+        whole = chunks[0]
+    codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    words = [None if word is None else word.strip() for word in whole.dictionary.to_pylist()]
+    merged: dict[str | None, int] = {}
+    places = np.array([merged.setdefault(word, len(merged)) for word in words] + [-1], np.int64)
+    return of_words(name, places[codes], list(merged))

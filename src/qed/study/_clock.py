@@ -1,0 +1,46 @@
+"""Time that is allowed, time that is left."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from qed.core import InvalidParameter
+
+__all__ = ["Clock", "seconds_of"]
+
+_UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def seconds_of(budget: float | str) -> float:
+    """Read a budget: a number of seconds, or ``"90s"``, ``"5m"``, ``"1h"``.
+
+    >>> seconds_of("5m")
+    300.0
+    """
+    if isinstance(budget, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", budget.lower())
+        if found is None or found[2] not in _UNITS:
+            raise InvalidParameter(f"--budget {budget}: a time is written as 60s, 5m or 1h.")
+        budget = float(found[1]) * _UNITS[found[2]]
+    if not 1 <= budget <= 7 * 86_400:
+        raise InvalidParameter(f"The budget must lie between one second and a week, got {budget:g} s.")
+    return float(budget)
+
+
+class Clock:
+    """A budget that runs from the moment it is made."""
+
+    def __init__(self, budget: float) -> None:
+        self.budget = budget
+        self.begin = time.perf_counter()
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the beginning."""
+        return time.perf_counter() - self.begin
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left; negative when time is over."""
+        return self.budget - self.spent

@@ -1,0 +1,383 @@
+"""From a table to a model: read, understand, compare, judge, fit, check, within a budget of time."""
+
+from __future__ import annotations
+
+import platform
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import CertificateError, InvalidData, InvalidParameter, __version__
+from qed.core._events import Progress
+from qed.study._clock import Clock, seconds_of
+from qed.study._compare import Comparison, Entry, compare, cost_of_a_row, fit_quietly, most_categories, row_limit
+from qed.study._encode import encode
+from qed.study._judge import HeldOut, judge
+from qed.study._kinds import describe
+from qed.study._model import TableModel, shuffled, usable_rows
+from qed.study._recipes import Candidate, candidates, pipeline, prepared_width
+from qed.study._schema import ColumnSchema, Sheet, Story, TargetSchema, words_array
+from qed.study._source import digest_of, read_table
+from qed.study._task import describe_target
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from qed.study._raw import RawColumn, RawTable
+
+__all__ = ["Checked", "Study", "fit"]
+
+Array = np.ndarray[Any, Any]
+
+FEWEST_ROWS = 20
+HELD_SHARE = 0.2
+MOST_HELD = 20_000
+# The independent check reads all rows in extended precision: it is part of a fit only where that takes a moment.
+MOST_CHECKED = 20_000_000  # numbers
+AFTER_INTERRUPT = 5_000  # rows that a model is fitted on when Ctrl-C leaves no time
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the independent checker said right after the fit."""
+
+    is_accepted: bool
+    words: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """A fitted model and all that was found on the way.
+
+    Attributes
+    ----------
+    model : TableModel
+        The winner, fitted on all rows that time allowed.
+    comparison : Comparison
+        What was tried, and how each candidate did.
+    held_out : HeldOut
+        The winner judged on rows it had not seen.
+    checked : Checked or None
+        The independent check; None where the table is too large to do it on the way.
+    winner : Entry
+        The winner's place in the comparison.
+    """
+
+    model: TableModel
+    comparison: Comparison
+    held_out: HeldOut
+    checked: Checked | None
+    winner: Entry
+
+    @property
+    def sheet(self) -> Sheet:
+        """Columns, target and story."""
+        return self.model.sheet
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C ended the comparison early."""
+        return self.sheet.story.is_interrupted
+
+
+def fit(
+    table: Any,
+    target: str,
+    *,
+    budget: float | str = 60.0,
+    task: str | None = None,
+    types: Mapping[str, str] | None = None,
+    drop: Sequence[str] = (),
+    seed: int = 0,
+    command: str = "",
+    clock: Clock | None = None,
+) -> Study:
+    """Find and fit a certified model for one column of a table.
+
+    Parameters
+    ----------
+    table : frame, dict of columns, path, query, or what `read_table` gave
+        The rows.
+    target : str
+        The column to predict.
+    budget : float or str
+        Seconds, or ``"60s"``, ``"5m"``, ``"1h"``; kept to 5 % or 2 s.
+    task : {"regression", "counts", "binary", "multiclass"}, optional
+        What there is to do; inferred from the target unless said.
+    types : mapping of str to str, optional
+        What columns are, by name, where the inference is wrong.
+    drop : sequence of str
+        Columns to leave out.
+    seed : int
+        What every random choice follows from.
+    command : str
+        What was typed, for the record.
+    clock : Clock, optional
+        A clock that runs already, whose budget is then the one that counts.
+
+    Returns
+    -------
+    Study
+        The model and the comparison, held-out judgement and check behind it.
+
+    Raises
+    ------
+    InvalidData
+        When the table cannot be learnt from; the message names the column and what to do.
+    """
+    clock = clock or Clock(seconds_of(budget))
+    if not isinstance(seed, int) or seed < 0:
+        raise InvalidParameter(f"The seed must be a whole number of at least zero, got {seed!r}.")
+    with Progress("reading") as progress:
+        raw = read_table(table)
+        digest = raw.digest or digest_of(table)
+        progress.step(message=f"{raw.n_rows:,} rows, {len(raw.columns)} columns")
+    sheet, rows, y = _understood(raw, target, task, types or {}, drop, seed, digest, command, clock)
+    X, _ = encode(rows, sheet.columns)
+    work = _Work(X, y, rows, sheet, clock, seed)
+    del raw, rows, table  # what was read is not needed beside the numbers made of it
+    return work.done()
+
+
+def _understood(
+    raw: RawTable,
+    target: str,
+    task: str | None,
+    types: Mapping[str, str],
+    drop: Sequence[str],
+    seed: int,
+    digest: str,
+    command: str,
+    clock: Clock,
+) -> tuple[Sheet, RawTable, Array]:
+    """Decide task and columns; return them with the rows that have a target."""
+    column = raw.column(target, "target column", InvalidParameter)
+    for name in (*types, *drop):
+        raw.column(name, error=InvalidParameter)
+    if target in drop or target in types:
+        raise InvalidParameter(f"{target!r} is the target: say what it is with --task, and do not drop it.")
+    present = ~column.gaps
+    rows = raw if present.all() else raw.rows(present)
+    lost = raw.n_rows - rows.n_rows
+    notes = list(raw.notes)
+    if lost:
+        notes.append(f"{lost:,} row{'s' if lost > 1 else ''} without {target!r} left out.")
+    notes += [f"The target {target!r}: {note}." for note in column.notes]
+    if rows.n_rows < FEWEST_ROWS:
+        raise InvalidData(
+            f"{rows.n_rows} rows have a value of {target!r}, and at least {FEWEST_ROWS} are needed to learn and to check."
+        )
+    with Progress("columns") as progress:
+        goal = describe_target(rows.column(target), task)
+        columns = tuple(_described(one, types, drop, rows.column(target)) for one in rows.columns if one.name != target)
+        progress.step(message=f"{goal.task}: {sum(one.is_used for one in columns)} of {len(columns)} columns used")
+    if not any(one.is_used for one in columns):
+        raise InvalidData("No column is left to predict from. Say what they are with --types, or drop fewer.")
+    notes += _leaks(columns, types, rows, rows.column(target))
+    story = Story(
+        raw.source,
+        digest,
+        raw.n_rows,
+        rows.n_rows,
+        rows.n_rows,
+        0,
+        seed,
+        clock.budget,
+        0.0,
+        "",
+        command,
+        {},
+        {"qed": __version__, "python": platform.python_version(), "numpy": np.__version__},
+        tuple(notes),
+        False,
+    )
+    sheet = Sheet(columns, goal, story)
+    _, y = usable_rows(rows, sheet)
+    return sheet, rows, y
+
+
+def _leaks(columns: Sequence[ColumnSchema], types: Mapping[str, str], rows: RawTable, target: RawColumn) -> list[str]:
+    """Warn of columns that say the same as the target, left out or, where the user said so, used."""
+    words = []
+    for one in columns:
+        if one.kind == "copy":
+            words.append(
+                f"Column {one.name!r} {one.reason}: left out, as it would not be known beforehand. Say --types {one.name}=… to"
+                " keep it."
+            )
+        elif one.name in types and one.is_used:
+            seen = describe(rows.column(one.name), {}, target)
+            if seen.kind == "copy":
+                words.append(f"Column {one.name!r} {seen.reason}, and is used because you said so.")
+    return words
+
+
+def _described(column: Any, types: Mapping[str, str], drop: Sequence[str], target: Any) -> ColumnSchema:
+    if column.name in drop:
+        return ColumnSchema(column.name, "dropped", "you said so", "", words_array([]), 0.0, 0, "")
+    return describe(column, types, target)
+
+
+class _Work:
+    """One study on its way."""
+
+    def __init__(self, X: Array, y: Array, rows: RawTable, sheet: Sheet, clock: Clock, seed: int) -> None:
+        self.X, self.y, self.sheet, self.clock, self.seed = X, y, sheet, clock, seed
+        self.found = Comparison([], [], [])
+        self.options = candidates(sheet.target, sheet.columns)
+        n = len(y)
+        self.most = most_categories(sheet.columns, n)
+        self.order = shuffled(n, seed)
+        self.held = _held(y[self.order], sheet.target)
+        self.train = self.order[~self.held]
+        self.held_rows = rows.rows(self.order[self.held])
+        # What comes after the comparison besides fits: judging, checking, writing. A guess, on the safe side.
+        width = prepared_width(sheet.columns, self.most, curved=True)
+        self.reserve = min(0.3 * clock.budget, 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width)
+
+    def done(self) -> Study:
+        target = self.sheet.target
+        try:
+            compare(self.X, self.y, self.train, self.sheet.columns, target, self.options, self.clock,
+                    reserve=self.reserve, seed=self.seed, into=self.found)  # fmt: skip
+        except KeyboardInterrupt:
+            self.found.is_interrupted = True
+        winner = self._winner()
+        candidate = winner.candidate
+        assert candidate is not None  # noqa: S101  (constants are no candidates)
+        limit = min(len(self.y), row_limit(candidate, self.sheet.columns, self.most))
+        if self.found.is_interrupted:
+            limit = min(limit, AFTER_INTERRUPT)
+        trial = min(len(self.train), limit, self._affordable(cost_of_a_row(winner), winner.n_rows, 0.35))
+        held_out, seconds = self._judged(candidate, trial)
+        final = min(limit, self._affordable(seconds / trial, trial, 0.95))
+        model, rows_fitted = self._fitted(candidate, final)
+        checked = self._checked(model, rows_fitted, candidate)
+        sheet = self._told(winner, held_out, rows_fitted, trial)
+        return Study(TableModel(model, sheet), self.found, held_out, checked, winner)
+
+    def _affordable(self, cost: float, measured: int, share: float) -> int:
+        """Return how many rows can be fitted in a share of the time that is left, if one row of some cost so much."""
+        room = share * (self.clock.left - self.reserve)
+        rows = len(self.y)
+        # larger tables leave the caches: a row costs more among many than among few
+        while rows > AFTER_INTERRUPT and 1.15 * cost * rows * max(1.0, rows / measured) ** 0.2 > room:
+            rows = max(AFTER_INTERRUPT, int(0.9 * rows))
+        return rows
+
+    def _winner(self) -> Entry:
+        if self.found.entries:
+            return self.found.best
+        if not self.found.is_interrupted:
+            reasons = " ".join(self.found.notes[:2])
+            raise InvalidData(f"No candidate could be fitted. {reasons}")
+        first = self.options[0]
+        return Entry(first.title, first, float("nan"), float("nan"), min(len(self.y), AFTER_INTERRUPT), 0, 0.0)
+
+    def _pipeline(self, candidate: Candidate, rows: Array) -> Any:
+        return pipeline(candidate, self.sheet.columns, len(rows), float(self.y[rows].std()), self.most)
+
+    def _judged(self, candidate: Candidate, trial: int) -> tuple[HeldOut, float]:
+        """Fit without the rows kept aside and judge on them; also return how long the fit took."""
+        target = self.sheet.target
+        with Progress("judging") as progress:
+            rows = self.train[:trial]
+            begin = time.perf_counter()
+            model = fit_quietly(self._pipeline(candidate, rows), self.X[rows], self.y[rows], self.clock.left)
+            spent = time.perf_counter() - begin
+            held = self.order[self.held]
+            y = self.y[rows]
+            constant: Any = float(y.mean())
+            if target.task != "regression":
+                constant = np.bincount(y.astype(np.int64), minlength=len(target.labels)) / len(y)
+            seconds = (
+                0.3 if self.found.is_interrupted else max(0.3, min(5.0, 0.1 * self.clock.budget, self.clock.left / 3))
+            )
+            found = judge(
+                model, self.X[held], self.y[held], constant, self.sheet.columns, target, self.held_rows,
+                seconds=seconds, seed=self.seed,
+            )  # fmt: skip
+            progress.step(message=f"on {len(held):,} rows that were kept aside")
+        return found, spent
+
+    def _fitted(self, candidate: Candidate, final: int) -> tuple[Any, int]:
+        with Progress("fitting") as progress:
+            try:
+                model = self._fitted_on(candidate, final)
+            except KeyboardInterrupt:
+                self.found.is_interrupted = True
+                final = min(final, AFTER_INTERRUPT)
+                model = self._fitted_on(candidate, final)
+            progress.step(message=f"{candidate.title} on {final:,} rows")
+        return model, final
+
+    def _fitted_on(self, candidate: Candidate, final: int) -> Any:
+        rows = self.order[:final]
+        model = self._pipeline(candidate, rows)
+        seconds = max(1.0, self.clock.left - 0.3 * self.reserve)
+        if final == len(self.y):  # the order of rows means nothing to a model, and a copy costs memory
+            return fit_quietly(model, self.X, self.y, seconds)
+        return fit_quietly(model, self.X[rows], self.y[rows], seconds)
+
+    def _checked(self, model: Any, rows_fitted: int, candidate: Candidate) -> Checked | None:
+        size = rows_fitted * prepared_width(self.sheet.columns, self.most, curved=candidate.curved)
+        if size > MOST_CHECKED or self.clock.left < 1.5e-6 * size + 0.5 or self.found.is_interrupted:
+            return None
+        from qed.verify import verify  # noqa: PLC0415
+
+        rows = self.order[:rows_fitted]
+        with Progress("checking") as progress:
+            try:
+                verify(model, self.X[rows], self.y[rows])
+                found = Checked(
+                    True, "Every claim was computed again by code that shares nothing with the fit, and is true."
+                )
+            except CertificateError as error:
+                found = Checked(False, str(error))
+            progress.step(message="accepted" if found.is_accepted else "refused")
+        return found
+
+    def _told(self, winner: Entry, held_out: HeldOut, rows_fitted: int, trial: int) -> Sheet:
+        story = self.sheet.story
+        notes = [*story.notes, *self.found.notes]
+        if rows_fitted < len(self.y):
+            limit = row_limit(winner.candidate, self.sheet.columns, self.most) if winner.candidate else rows_fitted
+            why = "memory allows no more" if rows_fitted == limit else "the time allows no more"
+            why = "Ctrl-C came" if self.found.is_interrupted else why
+            notes.append(f"The model was fitted on {rows_fitted:,} of {len(self.y):,} rows: {why}.")
+        if trial < len(self.train):
+            notes.append(f"The held-out judgement is about a model fitted on {trial:,} rows.")
+        if not self._beats_a_constant(winner):
+            notes.append("No candidate is better than a constant: the columns say little about the target.")
+        scores = {name: float(score.value) for name, score in held_out.scores.items()}
+        new = replace(
+            story,
+            rows_fitted=rows_fitted,
+            held_out=int(self.held.sum()),
+            seconds=self.clock.spent,
+            candidate=winner.title,
+            scores=scores,
+            notes=tuple(notes),
+            is_interrupted=self.found.is_interrupted,
+        )
+        return replace(self.sheet, story=new)
+
+    def _beats_a_constant(self, winner: Entry) -> bool:
+        base = self.found.baselines
+        return not base or not winner.loss >= base[0].loss
+
+
+def _held(y: Array, target: TargetSchema) -> Array:
+    """Mark the rows, in their shuffled order, that are kept aside: the same share of every class."""
+    n = len(y)
+    share = min(HELD_SHARE, MOST_HELD / n)
+    held = np.zeros(n, bool)
+    if target.task == "regression":
+        held[n - max(4, round(share * n)) :] = True
+        return held
+    for label in range(len(target.labels)):
+        own = np.flatnonzero(y == label)
+        held[own[len(own) - max(1, round(share * len(own))) :]] = True
+    return held

@@ -1,0 +1,212 @@
+"""What a column means, and why: number, code, category, yes/no, date, text, identifier or constant."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import InvalidParameter
+from qed.study._raw import FEW, RawColumn, text_of
+from qed.study._schema import ColumnSchema, words_array
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["describe", "unit_of"]
+
+Array = np.ndarray[Any, Any]
+
+# What a user may say of a column.
+SAID = ("number", "code", "category", "yes/no", "date", "text", "identifier", "constant")
+ALIASES = {"integer": "number", "int": "number", "float": "number", "bool": "yes/no", "yesno": "yes/no", "id": "identifier",
+           "datetime": "date", "time": "date", "cat": "category", "ignore": "identifier"}  # fmt: skip
+YES = frozenset({"yes", "y", "true", "t", "1", "on"})
+NO = frozenset({"no", "n", "false", "f", "0", "off"})
+_CODES = re.compile(
+    r"(^|[_\W])(zip|zipcode|postcode|postal|code|cd|class|type|category|region|department|dept)($|[_\W\d])", re.I
+)
+_IDENTIFIERS = re.compile(
+    r"(^|[_\W])(id|uuid|guid|key|index|idx|rowid|row|number|no|nr)$|(?<=[a-z])(ID|Id)$|^(id|ID|Unnamed)"
+)
+_UNITS = ("mm", "cm", "m", "km", "g", "kg", "mg", "lb", "oz", "s", "sec", "ms", "min", "h", "hours", "days", "years", "months",
+          "eur", "usd", "gbp", "chf", "pct", "percent", "c", "f", "k", "w", "kw", "kwh", "v", "hz", "l", "ml", "gb",
+          "mb")  # fmt: skip
+MOST_TEXT_WORDS = 40
+_TOKEN = re.compile(r"[^\W\d_]{3,30}")
+
+
+def unit_of(name: str) -> str:
+    """Read a unit from a column's name: ``mass (g)``, ``mass [g]`` or ``mass_g``.
+
+    >>> unit_of("body_mass_g"), unit_of("speed (km/h)"), unit_of("colour")
+    ('g', 'km/h', '')
+    """
+    bracket = re.search(r"[(\[]([^()\[\]]{1,12})[)\]]\s*$", name)
+    if bracket:
+        return bracket[1].strip()
+    last = name.lower().rsplit("_", 1)[-1]
+    return last if "_" in name and last in _UNITS else ""
+
+
+def describe(column: RawColumn, said: Mapping[str, str], target: RawColumn) -> ColumnSchema:
+    """Decide what a column is.
+
+    Parameters
+    ----------
+    column : RawColumn
+        The column.
+    said : mapping of str to str
+        What the user says about columns, by name.
+    target : RawColumn
+        What is to be predicted, to recognise a copy of it.
+    """
+    n = max(1, len(column))
+    missing = float(np.count_nonzero(column.gaps)) / n
+    distinct, words, counts = column.tally()
+    kind, reason = _said(column, said) or _seen(column, counts, words, distinct, target)
+    if column.notes:
+        reason += "; " + "; ".join(column.notes)
+    kept: list[str] = []
+    if kind in ("category", "code"):
+        kept = words
+    elif kind == "yes/no":
+        kept = in_order(words)
+    elif kind == "text":
+        kept = _frequent_words(words, counts)
+    if kind in ("category", "code") and not kept:  # the user said so of numbers with many values
+        kept = column.as_words()[1]
+    shown = _shown(column, counts, words, kind)
+    return ColumnSchema(column.name, kind, reason, unit_of(column.name), words_array(kept), missing, distinct, shown)
+
+
+def in_order(words: list[str]) -> list[str]:
+    """Put the negative one of two words first."""
+    return sorted(words, key=lambda word: (word.lower() in YES, word.lower() not in NO, word))
+
+
+def _said(column: RawColumn, said: Mapping[str, str]) -> tuple[str, str] | None:
+    if column.name not in said:
+        return None
+    word = said[column.name].strip().lower()
+    word = ALIASES.get(word, word)
+    if word not in SAID:
+        raise InvalidParameter(f"--types {column.name}={said[column.name]}: a column is one of {', '.join(SAID)}.")
+    if column.kind == "nested":
+        raise InvalidParameter(f"--types {column.name}={word}: {column.notes[0]}, which cannot be used.")
+    if word == "number" and column.kind == "word":
+        from qed.study._raw import numbers_of  # noqa: PLC0415
+
+        if len(numbers_of(column.words)[1]) == len(column.words):
+            raise InvalidParameter(f"--types {column.name}=number: none of its entries is a number.")
+    if word == "date" and column.kind == "word":
+        raise InvalidParameter(
+            f"--types {column.name}=date: {column.words[0][:40]!r} is no date that is understood. Write dates as 2024-12-31."
+        )
+    distinct = column.tally()[0]
+    if word == "yes/no" and distinct > 2:
+        raise InvalidParameter(f"--types {column.name}=yes/no: it has {distinct} different entries.")
+    return word, "you said so"
+
+
+def _seen(column: RawColumn, counts: Array, words: list[str], distinct: int, target: RawColumn) -> tuple[str, str]:  # noqa: PLR0911  one line per kind
+    present = len(column) - int(np.count_nonzero(column.gaps))
+    if column.kind == "nested":
+        return "nested", f"{column.notes[0] if column.notes else 'nested values'}, which cannot be used"
+    if distinct == 0:
+        return "constant", "no entry at all"
+    if distinct == 1 and present == len(column):
+        return "constant", f"always {words[0][:40]!r}"
+    if _is_copy(column, distinct, target):
+        return "copy", f"says the same as the target {target.name!r} in every row"
+    if column.kind == "truth":
+        return "yes/no", "true or false"
+    if distinct == 2 and {word.lower() for word in words} <= YES | NO:
+        return "yes/no", f"{words[0]} or {words[1]}"
+    if column.kind == "moment":
+        return "date", "dates"
+    if column.kind == "number":
+        return _seen_number(column, present, distinct)
+    return _seen_words(counts, words, present)
+
+
+def _seen_number(column: RawColumn, present: int, distinct: int) -> tuple[str, str]:
+    values = column.values[~column.gaps]  # type: ignore[index]
+    whole = bool((values == np.floor(values)).all())
+    if whole and present >= 10 and values.max() - values.min() == present - 1 and (np.diff(values) > 0).all():
+        return "identifier", "numbers the rows"
+    if whole and _IDENTIFIERS.search(column.name) and present >= 10 and len(np.unique(values)) == present:
+        return "identifier", "a different number in every row"
+    if whole and _CODES.search(column.name) and distinct <= max(20, present // 20):
+        return "code", f"whole numbers under the name of a code, {distinct} different"
+    many = f"{distinct:,}" if distinct <= FEW else f"over {FEW:,}"  # of long columns the number is a lower bound
+    return "number", f"{'whole numbers' if whole else 'numbers'}, {many} different"
+
+
+def _seen_words(counts: Array, words: list[str], present: int) -> tuple[str, str]:
+    distinct = len(words)
+    shares = counts / present
+    length = float(shares @ np.array([len(word) for word in words]))
+    spaces = float(shares @ np.array([word.count(" ") for word in words]))
+    if distinct > 0.3 * present and present >= 10 and (spaces >= 3 or length > 60):
+        return "text", f"sentences: {spaces + 1:.0f} words on average"
+    if distinct > 0.9 * present and present >= 10:
+        return "identifier", "a different word in nearly every row"
+    if distinct > max(1000, 0.5 * present):
+        return "identifier", f"{distinct:,} different words, most of them rare"
+    digits = all(word.isdigit() for word in words[:1000])
+    if digits:
+        return "code", f"digits that begin with zeros, {distinct} different"
+    return "category", f"{distinct} different word{'s' if distinct > 1 else ''}"
+
+
+def _is_copy(column: RawColumn, distinct: int, target: RawColumn) -> bool:
+    """Say whether a column tells the target without error: equal numbers, or words that match one to one."""
+    both = ~(column.gaps | target.gaps)
+    if np.count_nonzero(both) < 10 or np.count_nonzero(both) < 0.5 * len(both):
+        return False
+    if (
+        column.values is not None
+        and target.values is not None
+        and np.array_equal(column.values[both], target.values[both])
+    ):
+        return True
+    if not 1 < distinct <= FEW or target.tally()[0] != distinct:
+        return False
+    ours, theirs = column.as_words()[0][both], target.as_words()[0][both]
+    pairs = len(np.unique(ours * (theirs.max() + 1) + theirs))
+    return pairs == len(np.unique(ours)) == len(np.unique(theirs)) and distinct < 0.5 * len(ours)
+
+
+def _frequent_words(words: list[str], counts: Array) -> list[str]:
+    """Return the words that most entries of a text hold, longest of a tie first; very common ones tell nothing."""
+    often: dict[str, int] = {}
+    sample = np.argsort(-counts, kind="stable")[:20_000]
+    for at in sample:
+        for token in set(_TOKEN.findall(words[at].lower())):
+            often[token] = often.get(token, 0) + int(counts[at])
+    total = int(counts[sample].sum())
+    useful = [word for word, count in often.items() if 5 <= count < 0.6 * total]
+    return sorted(sorted(useful, key=lambda word: (-often[word], word))[:MOST_TEXT_WORDS])
+
+
+def tokens(entry: str) -> frozenset[str]:
+    """Return the words of an entry, in lower case."""
+    return frozenset(_TOKEN.findall(entry.lower()))
+
+
+def _shown(column: RawColumn, counts: Array, words: list[str], kind: str) -> str:
+    if column.values is not None and kind in ("number", "date", "identifier") and not column.gaps.all():
+        values = column.values[~column.gaps]
+        low, high = (text_of(float(one), column.kind) for one in (values.min(), values.max()))
+        return f"{_short(low)} to {_short(high)}"
+    if not words:
+        return ""
+    most = np.argsort(-counts, kind="stable")[:4]
+    rest = " …" if len(words) > 4 else ""
+    return ", ".join(words[at][:24] for at in most) + rest
+
+
+def _short(text: str) -> str:
+    return f"{float(text):.6g}" if re.fullmatch(r"-?\d+\.\d+", text) else text

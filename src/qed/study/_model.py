@@ -1,0 +1,208 @@
+"""A pipeline that knows its table: it takes frames and files, in words and dates, and gives numbers, classes, probabilities."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import InvalidData, ModelFileError, QedError
+from qed.core._persistence import load as load_estimator
+from qed.study._compare import probabilities
+from qed.study._encode import encode
+from qed.study._schema import Sheet
+from qed.study._source import read_table
+from qed.study._task import encode_target
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from qed.core import Certificate
+    from qed.study._raw import RawTable
+    from qed.verify import Verdict
+
+__all__ = ["TableModel", "load"]
+
+Array = np.ndarray[Any, Any]
+
+
+class TableModel:
+    """A fitted pipeline together with what it remembers of its table.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Preparation and model, fitted on the numbers that `encode` makes of the table.
+    sheet : Sheet
+        Columns, target and story.
+
+    Attributes
+    ----------
+    notices : list of str
+        What was odd about the rows of the last call, in words: unknown categories, missing columns.
+    """
+
+    def __init__(self, pipeline: Any, sheet: Sheet) -> None:
+        self.pipeline, self.sheet = pipeline, sheet
+        self.notices: list[str] = []
+
+    @property
+    def certificate_(self) -> Certificate:
+        """What is proven about the fit, part by part."""
+        found: Certificate = self.pipeline.certificate_
+        return found
+
+    @property
+    def proof(self) -> Certificate:
+        """What is proven about the last step, the model itself."""
+        found: Certificate = self.pipeline.steps_[-1][1].certificate_
+        return found
+
+    @property
+    def classes_(self) -> Array:
+        """The labels; empty for numbers."""
+        return self.sheet.target.labels
+
+    def _matrix(self, table: Any) -> Array:
+        X, self.notices = encode(read_table(table), self.sheet.columns)
+        return X
+
+    def predict(self, table: Any) -> Array:
+        """Predict for new rows.
+
+        Parameters
+        ----------
+        table : frame, dict of columns, path or query
+            Rows; columns are found by name.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Numbers, or labels as words.
+        """
+        if len(self.classes_):
+            return np.asarray(self.classes_[self.predict_proba(table).argmax(axis=1)])
+        X = self._matrix(table)
+        with sound_parts():
+            return np.asarray(self.pipeline.predict(X), np.float64)
+
+    def predict_proba(self, table: Any) -> Array:
+        """Return the probability of every class, in the order of ``classes_``.
+
+        Parameters
+        ----------
+        table : frame, dict of columns, path or query
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n, classes)
+            Rows that add up to one.
+        """
+        if not len(self.classes_):
+            raise InvalidData(f"{self.sheet.target.name!r} is a number: there are no classes and no probabilities.")
+        X = self._matrix(table)
+        with sound_parts():
+            return probabilities(self.pipeline, X, self.sheet.target)
+
+    def rows_of_fit(self, table: Any) -> tuple[Array, Array]:
+        """Return the numbers that the pipeline was fitted on, from the table that it was fitted on.
+
+        Parameters
+        ----------
+        table : frame, dict of columns, path or query
+            The same rows as at the fit.
+        """
+        raw = read_table(table)
+        story = self.sheet.story
+        rows, y = usable_rows(raw, self.sheet)
+        X, self.notices = encode(rows, self.sheet.columns)
+        order = shuffled(len(y), story.seed)[: story.rows_fitted]
+        return X[order], y[order]
+
+    def verify(self, table: Any) -> Verdict:
+        """Check the certificate by code that shares nothing with the fit.
+
+        Parameters
+        ----------
+        table : frame, dict of columns, path or query
+            The rows of the fit.
+
+        Raises
+        ------
+        CertificateError
+            When it is not true of this model and these rows.
+        """
+        from qed.verify import verify  # noqa: PLC0415
+
+        X, y = self.rows_of_fit(table)
+        with sound_parts():
+            return verify(self.pipeline, X, y)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to.
+        """
+        self.pipeline.sheet_ = self.sheet
+        self.pipeline.save(path)
+
+
+@contextmanager
+def sound_parts() -> Iterator[None]:
+    """Blame the model file for errors that no sound model raises: every part of it was valid, but not all of them together."""
+    try:
+        yield
+    except (QedError, MemoryError):
+        raise
+    except Exception as error:
+        first = (str(error).splitlines() or [""])[0][:160]
+        raise ModelFileError(
+            f"The parts of this model do not fit each other ({type(error).__name__}: {first}). Restore its file from a copy."
+        ) from error
+
+
+def load(path: str | os.PathLike[str]) -> TableModel:
+    """Read a model file that was written by ``qed fit`` or `TableModel.save`.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, trusted or not.
+
+    Returns
+    -------
+    TableModel
+        The model.
+    """
+    pipeline = load_estimator(path)
+    sheet = vars(pipeline).get("sheet_")
+    if not isinstance(sheet, Sheet) or not hasattr(pipeline, "steps_"):
+        raise ModelFileError(
+            f"{str(path)!r} holds {type(pipeline).__name__} and nothing about a table, so it takes numbers alone: use"
+            " qed.load in Python."
+        )
+    if getattr(pipeline, "n_features_in_", None) != sheet.width:
+        raise ModelFileError(
+            f"{str(path)!r}: its pipeline and its columns do not fit each other. Restore it from a copy."
+        )
+    return TableModel(pipeline, sheet)
+
+
+def usable_rows(raw: RawTable, sheet: Sheet) -> tuple[RawTable, Array]:
+    """Return the rows that have a target, and their targets."""
+    y, strange = encode_target(raw.column(sheet.target.name, "target column"), sheet.target)
+    if strange:
+        raise InvalidData(f"Column {sheet.target.name!r} holds {strange[0][:40]!r}, which is no class of the model.")
+    present = ~np.isnan(y)
+    return (raw, y) if present.all() else (raw.rows(present), y[present])
+
+
+def shuffled(n: int, seed: int) -> Array:
+    """Return the order in which rows are taken: the first ones when time does not allow all."""
+    return np.random.default_rng(seed).permutation(n)

@@ -1,0 +1,197 @@
+"""What a model remembers about its table: columns, target, and how it was made. Records, so that a model file can hold them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core._records import expect, expect_array, record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["KINDS", "TASKS", "UNUSED", "ColumnSchema", "Sheet", "Story", "TargetSchema"]
+
+KINDS = ("number", "code", "category", "yes/no", "date", "text", "identifier", "constant", "copy", "dropped", "nested")
+UNUSED = frozenset({"identifier", "constant", "copy", "dropped", "nested"})
+TASKS = ("regression", "binary", "multiclass")
+MOST_WORDS = 100_000
+
+
+@record("study-column")
+class ColumnSchema:
+    """What a column is, why it is taken so, and what it held.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the table.
+    kind : str
+        One of ``KINDS``.
+    reason : str
+        Why it is taken so, in words.
+    unit : str
+        Its unit, when its name states one.
+    words : ndarray of str
+        Categories, in the order of their codes; of a text the words that are looked for.
+    missing : float
+        Share of rows without an entry.
+    distinct : int
+        How many different entries there were.
+    shown : str
+        A few entries, or the range, for people.
+    """
+
+    name: str
+    kind: str
+    reason: str
+    unit: str
+    words: NDArray[np.object_]
+    missing: float
+    distinct: int
+    shown: str
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a model sees it."""
+        return self.kind not in UNUSED
+
+    @property
+    def width(self) -> int:
+        """How many numbers it becomes in front of the pipeline."""
+        if not self.is_used:
+            return 0
+        return 2 + len(self.words) if self.kind == "text" else 1
+
+    def check(self) -> None:
+        """Refuse what no table can have."""
+        expect(self.kind in KINDS, f"a column is of the unknown kind {self.kind[:40]!r}")
+        expect_array(self.words, "the categories of a column", kinds="O", shape=(None,))
+        expect(all(type(word) is str for word in self.words), "a category is no word")
+        expect(len(set(self.words)) == len(self.words) <= MOST_WORDS, "the categories of a column are not distinct")
+        expect(0 <= self.missing <= 1 and self.distinct >= 0, "a column has an impossible number of gaps or entries")
+
+
+@record("study-target")
+class TargetSchema:
+    """What is predicted.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    task : {"regression", "binary", "multiclass"}
+        What there is to do.
+    reason : str
+        Why it is taken so.
+    unit : str
+        Its unit, when its name states one.
+    labels : ndarray of str
+        The classes in the order of their numbers; of two the second one is the positive. Empty for numbers.
+    counts : bool
+        Whether the numbers are counts: 0, 1, 2 and so on.
+    """
+
+    name: str
+    task: str
+    reason: str
+    unit: str
+    labels: NDArray[np.object_]
+    counts: bool
+
+    def check(self) -> None:
+        """Refuse what no target can be."""
+        expect(self.task in TASKS, f"the task is the unknown {self.task[:40]!r}")
+        expect_array(self.labels, "the labels of the target", kinds="O", shape=(None,))
+        expect(all(type(word) is str for word in self.labels), "a label is no word")
+        expect(len(set(self.labels)) == len(self.labels), "the labels of the target are not distinct")
+        fits = {"regression": len(self.labels) == 0, "binary": len(self.labels) == 2}
+        expect(fits.get(self.task, len(self.labels) > 2), "the labels do not fit the task")
+
+
+@record("study-story")
+class Story:
+    """How a model was made, so that it can be checked and made again.
+
+    Attributes
+    ----------
+    source, digest : str
+        Where the rows came from, and the SHA-256 of the file, empty where there is none.
+    rows_read, rows_used : int
+        Rows of the table, and rows with a target.
+    rows_fitted : int
+        Rows that the model was fitted on: all, unless time ran out.
+    held_out : int
+        Rows that the comparison never saw; the final fit did.
+    seed : int
+        What every random choice follows from.
+    budget, seconds : float
+        Seconds allowed and spent.
+    candidate : str
+        The winner, in words.
+    command : str
+        What was typed.
+    scores : dict of str to float
+        Scores on the held-out rows.
+    versions : dict of str to str
+        What it was made with.
+    notes : tuple of str
+        What was noticed.
+    is_interrupted : bool
+        Whether Ctrl-C ended the comparison.
+    """
+
+    source: str
+    digest: str
+    rows_read: int
+    rows_used: int
+    rows_fitted: int
+    held_out: int
+    seed: int
+    budget: float
+    seconds: float
+    candidate: str
+    command: str
+    scores: dict[str, float]
+    versions: dict[str, str]
+    notes: tuple[str, ...]
+    is_interrupted: bool
+
+    def check(self) -> None:
+        """Refuse numbers that no fit has."""
+        expect(0 < self.rows_fitted <= self.rows_used <= self.rows_read, "the numbers of rows do not fit each other")
+        expect(self.seed >= 0 and self.held_out >= 0, "the seed or the number of held-out rows is negative")
+
+
+@record("study-sheet")
+class Sheet:
+    """Columns, target and story: what stands beside the pipeline in a model file."""
+
+    columns: tuple[ColumnSchema, ...]
+    target: TargetSchema
+    story: Story
+
+    @property
+    def used(self) -> tuple[ColumnSchema, ...]:
+        """The columns that the model sees."""
+        return tuple(column for column in self.columns if column.is_used)
+
+    @property
+    def width(self) -> int:
+        """How many numbers a row becomes in front of the pipeline."""
+        return sum(column.width for column in self.columns)
+
+    def check(self) -> None:
+        """Refuse columns that cannot stand side by side."""
+        names = [column.name for column in self.columns]
+        expect(len(set(names)) == len(names), "two columns have the same name")
+        expect(self.width > 0, "no column is used")
+        expect(self.target.name not in names, "the target is among the columns")
+
+
+def words_array(words: Any) -> NDArray[np.object_]:
+    """Put words into an array of objects, whatever their number."""
+    out = np.empty(len(words), object)
+    out[:] = list(words)
+    return out

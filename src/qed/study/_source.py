@@ -1,0 +1,181 @@
+"""What the word DATA can be, and the one door to all of it: files, queries, frames."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qed.core import InvalidData, InvalidDataType
+from qed.study import _csv
+from qed.study._raw import DAY, RawColumn, RawTable, of_text, of_words
+
+__all__ = ["digest_of", "read_table"]
+
+_TEXT = frozenset({".csv", ".tsv", ".txt", ".tab", ".dat", ""})
+_JSON = frozenset({".json", ".jsonl", ".ndjson"})
+_PACKED = frozenset({".gz", ".zip", ".bz2", ".xz", ".zst", ".7z"})
+
+
+def read_table(
+    data: Any, *, table: str | None = None, query: str | None = None, encoding: str | None = None
+) -> RawTable:
+    """Read a table, wherever it is.
+
+    Parameters
+    ----------
+    data : str, path-like, frame, or dict of columns
+        A file (CSV, Parquet, JSON, SQLite, DuckDB), a query over files, or a table in memory.
+    table, query : str, optional
+        For a database: which table, or what to ask it.
+    encoding : str, optional
+        How a file of text is written; UTF-8 unless said.
+
+    Returns
+    -------
+    RawTable
+        Its columns, as they were read.
+    """
+    if not isinstance(data, str | os.PathLike):
+        return _of_object(data)
+    name = os.fspath(data)
+    if isinstance(name, bytes):
+        raise InvalidDataType("A path is a string, got bytes.")
+    found = _read_named(name, table, query, encoding)
+    if not found.columns:
+        raise InvalidData(f"{name!r} has no columns.")
+    if not found.n_rows:
+        raise InvalidData(f"{name!r} has names of columns and no rows.")
+    return found
+
+
+def _read_named(name: str, table: str | None, query: str | None, encoding: str | None) -> RawTable:
+    if _looks_like_query(name):
+        from qed.study import _duckdb  # noqa: PLC0415
+
+        return _duckdb.read_query(name)
+    path = _file(name)
+    kind = _kind(path)
+    if kind not in ("sqlite", "duckdb") and (table or query):
+        raise InvalidData(f"{name!r} is no database, so --table and --query mean nothing for it. Leave them out.")
+    if kind == "sqlite":
+        from qed.study._sqlite import read_sqlite  # noqa: PLC0415
+
+        found = read_sqlite(path, table, query)
+    elif kind == "csv":
+        found = _csv.read_csv(path, path.stat().st_size, encoding)
+    else:
+        from qed.study import _duckdb  # noqa: PLC0415
+
+        found = _duckdb.read_database(path, table, query) if kind == "duckdb" else _duckdb.read_file(path, kind)
+    return found
+
+
+def _looks_like_query(name: str) -> bool:
+    first = name.split(None, 1)
+    return len(first) == 2 and first[0].lower() in ("select", "with", "from") and not Path(name).exists()
+
+
+def _file(name: str) -> Path:
+    if not name or "\0" in name:
+        raise InvalidData(f"{name!r} names no file.")
+    path = Path(name)
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        hint = "" if name.isprintable() else " Its name holds signs that cannot be seen."
+        raise InvalidData(f"{name!r} cannot be read: {error.strerror or error}. Check the path.{hint}") from error
+    if stat.S_ISDIR(mode):
+        raise InvalidData(
+            f"{name!r} is a folder. Name one file, or ask for several: \"SELECT * FROM '{name.rstrip('/')}/*.parquet'\"."  # noqa: S608
+        )
+    if not stat.S_ISREG(mode):  # a pipe would make us wait for ever
+        raise InvalidData(f"{name!r} is a device or a pipe, and a table lies on a disk.")
+    if not os.access(path, os.R_OK):
+        raise InvalidData(f"{name!r} may not be read by you. Ask for the right to.")
+    return path
+
+
+def _kind(path: Path) -> str:
+    with path.open("rb") as stream:
+        head = stream.read(16)
+    if not head:
+        raise InvalidData(f"{str(path)!r} is empty. It should hold a line of names and a line for each row.")
+    ending = path.suffix.lower()
+    if head.startswith(b"SQLite format 3\0"):
+        return "sqlite"
+    if head[8:12] == b"DUCK":
+        return "duckdb"
+    if head.startswith(b"PAR1") or ending in (".parquet", ".pq"):
+        return "parquet"
+    if ending in _PACKED or head.startswith((b"\x1f\x8b", b"PK\x03\x04")):
+        advice = "Save the sheet as CSV first." if ending in (".xlsx", ".ods") else "Unpack it first."
+        raise InvalidData(f"{str(path)!r} is compressed. {advice}")
+    if ending in (".db", ".sqlite", ".sqlite3", ".duckdb"):
+        raise InvalidData(f"{str(path)!r} is called a database and is none: its first bytes are others.")
+    if ending in _JSON or (ending not in _TEXT and head.lstrip()[:1] in (b"{", b"[")):
+        return "json"
+    return "csv"
+
+
+def digest_of(data: Any) -> str:
+    """Return the SHA-256 of a file, empty for anything else."""
+    if not isinstance(data, str | os.PathLike) or not Path(os.fspath(data)).is_file():
+        return ""
+    with Path(os.fspath(data)).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _of_object(data: Any) -> RawTable:
+    if isinstance(data, RawTable):
+        return data
+    if isinstance(data, dict):
+        names, arrays = list(data), [np.asarray(column) for column in data.values()]
+        if len({len(array) for array in arrays}) > 1:
+            raise InvalidData("The columns differ in length.")
+        columns = tuple(_of_array(str(name), array) for name, array in zip(names, arrays, strict=True))
+        return RawTable(columns, len(arrays[0]) if arrays else 0, "a dict")
+    from qed.core import _mixed  # noqa: PLC0415  (may load narwhals)
+
+    found = _mixed.read(data, "study.fit")
+    names = [f"column{at + 1}" for at in range(len(found.columns))] if found.names is None else list(found.names)
+    read = []
+    for name, column in zip(names, found.columns, strict=True):
+        if column.codes is not None and column.words is not None:
+            raw = of_words(str(name), column.codes, [None if one is None else str(one).strip() for one in column.words])
+        else:
+            raw = _of_array(str(name), column.dense)
+        read.append(raw)
+    return RawTable(tuple(read), found.n_rows, f"a {type(data).__name__}")
+
+
+def _of_array(name: str, values: Any) -> RawColumn:
+    kind = values.dtype.kind
+    if kind == "b":
+        return RawColumn(name, "truth", values.astype(np.float64))
+    if kind in "iuf":
+        numbers = values.astype(np.float64)
+        return RawColumn(name, "number", np.where(np.isinf(numbers), np.nan, numbers))
+    if kind == "M":
+        whole = values.astype("datetime64[us]")
+        return RawColumn(name, "moment", np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / DAY))
+    entries = values.tolist()
+    present = [entry for entry in entries if entry is not None and entry == entry]  # noqa: PLR0124  NaN
+    if present and all(isinstance(entry, bool) for entry in present):
+        return RawColumn(name, "truth", np.array([np.nan if e is None or e != e else float(e) for e in entries]))  # noqa: PLR0124
+    if any(
+        not isinstance(entry, str | int | float | np.generic) and not hasattr(entry, "isoformat") for entry in present
+    ):
+        return RawColumn(name, "nested", np.full(len(entries), np.nan), notes=("entries are lists or other objects",))
+    text = [None if e is None or e != e else e.isoformat() if hasattr(e, "isoformat") else str(e) for e in entries]  # noqa: PLR0124
+    return of_text(name, text)
+
+
+def with_digest(table: RawTable, data: Any) -> RawTable:
+    """Note the digest of the file that a table came from."""
+    return replace(table, digest=digest_of(data))

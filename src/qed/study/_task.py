@@ -1,0 +1,151 @@
+"""What there is to do with a target: predict a number, one of two classes, or one of several; and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import InvalidData, InvalidParameter
+from qed.study._kinds import NO, YES, in_order, unit_of
+from qed.study._raw import FEW
+from qed.study._schema import TASKS, TargetSchema, words_array
+
+if TYPE_CHECKING:
+    from qed.study._raw import RawColumn
+
+__all__ = ["describe_target", "encode_target"]
+
+Array = np.ndarray[Any, Any]
+MOST_CLASSES = 50
+FEWEST_OF_A_CLASS = 3  # one to keep aside, one to learn from, one to compare by
+
+
+def describe_target(column: RawColumn, said: str | None = None) -> TargetSchema:
+    """Decide the task.
+
+    Parameters
+    ----------
+    column : RawColumn
+        The target, gaps left out.
+    said : str or None
+        The task, if the user says it: ``"regression"``, ``"binary"``, ``"multiclass"`` or ``"counts"``.
+    """
+    distinct, words, counts = column.tally()
+    _require_target(column, distinct, words)
+    task, reason = _said(said, column, distinct, words) if said is not None else _seen(column, counts, distinct, words)
+    if task == "regression":
+        values = column.values
+        assert values is not None  # noqa: S101  (checked by both ways to the task)
+        tallies = bool((values >= 0).all() and (values == np.floor(values)).all() and distinct > 2)
+        is_count = said == "counts" or (tallies and (values.min() == 0 or values.mean() < 50) and distinct < 200)
+        return TargetSchema(
+            column.name, task, reason, unit_of(column.name), words_array([]), bool(is_count and tallies)
+        )
+    if not words:
+        _, words = column.as_words()
+        counts = np.ones(len(words), np.int64)
+    rare = [word for word, count in zip(words, counts, strict=True) if count < FEWEST_OF_A_CLASS]
+    if len(words) > MOST_CLASSES or len(rare) > len(words) / 2:
+        raise InvalidData(
+            f"The target {column.name!r} has {len(words)} different entries, {len(rare)} of them once or twice. A class needs at"
+            " least three rows, and there may be at most 50 classes. Choose another target, or join rare classes first."
+        )
+    if rare:
+        raise InvalidData(
+            f"Class {rare[0][:40]!r} of the target {column.name!r} occurs in fewer than three rows, so it cannot be learnt and"
+            " checked. Leave those rows out, or join the class with another."
+        )
+    labels = in_order(words) if len(words) == 2 else _sorted(words)
+    return TargetSchema(column.name, task, reason, "", words_array(labels), False)
+
+
+def _sorted(words: list[str]) -> list[str]:
+    try:
+        return sorted(words, key=float)
+    except ValueError:
+        return sorted(words)
+
+
+def _require_target(column: RawColumn, distinct: int, words: list[str]) -> None:
+    if column.kind == "nested":
+        raise InvalidData(f"The target {column.name!r} holds {column.notes[0]}. Choose another.")
+    if column.kind == "moment":
+        raise InvalidData(
+            f"The target {column.name!r} holds dates. Turn them into a number first, such as days since a date."
+        )
+    if not distinct:
+        raise InvalidData(f"The target {column.name!r} is empty in every row. Choose another column.")
+    if distinct == 1:
+        raise InvalidData(f"The target {column.name!r} is always {words[0][:40]!r}: there is nothing to learn.")
+
+
+def _said(said: str, column: RawColumn, distinct: int, words: list[str]) -> tuple[str, str]:
+    task = "regression" if said == "counts" else said
+    if task not in TASKS:
+        raise InvalidParameter(f"--task {said}: the task is one of {', '.join(TASKS)}, counts.")
+    if task == "regression" and column.values is None:
+        raise InvalidData(
+            f"The target {column.name!r} holds words such as {words[0][:40]!r}, so --task {said} cannot be. Leave --task out."
+        )
+    if said == "counts" and column.values is not None:
+        bad = np.flatnonzero((column.values < 0) | (column.values != np.floor(column.values)))
+        if len(bad):
+            raise InvalidData(
+                f"The target {column.name!r} holds {column.values[bad[0]]:g} in row {bad[0] + 1}, and counts are 0, 1, 2 and so"
+                " on. Say --task regression."
+            )
+    if task == "binary" and distinct != 2:
+        raise InvalidData(f"The target {column.name!r} has {distinct} different entries, and --task binary needs two.")
+    if task == "multiclass" and distinct == 2:
+        task = "binary"
+    return task, "you said so"
+
+
+def _seen(column: RawColumn, counts: Array, k: int, words: list[str]) -> tuple[str, str]:
+    if k == 2:
+        return "binary", f"two different entries, {words[0][:30]!r} and {words[1][:30]!r}"
+    if column.values is None:
+        return "multiclass", f"{k} different words"
+    values = column.values
+    whole = bool((values == np.floor(values)).all())
+    consecutive = whole and values.min() in (0, 1) and values.max() - values.min() == k - 1
+    if consecutive and k <= 10 and counts.min() >= 0.05 * counts.sum():
+        return (
+            "multiclass",
+            f"whole numbers {words[0]} to {k - 1 + int(values.min())}, none of them rare; say --task regression if not",
+        )
+    many = f"{k:,}" if k <= FEW else f"over {FEW:,}"
+    return "regression", f"{'whole numbers' if whole else 'numbers'}, {many} different"
+
+
+def encode_target(column: RawColumn, target: TargetSchema) -> tuple[Array, list[str]]:
+    """Turn a target column into numbers: itself, or the number of the class; NaN for gaps and unknown classes.
+
+    Returns
+    -------
+    (ndarray of float64, list of str)
+        The numbers, and the words that are no class.
+    """
+    if target.task == "regression":
+        if column.values is None:
+            if not len(column.words):
+                return np.full(len(column), np.nan), []
+            raise InvalidData(
+                f"Column {column.name!r} holds words such as {column.words[0][:40]!r}, and the model predicts numbers."
+            )
+        return column.values, []
+    codes, words = column.as_words()
+    place = {label: float(at) for at, label in enumerate(target.labels)}
+    spoken = {YES: "yes", NO: "no"}
+    table = np.array([place.get(word, place.get(_same(word, spoken, place), np.nan)) for word in words] + [np.nan])
+    return table[codes], [word for word, at in zip(words, table, strict=False) if np.isnan(at)]
+
+
+def _same(word: str, spoken: dict[frozenset[str], str], place: dict[str, float]) -> str:
+    """Find the label that means the same truth, written in another way: true, yes, 1."""
+    for family in spoken:
+        if word.lower() in family:
+            found = [label for label in place if label.lower() in family]
+            return found[0] if len(found) == 1 else ""
+    return ""

@@ -1,0 +1,236 @@
+"""The command: what it prints, writes and returns, in this process."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+import qed
+from qed.cli import main
+from qed.datasets import _penguins
+
+PENGUINS = Path(_penguins.__file__).parent / "_tables" / "penguins.csv"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with two models and a page."""
+    made = tmp_path_factory.mktemp("models")
+    words = ["fit", str(PENGUINS), "--budget", "15s", "--quiet"]
+    report = ["--report", str(made / "mass.html")]
+    assert main([*words, "--target", "body_mass_g", "--out", str(made / "mass.qed"), *report]) == 0
+    drop = ["--drop", "species,island,flipper_length_mm", "--no-report"]
+    assert main([*words, "--target", "body_mass_g", "--out", str(made / "poor.qed"), *drop]) == 0
+    assert main([*words, "--target", "sex", "--out", str(made / "sex.qed"), "--no-report"]) == 0
+    return made
+
+
+def answer(capsys):
+    return json.loads(capsys.readouterr().out)
+
+
+def test_fit_tells_what_it_did(tmp_path, capsys):
+    model, page = tmp_path / "m.qed", tmp_path / "r.html"
+    code = main(["fit", str(PENGUINS), "-t", "species", "-o", str(model), "--report", str(page), "--budget", "10s"])
+    told = capsys.readouterr()
+    assert code == 0
+    assert "multiclass" in told.out
+    assert "flipper_length_mm  number" in told.out
+    assert "No coefficients lower the objective" in told.out
+    assert "accepted by an independent checker" in told.out
+    assert "comparing: " in told.err  # progress, as lines, apart from the answer
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert main(["verify", str(model), str(PENGUINS)]) == 0
+
+
+def test_fit_answers_in_json(tmp_path, capsys):
+    words = [
+        "fit",
+        str(PENGUINS),
+        "-t",
+        "sex",
+        "-o",
+        str(tmp_path / "m.qed"),
+        "--no-report",
+        "--json",
+        "-q",
+        "--budget",
+        "10s",
+    ]
+    assert main([*words, "--types", "year=category", "--drop", "island"]) == 0
+    found = answer(capsys)
+    kinds = {one["name"]: one["type"] for one in found["columns"]}
+    assert kinds["year"] == "category"
+    assert kinds["island"] == "dropped"
+    assert found["task"] == "binary"
+    assert found["checked"] is True
+    assert found["scores"]["accuracy"]["lower"] < found["scores"]["accuracy"]["value"]
+
+
+def test_predict_prints_writes_and_warns(folder, tmp_path, capsys):
+    new = tmp_path / "new.csv"
+    new.write_text("species,sex,bill_length_mm\nAdelie,male,40\nEmperor,,x\n", encoding="utf-8")
+    assert main(["predict", str(folder / "mass.qed"), str(new)]) == 0
+    told = capsys.readouterr()
+    lines = told.out.splitlines()
+    assert lines[0] == "prediction"
+    assert all(2500 < float(line) < 6500 for line in lines[1:])
+    assert "'Emperor' (row 2) is unknown to the model" in told.err
+    assert "'x' (row 2) is no number" in told.err
+    assert "Column 'flipper_length_mm' is not there" in told.err
+    out = tmp_path / "p.parquet"
+    assert main(["predict", str(folder / "sex.qed"), str(PENGUINS), "--out", str(out), "-q"]) == 0
+    table = pyarrow.parquet.read_table(out)
+    assert table.column_names == ["prediction", "probability_female", "probability_male"]
+    assert table.num_rows == 344
+    for ending in ("csv", "json", "jsonl"):
+        assert (
+            main(["predict", str(folder / "sex.qed"), str(PENGUINS), "--out", str(tmp_path / f"p.{ending}"), "-q"]) == 0
+        )
+    assert len(json.loads((tmp_path / "p.json").read_text(encoding="utf-8"))) == 344
+    assert len((tmp_path / "p.jsonl").read_text(encoding="utf-8").splitlines()) == 344
+
+
+def test_predict_agrees_with_the_library(folder, capsys):
+    assert main(["predict", str(folder / "mass.qed"), str(PENGUINS), "--json"]) == 0
+    model = qed.study.load(folder / "mass.qed")
+    assert answer(capsys)["predictions"]["prediction"] == model.predict(PENGUINS).tolist()
+
+
+def test_verify_accepts_and_refuses(folder, tmp_path, capsys):
+    assert main(["verify", str(folder / "mass.qed"), str(PENGUINS)]) == 0
+    assert "✓ accepted" in capsys.readouterr().out
+    fewer = tmp_path / "fewer.csv"
+    fewer.write_text("\n".join(PENGUINS.read_text(encoding="utf-8").splitlines()[:-5]), encoding="utf-8")
+    assert main(["verify", str(folder / "mass.qed"), str(fewer), "--json"]) == 1
+    assert answer(capsys)["accepted"] is False
+    model = qed.study.load(folder / "mass.qed")
+    model.pipeline.steps_[-1][1].coef_[1] *= 1.01
+    model.save(tmp_path / "tampered.qed")
+    assert main(["verify", str(tmp_path / "tampered.qed"), str(PENGUINS)]) == 1
+    assert "✗ refused" in capsys.readouterr().out
+
+
+def test_compare_is_paired(folder, capsys):
+    assert main(["compare", str(folder / "mass.qed"), str(folder / "poor.qed"), str(PENGUINS)]) == 0
+    told = capsys.readouterr().out
+    assert "mass.qed is better" in told
+    assert "fitted on these very rows" in told
+    assert main(["compare", str(folder / "mass.qed"), str(folder / "poor.qed"), str(PENGUINS), "--json"]) == 0
+    found = answer(capsys)
+    assert found["lower"] < found["difference"] < found["upper"] < 0
+
+
+def test_info_shows_columns_proof_and_story(folder, capsys):
+    assert main(["info", str(folder / "mass.qed")]) == 0
+    told = capsys.readouterr().out
+    for words in ("bill_length_mm", "mm", "No coefficients lower", "SHA-256", "seed", "body_mass_g"):
+        assert words in told
+    assert main(["info", str(folder / "sex.qed"), "--json"]) == 0
+    found = answer(capsys)
+    assert found["target"]["labels"] == ["female", "male"]
+    assert found["story"]["rows_fitted"] == 333
+
+
+def test_demo_writes_a_page_and_refuses_a_tampered_copy(tmp_path, capsys):
+    assert main(["demo", str(tmp_path / "demo"), "--budget", "10s"]) == 0
+    told = capsys.readouterr().out
+    assert "✓ accepted" in told
+    assert "✗ refused" in told
+    assert "report.html" in told
+    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
+        "model.qed",
+        "penguins.csv",
+        "report.html",
+        "tampered.qed",
+    ]
+
+
+MISTAKES = [
+    (["fit", "DATA", "-t", "mass", "-o", "NEW"], 2, "Did you mean 'body_mass_g'|There is no target column 'mass'"),
+    (["fit", "nowhere.csv", "-t", "y", "-o", "NEW"], 1, "Check the path"),
+    (["fit", "DATA", "-t", "sex", "-o", "OLD"], 2, "there is such a file already"),
+    (["fit", "DATA", "-t", "sex", "-o", "nowhere/m.qed"], 2, "does not exist"),
+    (["fit", "DATA", "-t", "sex", "-o", "NEW", "--budget", "never"], 2, "60s, 5m or 1h"),
+    (["fit", "DATA", "-t", "sex", "-o", "NEW", "--types", "year"], 2, "column=type"),
+    (["fit", "DATA", "-t", "sex", "-o", "NEW", "--task", "regression"], 1, "holds words"),
+    (["predict", "DATA", "DATA"], 1, "cannot be loaded"),
+    (["predict", "OLD", "nowhere.csv"], 1, "Check the path"),
+    (["predict", "OLD", "DATA", "--out", "p.docx"], 2, "should end in"),
+    (["verify", "OLD", "DATA", "--table", "x"], 1, "no database"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "sentence"), MISTAKES)
+def test_mistakes_get_a_sentence_and_write_nothing(folder, tmp_path, capsys, words, code, sentence):
+    places = {"DATA": str(PENGUINS), "OLD": str(folder / "mass.qed"), "NEW": str(tmp_path / "new.qed")}
+    report = ["--no-report"] if words[0] == "fit" else []
+    before = (folder / "mass.qed").read_bytes()
+    assert main([places.get(word, word) for word in words] + report) == code
+    told = capsys.readouterr()
+    assert any(part in told.err for part in sentence.split("|"))
+    assert "Traceback" not in told.err
+    assert list(tmp_path.iterdir()) == []
+    assert (folder / "mass.qed").read_bytes() == before
+
+
+def test_usage_is_explained(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["fit", str(PENGUINS)])
+    assert end.value.code == 2
+    with pytest.raises(SystemExit) as end:
+        main(["--help"])
+    assert end.value.code == 0
+    told = capsys.readouterr().out
+    for command in ("fit", "predict", "verify", "compare", "info", "demo"):
+        assert command in told
+
+
+def test_an_unforeseen_error_is_a_sentence_too(monkeypatch, capsys):
+    from qed.cli import _info  # noqa: PLC0415
+
+    def fail(*_):
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr(_info, "run", fail)
+    assert main(["info", "x.qed"]) == 1
+    assert "This should not happen: ZeroDivisionError: oh" in capsys.readouterr().err
+    with pytest.raises(ZeroDivisionError):
+        main(["info", "x.qed", "--debug"])
+
+
+def test_help_and_prediction_load_no_table_engine(folder, tmp_path):
+    """A small prediction stays quick because it imports neither DuckDB nor Arrow nor a frame library."""
+    new = tmp_path / "new.csv"
+    new.write_text("species,sex\nAdelie,male\n", encoding="utf-8")
+    program = (
+        "import sys; from qed.cli import main; code = main(sys.argv[1:]);"
+        "heavy = [name for name in ('duckdb', 'pyarrow', 'narwhals', 'pandas', 'rich', 'scipy.optimize') if name in sys.modules];"
+        "print(heavy); sys.exit(code)"
+    )
+    command = [sys.executable, "-c", program, "predict", str(folder / "mass.qed"), str(new), "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_ctrl_c_in_a_terminal_leaves_the_best_model(tmp_path):
+    """A real interrupt of a real process: exit code 130, a whole model, and the words."""
+    lines = ["a,b,c,y"] + [f"{i % 97},{i * 7 % 89},{'uvw'[i % 3]},{i % 97 + 3 * (i * 7 % 89)}" for i in range(30_000)]
+    (tmp_path / "t.csv").write_text("\n".join(lines), encoding="utf-8")
+    places = ["--out", str(tmp_path / "model.qed"), "--report", str(tmp_path / "report.html")]
+    command = [sys.executable, "-m", "qed", "fit", str(tmp_path / "t.csv"), "-t", "y", "--budget", "60s", *places]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8")  # noqa: S603
+    for line in process.stderr:
+        if "comparing" in line:
+            process.send_signal(signal.SIGINT)
+            break
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "best model so far" in out
+    assert main(["verify", str(tmp_path / "model.qed"), str(tmp_path / "t.csv"), "-q"]) == 0
+    assert (tmp_path / "report.html").exists()

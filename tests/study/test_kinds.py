@@ -1,0 +1,126 @@
+"""What columns and targets are taken for, and why."""
+
+import numpy as np
+import pytest
+
+from qed.core import InvalidData, InvalidParameter
+from qed.study._kinds import describe, unit_of
+from qed.study._raw import RawColumn, of_text
+from qed.study._task import describe_target, encode_target
+
+RNG = np.random.default_rng(0)
+N = 200
+TARGET = RawColumn("y", "number", RNG.normal(size=N))
+SENTENCES = [
+    "the parcel came late and was open",
+    "a fine thing for the money paid",
+    "it broke on the second day of use",
+]
+
+
+def column(name, entries):
+    return of_text(name, [None if entry is None else str(entry) for entry in entries])
+
+
+COLUMNS = {
+    "number": column("size", RNG.normal(size=N)),
+    "category": column("colour", [["red", "green", "blue"][i % 3] for i in range(N)]),
+    "yes/no": column("smoker", [["yes", "no"][i % 2] for i in range(N)]),
+    "date": column("when", np.datetime64("2024-01-01") + np.arange(N)),
+    "text": column("comment", [f"{SENTENCES[i % 3]} {i}" for i in range(N)]),
+    "identifier": column("customer", [f"K{i:05d}" for i in range(N)]),
+    "constant": column("country", ["AT"] * N),
+    "code": column("zip", [f"0{i % 9}100" for i in range(N)]),
+    "copy": column("same", TARGET.values),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_kinds_are_seen_and_reasons_given(kind):
+    found = describe(COLUMNS[kind], {}, TARGET)
+    assert found.kind == kind
+    assert found.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "entries", "kind"),
+    [
+        ("id", 7 * np.arange(N)[::-1], "identifier"),
+        ("n", np.arange(N) + 5, "identifier"),  # it numbers the rows
+        ("region_code", np.arange(N) % 9, "code"),
+        ("rooms", np.arange(N) % 9, "number"),
+        ("flag", np.arange(N) % 2, "yes/no"),
+        ("gap", [None] * N, "constant"),
+    ],
+)
+def test_numbers_that_are_none(name, entries, kind):
+    assert describe(column(name, entries), {}, TARGET).kind == kind
+
+
+def test_the_user_has_the_last_word():
+    assert describe(COLUMNS["number"], {"size": "category"}, TARGET).kind == "category"
+    assert describe(COLUMNS["copy"], {"same": "number"}, TARGET).reason == "you said so"
+    with pytest.raises(InvalidParameter, match="one of number, code"):
+        describe(COLUMNS["number"], {"size": "colourful"}, TARGET)
+    with pytest.raises(InvalidParameter, match="none of its entries is a number"):
+        describe(COLUMNS["category"], {"colour": "number"}, TARGET)
+    with pytest.raises(InvalidParameter, match="2024-12-31"):
+        describe(COLUMNS["category"], {"colour": "date"}, TARGET)
+
+
+def test_a_class_under_another_name_is_a_copy():
+    target = column("y", [["won", "lost"][i % 2] for i in range(N)])
+    assert describe(column("result", [["1-0", "0-1"][i % 2] for i in range(N)]), {}, target).kind == "copy"
+    assert describe(column("side", [["home", "away"][i // 2 % 2] for i in range(N)]), {}, target).kind == "category"
+
+
+def test_units_from_names():
+    assert [unit_of(name) for name in ("mass_g", "speed (km/h)", "price [EUR]", "big", "m")] == [
+        "g",
+        "km/h",
+        "EUR",
+        "",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entries", "task", "counts"),
+    [
+        (RNG.normal(size=N), "regression", False),
+        (RNG.poisson(1.5, N), "regression", True),
+        (np.arange(N) % 2, "binary", False),
+        ([["won", "lost"][i % 2] for i in range(N)], "binary", False),
+        (np.arange(N) % 3, "multiclass", False),
+        ([["a", "b", "c"][i % 3] for i in range(N)], "multiclass", False),
+        (1000 + 7 * np.arange(N), "regression", False),
+    ],
+)
+def test_tasks_are_seen(entries, task, counts):
+    found = describe_target(column("y", entries))
+    assert (found.task, found.counts) == (task, counts)
+
+
+def test_the_positive_class_is_the_second():
+    assert describe_target(column("y", ["yes", "no"] * 20)).labels.tolist() == ["no", "yes"]
+    assert describe_target(column("y", [1, 0] * 20)).labels.tolist() == ["0", "1"]
+    target = describe_target(column("y", ["True", "False"] * 20))
+    assert encode_target(column("y", ["yes", "no", "1", ""]), target)[0][:3].tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("entries", "said", "words"),
+    [
+        (["x"] * 40, None, "always 'x'"),
+        ([None] * 40, None, "empty in every row"),
+        ([f"w{i}" for i in range(40)], None, "different entries"),
+        (["a", "b"] * 20 + ["c"], None, "'c' .* occurs in fewer than three rows"),
+        (["a", "b"] * 20, "regression", "holds words"),
+        ([0.5, 1, 2] * 20, "counts", "counts are 0, 1, 2"),
+        ([1, 2, 3] * 20, "binary", "needs two"),
+        (np.datetime64("2024-01-01") + np.arange(40), None, "holds dates"),
+    ],
+)
+def test_targets_that_cannot_be(entries, said, words):
+    with pytest.raises(InvalidData, match=words):
+        describe_target(column("y", entries), said)
