@@ -90,8 +90,12 @@ def _keep(model: Any, memory: Memory, passes: int) -> None:
 def _with_target(seen: Fingerprint, y: Array, weight: Array | None) -> Fingerprint:
     """Return the fingerprint of the same rows with another target."""
     own = fingerprint(np.zeros((len(y), 0)), y.reshape(-1, 1), weight)
-    names = ("mean", "spread", "mean_doubt", "spread_doubt")
-    return replace(seen, **{name: np.append(getattr(seen, name)[:-1], getattr(own, name)) for name in names})
+
+    def joined(name: str) -> Any:
+        return np.append(getattr(seen, name)[:-1], getattr(own, name))
+
+    mean_doubt, spread_doubt = joined("mean_doubt"), joined("spread_doubt")
+    return replace(seen, mean=joined("mean"), spread=joined("spread"), mean_doubt=mean_doubt, spread_doubt=spread_doubt)
 
 
 class SGDClassifier(Classifier, sparse=True):
