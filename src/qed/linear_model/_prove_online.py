@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["prove"]
 
 EFFORT = 1e-2  # relative gap from which no dearer proof is looked for: random steps end about there
-FAR = 1e6  # times the objective of the null model: no step in the right direction leads there
+FAR = 1e6  # times the objective of predicting nothing: no step in the right direction leads there
 
 # each loss of the documentation as a multiple of one of the convex floor
 LOSSES: dict[str, tuple[float, Callable[[Any, float], Any]]] = {
@@ -92,7 +92,8 @@ def prove(
                 (problem.certify(w, level, u, target=np.inf, known=Known(t=t)) for u in _softened(problem, rule, t)),
                 key=lambda found: found.value,
             )
-    if not gap.objective <= FAR * max(problem.null_objective, 1e-300) and rule.loss != "perceptron":
+    nothing = problem.objective(np.zeros_like(w), 0.0)
+    if not gap.objective <= FAR * max(problem.null_objective, nothing, np.finfo(np.float64).tiny) and nothing > 0:
         raise diverged(owner)
     if gap.value - gap.rounding <= target:
         outcome = "solved" if outcome in ("stalled", "max_iter") else outcome

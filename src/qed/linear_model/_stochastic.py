@@ -530,6 +530,7 @@ class SGDRegressor(Regressor, sparse=True):
         coef, intercept = (part if isinstance(part, np.ndarray) else np.zeros(0) for part in known)
         columns = self.__dict__.get("n_features_in_")
         good = coef.shape == (columns,) and intercept.shape == (1,) and self.memory_.w.shape == (1, columns)
+        good = good and coef.dtype == intercept.dtype == np.float64
         if not good or not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
             msg = f"coefficients or memory of {type(self).__name__} do not fit {columns!r} columns"
             raise ModelFileError(msg)

@@ -137,6 +137,9 @@ class ThresholdClassifier(Classifier, poor_score=True):
             or sides.shape != (2,)
             or sides.dtype.kind != "i"
             or not ((sides >= 0) & (sides < len(labels))).all()
+            or not isinstance(self.__dict__.get("threshold_"), float)
+            or np.isnan(self.threshold_)
+            or not isinstance(self.__dict__.get("column_"), int)
             or not 0 <= self.column_ < self.__dict__.get("n_features_in_", 0)
         ):
             msg = "ThresholdClassifier names a label or a column that it does not have"

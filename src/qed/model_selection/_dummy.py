@@ -233,6 +233,7 @@ class DummyClassifier(Classifier, sparse=True, allow_nan=True, strings=True, poo
             or not isinstance(labels, np.ndarray)
             or shares.shape != (self.n_classes_,)
             or labels.shape != (self.n_classes_,)
+            or shares.dtype != np.float64
             or not (shares >= 0).all()
             or not np.isclose(shares.sum(), 1.0)
         ):
@@ -382,6 +383,7 @@ class DummyRegressor(
         numbers = self.__dict__.get("constant_")
         if (
             not isinstance(numbers, np.ndarray)
+            or numbers.dtype != np.float64
             or numbers.shape != (1, self.n_outputs_)
             or not np.isfinite(numbers).all()
         ):

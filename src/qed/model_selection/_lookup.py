@@ -115,7 +115,10 @@ class LookupClassifier(Classifier, poor_score=True):
     def _check_fitted_state(self) -> None:
         found = [self.__dict__.get(name) for name in ("rows_", "row_labels_", "classes_")]
         rows, labels, classes = (one if isinstance(one, np.ndarray) else np.empty(0) for one in found)
-        good = rows.ndim == 2 and labels.shape == rows.shape[:1] and labels.dtype.kind == "i"
-        if not good or not 0 <= min(labels.min(), self.default_) <= max(labels.max(), self.default_) < len(classes):
+        good = (
+            rows.ndim == 2 and labels.shape == rows.shape[:1] and labels.dtype.kind == "i" and rows.dtype == np.float64
+        )
+        used = [*labels.tolist(), self.default_] if good else [-1]
+        if not 0 <= min(used) <= max(used) < len(classes):
             msg = "the table of LookupClassifier names rows or labels that it does not have"
             raise ModelFileError(msg)
