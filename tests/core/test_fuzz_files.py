@@ -46,7 +46,7 @@ def test_mutated_files_never_surprise(seeds: Any) -> None:
         outcomes[outcome] += 1
         stories.extend([story] * bool(story))
 
-    fuzz.work(range(6000), 1, seeds, report)
+    fuzz.work(range(8000), 1, seeds, report)
     assert stories == []
     # Mutants that all die at the first check would prove nothing.
     assert outcomes["predicts"] > 100

@@ -165,9 +165,9 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
 
     def _check_fitted_state(self) -> None:
         found = [self.__dict__.get(name) for name in ("mistakes_", "votes_", "classes_")]
-        rows, votes, labels = (one if isinstance(one, np.ndarray) else np.zeros(0) for one in found)
+        rows, votes, labels = (np.asarray(one) if isinstance(one, np.ndarray) else np.zeros(0) for one in found)
         columns = self.__dict__.get("n_features_in_", -1)
         good = rows.ndim == 2 and rows.dtype == np.float64 and votes.dtype.kind == "i" and len(labels) == 2
-        if not good or rows.shape[1] != columns + 1 or votes.shape != (len(rows) + 1,) or (votes < 0).any():
+        if not good or rows.shape[1:] != (columns + 1,) or votes.shape != (len(rows) + 1,) or (votes < 0).any():
             msg = "the planes of VotedPerceptron do not have one vote count each"
             raise ModelFileError(msg)
