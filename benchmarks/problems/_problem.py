@@ -34,9 +34,10 @@ class Data:
             np.save(folder / f"{name}.npy", part)
 
     def touch(self) -> None:
-        """Read every entry once."""
+        """Read every number once."""
         for part in (self.X, self.y) if isinstance(self.X, np.ndarray) else (self.X.data, self.X.indices, self.y):
-            part.max(initial=0)
+            if part.dtype.kind in "biuf":
+                part.max(initial=0)
 
     @classmethod
     def load(cls, folder: Path) -> Data:

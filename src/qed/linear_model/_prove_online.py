@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["prove"]
 
-EFFORT = 1e-2  # relative gap from which no dearer proof is looked for: random steps end about there
+EFFORT = 0.1  # relative gap from which no dearer proof is looked for: random steps end about there
 FAR = 1e6  # times the objective of predicting nothing: no step in the right direction leads there
 
 # each loss of the documentation as a multiple of one of the convex floor
@@ -92,7 +92,7 @@ def prove(
                 (problem.certify(w, level, u, target=np.inf, known=Known(t=t)) for u in _softened(problem, rule, t)),
                 key=lambda found: found.value,
             )
-    nothing = problem.objective(np.zeros_like(w), 0.0)
+    nothing = float(rows.share @ problem.loss.value(np.zeros(len(rows.share))))
     if not gap.objective <= FAR * max(problem.null_objective, nothing, np.finfo(np.float64).tiny) and nothing > 0:
         raise diverged(owner)
     if gap.value - gap.rounding <= target:
