@@ -32,8 +32,8 @@ def block() -> str:
     shown = [row for row in rows if row.name in HEADLINES or "**" in _record.summary([row])[-1]]
     host = stored["machine"]
     foot = (
-        f"{host['cpu']}, {host['threads']} threads; fits warm, certificate included. A ratio in bold is a loss; every loss among the"
-        f" {len(rows)} rows measured is here."
+        f"{host['cpu']}, {host['threads']} threads; fits warm, certificate included. A ratio in bold is a loss; every loss among"
+        f" the {len(rows)} rows measured is here."
     )
     return "\n".join([*_record.summary(shown), "", foot])
 
