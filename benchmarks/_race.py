@@ -16,6 +16,8 @@ import numpy as np
 
 from benchmarks._judge import excesses, null_objective, objective, score_error
 from benchmarks._record import Measure
+from benchmarks.adapters import adapter
+from benchmarks.first_fit import LACKS
 from benchmarks._tables import error
 
 if TYPE_CHECKING:
@@ -110,13 +112,17 @@ def _median(values: list[int]) -> int | None:
 def race_processes(problem: Problem, pythons: dict[str, str], *, runs: int) -> dict[str, Measure]:
     """Time whole processes, from start to exit; all rivals have their bytecode, as installed packages do."""
     compileall.compile_dir(ROOT / "src" / "qed", quiet=2)
+    pythons = {rival: python for rival, python in pythons.items() if hasattr(adapter(rival), "estimator")}
     spent: dict[str, list[float]] = {rival: [] for rival in pythons}
     for _ in range(runs + 1):
-        for rival, python in pythons.items():
+        for rival in list(spent):
             begin = time.perf_counter()
-            subprocess.run(
-                [python, "-m", "benchmarks.first_fit", rival, problem.name], check=True, cwd=ROOT, capture_output=True
-            )
+            command = [pythons[rival], "-m", "benchmarks.first_fit", rival, problem.name]
+            done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True)
+            if done.returncode == LACKS:
+                del spent[rival]
+                continue
+            done.check_returncode()
             spent[rival].append(time.perf_counter() - begin)
     # the first run of each fills the disk cache
     return {rival: Measure(statistics.median(times[1:]), None, None, 0.0) for rival, times in spent.items()}

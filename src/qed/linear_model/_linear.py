@@ -29,8 +29,13 @@ def predict_linear(model: Any, X: Any) -> Array:
     if is_source(X):
         predicted = _predict_source(model, X)
     else:
-        X = model._new_data(X)  # noqa: SLF001
-        predicted = _predicted(X, *_coefficients(model))
+        rows = model._new_data(X, finite=False)  # noqa: SLF001
+        with np.errstate(over="ignore", invalid="ignore"):
+            predicted = _predicted(rows, *_coefficients(model))
+        if not np.isfinite(
+            predicted
+        ).all():  # entries that are not finite leave no score finite: no need to look before
+            model._new_data(X)  # noqa: SLF001
     return predicted[:, 0] if model.coef_.ndim == 1 else predicted
 
 
