@@ -16,9 +16,9 @@ import numpy as np
 
 from benchmarks._judge import excesses, null_objective, objective, score_error
 from benchmarks._record import Measure
+from benchmarks._tables import error
 from benchmarks.adapters import adapter
 from benchmarks.first_fit import LACKS
-from benchmarks._tables import error
 
 if TYPE_CHECKING:
     from benchmarks.problems import Problem
