@@ -259,3 +259,16 @@ def test_losses_of_several_outputs_add_up_and_their_slopes_stand_in_blocks():
     np.testing.assert_allclose(slopes[1], np.where(signs * second < 1, -signs, 0.0) / 20)
     with pytest.raises(qed.InvalidData, match="same rows"):
         joint_risk(losses, [first, second[:3]])
+
+
+def test_regressors_answer_by_how_far_they_are_from_one_half():
+    from sklearn.linear_model import LinearRegression as Theirs  # noqa: PLC0415
+    from sklearn.multiclass import OneVsRestClassifier as TheirRest  # noqa: PLC0415
+
+    from qed.linear_model import LinearRegression  # noqa: PLC0415
+
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((150, 3))
+    y = np.argmax(X @ [[1.0, 0.0, -1.0], [0.0, 1.0, 0.5], [0.0, 0.3, 1.0]], axis=1)
+    ours = OneVsRestClassifier(LinearRegression()).fit(X, y)
+    np.testing.assert_array_equal(ours.predict(X), TheirRest(Theirs()).fit(X, y).predict(X))

@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["facts", "run", "show"]
 
 
+def _require_apart(options: argparse.Namespace) -> None:
+    """Refuse one name for two things, also with --force."""
+    places = {"--out": options.out, **({} if options.no_report else {"--report": options.report})}
+    seen = {Path(options.data).resolve(): "the table"} if Path(options.data).exists() else {}
+    for flag, path in places.items():
+        other = seen.setdefault(Path(path).resolve(), flag)
+        if other != flag:
+            raise InvalidParameter(f"{flag} {path}: that is also {other}. Choose another name.")
+
+
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Fit, write, tell."""
     from qed import listen  # noqa: PLC0415
@@ -29,6 +39,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     require_free(options.out, force=options.force, flag="--out")
     if not options.no_report:
         require_free(options.report, force=options.force, flag="--report")
+    _require_apart(options)
     types, drop = _pairs(options.types), _names(options.drop)
     clock = Clock(seconds_of(options.budget))
     screen.budget = clock.budget

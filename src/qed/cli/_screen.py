@@ -7,6 +7,7 @@ import os
 import sys
 import textwrap
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
 
@@ -90,7 +91,10 @@ class Screen:
                 text = textwrap.fill(text, self.console.width, subsequent_indent=indent, break_on_hyphens=False)
             self.console.print(text, style=style or None, highlight=False, markup=False, soft_wrap=True)
         else:
-            print(text, flush=True)  # noqa: T201  (talking is what a command does)
+            try:
+                print(text, flush=True)  # noqa: T201  (talking is what a command does)
+            except BrokenPipeError:  # the work goes on when nobody reads any more
+                self.give_up()
 
     def heading(self, text: str) -> None:
         """Print a heading."""
@@ -138,7 +142,10 @@ class Screen:
 
     def give_up(self) -> None:
         """Leave quietly when nobody reads any more."""
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                os.dup2(nowhere, stream.fileno())
 
     # -- progress ----------------------------------------------------------------------------------------
 
@@ -150,7 +157,10 @@ class Screen:
             self._draw(event)
         elif event.kind == "step" and event.message:
             spent = time.perf_counter() - self.begin
-            print(f"  {spent:6.1f} s  {event.source}: {event.message}", file=sys.stderr, flush=True)  # noqa: T201
+            try:
+                print(f"  {spent:6.1f} s  {event.source}: {event.message}", file=sys.stderr, flush=True)  # noqa: T201
+            except BrokenPipeError:
+                self.give_up()
 
     def _draw(self, event: Event) -> None:
         if self.bar is None:

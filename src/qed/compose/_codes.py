@@ -24,6 +24,7 @@ from qed.core import (
     fitted,
 )
 from qed.core._jobs import mapped
+from qed.model_selection._judge import is_classifier
 
 if TYPE_CHECKING:
     from qed.core import FitData
@@ -126,9 +127,12 @@ class CodedClassifier(Classifier):
 
 
 def answers(part: Any, X: Any) -> Array:
-    """Return scores of the second class of two: of a decision function, else of probabilities about one half, else labels."""
+    """Return scores of the second class of two: of decisions, else of probabilities or numbers about one half, else labels."""
     if hasattr(part, "decision_function"):
         return np.asarray(part.decision_function(X), dtype=np.float64).ravel()
     if hasattr(part, "predict_proba"):
         return np.asarray(2.0 * np.asarray(part.predict_proba(X), dtype=np.float64)[:, 1] - 1.0)
-    return np.where(np.asarray(part.predict(X)) > 0, 1.0, -1.0)
+    said = np.asarray(part.predict(X))
+    if not is_classifier(part):  # a regression on 0 and 1
+        return np.asarray(2.0 * said.astype(np.float64).ravel() - 1.0)
+    return np.where(said > 0, 1.0, -1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -183,6 +184,12 @@ class DecisionBoundaryDisplay:
 def _response(estimator: Any, grid: Array, method: str, wanted: Any) -> tuple[Array, Any]:
     """Ask the model; labels come as their numbers."""
     labels = getattr(estimator, "classes_", None)
+    with warnings.catch_warnings():  # the grid has no names, whatever the rows of the fit had
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        return _asked(estimator, grid, method, wanted, labels)
+
+
+def _asked(estimator: Any, grid: Array, method: str, wanted: Any, labels: Any) -> tuple[Array, Any]:
     if method in ("auto", "predict"):
         said = np.asarray(estimator.predict(grid))
         return (said, None) if labels is None else (np.searchsorted(labels, said), np.asarray(labels))

@@ -53,6 +53,7 @@ def encode(table: RawTable, columns: Sequence[ColumnSchema]) -> tuple[Array, lis
         at += column.width
         if column.name not in raw:
             words.append(f"Column {column.name!r} is not there: every row counts as missing it.")
+            block[:] = 0.0 if column.kind == "text" else np.nan  # a gap is an empty text
             continue
         problem = _fill(block, raw[column.name], column)
         if problem:
@@ -62,6 +63,7 @@ def encode(table: RawTable, columns: Sequence[ColumnSchema]) -> tuple[Array, lis
 
 def _fill(block: Array, raw: RawColumn, column: ColumnSchema) -> str:
     if raw.kind == "nested":
+        block[:] = 0.0 if column.kind == "text" else np.nan
         return f"Column {column.name!r} holds nested values: every row counts as missing it."
     if column.kind in ("number", "date"):
         block[:, 0], strays = _numbers(raw, column.kind)

@@ -35,6 +35,7 @@ _UNITS = ("mm", "cm", "m", "km", "g", "kg", "mg", "lb", "oz", "s", "sec", "ms", 
           "mb")  # fmt: skip
 MOST_TEXT_WORDS = 40
 _TOKEN = re.compile(r"[^\W\d_]{3,30}")
+MOST_LEVELS = 50  # words that can stand for a target; of more, repeated rows alone may match
 
 
 def unit_of(name: str) -> str:
@@ -162,17 +163,15 @@ def _seen_words(counts: Array, words: list[str], present: int) -> tuple[str, str
 
 
 def _is_copy(column: RawColumn, distinct: int, target: RawColumn) -> bool:
-    """Say whether a column tells the target without error: equal numbers, or words that match one to one."""
+    """Say whether a column tells the target without error: numbers on a line with it, or few words that match one to one."""
     both = ~(column.gaps | target.gaps)
     if np.count_nonzero(both) < 10 or np.count_nonzero(both) < 0.5 * len(both):
         return False
-    if (
-        column.values is not None
-        and target.values is not None
-        and np.array_equal(column.values[both], target.values[both])
-    ):
-        return True
-    if not 1 < distinct <= FEW or target.tally()[0] != distinct:
+    if column.values is not None and target.values is not None and target.tally()[0] > 2:
+        x, t = column.values[both], target.values[both]
+        spread = np.std(x) * np.std(t)  # the same up to a unit and an offset, as pounds tell kilograms
+        return bool(spread > 0 and abs(np.mean((x - x.mean()) * (t - t.mean()))) >= (1 - 1e-12) * spread)
+    if not 1 < distinct <= MOST_LEVELS or target.tally()[0] != distinct:
         return False
     ours, theirs = column.as_words()[0][both], target.as_words()[0][both]
     pairs = len(np.unique(ours * (theirs.max() + 1) + theirs))

@@ -72,7 +72,9 @@ class Candidate:
             # absolute values scale with the target and squares do not: each part gets its own strength
             return lm.ElasticNet(alpha=a * scale + a, l1_ratio=scale / (scale + 1))
         if self.kind == "huber":
-            return lm.HuberRegressor(alpha=a * n_rows)
+            return lm.HuberRegressor(
+                alpha=a * n_rows / scale
+            )  # its losses grow as the target does, squares as its square
         if self.kind == "poisson":
             return lm.PoissonRegressor(alpha=a)
         ratio = 1.0 if self.kind == "logistic l1" else 0.0

@@ -31,6 +31,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from qed.core import CertificateError, Estimator, InvalidParameter
 from qed.core._certificates import (
     BracketCertificate,
@@ -112,6 +114,10 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
     certificate = model.__dict__.get("certificate_")
     if isinstance(certificate, Uncertified):
         msg = f"{name} claims nothing that could be verified: {certificate.reason}."
+        raise CertificateError(msg)
+    labels = model.__dict__.get("classes_")
+    if isinstance(labels, np.ndarray) and labels.ndim == 1 and not np.array_equal(np.unique(labels), labels):
+        msg = f"The labels of this {name} are not in order, as those of every fit are: classes_ was changed. Fit again."
         raise CertificateError(msg)
     if isinstance(certificate, PartsCertificate):
         return _parts.check(verify, model, certificate, X, y, sample_weight)

@@ -303,7 +303,8 @@ def _require_close(model: Any, certificate: DualityGapCertificate, distance: flo
 
 
 def _require_objective(model: Any, certificate: DualityGapCertificate, objective: float) -> None:
-    if not abs(objective - certificate.objective) <= 1e-5 * abs(objective) + certificate.gap:
+    slack = 1e-9 * (abs(objective) + certificate.null_objective) + 4 * certificate.rounding
+    if not abs(objective - certificate.objective) <= slack:
         raise CertificateError(
             f"The certificate of this {type(model).__name__} states an objective of {certificate.objective:.10g}, and it is "
             f"{objective:.10g}: {_CHANGED}"
