@@ -234,3 +234,61 @@ def test_ctrl_c_in_a_terminal_leaves_the_best_model(tmp_path):
     assert "best model so far" in out
     assert main(["verify", str(tmp_path / "model.qed"), str(tmp_path / "t.csv"), "-q"]) == 0
     assert (tmp_path / "report.html").exists()
+
+
+def test_one_name_is_one_file_even_with_force(tmp_path, capsys):
+    both = str(tmp_path / "same.out")
+    assert main(["fit", str(PENGUINS), "-t", "species", "-o", both, "--report", both, "-q"]) == 2
+    assert "that is also --out" in capsys.readouterr().err
+    table = tmp_path / "table.csv"
+    table.write_bytes(PENGUINS.read_bytes())
+    assert main(["fit", str(table), "-t", "species", "-o", str(table), "--no-report", "--force", "-q"]) == 2
+    assert table.read_bytes() == PENGUINS.read_bytes()
+
+
+def test_a_reader_who_leaves_does_not_stop_the_fit(tmp_path):
+    words = [
+        sys.executable,
+        "-m",
+        "qed",
+        "fit",
+        str(PENGUINS),
+        "-t",
+        "species",
+        "-o",
+        str(tmp_path / "m.qed"),
+        "--no-report",
+    ]
+    fit = subprocess.Popen([*words, "--budget", "5s"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # noqa: S603
+    assert fit.stdout is not None
+    fit.stdout.readline()
+    fit.stdout.close()
+    assert fit.wait(timeout=60) == 0
+    assert (tmp_path / "m.qed").exists()
+
+
+def test_a_column_of_text_may_be_absent(tmp_path, capsys):
+    rows = ["size,note,kind"]
+    notes = ["came late and was open", "a fine thing for the money", "broke on the second day of use"]
+    rows += [f"{i % 7},{notes[i % 3]} {i},{'ab'[i % 2]}" for i in range(120)]
+    table, short = tmp_path / "t.csv", tmp_path / "s.csv"
+    table.write_text("\n".join(rows))
+    short.write_text("\n".join(row.split(",")[0] for row in rows))
+    model = str(tmp_path / "m.qed")
+    words = [
+        "fit",
+        str(table),
+        "-t",
+        "kind",
+        "-o",
+        model,
+        "--no-report",
+        "-q",
+        "--budget",
+        "5s",
+        "--types",
+        "note=text",
+    ]
+    assert main(words) == 0
+    assert main(["predict", model, str(short), "--out", str(tmp_path / "p.csv")]) == 0
+    assert "'note' is not there" in "".join(capsys.readouterr())

@@ -522,3 +522,5 @@ def test_losses_are_drawn_as_they_are():
     assert errors.figure_ is display.figure_
     with pytest.raises(qed.InvalidParameter, match="'margin' or 'error'"):
         LossDisplay.from_losses({"hinge": Hinge}, against="time")
+    with pytest.raises(qed.InvalidParameter, match="dict of names"):
+        LossDisplay.from_losses([Hinge])

@@ -124,3 +124,10 @@ def test_the_positive_class_is_the_second():
 def test_targets_that_cannot_be(entries, said, words):
     with pytest.raises(InvalidData, match=words):
         describe_target(column("y", entries), said)
+
+
+def test_rows_that_come_thrice_make_no_copy_and_other_units_do():
+    values, target = np.tile(RNG.normal(size=60), 3), np.tile(RNG.normal(size=60), 3)
+    numbers = RawColumn("y", "number", target)
+    assert describe(RawColumn("x", "number", values), {}, numbers).kind == "number"
+    assert describe(RawColumn("pounds", "number", 2.2 * target + 1), {}, numbers).kind == "copy"

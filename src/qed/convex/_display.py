@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from qed.core import InvalidParameter, _canvas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 __all__ = ["LossDisplay"]
 
@@ -75,6 +76,10 @@ class LossDisplay:
         """
         if against not in ("margin", "error"):
             raise InvalidParameter(f"against must be 'margin' or 'error', got {against!r}.")
+        if not isinstance(losses, Mapping):
+            raise InvalidParameter(
+                f"losses must be a dict of names and losses, such as {{'hinge': Hinge}}, got {losses!r:.100}."
+            )
         points = np.linspace(-3.0, 3.0, 401) if grid is None else np.asarray(grid, dtype=np.float64)
         target = np.ones_like(points) if against == "margin" else np.zeros_like(points)
         values = {name: np.asarray(make(target).value(points)) for name, make in losses.items()}

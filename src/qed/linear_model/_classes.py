@@ -112,7 +112,8 @@ def require_classes(owner: str, classes: Any, codes: Vector) -> None:
     """Refuse a target with one class, or with classes that no row of positive weight has."""
     seen = np.bincount(codes.astype(np.intp), minlength=len(classes)) > 0
     if len(classes) < 2 or seen.sum() < 2:
-        only = classes[np.flatnonzero(seen)[0]] if seen.any() else classes[0]
+        only = classes[np.flatnonzero(seen)[0] if seen.any() else 0]
+        only = only.item() if isinstance(only, np.generic) else only
         raise InvalidData(
             f"This solver needs samples of at least 2 classes in the data, but the data contains only one class: {only!r}."
             f" {owner} cannot tell one class from nothing; pass rows of another class with positive weight."

@@ -194,7 +194,8 @@ class LogisticRegression(ProbabilisticClassifier):
     random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
     solver: Literal["lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"] = param(
         "lbfgs",
-        "'liblinear' penalises the intercept and takes two classes; the others are all one: solver_used_ says what was done.",
+        "solver asked for: 'liblinear' penalises the intercept and takes two classes; the others are all one, and solver_used_"
+        " says what was done.",
     )
     max_iter: PositiveInt = param(100, "Most steps of the solver.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
