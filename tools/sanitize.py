@@ -15,7 +15,15 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "sanitize"
 PACKAGE = BUILD / "src" / "qed"
 # the parts that cross into native code, without scikit-learn's long battery
-PARTS = ("tests/native", "tests/data", "tests/designs", "tests/linear_model")
+PARTS = (
+    "tests/native",
+    "tests/data",
+    "tests/designs",
+    "tests/convex",
+    "tests/linear_model",
+    "tests/preprocessing",
+    "tests/metrics",
+)
 # other processes would need the runtime too, and 2^31 entries need more memory than instrumented code leaves
 WITHOUT = ("sklearn", "fork", "loky", "spawn", "two_to_the_31")
 UBSAN = "halt_on_error=1:print_stacktrace=1"

@@ -107,9 +107,9 @@ class LogisticRegressionCV(ProbabilisticClassifier):
     random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
     use_legacy_attributes: bool = param(
         False,
-        "Whether scores_ and coefs_paths_ are dictionaries by label, and C_ an array.",
+        "Whether ``scores_`` and ``coefs_paths_`` are dictionaries by label, and ``C_`` an array.",
         kind="refused",
-        instead="Read C_ and l1_ratio_ as numbers, and scores_ and coefs_paths_ as arrays.",
+        instead="Read ``C_`` and ``l1_ratio_`` as numbers, and ``scores_`` and ``coefs_paths_`` as arrays.",
     )
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
 
