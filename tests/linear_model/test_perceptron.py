@@ -14,6 +14,7 @@ import qed
 from qed.convex import Perceptron as PerceptronLoss
 from qed.linear_model import Perceptron, RandomLinearClassifier, VotedPerceptron
 from qed.model_selection import prequential
+from qed.svm import LinearSVC
 
 THREE = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 SIGNS = np.array([1, -1, 1])
@@ -352,6 +353,16 @@ def test_costs_of_classes_multiply_steps():
         if sign * (w @ x) <= 0:
             w = w + {1: 3.0, -1: 0.5}[sign] * sign * x
     assert_array_equal(model.coef_[0], w)
+    # and of a support vector machine the slope of every hinge, to the optimum
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.choice([-1, 1], 60)
+    s = np.where(y > 0, 3.0, 0.5)
+    costly = LinearSVC(loss="hinge", class_weight={1: 3.0, -1: 0.5}, tol=1e-10).fit(X, y)
+    weighed = LinearSVC(loss="hinge", tol=1e-10).fit(X, y, s)
+    assert_allclose(costly.coef_, weighed.coef_, atol=1e-6)
+    slope = s * np.where(y * (X @ costly.coef_[0] + costly.intercept_[0]) < 1, -y, 0.0)
+    assert np.abs(costly.coef_[0] + X.T @ slope).max() <= 3.0 * 3 * np.abs(X).max()  # up to the rows on their kink
+    assert np.abs(costly.coef_ - LinearSVC(loss="hinge", tol=1e-10).fit(X, y).coef_).max() > 0.01
 
 
 def test_rows_of_weight_zero_are_left_out():

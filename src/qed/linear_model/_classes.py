@@ -22,7 +22,6 @@ class LinearClassifier(Classifier, sparse=True):
     classes_: Array = fitted("Labels, sorted.")
     coef_: Array = fitted("Coefficients of the scores, shape (1, p) for two classes, otherwise one row a class.")
     intercept_: Array = fitted("Intercepts, one for each row of ``coef_``; zeros without an intercept.")
-    solver_used_: str = fitted("How the coefficients were found.")
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores: with two classes that of the second against the first, otherwise one column a class.
@@ -70,6 +69,7 @@ class ProbabilisticClassifier(LinearClassifier):
     """A classifier whose probabilities follow from scores that are linear in the columns."""
 
     n_iter_: Array = fitted("Steps that the solver took.")
+    solver_used_: str = fitted("How the coefficients were found.")
     certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
 
     def predict_proba(self, X: Any) -> Array:

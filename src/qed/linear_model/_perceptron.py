@@ -8,8 +8,6 @@ import numpy as np
 
 from qed.core import (
     KW_ONLY,
-    Array,
-    Classifier,
     Fraction,
     InvalidParameter,
     MistakesCertificate,
@@ -23,17 +21,16 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.linear_model._classes import require_classes
+from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._kernels import margins
 from qed.linear_model._learn_online import Course, Shown, begin, favours, held_out, run, show, shown, stream
-from qed.linear_model._linear import predict_linear, require_linear_state
 from qed.linear_model._online import Memory, Rule, Stop, Visits
 from qed.linear_model._range import fingerprint
 
 __all__ = ["Perceptron"]
 
 
-class Perceptron(Classifier, sparse=True):
+class Perceptron(LinearClassifier):
     r"""A plane that moves towards every row it gets wrong.
 
     Objective
@@ -99,9 +96,6 @@ class Perceptron(Classifier, sparse=True):
     )
     batch_size: PositiveInt = param(1, "Rows that are judged before the plane moves by the mean of their steps.")
 
-    classes_: Array = fitted("Labels, sorted.")
-    coef_: Array = fitted("Coefficients, shape (1, p) for two classes, otherwise one row a class.")
-    intercept_: Array = fitted("Intercepts, one for each row of ``coef_``.")
     n_iter_: int = fitted("Passes over the rows.")
     t_: float = fitted("Steps taken, plus one.")
     outcome_: str = fitted(
@@ -230,43 +224,8 @@ class Perceptron(Classifier, sparse=True):
         )
         return self
 
-    def decision_function(self, X: Any) -> Array:
-        """Return the scores: with two classes above zero for the second, otherwise one column a class.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, k)
-            Scores.
-        """
-        scores = predict_linear(self, X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> Array:
-        """Return the label of the side each row is on, or of the highest score; of equal ones the first.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
-        scores = self.decision_function(X)
-        index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[index])
-
     def _check_fitted_state(self) -> None:
-        require_linear_state(self)
-        if self.memory_.w.shape != self.coef_.shape or len(self.coef_) != (
-            1 if len(self.classes_) == 2 else len(self.classes_)
-        ):
+        super()._check_fitted_state()
+        if self.memory_.w.shape != self.coef_.shape:
             msg = f"the memory of {type(self).__name__} does not fit its coefficients"
             raise ModelFileError(msg)

@@ -8,23 +8,19 @@ import numpy as np
 
 from qed.core import (
     KW_ONLY,
-    Array,
-    Classifier,
     ExactCertificate,
-    ModelFileError,
     PositiveInt,
     Seed,
     fitted,
     generator,
     param,
 )
-from qed.linear_model._classes import require_classes
-from qed.linear_model._linear import predict_linear, require_linear_state
+from qed.linear_model._classes import LinearClassifier, require_classes
 
 __all__ = ["RandomLinearClassifier"]
 
 
-class RandomLinearClassifier(Classifier, sparse=True, multi_class=False, poor_score=True):
+class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=True):
     r"""The best of some planes drawn at random.
 
     Objective
@@ -55,9 +51,6 @@ class RandomLinearClassifier(Classifier, sparse=True, multi_class=False, poor_sc
     fit_intercept: bool = param(True, "Whether planes may leave the origin.")
     random_state: Seed = param(None, "Seed of the draws.")
 
-    classes_: Array = fitted("The two labels, sorted.")
-    coef_: Array = fitted("Coefficients of the best plane, shape (1, p).")
-    intercept_: Array = fitted("Its intercept.")
     draw_: int = fitted("Which draw it was.")
     seed_: int = fitted("What the draws follow from.")
     mistakes_: float = fitted("Weight of the rows that it gets wrong.")
@@ -100,40 +93,3 @@ class RandomLinearClassifier(Classifier, sparse=True, multi_class=False, poor_sc
             f"The fewest mistakes of {self.n_draws} planes drawn", data.n_rows, 2.0**-52 * data.n_rows
         )
         return self
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the scores: above zero for the second label.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Scores.
-        """
-        return np.asarray(predict_linear(self, X)[:, 0])
-
-    def predict(self, X: Any) -> Array:
-        """Return the label of the side each row is on.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
-        second = self.decision_function(X) > 0
-        return np.asarray(self.classes_[second.astype(np.intp)])
-
-    def _check_fitted_state(self) -> None:
-        require_linear_state(self)
-        if self.coef_.shape[0] != 1 or len(self.classes_) != 2:
-            msg = "RandomLinearClassifier does not hold one plane and two labels"
-            raise ModelFileError(msg)

@@ -72,6 +72,7 @@ class RidgeClassifier(LinearClassifier):
 
     n_iter_: int = fitted("Steps of the fit inside; 1 if it was solved at once.")
     ridge_: Any = fitted("The least-squares fit to the signs.")
+    solver_used_: str = fitted("How the coefficients were found.")
     certificate_: PartsCertificate = fitted("What is proved about the fit inside.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -10,7 +10,6 @@ import numpy as np
 from qed.core import (
     KW_ONLY,
     Array,
-    Classifier,
     DualityGapCertificate,
     Fingerprint,
     Fraction,
@@ -28,10 +27,10 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.linear_model._classes import require_classes
+from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._learn_convex import Rows
 from qed.linear_model._learn_online import Course, Shown, begin, favours, held_out, run, show, shown, stream
-from qed.linear_model._linear import predict_linear, require_linear_state
+from qed.linear_model._linear import predict_linear
 from qed.linear_model._online import Memory, Rule, Stop, Visits, optimal_offset
 from qed.linear_model._prove_online import prove
 from qed.linear_model._range import fingerprint
@@ -98,7 +97,7 @@ def _with_target(seen: Fingerprint, y: Array, weight: Array | None) -> Fingerpri
     return replace(seen, mean=joined("mean"), spread=joined("spread"), mean_doubt=mean_doubt, spread_doubt=spread_doubt)
 
 
-class SGDClassifier(Classifier, sparse=True):
+class SGDClassifier(LinearClassifier):
     r"""A linear classifier learnt one row at a time.
 
     Objective
@@ -181,9 +180,6 @@ class SGDClassifier(Classifier, sparse=True):
     )
     batch_size: PositiveInt = param(1, "Rows that are judged before the coefficients move by the mean of their steps.")
 
-    classes_: Array = fitted("Labels, sorted.")
-    coef_: Array = fitted("Coefficients, shape (1, p) for two classes, otherwise one row a class.")
-    intercept_: Array = fitted("Intercepts, one for each row of ``coef_``.")
     n_iter_: int = fitted("Passes over the rows.")
     t_: float = fitted("Steps taken, plus one.")
     memory_: Memory = fitted("What ``partial_fit`` goes on from.")
@@ -280,39 +276,6 @@ class SGDClassifier(Classifier, sparse=True):
         )
         return self
 
-    def decision_function(self, X: Any) -> Array:
-        """Return the scores: with two classes above zero for the second, otherwise one column a class.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, k)
-            Scores.
-        """
-        scores = predict_linear(self, X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> Array:
-        """Return the label with the highest score; of equal ones the first.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
-        scores = self.decision_function(X)
-        index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[index])
-
     def _has_probabilities(self) -> bool:
         if self.loss not in ("log_loss", "modified_huber"):
             raise AttributeError(
@@ -364,10 +327,8 @@ class SGDClassifier(Classifier, sparse=True):
             return np.log(self.predict_proba(X))
 
     def _check_fitted_state(self) -> None:
-        require_linear_state(self)
-        if self.memory_.w.shape != self.coef_.shape or len(self.coef_) != (
-            1 if len(self.classes_) == 2 else len(self.classes_)
-        ):
+        super()._check_fitted_state()
+        if self.memory_.w.shape != self.coef_.shape:
             msg = f"the memory of {type(self).__name__} does not fit its coefficients"
             raise ModelFileError(msg)
 

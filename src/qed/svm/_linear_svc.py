@@ -120,6 +120,7 @@ class LinearSVC(LinearClassifier):
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
 
     n_iter_: int = fitted("Most steps that a plane took.")
+    solver_used_: str = fitted("How the coefficients were found.")
     certificate_: DualityGapCertificate = fitted("What is proved about the planes.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
