@@ -12,7 +12,7 @@ STAMPS := $(VENV)/stamps
 TOOLED := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 NATIVE := $(shell find native -type f 2>/dev/null)
 
-# a fuzz run lasts this many seconds for the laws, and again for the files
+# a fuzz run lasts this many seconds for the laws, again for certificates and for files
 SECONDS ?= 300
 
 .PHONY: help
@@ -82,7 +82,7 @@ laws: build/native/stamp $(STAMPS)/test ## the mathematical laws alone
 
 # ---------------------------------------------------------------- less often
 .PHONY: fuzz bench choice docs sanitize wheel size
-fuzz: build/native/stamp $(STAMPS)/test ## look for counter-examples for SECONDS=300, twice; counts go to fuzz/RECORD.md
+fuzz: build/native/stamp $(STAMPS)/test ## look for counter-examples for SECONDS=300, three times; counts go to fuzz/RECORD.md
 	@$(PY) tools/fuzz.py --seconds $(SECONDS)
 
 bench: build/native/stamp $(STAMPS)/test ## race the rivals: all rows, or ONLY=name; writes benchmarks/RESULTS.md

@@ -1,8 +1,8 @@
 """`make fuzz`: look for counter-examples for a stated time, and write down how hard we looked.
 
 The laws, and convex problems against an interior-point solver, run under Hypothesis without a fixed seed, each for an equal
-share of the time; then `fuzz_files.py` mutates
-model files. A row with the date and the counts is appended to fuzz/RECORD.md.
+share of the time; then `fuzz_certificates.py` judges certificates one after the other, and `fuzz_files.py` mutates model
+files. A row with the date and the counts is appended to fuzz/RECORD.md.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ RECORD = ROOT / "fuzz" / "RECORD.md"
 LAWS = ("tests/laws", "tests/convex/test_certificate_fuzz.py", "tests/verify/test_duality_fuzz.py")
 HEAD = """# How hard we have looked
 
-Each row is one run of `make fuzz`: laws under Hypothesis with fresh random seeds, then mutated model files.
+Each row is one run of `make fuzz`: laws under Hypothesis with fresh random seeds, certificates of convex problems
+against an interior-point solver, then mutated model files.
 
-| date (UTC) | commit | Python | laws: examples | laws: tests | files mutated | findings |
-|---|---|---|---|---|---|---|
+| date (UTC) | commit | Python | laws: examples | laws: tests | certificates | files mutated | findings |
+|---|---|---|---|---|---|---|---|
 """
 
 
@@ -47,30 +48,40 @@ def fuzz_laws(seconds: float) -> tuple[int, int, bool]:
     return sum(tried.values()), len(tried), status == 0
 
 
-def fuzz_files(seconds: float) -> tuple[int, bool]:
-    """Mutate model files; return how many and whether all were refused or loaded cleanly."""
-    command = [sys.executable, "tools/fuzz_files.py", "--count", str(10**9), "--seconds", str(seconds)]
+def count(script: str, said: str, *options: str) -> tuple[int, bool]:
+    """Run a script that says how many things it tried; return that number and whether it found nothing."""
+    command = [sys.executable, f"tools/{script}", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     print(done.stdout + done.stderr, flush=True)
-    counted = re.findall(r"([\d,]+) files in", done.stdout)
+    counted = re.findall(rf"([\d,]+) {said}", done.stdout)
     if not counted:
-        raise SystemExit("tools/fuzz_files.py did not say how many files it tried; nothing was recorded.")
+        raise SystemExit(f"tools/{script} did not say how much it tried; nothing was recorded.")
     return int(re.sub(r"\D", "", counted[-1])), done.returncode == 0
 
 
 def main() -> int:
     """Fuzz, record, and return 1 when something was found."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=300, help="time for the laws, and again for the files")
-    seconds = parser.parse_args().seconds
-    examples, tests, laws_hold = fuzz_laws(seconds)
-    mutations, files_hold = fuzz_files(seconds)
-    findings = "none" if laws_hold and files_hold else "yes, see the output of the run"
+    parser.add_argument("--seconds", type=float, default=300, help="time for each of the three parts")
+    for part in ("laws", "certificates", "files"):
+        parser.add_argument(f"--{part}", type=float, metavar="SECONDS", help=f"time for the {part}, if another")
+    options = parser.parse_args()
+    seconds = {
+        part: options.seconds if own is None else own for part, own in vars(options).items() if part != "seconds"
+    }
+    examples, tests, laws_hold = fuzz_laws(seconds["laws"])
+    certificates, all_true = count("fuzz_certificates.py", "certificates of", "--seconds", str(seconds["certificates"]))
+    mutations, files_hold = count(
+        "fuzz_files.py", "files in", "--count", str(10**9), "--seconds", str(seconds["files"])
+    )
+    nothing = laws_hold and all_true and files_hold
+    findings = "none" if nothing else "yes, see the output of the run"
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=ROOT
     ).stdout.strip()
     now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M")
-    cells = (now, commit or "-", platform.python_version(), f"{examples:,}", tests, f"{mutations:,}", findings)
+    cells = (now, commit or "-", platform.python_version(), f"{examples:,}", tests)
+    cells = (*cells, f"{certificates:,}", f"{mutations:,}", findings)
     row = "| " + " | ".join(map(str, cells)) + " |\n"
     RECORD.parent.mkdir(exist_ok=True)
     if not RECORD.exists():
@@ -78,10 +89,10 @@ def main() -> int:
     with RECORD.open("a", encoding="utf-8") as record:
         record.write(row)
     print(
-        f"{examples:,} examples of {tests} laws, {mutations:,} mutated files; findings: {findings}. "
+        f"{examples:,} examples of {tests} laws, {certificates:,} certificates, {mutations:,} mutated files; findings: {findings}. "
         "Written to fuzz/RECORD.md."
     )
-    return 0 if laws_hold and files_hold else 1
+    return 0 if nothing else 1
 
 
 if __name__ == "__main__":

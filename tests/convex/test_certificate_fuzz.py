@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.reference.convex_programs import LOSSES, PENALTIES, points, say
 
 PAIRS = [(loss, penalty) for loss in LOSSES for penalty in PENALTIES]
-FEW = settings().max_examples // 5
+FEW = settings().max_examples // 6
 
 
 def judged(seed, loss, penalty):

@@ -118,34 +118,54 @@ LOSSES: dict[str, tuple[str, dict[str, Any], Any, Any]] = {
     ),
 }
 
-# name: (strength in ordinary units -> penalty of qed for columns times `scale`, value in long double, expression, constraints)
+# name: (strength in ordinary units, what `p` columns are multiplied by, p -> penalty of qed, its value in long double from the
+# numbers that qed holds, the same as an expression in ordinary units, constraints)
 PENALTIES: dict[str, tuple[Any, Any, Any, Any]] = {
     "L1": (
-        lambda a, scale: convex.L1(a * scale),
-        lambda a, w: a * abs(w).sum(),
+        lambda a, scale, p: convex.L1(a * scale),
+        lambda q, w: LD(q.alpha) * abs(w).sum(),
         lambda a, w: a * cp.sum(cp.abs(w)),
         lambda a, w: [],
     ),
     "L2": (
-        lambda a, scale: convex.L2(a * scale**2),
-        lambda a, w: a / 2 * (w**2).sum(),
+        lambda a, scale, p: convex.L2(a * scale**2),
+        lambda q, w: LD(q.alpha) / 2 * (w**2).sum(),
         lambda a, w: a / 2 * cp.sum_squares(w),
         lambda a, w: [],
     ),
-    "Zero": (lambda a, scale: convex.Zero(), lambda a, w: LD(0), lambda a, w: 0.0, lambda a, w: []),
+    "Prior": (
+        lambda a, scale, p: convex.L2(a * scale**2, 0.5 / scale),
+        lambda q, w: LD(q.alpha) / 2 * ((w - LD(q.prior)) ** 2).sum(),
+        lambda a, w: a / 2 * cp.sum_squares(w - 0.5),
+        lambda a, w: [],
+    ),
+    "ElasticNet": (
+        lambda a, scale, p: convex.ElasticNet(a * scale, a / 3 * scale**2),
+        lambda q, w: LD(q.alpha) * abs(w).sum() + LD(q.ridge) / 2 * (w**2).sum(),
+        lambda a, w: a * cp.sum(cp.abs(w)) + a / 6 * cp.sum_squares(w),
+        lambda a, w: [],
+    ),
+    "Group": (
+        lambda a, scale, p: convex.Group(a * scale, np.arange(p) // 2),
+        lambda q, w: LD(q.alpha) * sum(np.sqrt((w[at : at + 2] ** 2).sum()) for at in range(0, len(w), 2)),
+        lambda a, w: a * cp.sum([cp.norm(cp.vec(w[at : at + 2], order="C")) for at in range(0, w.shape[0], 2)]),
+        lambda a, w: [],
+    ),
+    "Zero": (lambda a, scale, p: convex.Zero(), lambda q, w: LD(0), lambda a, w: 0.0, lambda a, w: []),
     "Nonnegative": (
-        lambda a, scale: convex.Nonnegative(convex.L1(a * scale)),
-        lambda a, w: a * abs(w).sum(),
+        lambda a, scale, p: convex.Nonnegative(convex.L1(a * scale)),
+        lambda q, w: LD(q.other.alpha) * abs(w).sum(),
         lambda a, w: a * cp.sum(w),
         lambda a, w: [w >= 0],
     ),
     "Box": (
-        lambda a, scale: convex.Box(-a / scale, 2 * a / scale),
-        lambda a, w: LD(0),
+        lambda a, scale, p: convex.Box(-a / scale, 2 * a / scale),
+        lambda q, w: LD(0),
         lambda a, w: 0.0,
         lambda a, w: [w >= -a, w <= 2 * a],
     ),
 }
+KINKED = ("L1", "ElasticNet", "Nonnegative")  # what is zero stays zero while the rest is polished
 
 
 @dataclass(frozen=True)
@@ -185,14 +205,7 @@ class Said:
             level, y = level - y, np.zeros_like(y)
         t = (self.X.astype(LD) - centre) @ w.astype(LD) + level
         c = self.s.astype(LD) / self.s.astype(LD).sum()
-        strength, value = self.problem.penalty, PENALTIES[self.penalty][1]
-        exact = LD(self.strength) if not hasattr(strength, "alpha") else None
-        if exact is None:  # the strength as qed holds it, rounded
-            whole = value(LD(strength.alpha), w.astype(LD))
-        elif self.penalty == "Nonnegative":
-            whole = value(LD(strength.other.alpha), w.astype(LD))
-        else:
-            whole = value(exact, w.astype(LD))
+        whole = PENALTIES[self.penalty][1](self.problem.penalty, w.astype(LD))
         return c @ LOSSES[self.loss][2](t, y) + whole
 
     def within(self, w: Any, other: Any, radius: float) -> bool:
@@ -230,7 +243,7 @@ def say(seed: int, loss: str, penalty: str) -> Said:
             None  # another problem, whose answer the ordinary one gives by a shift: the bounds must see it themselves
         )
     model = getattr(convex, loss)(y, **options)
-    problem = Problem(design(columns), model, PENALTIES[penalty][0](strength, scale), share, intercept, centre)
+    problem = Problem(design(columns), model, PENALTIES[penalty][0](strength, scale, p), share, intercept, centre)
     if best is not None:
         best = (best[0] / scale, best[1])
     return Said(problem, loss, penalty, strength, dense, y, s, scale, best, u)
@@ -320,14 +333,14 @@ def polished(said: Said, w: Any, b: Any) -> tuple[Any, Any]:
     """Take Newton steps on the coefficients that are free, as long as the sum in long double falls."""
     problem = said.problem
     loss, penalty = problem.loss, problem.penalty
-    if w.ndim == 2 or not loss.traits.has_curvature:
+    if w.ndim == 2 or not loss.traits.has_curvature or said.penalty == "Group":
         return w, b
     most = np.max(np.abs(w), initial=0.0)
-    if said.penalty == "L1" and most > 0:
+    if said.penalty in ("L1", "ElasticNet") and most > 0:
         w = np.where(np.abs(w) > 1e-6 * most, w, 0.0)
     if said.penalty == "Nonnegative" and most > 0:
         w = np.where(w > 1e-6 * most, w, 0.0)
-    free = (w != 0) if said.penalty in ("L1", "Nonnegative") else np.ones(len(w), dtype=bool)
+    free = (w != 0) if said.penalty in KINKED else np.ones(len(w), dtype=bool)
     if said.penalty == "Box":
         low, high = np.broadcast_to(penalty.lo, w.shape), np.broadcast_to(penalty.hi, w.shape)
         w = np.where(w - low < 1e-6 * (high - low), low, np.where(high - w < 1e-6 * (high - low), high, w))
