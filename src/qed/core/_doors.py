@@ -4,6 +4,9 @@
 model is asked about. Both give a float32 or float64 array (or a SciPy CSR/CSC container) that native code can
 read in place, and touch X at most once: to see that it is finite. What they say when they refuse begins with
 scikit-learn's sentence, which other people's code looks for, and goes on with where and what to do.
+
+Rows that come in chunks stay where they are. Their targets and weights are gathered, one number for each row; a model that
+declares ``chunks`` is given the source itself as X, and looks at its values on its own first pass.
 """
 # ruff: noqa: SLF001  the doors are a part of Estimator, kept in their own file
 
@@ -22,7 +25,15 @@ if TYPE_CHECKING:
 
     from qed.core._params import Array
 
-__all__ = ["FitData", "fit_data", "learn_columns", "new_data"]
+__all__ = [
+    "FitData",
+    "fit_data",
+    "is_source",
+    "learn_columns",
+    "new_data",
+    "refuse_beside_source",
+    "require_source_target",
+]
 
 
 class FitData(NamedTuple):
@@ -30,8 +41,8 @@ class FitData(NamedTuple):
 
     Attributes
     ----------
-    X : ndarray or scipy.sparse container
-        Float32 or float64, two-dimensional, native byte order, aligned, any strides; or CSR/CSC.
+    X : ndarray, scipy.sparse container or source of chunks
+        Float32 or float64, two-dimensional, native byte order, aligned, any strides; or CSR/CSC; or the source that came.
     y : ndarray or None
         Float for regressors; for classifiers the index of each label in ``classes``.
     weight : ndarray or None
@@ -85,6 +96,8 @@ def fit_data(model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = T
     model._validate_params()
     traits = model._traits()
     owner = type(model).__name__
+    if is_source(X):
+        return _chunked_data(model, X, y, sample_weight, reset=reset)
     if traits.target and y is None:
         raise InvalidData(f"This {owner} estimator requires y to be passed, but the target y is None. Pass y after X.")
     X, names = _tables.read(X, "X", traits, owner)
@@ -107,6 +120,58 @@ def fit_data(model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = T
     if reset:
         _learn_columns(model, n_columns, names)
     return FitData(X, target, weight, listed, n_rows, classes, warm, owner)
+
+
+def _chunked_data(model: Any, source: Any, y: Any, sample_weight: Any, *, reset: bool) -> FitData:
+    """Gather targets and weights of rows that come in chunks; labels that are whole numbers become integers."""
+    traits, owner, schema = model._traits(), type(model).__name__, source.schema
+    if not traits.chunks:
+        instead = (
+            "pass each to partial_fit" if hasattr(model, "partial_fit") else "fit Ridge, Lasso or LogisticRegression"
+        )
+        raise InvalidData(
+            f"{owner} needs all rows in memory, and got a source of chunks. Read them first, as polars.read_parquet does; or,"
+            f" to go through them chunk by chunk, {instead}."
+        )
+    refuse_beside_source(model, y, sample_weight)
+    require_source_target(model, source)
+    parts = [(chunk.y, chunk.s) for chunk in source.chunks()]
+    target = np.concatenate([part for part, _ in parts])
+    weight = None if parts[0][1] is None else np.concatenate([part for _, part in parts])
+    n_rows = len(target)
+    _require_size((n_rows, schema.n_features), traits.min_samples, owner)
+    names = None if schema.names is None else np.asarray(list(schema.names), dtype=object)
+    warm = reset and bool(getattr(model, "warm_start", False)) and _same_columns(model, schema.n_features, names)
+    target = target[:, 0] if target.shape[1] == 1 else target
+    if traits.target == "label" and np.all(target == np.rint(target)):
+        target = target.astype(np.int64)
+    numbers, classes = _targets.read(target, n_rows, traits, owner)
+    learn_columns(model, schema.n_features, schema.names, reset=reset)
+    listed = None if names is None else list(names)
+    return FitData(source, numbers, _targets.weights(weight, n_rows), listed, n_rows, classes, warm, owner)
+
+
+def is_source(X: Any) -> bool:
+    """Tell a source of chunks from a table, by its class alone."""
+    kind = type(X)
+    return hasattr(kind, "chunks") and hasattr(kind, "schema") and hasattr(kind, "n_rows")
+
+
+def refuse_beside_source(model: Any, y: Any, sample_weight: Any) -> None:
+    """Refuse targets and weights that come beside a source: it brings its own."""
+    if y is not None or sample_weight is not None:
+        msg = (
+            f"{type(model).__name__} got a source of chunks together with y or sample_weight. Name them in it: "
+            "scan(..., target='price')."
+        )
+        raise InvalidData(msg)
+
+
+def require_source_target(model: Any, source: Any) -> None:
+    """Refuse a source that names no target."""
+    if source.schema.n_targets == 0:
+        msg = f"{type(model).__name__} needs a target, and the source names none. Use scan(..., target='price')."
+        raise InvalidData(msg)
 
 
 def new_data(model: Any, X: Any, *, finite: bool = True) -> Any:

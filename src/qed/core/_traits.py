@@ -20,6 +20,8 @@ class Traits(NamedTuple):
         Whether the model has ``transform``.
     sparse : bool
         Whether ``X`` may be a SciPy sparse container.
+    chunks : bool
+        Whether ``X`` may be a source of chunks, whose rows the fit reads as often as it needs.
     multi_output, single_output : bool
         Whether ``y`` may have several columns, and whether it may have one.
     allow_nan : bool
@@ -54,6 +56,7 @@ class Traits(NamedTuple):
     target: Literal["", "number", "label"] = ""
     transforms: bool = False
     sparse: bool = False
+    chunks: bool = False
     multi_output: bool = False
     single_output: bool = True
     allow_nan: bool = False

@@ -40,9 +40,43 @@ class Source(Protocol):
         ...
 
 
-def is_source(X: Any) -> bool:
-    """Tell a source of chunks from a table, by its class: asking an object about a whole protocol may run a query."""
-    return hasattr(type(X), "chunks") and isinstance(X, Source)
+class Positive:
+    """The rows of another source that have a positive weight.
+
+    Parameters
+    ----------
+    source : Source
+        Where rows come from.
+    n_rows : int, optional
+        How many of them have a positive weight, if that is known.
+    """
+
+    def __init__(self, source: Source, n_rows: int | None = None) -> None:
+        self._source, self._n_rows = source, n_rows
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the source."""
+        return self._source.schema
+
+    @property
+    def n_rows(self) -> int | None:
+        """Rows of positive weight, None when only reading can tell."""
+        return self._n_rows
+
+    @property
+    def in_memory(self) -> bool:
+        """As the source says."""
+        return self._source.in_memory
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Read the source, and leave out the rest."""
+        for chunk in self._source.chunks():
+            if chunk.s is None or chunk.s.all():
+                yield chunk
+            else:
+                used = np.flatnonzero(chunk.s)
+                yield Chunk(chunk.X[used], None if chunk.y is None else chunk.y[used], chunk.s[used])
 
 
 class ArraySource:

@@ -64,8 +64,7 @@ class Chunked:
 
     def rows(self, index: Any) -> Design:
         """Return the design of some rows, gathered into memory in one reading of the source."""
-        index = np.asarray(index)
-        index = np.flatnonzero(index) if index.dtype == bool else index
+        index = np.arange(self._n_rows)[index]
         order = np.argsort(index, kind="stable")
         wanted, parts, start = index[order], [], 0
         for chunk in self._source.chunks():

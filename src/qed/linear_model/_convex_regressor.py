@@ -20,7 +20,7 @@ class ConvexRegressor(Regressor, sparse=True):
     solver_used_: str = fitted("How the coefficients were found.")
     certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the coefficients.
 
         Parameters

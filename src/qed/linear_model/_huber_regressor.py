@@ -17,7 +17,7 @@ __all__ = ["HuberRegressor"]
 AtLeastOne = Annotated[float, Number(low=1.0)]
 
 
-class HuberRegressor(ConvexRegressor):
+class HuberRegressor(ConvexRegressor, chunks=True):
     r"""Least squares in which outliers count in proportion to their size, with the scale that tells them estimated as well.
 
     Objective

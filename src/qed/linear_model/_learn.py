@@ -21,12 +21,11 @@ import numpy as np
 
 from qed.core import InvalidData, InvalidParameter, NotReached
 from qed.core._certificates import Fingerprint, LeastSquaresCertificate
-from qed.core._doors import learn_columns
+from qed.core._doors import is_source, learn_columns, refuse_beside_source, require_source_target
 from qed.core._events import Progress
 from qed.core._memory import available_memory, require_memory
 from qed.core._threads import limited_threads, one_blas_thread
 from qed.data import ArraySource, Interrupted, Moments, Stopped, fold
-from qed.data._sources import is_source
 from qed.linear_model._conjugate_gradients import Products, from_products, from_wide_products
 from qed.linear_model._dual import Wide, from_rows
 from qed.linear_model._quadratic import Penalty
@@ -47,10 +46,8 @@ __all__ = [
     "learn",
     "learn_rows",
     "learn_wide",
-    "refuse_beside_source",
     "relearn",
     "require_products",
-    "require_target",
 ]
 
 SMALL_SQUARE = 128  # columns whose products cost next to nothing
@@ -184,7 +181,7 @@ def _learn_source(model: Any, source: Source, y: Any, sample_weight: Any, settin
     refuse_beside_source(model, y, sample_weight)
     model._validate_params()  # noqa: SLF001
     schema = source.schema
-    require_target(model, source)
+    require_source_target(model, source)
     require_products(schema.n_features + schema.n_targets, "Choose fewer features=.")
     learn_columns(model, schema.n_features, schema.names, reset=True)
     _from_source(model, source, settings, flat=schema.n_targets == 1)
@@ -193,23 +190,6 @@ def _learn_source(model: Any, source: Source, y: Any, sample_weight: Any, settin
 def require_products(q: int, instead: str) -> None:
     """Refuse products of ``q`` columns that would not fit into memory: the statistic, twice while merging, and a factor."""
     require_memory(6 * 8 * q * q, f"The {q} x {q} matrix of products of columns and targets", instead)
-
-
-def refuse_beside_source(model: Any, y: Any, sample_weight: Any) -> None:
-    """Refuse targets and weights that come beside a source: it brings its own."""
-    if y is not None or sample_weight is not None:
-        msg = (
-            f"{type(model).__name__} got a source of chunks together with y or sample_weight. Name them in it: "
-            "scan(..., target='price')."
-        )
-        raise InvalidData(msg)
-
-
-def require_target(model: Any, source: Source) -> None:
-    """Refuse a source that names no target."""
-    if source.schema.n_targets == 0:
-        msg = f"{type(model).__name__} needs a target, and the source names none. Use scan(..., target='price')."
-        raise InvalidData(msg)
 
 
 def _parts(X: Any, y: Array, weight: Array | None) -> ArraySource | None:

@@ -10,11 +10,13 @@ import numpy as np
 from qed.convex import Problem, Solution, choose, solve
 from qed.core import InvalidData, NotReached
 from qed.core._certificates import DualityGapCertificate, Fingerprint
+from qed.core._doors import is_source
 from qed.core._events import Progress
 from qed.core._threads import one_blas_thread
 from qed.data import ArraySource
-from qed.designs import design
-from qed.linear_model._range import fingerprint, require_range
+from qed.data._sources import Positive
+from qed.designs import Chunked, design
+from qed.linear_model._range import fingerprint, fingerprint_of_columns, require_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,8 +47,8 @@ class Rows:
 
     Attributes
     ----------
-    X : ndarray or sparse
-        The columns.
+    X : ndarray, sparse or Chunked
+        The columns; of a source, the design that reads it again for each product.
     y : ndarray
         Targets as float64, (n,) or (n, k); for a classifier the numbers of the classes.
     weight : float
@@ -70,6 +72,8 @@ class Rows:
     @classmethod
     def of(cls, data: FitData) -> Rows:
         """Look at the rows of a fit: drop those without weight, refuse what is not finite or out of range."""
+        if is_source(data.X):
+            return cls._of_source(data)
         X, y, weight = data.X, data.y, data.weight
         if weight is not None and not weight.all():
             used = np.flatnonzero(weight)
@@ -80,6 +84,22 @@ class Rows:
         if not (np.isfinite(seen.mean).all() and np.isfinite(seen.spread).all()):
             data.raise_if_not_finite()
         require_range(ArraySource(X, table, weight), seen)
+        return cls._seen(X, y, weight, seen)
+
+    @classmethod
+    def _of_source(cls, data: FitData) -> Rows:
+        """Look at rows that come in chunks, in one pass; they are not kept."""
+        y, weight = np.asarray(data.y, dtype=np.float64), data.weight
+        if weight is not None and not weight.all():
+            used = np.flatnonzero(weight)
+            y, weight = y[used], weight[used]
+        source = Positive(data.X, len(y))
+        seen = fingerprint_of_columns(source, y.reshape(len(y), -1), weight)
+        require_range(source, seen)
+        return cls._seen(design(source), y, weight, seen)
+
+    @classmethod
+    def _seen(cls, X: Any, y: Vector, weight: Vector | None, seen: Fingerprint) -> Rows:
         n, p = X.shape
         share = np.full(n, 1.0 / n) if weight is None else weight / seen.weight
         return cls(X, y, seen.weight, share, seen.mean[:p], np.sqrt(seen.spread[:p] / seen.weight), seen)
@@ -87,7 +107,8 @@ class Rows:
     def weighed(self, factor: Vector) -> Rows:
         """Return the rows with each weight times a factor > 0; they are still recognised by the weights they came with."""
         weight = self.weight * self.share * factor
-        seen = fingerprint(self.X, self.y.reshape(len(self.y), -1), weight)
+        about = self.mean if isinstance(self.X, Chunked) else None  # a source has no first row at hand
+        seen = fingerprint(self.X, self.y.reshape(len(self.y), -1), weight, about=about)
         p = self.X.shape[1]
         length = np.sqrt(seen.spread[:p] / seen.weight)
         return replace(self, weight=seen.weight, share=weight / seen.weight, mean=seen.mean[:p], length=length)
@@ -119,7 +140,7 @@ def learn_convex(
     solvers: Sequence[Solver],
     wish: Wish,
 ) -> None:
-    """Fit a model on arrays, frames or sparse containers, and store what was learnt."""
+    """Fit a model on arrays, frames, sparse containers or a source of chunks, and store what was learnt."""
     start = (model.__dict__.get("coef_"), model.__dict__.get("intercept_"))
     data = model._fit_data(X, y, sample_weight, finite=False)  # noqa: SLF001
     learn_rows(model, Rows.of(data), declare=declare, solvers=solvers, wish=wish, start=start if data.warm else None)

@@ -49,7 +49,7 @@ def learn_scaled(
     r = joint.scores(solution.w, solution.b) - rows.y
     model.scale_ = joint.scale(r)
     if np.isfinite(knee):
-        outliers = np.zeros(data.X.shape[0], dtype=bool)
+        outliers = np.zeros(data.n_rows, dtype=bool)
         used = slice(None) if data.weight is None else np.flatnonzero(data.weight)
         outliers[used] = np.abs(r) > model.scale_ * knee
         model.outliers_ = outliers

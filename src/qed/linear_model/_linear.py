@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import Array, InvalidData, ModelFileError
-from qed.core._doors import learn_columns
+from qed.core._doors import is_source, learn_columns
 from qed.core._records import record
 from qed.data._finite import first_not_finite, raise_not_finite
 from qed.data._fold import each
-from qed.data._sources import is_source
 from qed.designs import design
 from qed.linear_model._kernels import matmul
 

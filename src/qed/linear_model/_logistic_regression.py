@@ -130,7 +130,7 @@ def fit_classes(
         )
 
 
-class LogisticRegression(ProbabilisticClassifier):
+class LogisticRegression(ProbabilisticClassifier, chunks=True):
     r"""Probabilities of classes whose log-odds are linear in the columns.
 
     Objective
@@ -208,8 +208,8 @@ class LogisticRegression(ProbabilisticClassifier):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from.
+        X : array-like, frame, sparse container or source of shape (n, p)
+            Rows to learn from; a source (`qed.scan`) brings its target and weights, and is read again for each step.
         y : array-like of shape (n,)
             Labels.
         sample_weight : array-like of shape (n,), optional

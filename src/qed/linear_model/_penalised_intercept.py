@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import InvalidParameter
+from qed.designs import Chunked
 
 if TYPE_CHECKING:
     from qed.linear_model._learn_convex import Rows
@@ -36,6 +37,11 @@ def constant_of(model: Any, n_classes: int) -> float | None:
 def with_constant(rows: Rows, value: float) -> Rows:
     """Return the rows with a constant column at the end; they are still recognised by the columns they came with."""
     X, n = rows.X, rows.X.shape[0]
+    if isinstance(X, Chunked):
+        raise InvalidParameter(
+            "solver='liblinear' penalises the intercept as the coefficient of a further column, and needs all rows in memory"
+            " for it; X is a source of chunks. Pass another solver, whose intercept is free."
+        )
     kind = X.dtype if X.dtype == np.float64 or np.float32(value) == value else np.float64
     column = np.full((n, 1), value, dtype=kind)
     if isinstance(X, np.ndarray):

@@ -17,7 +17,7 @@ from qed.linear_model._linear import predict_linear, require_linear_state
 __all__ = ["PoissonRegressor"]
 
 
-class PoissonRegressor(Regressor, sparse=True, positive_target=True):
+class PoissonRegressor(Regressor, sparse=True, chunks=True, positive_target=True):
     r"""Counts (or rates) whose logarithm of the mean is linear in the columns.
 
     Objective
@@ -78,8 +78,8 @@ class PoissonRegressor(Regressor, sparse=True, positive_target=True):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from.
+        X : array-like, frame, sparse container or source of shape (n, p)
+            Rows to learn from; a source (`qed.scan`) brings its target and weights, and is read again for each step.
         y : array-like of shape (n,)
             Counts or rates, not negative, and not all zero.
         sample_weight : array-like of shape (n,), optional

@@ -13,7 +13,7 @@ from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_convex
 __all__ = ["QuantileRegressor"]
 
 
-class QuantileRegressor(ConvexRegressor):
+class QuantileRegressor(ConvexRegressor, chunks=True):
     r"""Predicts a quantile of the target instead of its mean, and keeps few coefficients.
 
     Objective

@@ -12,6 +12,8 @@ import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
 from qed.core._certificates import Fingerprint
+from qed.data import ColumnMoments, fold
+from qed.data._finite import raise_not_finite
 from qed.designs import design
 from qed.linear_model._kernels import column_sums
 from qed.linear_model._quadratic import UNIT
@@ -19,12 +21,20 @@ from qed.linear_model._quadratic import UNIT
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from qed.data import Moments, Source
+    from qed.data import Chunk, Moments, Source
     from qed.linear_model._quadratic import Penalty
 
     Array = NDArray[np.float64]
 
-__all__ = ["fingerprint", "fingerprint_of", "require_merged_range", "require_prior", "require_range", "with_doubt"]
+__all__ = [
+    "fingerprint",
+    "fingerprint_of",
+    "fingerprint_of_columns",
+    "require_merged_range",
+    "require_prior",
+    "require_range",
+    "with_doubt",
+]
 
 LEAST, MOST = 1e-290, 1e300  # some digits from the ends of float64, which double-double arithmetic needs
 FAR = 1e3  # squared distance of a row from the mean, in units of the variance, up to which sums about it keep their digits
@@ -46,18 +56,43 @@ def fingerprint_of(moments: Moments) -> Fingerprint:
     )
 
 
-def fingerprint(X: Any, y: Array, weight: Array | None) -> Fingerprint:
-    """Recognise rows whose products of columns are never formed."""
+def fingerprint_of_columns(source: Source, y: Array, weight: Array | None) -> Fingerprint:
+    """Recognise rows of positive weight that come in chunks, in one pass that refuses what is not finite."""
+    columns = fold(source, _column_moments)
+    s = np.ones(len(y)) if weight is None else weight
+    total = float(s.sum())
+    mean_y, spread_y = _of_targets(y, s, total)
+    mean, spread = np.concatenate([columns.mean, mean_y]), np.concatenate([columns.scatter, spread_y])
+    # each column was summed about one of its values: rounding is that of its length about zero or better
+    return with_doubt(Fingerprint(len(y), total, mean, spread), max(columns.terms, len(y)), np.zeros_like(mean))
+
+
+def _column_moments(chunk: Chunk) -> ColumnMoments:
+    columns = ColumnMoments.of(chunk.X, chunk.s)
+    finite = np.isfinite(columns.mean).all() and np.isfinite(columns.scatter).all()
+    if not finite or (columns.count < chunk.n_rows).any():  # a statistic of columns takes NaN for a gap
+        raise_not_finite(chunk)
+    return columns
+
+
+def _of_targets(y: Array, s: Array, total: float) -> tuple[Array, Array]:
+    """Return means and spreads of the targets; not by BLAS, which would wake threads for so little."""
+    mean = y[0] + np.einsum("i,ij->j", s, y - y[0]) / total
+    return mean, np.einsum("i,ij->j", s, (y - mean) ** 2)
+
+
+def fingerprint(X: Any, y: Array, weight: Array | None, *, about: Array | None = None) -> Fingerprint:
+    """Recognise rows whose products of columns are never formed; sums are taken about a row, by default one of X."""
     n = X.shape[0]
     s = np.ones(n) if weight is None else weight
     total = float(n) if weight is None else float(s.sum())
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused in words
         # relative to the first row, so that constant columns are recognised to the last bit
         first = X[0].astype(np.float64) if isinstance(X, np.ndarray) else np.zeros(X.shape[1])
+        first = first if about is None else about
         mean_x, spread_x = _about(X, s, total, first)
-        # not by BLAS, which would wake threads for so little
-        mean_y = y[0] + np.einsum("i,ij->j", s, y - y[0]) / total
-        spread = np.concatenate([spread_x, np.einsum("i,ij->j", s, (y - mean_y) ** 2)])
+        mean_y, spread_y = _of_targets(y, s, total)
+        spread = np.concatenate([spread_x, spread_y])
     rows = n if weight is None else int(np.count_nonzero(s))
     seen = Fingerprint(rows, total, np.concatenate([mean_x, mean_y]), spread)
     return with_doubt(seen, n, np.concatenate([first, y[0]]))

@@ -29,7 +29,7 @@ def require_targets(model: Regressor, y: Array) -> None:
         )
 
 
-class SparseRegression(Regressor, sparse=True, multi_output=True):
+class SparseRegression(Regressor, sparse=True, chunks=True, multi_output=True):
     """A regressor whose penalty makes coefficients zero."""
 
     coef_: Array = fitted("Coefficients, shape (p,) or (m, p).")
@@ -44,8 +44,8 @@ class SparseRegression(Regressor, sparse=True, multi_output=True):
 
         Parameters
         ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from.
+        X : array-like, frame, sparse container or source of shape (n, p)
+            Rows to learn from; a source (`qed.scan`) brings its target and weights, and is read again for each step.
         y : array-like of shape (n,) or (n, m)
             Targets.
         sample_weight : array-like of shape (n,), optional

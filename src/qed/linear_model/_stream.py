@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import Forgetting, InvalidData
-from qed.core._doors import learn_columns
+from qed.core._doors import is_source, learn_columns, refuse_beside_source, require_source_target
 from qed.core._threads import limited_threads
 from qed.data import ArraySource, Moments, fold
-from qed.data._sources import is_source
-from qed.linear_model._learn import refuse_beside_source, relearn, require_products, require_target
+from qed.linear_model._learn import relearn, require_products
 from qed.linear_model._range import fingerprint_of, require_merged_range, require_range
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def _moments(
     source: Source
     if is_source(X):
         refuse_beside_source(model, y, sample_weight)
-        require_target(model, X)
+        require_source_target(model, X)
         schema = X.schema
         require_products(schema.n_features + schema.n_targets, "Choose fewer features=.")
         learn_columns(model, schema.n_features, schema.names, reset=is_first)

@@ -64,12 +64,22 @@ def read(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
             msg = "A source of chunks brings its own target and weights, and nothing comes beside it: scan(..., target='price')."
             raise InvalidData(msg)
         kind = _precision(n_rows, schema.n_features)
-        every = lambda: (block for chunk in chunks() for block in _cut(chunk.X, chunk.y, chunk.s, kind))  # noqa: E731
-        return Rows(every, schema.n_features, schema.n_targets, kind)
+        classes = _labels(chunks()) if "classes_" in model.__dict__ else None
+        code = (lambda y: y) if classes is None else (lambda y: np.searchsorted(classes, y))
+        every = lambda: (block for chunk in chunks() for block in _cut(chunk.X, code(chunk.y), chunk.s, kind))  # noqa: E731
+        return Rows(every, schema.n_features, schema.n_targets, kind, classes)
     data = model._fit_data(X, y, sample_weight, reset=False)  # noqa: SLF001
     targets = data.y.reshape(data.n_rows, -1)
     kind = _precision(data.n_rows, data.X.shape[1])
     return Rows(lambda: _cut(data.X, targets, data.weight, kind), data.X.shape[1], targets.shape[1], kind, data.classes)
+
+
+def _labels(chunks: Iterator[Any]) -> np.ndarray[Any, Any]:
+    """Return the labels of all rows, sorted."""
+    found: set[float] = set()
+    for chunk in chunks:
+        found.update(np.unique(chunk.y).tolist())
+    return np.array(sorted(found))
 
 
 def _precision(n_rows: int | None, p: int) -> Any:
