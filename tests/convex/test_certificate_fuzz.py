@@ -39,6 +39,13 @@ def test_no_gap_is_below_the_distance(seed, loss, penalty):
     assert np.isfinite(rows[0][0].value) or not np.isfinite(null)
 
 
+def test_slopes_that_cancel_are_charged():
+    """Counts that are all met exactly leave slopes of 1e-13, differences of numbers near one, whose digits are few."""
+    _, _, rows = judged(639040955266, "Poisson", "Zero")
+    for gap, distance in rows:
+        assert gap.value >= distance
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_most_gaps_are_tight(loss):
     """Near the optimum, a gap is of the order of the distance, or of rounding."""

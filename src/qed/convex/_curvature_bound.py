@@ -103,6 +103,8 @@ def curvature_bound(
     terms = min(problem.shape[0], 8192) + 64 if problem.design.centres_first else 2 * problem.shape[0]
     doubt = (terms + 8) * UNIT * problem.length(slope) + error[0] * error[1]
     doubt += 8 * UNIT * float(np.max(np.abs(g), initial=0.0))
+    if not traits.is_quadratic:  # a slope such as exp(t) - y is off by what rounds in its terms, however small it is
+        doubt += 8 * UNIT * error[1]
     rounding = float(np.linalg.norm(doubt / length)) * np.sqrt(sure / values[0])
     longest = swing / np.sqrt(float(c.min())) if swing > 0 and c.min() > 0 else (0.0 if swing == 0 else np.inf)
     if (decrement + rounding) * longest > 0.1:  # the cheap bound of a row by its weight is too weak: measure the rows
