@@ -55,7 +55,10 @@ def test_weights_sparse_designs_and_wide_ones():
     compare("LassoCV", X, y, weight=rng.integers(1, 4, size=90).astype(float))
     compare("LassoCV", scipy.sparse.csr_array(np.where(X > 1, X, 0.0)), y)
     wide = rng.normal(size=(50, 120))
-    compare("LassoCV", wide, wide[:, :3].sum(axis=1) + rng.normal(size=50))
+    few = wide[:, :3].sum(axis=1) + rng.normal(size=50)
+    compare("LassoCV", wide, few)
+    compare("LassoCV", scipy.sparse.csr_array(np.where(np.abs(wide) > 1, wide, 0.0)), few)
+    compare("MultiTaskLassoCV", wide, np.c_[few, -few])
 
 
 def test_elastic_net_chooses_the_ratio():

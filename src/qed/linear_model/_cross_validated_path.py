@@ -1,7 +1,8 @@
 """Choosing the strength of a sparse model: all strengths, for all folds, judged by the rows that each fold left out.
 
-Dense designs with one target solve all folds side by side, so that one pass over X serves them all. Sparse designs and several
-targets solve fold after fold, each from its solution for the strength before.
+Few columns are known by their products, which each fold makes once for all strengths. Of many, dense designs with one target
+solve all folds side by side, so that one pass over X serves them all; sparse designs and several targets solve fold after fold,
+each from its solution for the strength before.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from qed.convex import Problem, Squared, solve
 from qed.convex._fold_paths import FoldPaths
+from qed.convex._fold_products import FoldProducts, descend_folds
 from qed.convex.penalties import ElasticNet, Group
 from qed.convex.solvers import CoordinateDescent
 from qed.core import InvalidParameter
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Choice", "Found", "choose_strength", "penalty_of", "strengths"]
 
+NARROW = 512  # columns whose products are made, if there are as many rows
 NOTHING = 1e-15  # a largest strength below this: there is nothing to explain
 
 
@@ -113,11 +116,13 @@ def choose_strength(choice: Choice, X: Any, y: Array, weight: Array | None) -> F
     """Judge every ratio and strength by folds."""
     folds = folds_of(choice.owner, choice.cv, X, y, weight)
     grids, errors = [], []
+    by_products = X.shape[1] <= NARROW and X.shape[1] <= X.shape[0]
     side_by_side = isinstance(X, np.ndarray) and y.ndim == 1
     with one_blas_thread(), Progress(choice.owner, len(choice.l1_ratios), verbose=choice.verbose) as progress:
         for ratio in choice.l1_ratios:
             grid = strengths(choice, X, y, weight, float(ratio))
-            paths = _side_by_side if side_by_side and ratio > 0 else _one_by_one
+            wide = _side_by_side if side_by_side and ratio > 0 else _one_by_one
+            paths = _by_products if by_products else wide
             errors.append(np.array(list(paths(choice, folds, X, y, weight, grid, float(ratio)))))
             grids.append(grid)
             if progress.step(float(errors[-1].mean(axis=1).min())) is STOP:
@@ -126,6 +131,24 @@ def choose_strength(choice: Choice, X: Any, y: Array, weight: Array | None) -> F
     best = int(np.argmin([mean.min() for mean in means]))
     at = int(np.argmin(means[best]))
     return Found(float(grids[best][at]), float(choice.l1_ratios[best]), np.array(grids), np.array(errors))
+
+
+def _by_products(
+    choice: Choice, folds: list[Fold], X: Any, y: Array, weight: Array | None, grid: Array, ratio: float
+) -> Iterator[Array]:
+    """Yield the errors of all folds, strength after strength: descents on products, all strengths judged together."""
+    s, p = np.ones(len(y)) if weight is None else weight, X.shape[1]
+    targets, plain = y.reshape(len(y), -1), design(X)
+    parts = [np.bincount(train, minlength=len(y)) * s for train, _ in folds]
+    known = [FoldProducts.of(plain, targets, part / part.sum(), intercept=choice.intercept) for part in parts]
+    paths = []
+    for alpha in grid:
+        penalty = penalty_of(float(alpha), ratio, nonnegative=choice.nonnegative, together=choice.together)
+        paths.append(descend_folds(known, penalty.numbers(p), choice.tol))
+    errors = np.empty((len(grid), len(folds)))
+    for at, ((_, test), fold, path) in enumerate(zip(folds, known, zip(*paths, strict=True), strict=True)):
+        errors[:, at] = fold.errors(np.stack(path), design(X[test]), targets[test], s[test])
+    yield from errors
 
 
 def _side_by_side(
