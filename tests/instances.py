@@ -21,6 +21,7 @@ def _two_classifiers() -> list[Any]:
 
 
 SMALL = {"alpha": [0.1, 1.0]}
+PATHS = ("ElasticNetCV", "LassoCV", "MultiTaskElasticNetCV", "MultiTaskLassoCV")
 HOLDING: dict[str, Callable[[Any], Any]] = {
     "ColumnTransformer": lambda kind: kind([("scale", StandardScaler(), [0])], remainder="passthrough"),
     "KBinsDiscretizer": lambda kind: kind(strategy="uniform"),  # quantiles of few rows are warned about
@@ -38,6 +39,8 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     "TransformedTargetRegressor": lambda kind: kind(Ridge(), transformer=StandardScaler()),
     "VotingClassifier": lambda kind: kind(_two_classifiers()),
     "VotingRegressor": lambda kind: kind([("ridge", Ridge()), ("plain", LinearRegression())]),
+    **dict.fromkeys(PATHS, lambda kind: kind(alphas=10, cv=3)),  # as few as scikit-learn gives its own in its checks
+    "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
     "RandomizedSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, n_iter=2, random_state=0, error_score="raise"),
 }
