@@ -178,6 +178,25 @@ def test_mistakes_get_a_sentence_and_write_nothing(folder, tmp_path, capsys, wor
     assert (folder / "mass.qed").read_bytes() == before
 
 
+def test_values_outside_the_fit_are_named_in_a_column(folder, tmp_path, capsys):
+    new = tmp_path / "new.csv"
+    new.write_text("species,sex,bill_length_mm\nAdelie,male,40\nEmperor,,400\n", encoding="utf-8")
+    assert main(["predict", str(folder / "mass.qed"), str(new), "--outside", "--json"]) == 0
+    found = answer(capsys)
+    assert found["predictions"]["outside"] == ["", "species; bill_length_mm"]
+    assert found["outside"] == {"rows": 1, "columns": {"species": 1, "bill_length_mm": 1}}
+
+
+def test_one_model_compared_with_itself(folder, capsys):
+    assert main(["compare", str(folder / "sex.qed"), str(folder / "sex.qed"), str(PENGUINS)]) == 0
+    assert "they are the same model" in capsys.readouterr().out
+
+
+def test_the_bare_command_shows_its_help(capsys):
+    assert main([]) == 0
+    assert "qed demo" in capsys.readouterr().out
+
+
 def test_usage_is_explained(capsys):
     with pytest.raises(SystemExit) as end:
         main(["fit", str(PENGUINS)])

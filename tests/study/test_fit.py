@@ -294,3 +294,37 @@ def test_a_copy_that_the_user_wants_is_used_with_a_warning():
     assert {one.name: one.kind for one in found.sheet.columns}["kilograms"] == "number"
     assert any("is used because you said so" in note for note in found.sheet.story.notes)
     assert found.held_out.scores["R²"].value > 0.999
+
+
+@pytest.mark.parametrize("is_class", [False, True])
+def test_where_nothing_can_be_learnt_the_constant_wins(is_class, tmp_path):
+    rng = np.random.default_rng(0)
+    n = 200
+    y = np.where(rng.random(n) < 0.3, "yes", "no") if is_class else rng.normal(size=n)
+    frame = pd.DataFrame({"a": rng.normal(size=n), "b": rng.choice(list("uvw"), n), "y": y})
+    found = study.fit(frame, "y", budget=5)
+    assert found.winner.candidate.is_constant
+    assert found.sheet.story.candidate.startswith("always the")
+    assert any("The model is that constant" in note for note in found.sheet.story.notes)
+    assert found.checked.is_accepted
+    found.model.save(tmp_path / "m.qed")
+    model = qed.load(tmp_path / "m.qed")
+    assert len(set(model.predict(frame))) == 1
+    if is_class:
+        np.testing.assert_allclose(model.predict_proba(frame)[0], [np.mean(y == "no"), np.mean(y == "yes")])
+    else:
+        np.testing.assert_allclose(model.predict(frame), y.mean())
+    assert "always the" in qed.report.study_report(found).html()
+
+
+def test_what_lies_outside_the_fit_is_counted(weighed):
+    new = penguins().head(4).copy()
+    new["bill (mm)"] = [40, 900, 41, -5]
+    new["species"] = ["Adelie", "Emperor", "Adelie", "Adelie"]
+    weighed.model.predict(new)
+    assert weighed.model.strange == {1: ["bill (mm)", "species"], 3: ["bill (mm)"]}
+    words = " ".join(weighed.model.notices)
+    assert "2 entries lie far outside 32.1 to 59.6, the range of the fit, such as 900 in row 2" in words
+    assert "2 of 4 rows hold something that the fit has not seen" in words
+    weighed.model.predict(new.rename(columns={"bill (mm)": "Bill_mm"}))
+    assert "Did you mean 'Bill_mm'? Then rename it to 'bill (mm)'" in " ".join(weighed.model.notices)

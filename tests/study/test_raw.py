@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from qed.study._arrow import of_arrow
-from qed.study._raw import moments_of, numbers_of, of_text, text_of
+from qed.study._raw import of_text, text_of
 
 COLUMNS = {
     "numbers": ["1", " 2.5 ", "-3e2", "NA", "", ".5", "+7"],
@@ -49,26 +49,11 @@ def test_what_columns_are():
     assert of_text("x", COLUMNS["empty"]).gaps.all()
 
 
-def test_numbers_in_other_dresses():
-    assert numbers_of(["1,234.5", "12", "1,000,000"])[0].tolist() == [1234.5, 12, 1e6]
-    assert numbers_of(["1,5", "2,25", "3"])[0].tolist() == [1.5, 2.25, 3]
-    values, strays = numbers_of(["1", "one", "1e999", "0x10", "1 2"])
-    assert strays == [1, 2, 3, 4]
-    assert values[0] == 1
-
-
 def test_few_strays_are_gaps_with_a_note():
     column = of_text("price", [str(n) for n in range(200)] + ["unknown"])
     assert column.kind == "number"
     assert math.isnan(column.values[-1])
     assert "'unknown'" in column.notes[0]
-
-
-def test_days_first_or_months_first():
-    assert moments_of(["31/12/2024"])[0] == moments_of(["2024-12-31"])[0]
-    assert moments_of(["12/31/2024"])[0] == moments_of(["2024-12-31"])[0]
-    assert moments_of(["1.2.2024"])[0] == moments_of(["2024-02-01"])[0]
-    assert np.isnan(moments_of(["2024-02-30", "yesterday"])).all()
 
 
 @pytest.mark.parametrize(("value", "text"), [(3.0, "3"), (-0.5, "-0.5"), (1e20, "1e+20")])

@@ -41,7 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from qed.cli._screen import Screen, told, tolerate  # noqa: PLC0415
 
     tolerate()
-    options = parser().parse_args(arguments)
+    made = parser()
+    options = made.parse_args(arguments)
+    if options.command is None:
+        made.print_help()
+        return 0
     screen = Screen(quiet=getattr(options, "quiet", False), json=getattr(options, "json", False))
     try:
         with screen:

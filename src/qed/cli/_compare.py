@@ -33,11 +33,13 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         right="1",
     )
     screen.say(f"  difference {found.difference:.4g}  (95 % interval {found.lower:.4g} to {found.upper:.4g})")
-    if found.better:
+    if found.is_same:
+        screen.say("  The two give the same answer for every row: they are the same model.", "bold")
+    elif found.better:
         screen.say(f"  {names[found.better]} is better.", "bold green")
     else:
         screen.say("  These rows cannot tell which is better.", "bold")
     for note in found.notes:
         screen.warn(note)
-    screen.answer({**asdict(found), "better": names[found.better] or None})
+    screen.answer({**asdict(found), "same": found.is_same, "better": names[found.better] or None})
     return 0

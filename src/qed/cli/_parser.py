@@ -19,7 +19,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="Begin with: qed demo. Then: qed fit table.csv --target price",
     )
     top.add_argument("--version", action="version", version=f"qed {__version__}")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = top.add_subparsers(dest="command", metavar="COMMAND")
     _fit(commands)
     _predict(commands)
     _verify(commands)
@@ -55,7 +55,8 @@ def _fit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     made.add_argument(
         "--types", default="", metavar="COL=TYPE,…",
-        help="what columns are: number, code, category, yes/no, date, text, identifier",
+        help="what columns are: number, code, category, yes/no, date, text, identifier; or how they are written: day-first,"
+        " month-first, decimal-comma, decimal-point",
     )  # fmt: skip
     made.add_argument("--drop", default="", metavar="COL,…", help="columns to leave out")
     made.add_argument("--budget", default="60s", metavar="TIME", help="time to spend: 60s, 5m, 1h (60s)")
@@ -73,6 +74,10 @@ def _predict(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     made.add_argument(
         "--out", "-o", metavar="FILE", help="a .csv, .json, .jsonl or .parquet file; otherwise CSV is printed"
     )
+    made.add_argument(
+        "--outside", action="store_true",
+        help="add a column that names, for each row, the columns whose entry is like nothing at the fit",
+    )  # fmt: skip
     made.add_argument("--force", "-f", action="store_true", help="replace the file if it is there")
 
 

@@ -34,19 +34,31 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     model = load(options.model)
     table = read_table(options.data, table=options.table, query=options.query, encoding=options.encoding)
     columns = _columns(model, table)
+    if options.outside:
+        columns["outside"] = ["; ".join(model.strange.get(row, ())) for row in range(table.n_rows)]
+    outside = _counted(model.strange)
     for notice in model.notices:
         if not options.quiet:
             print(f"! {notice}", file=sys.stderr, flush=True)  # noqa: T201
     if options.out is not None:
         write_whole(options.out, lambda path: _write(path, Path(options.out).suffix.lower(), columns))
         screen.say(f"{table.n_rows:,} predictions in {options.out}")
-        screen.answer({"rows": table.n_rows, "out": options.out, "notices": model.notices})
+        screen.answer({"rows": table.n_rows, "out": options.out, "outside": outside, "notices": model.notices})
     elif options.json:
-        screen.answer({"rows": table.n_rows, "predictions": columns, "notices": model.notices})
+        screen.answer({"rows": table.n_rows, "predictions": columns, "outside": outside, "notices": model.notices})
     else:
         sys.stdout.write(_csv(columns))
         sys.stdout.flush()
     return 0
+
+
+def _counted(strange: dict[int, list[str]]) -> dict[str, Any]:
+    """Count rows, and cells by column, that are like nothing at the fit."""
+    cells: dict[str, int] = {}
+    for names in strange.values():
+        for name in names:
+            cells[name] = cells.get(name, 0) + 1
+    return {"rows": len(strange), "columns": cells}
 
 
 def _columns(model: Any, table: Any) -> dict[str, list[Any]]:

@@ -111,15 +111,26 @@ class Screen:
         lines = [list(head), *cells] if any(head) else cells
         room = (self.console.width if self.console is not None else 100) - 4
         widths = [max(len(line[at]) for line in lines) for at in range(len(head))]
-        widths[-1] = min(widths[-1], max(8, room - sum(widths[:-1]) - 2 * len(widths)))
+        widths[-1] = min(widths[-1], max(16, room - sum(widths[:-1]) - 2 * len(widths)))
         for number, line in enumerate(lines):
-            parts = []
-            for at, (cell, width) in enumerate(zip(line, widths, strict=True)):
-                text = cell if len(cell) <= width else cell[: width - 1] + "…"
-                parts.append(text.rjust(width) if str(at) in right else text.ljust(width))
+            # what is long in the last column goes on below: nothing is cut
+            wrapped = textwrap.wrap(line[-1], widths[-1]) or [""]
+            before = [
+                cell.rjust(width) if str(at) in right else cell.ljust(width)
+                for at, (cell, width) in enumerate(zip(line[:-1], widths, strict=False))
+            ]
+            last = wrapped[0].rjust(widths[-1]) if str(len(head) - 1) in right else wrapped[0]
             is_head = any(head) and number == 0
             style = "dim" if is_head else (styles[number - any(head)] if styles else "")
-            self.say(("  " + "  ".join(parts)).rstrip(), style)
+            self._row("  " + "  ".join([*before, last]), style)
+            for more in wrapped[1:]:
+                self._row(" " * (2 + sum(widths[:-1]) + 2 * (len(widths) - 1)) + more, style)
+
+    def _row(self, text: str, style: str) -> None:
+        if self.console is not None:
+            self.console.print(text.rstrip(), style=style or None, highlight=False, markup=False, soft_wrap=True)
+        else:
+            self.say(text.rstrip())
 
     def warn(self, text: str) -> None:
         """Print a line that should not be missed; where the answer is data, on standard error."""

@@ -79,7 +79,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     Estimator
-        The model, as it was when it was saved. Its arrays are its own and can be written to.
+        The model, as it was when it was saved. Its arrays are its own and can be written to. A file of ``qed fit`` gives the
+        `qed.study.TableModel` that takes tables.
 
     Raises
     ------
@@ -89,9 +90,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     name = _name(path)
     try:
         with _opened(name) as stream:
-            return _model(stream, os.fstat(stream.fileno()).st_size, f"{name!r}")
+            model = _model(stream, os.fstat(stream.fileno()).st_size, f"{name!r}")
     except OSError as error:
         raise ModelFileError(f"{name!r} cannot be read: {error.strerror or error}. Check the path.") from error
+    # a pipeline that was fitted on a table knows its columns, and they know how to put it behind a table again
+    opened = getattr(vars(model).get("sheet_"), "opened", None)
+    return model if opened is None else opened(model, name)
 
 
 def dumps(model: Any) -> bytes:

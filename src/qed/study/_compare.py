@@ -18,7 +18,8 @@ import numpy as np
 
 from qed.core import InvalidData, QedError
 from qed.core._events import STOP, Progress, listen
-from qed.study._recipes import MOST_CATEGORIES, pipeline, preparation, prepared_width
+from qed.study._recipes import MOST_CATEGORIES, constant, pipeline, preparation, prepared_width
+from qed.study._twins import together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,6 +67,8 @@ class Entry:
         Rows that took part, and folds that were finished.
     seconds : float
         How long the fastest fold took.
+    gain, gain_error : float
+        How much less it loses than a constant on the same rows, and the standard error of that, row by row.
     """
 
     title: str
@@ -75,6 +78,13 @@ class Entry:
     n_rows: int
     n_folds: int
     seconds: float
+    gain: float = math.nan
+    gain_error: float = math.nan
+
+    @property
+    def is_no_better_than_a_constant(self) -> bool:
+        """Whether its gain over a constant is less than what chance gives and takes."""
+        return self.gain <= self.gain_error
 
 
 @dataclass
@@ -127,6 +137,7 @@ def compare(
     reserve: float,
     seed: int,
     into: Comparison,
+    twins: Array | None = None,
 ) -> None:
     """Compare candidates until the time, less what the winner's own fits will take, is over.
 
@@ -148,6 +159,8 @@ def compare(
         For the folds.
     into : Comparison
         Filled as results come in.
+    twins : ndarray of int of shape (n,), optional
+        The same number for copies of one row, which then stay in one fold.
     """
     n_all = len(order)
     into.baselines[:] = _baselines(y[order], target)
@@ -167,7 +180,7 @@ def compare(
         rows = order[:n_rows]
         stage = _Stage(X[rows], y[rows], columns, target, alive, most, clock, reserve, into, n_all)
         into.n_rows = n_rows
-        if not stage.judged(_folds(y[rows], target, seed)):
+        if not stage.judged(_folds(y[rows], target, seed, None if twins is None else twins[rows])):
             return
         ranked = [entry.candidate for entry in into.latest if entry.n_rows == n_rows]
         alive = [one for one in ranked[: max(2, len(alive) // 3)] if one is not None]
@@ -232,6 +245,7 @@ class _Stage:
         self.X, self.y, self.columns, self.target, self.most = X, y, columns, target, most
         self.clock, self.reserve, self.into, self.n_all = clock, reserve, into, n_all
         self.losses: dict[Candidate, list[Array]] = {one: [] for one in alive}
+        self.constants: list[Array] = []  # the losses of a constant, fold by fold
         self.seconds: dict[Candidate, float] = dict.fromkeys(alive, math.inf)
 
     def judged(self, folds: Sequence[Array]) -> bool:
@@ -240,6 +254,7 @@ class _Stage:
             for test in folds:
                 train = np.ones(len(self.y), bool)
                 train[test] = False
+                self.constants.append(constant_losses(self.y[train], self.y[test], self.target))
                 for curved in (False, True):
                     group = [one for one in self.losses if one.curved == curved]
                     if group and not self._fold(group, train, test, progress):
@@ -286,7 +301,10 @@ class _Stage:
         seen = np.concatenate(self.losses[candidate])
         error = float(seen.std() / math.sqrt(len(seen)))
         n, folds = len(self.y), len(self.losses[candidate])
-        entry = Entry(candidate.title, candidate, float(seen.mean()), error, n, folds, self.seconds[candidate])
+        gains = np.concatenate(self.constants[:folds]) - seen
+        gain, gain_error = float(gains.mean()), float(gains.std() / math.sqrt(len(gains)))
+        seconds = self.seconds[candidate]
+        entry = Entry(candidate.title, candidate, float(seen.mean()), error, n, folds, seconds, gain, gain_error)
         self.into.entries[:] = [one for one in self.into.entries if (one.candidate, one.n_rows) != (candidate, n)]
         self.into.entries.append(entry)
         is_whole = folds == min(FOLDS, n)
@@ -320,25 +338,32 @@ def quietly(work: Callable[[], Any]) -> Any:
         return work()
 
 
-def _folds(y: Array, target: TargetSchema, seed: int) -> list[Array]:
-    """Split the rows; every class is spread evenly over the folds."""
+def _folds(y: Array, target: TargetSchema, seed: int, twins: Array | None) -> list[Array]:
+    """Split the rows; every class is spread evenly over the folds, and copies of one row are in the same."""
     n = len(y)
     order = np.random.default_rng(seed).permutation(n)
     if target.task != "regression":
         order = order[np.argsort(y[order], kind="stable")]
     k = min(FOLDS, n)
-    return [np.sort(order[at::k]) for at in range(k)]
+    fold = np.empty(n, np.int64)
+    fold[order] = np.arange(n) % k
+    if twins is not None:
+        fold = together(fold, twins)
+    return [np.flatnonzero(fold == at) for at in np.unique(fold)]
 
 
 def _baselines(y: Array, target: TargetSchema) -> list[Entry]:
-    if target.task == "regression":
-        losses = (y - y.mean()) ** 2
-        title = "always the mean"
-    else:
-        share = np.bincount(y.astype(np.int64), minlength=len(target.labels)) / len(y)
-        losses = -np.log(np.maximum(share[y.astype(np.int64)], FLOOR))
-        title = "always the usual shares"
+    losses = constant_losses(y, y, target)
+    title = constant(target).title
     return [Entry(title, None, float(losses.mean()), float(losses.std() / math.sqrt(len(y))), len(y), 0, 0.0)]
+
+
+def constant_losses(y: Array, new: Array, target: TargetSchema) -> Array:
+    """Return the losses of new rows when the mean, or the shares, of others is said of each."""
+    if target.task == "regression":
+        return np.asarray((new - y.mean()) ** 2)
+    share = np.bincount(y.astype(np.int64), minlength=len(target.labels)) / len(y)
+    return np.asarray(-np.log(np.maximum(share[new.astype(np.int64)], FLOOR)))
 
 
 def row_losses(model: Any, X: Array, y: Array, target: TargetSchema) -> Array:

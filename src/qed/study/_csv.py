@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from qed.core import InvalidData
-from qed.study._raw import LONGEST_ENTRY, RawColumn, RawTable, numbers_of, of_text
+from qed.study._raw import LONGEST_ENTRY, RawColumn, RawTable, of_text
+from qed.study._written import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,8 +86,8 @@ def _dialect(path: Path, encoding: str | None) -> Dialect:
     if len(first) > MOST_COLUMNS:
         raise InvalidData(f"{str(path)!r} has {len(first)} columns, and at most {MOST_COLUMNS} are read.")
     names = [name.strip() for name in first]
-    numbers, strays = numbers_of([name for name in names if name])
-    has_names = len(strays) > len(numbers) / 2  # a year may be a name; a line of numbers is a row
+    found = numbers_of([name for name in names if name])
+    has_names = len(found.strays) > len(found.values) / 2  # a year may be a name; a line of numbers is a row
     if not has_names:
         names = [f"column{at + 1}" for at in range(len(names))]
     distinct = _distinct(names)

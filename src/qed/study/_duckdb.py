@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["is_query", "read_database", "read_file", "read_query", "read_text"]
 
 _QUERY = re.compile(r"\s*(select|with|from)\s", re.IGNORECASE)
+_FILES = frozenset({".csv", ".tsv", ".parquet", ".pq", ".json", ".jsonl", ".ndjson"})
 _QUOTED = re.compile(r"'((?:[^']|'')*)'")
 
 
@@ -142,12 +143,21 @@ def read_query(query: str) -> RawTable:
                 paths += [str(path) for path in sorted(Path(root).glob(str(Path(pattern).relative_to(root))))]
             paths.append(pattern)
 
+    absent = [name for name in named if _is_absent_file(name)]
+
     def failed(error: Exception) -> Exception:
-        return InvalidData(
-            f"The query failed: {_first(error)}. It may read files that it names in quotes, and no others."
-        )
+        said = _first(error)
+        if absent and f'"{absent[0]}"' in said:
+            return InvalidData(f"The query names {absent[0]!r}, and there is no such file. Check the path.")
+        return InvalidData(f"The query failed: {said}. It may read files that it names in quotes, and no others.")
 
     return _table(_columns(_connected(paths), query, failed), "query")
+
+
+def _is_absent_file(name: str) -> bool:
+    if "://" in name or any(sign in name for sign in "*?["):
+        return False
+    return ("/" in name or Path(name).suffix.lower() in _FILES) and not Path(name).is_file()
 
 
 def read_database(path: Path, table: str | None, query: str | None) -> RawTable:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.core import InvalidData
 from qed.study._kinds import NO, YES, tokens
-from qed.study._raw import moments_of, numbers_of
+from qed.study._raw import text_of
+from qed.study._written import DATE_FORMS, FORM_WORDS, moments_of, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,13 +19,41 @@ if TYPE_CHECKING:
     from qed.study._raw import RawColumn, RawTable
     from qed.study._schema import ColumnSchema
 
-__all__ = ["UNKNOWN", "encode", "feature_names"]
+__all__ = ["UNKNOWN", "Encoded", "encode", "feature_names"]
 
 Array = np.ndarray[Any, Any]
 UNKNOWN = -1.0  # a category that the fit has not seen
+MARGIN = 0.1  # of the range: a little beyond it is what new rows are now and then
 
 
-def encode(table: RawTable, columns: Sequence[ColumnSchema]) -> tuple[Array, list[str]]:
+@dataclass(frozen=True)
+class Encoded:
+    """A table as numbers.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, width)
+        The numbers, NaN for gaps, column by column in memory.
+    notices : list of str
+        What the reader should know.
+    strange : dict of str to ndarray of int
+        By column the rows whose entry is like nothing at the fit: an unknown category, or a number far beyond the range.
+    """
+
+    X: Array
+    notices: list[str]
+    strange: dict[str, Array]
+
+    def rows_of_strange(self) -> dict[int, list[str]]:
+        """Return by row the columns whose entry is strange."""
+        found: dict[int, list[str]] = {}
+        for name, rows in self.strange.items():
+            for row in rows.tolist():
+                found.setdefault(row, []).append(name)
+        return found
+
+
+def encode(table: RawTable, columns: Sequence[ColumnSchema]) -> Encoded:
     """Turn a table into numbers by what a model remembers of its columns.
 
     Parameters
@@ -31,46 +62,64 @@ def encode(table: RawTable, columns: Sequence[ColumnSchema]) -> tuple[Array, lis
         Rows, old or new; columns in any order, further ones left aside.
     columns : sequence of ColumnSchema
         What the columns are.
-
-    Returns
-    -------
-    (ndarray of shape (n, width), list of str)
-        The numbers, NaN for gaps, column by column in memory; and what the reader should know.
     """
     used = [column for column in columns if column.is_used]
     out = np.full((table.n_rows, sum(column.width for column in used)), np.nan, order="F")
     raw = {column.name: column for column in table.columns}
-    words: list[str] = []
+    found = Encoded(out, [], {})
     lacking = [column.name for column in used if column.name not in raw]
+    known = {column.name for column in columns}
+    spare = [name for name in table.names if name not in known]
     if len(lacking) == len(used):
         raise InvalidData(
             f"None of the {len(used)} columns of the model is in {table.source}. It needs {', '.join(lacking[:8])}"
-            f"{' …' if len(lacking) > 8 else ''}."
+            f"{' …' if len(lacking) > 8 else ''}.{_meant(lacking[0], spare)}"
         )
     at = 0
     for column in used:
         block = out[:, at : at + column.width]
         at += column.width
         if column.name not in raw:
-            words.append(f"Column {column.name!r} is not there: every row counts as missing it.")
+            found.notices.append(
+                f"Column {column.name!r} is not there: every row counts as missing it.{_meant(column.name, spare)}"
+            )
             block[:] = 0.0 if column.kind == "text" else np.nan  # a gap is an empty text
             continue
-        problem = _fill(block, raw[column.name], column)
-        if problem:
-            words.append(problem)
-    return out, words
+        _fill(block, raw[column.name], column, found)
+    _sum_up(found)
+    return found
 
 
-def _fill(block: Array, raw: RawColumn, column: ColumnSchema) -> str:
+def _meant(name: str, spare: Sequence[str]) -> str:
+    """Ask whether a column under another name was meant."""
+    plain = {"".join(sign for sign in one.lower() if sign.isalnum()): one for one in spare}
+    close = get_close_matches("".join(sign for sign in name.lower() if sign.isalnum()), list(plain), n=1, cutoff=0.7)
+    return f" Did you mean {plain[close[0]]!r}? Then rename it to {name!r}." if close else ""
+
+
+def _sum_up(found: Encoded) -> None:
+    if found.strange:
+        rows = len(np.unique(np.concatenate(list(found.strange.values()))))
+        found.notices.append(
+            f"{rows:,} of {len(found.X):,} rows hold" if rows != 1 else f"1 of {len(found.X):,} rows holds"
+        )
+        found.notices[-1] += " something that the fit has not seen: there the predictions are guesses beyond the data."
+
+
+def _fill(block: Array, raw: RawColumn, column: ColumnSchema, found: Encoded) -> None:
     if raw.kind == "nested":
         block[:] = 0.0 if column.kind == "text" else np.nan
-        return f"Column {column.name!r} holds nested values: every row counts as missing it."
-    if column.kind in ("number", "date"):
-        block[:, 0], strays = _numbers(raw, column.kind)
-        noun = "number" if column.kind == "number" else "date"
-        return _told(column.name, strays, f"no {noun}{'s' if len(strays) > 1 else ''}, and counted as missing")
-    if column.kind == "text":
-        return _fill_text(block, raw, column)
+        found.notices.append(f"Column {column.name!r} holds nested values: every row counts as missing it.")
+    elif column.kind in ("number", "date"):
+        block[:, 0] = _numbers(raw, column, found.notices)
+        _look_beyond(block[:, 0], column, found)
+    elif column.kind == "text":
+        _fill_text(block, raw, column)
+    else:
+        _fill_codes(block[:, 0], raw if column.kind == "yes/no" or column.form else raw.worded(), column, found)
+
+
+def _fill_codes(block: Array, raw: RawColumn, column: ColumnSchema, found: Encoded) -> None:
     codes, words = raw.as_words()
     place = {word: float(at) for at, word in enumerate(column.words)}
     if column.kind == "yes/no" and len(column.words) == 2:
@@ -78,28 +127,63 @@ def _fill(block: Array, raw: RawColumn, column: ColumnSchema) -> str:
             if column.words[at].lower() in family:
                 place |= {word: float(at) for word in words if word.lower() in family}
     table = np.array([place.get(word, UNKNOWN) for word in words] + [np.nan])
-    block[:, 0] = table[codes]
-    if column.kind == "yes/no":
-        block[:, 0][block[:, 0] == UNKNOWN] = np.nan
+    block[:] = table[codes]
     strays = [(word, int(np.argmax(codes == at))) for at, word in enumerate(words) if table[at] == UNKNOWN]
-    return _told(column.name, strays, "unknown to the model")
+    if strays:
+        found.strange[column.name] = np.flatnonzero(block == UNKNOWN)
+    if column.kind == "yes/no":
+        block[block == UNKNOWN] = np.nan
+    found.notices.extend(_told(column.name, strays, "unknown to the model"))
 
 
-def _numbers(raw: RawColumn, kind: str) -> tuple[Array, list[tuple[str, int]]]:
+def _look_beyond(values: Array, column: ColumnSchema, found: Encoded) -> None:
+    """Note the entries that lie beyond the range of the fit by more than a tenth of it."""
+    room = MARGIN * (column.high - column.low)
+    rows = np.flatnonzero((values < column.low - room) | (values > column.high + room))
+    if not len(rows):  # also where the file of an earlier version knows no range
+        return
+    found.strange[column.name] = rows
+    kind = "moment" if column.kind == "date" else "number"
+    low, high, first = (text_of(one, kind) for one in (column.low, column.high, float(values[rows[0]])))
+    verb = "entry lies" if len(rows) == 1 else "entries lie"
+    found.notices.append(
+        f"Column {column.name!r}: {len(rows):,} {verb} far outside {low} to {high}, the range of the fit, such as {first} in row"
+        f" {rows[0] + 1}."
+    )
+
+
+def _numbers(raw: RawColumn, column: ColumnSchema, notices: list[str]) -> Array:
     if raw.values is not None:
-        return raw.values, []
+        if raw.form != column.form:
+            raw = raw.read_as(column.form)
+            notices += _other_form(raw, column)
+        return np.asarray(raw.values)
     assert raw.codes is not None  # noqa: S101  (one of the two forms)
     if not raw.words:
-        return np.full(len(raw), np.nan), []
-    found = numbers_of(raw.words)[0] if kind == "number" else moments_of(raw.words)
-    table = np.append(found, np.nan)
+        return np.full(len(raw), np.nan)
+    read = numbers_of if column.kind == "number" else moments_of
+    values = read(raw.words, column.form).values
     present = np.flatnonzero(np.bincount(raw.codes[raw.codes >= 0], minlength=len(raw.words)))
-    strays = [(raw.words[at], int(np.argmax(raw.codes == at))) for at in present[np.isnan(found[present])][:50]]
-    return table[raw.codes], strays
+    strays = [(raw.words[at], int(np.argmax(raw.codes == at))) for at in present[np.isnan(values[present])][:50]]
+    noun = "date" if column.kind == "date" else "number with %" if "%" in column.form else "number"
+    notices += _told(column.name, strays, f"no {noun}, and counted as missing")
+    return np.asarray(np.append(values, np.nan)[raw.codes])
 
 
-def _fill_text(block: Array, raw: RawColumn, column: ColumnSchema) -> str:
-    codes, words = raw.as_words()
+def _other_form(raw: RawColumn, column: ColumnSchema) -> list[str]:
+    """Say that new rows are written in another way than those of the fit, where that may change what they mean."""
+    for part in (*DATE_FORMS, "%"):
+        if part in column.form and part not in raw.form and (raw.form or part == "%"):
+            here = FORM_WORDS.get(raw.form, "without %")
+            then = FORM_WORDS.get(part, part)
+            return [
+                f"Column {column.name!r} was written with {then} at the fit, and is read {here} here, as it is written."
+            ]
+    return []
+
+
+def _fill_text(block: Array, raw: RawColumn, column: ColumnSchema) -> None:
+    codes, words = raw.worded().as_words()
     known = {word: at + 2 for at, word in enumerate(column.words)}
     table = np.zeros((len(words) + 1, block.shape[1]))
     for at, entry in enumerate(words):
@@ -108,16 +192,15 @@ def _fill_text(block: Array, raw: RawColumn, column: ColumnSchema) -> str:
             if token in known:
                 table[at, known[token]] = 1.0
     block[:] = table[codes]  # a gap is an empty text
-    return ""
 
 
-def _told(name: str, strays: list[tuple[str, int]], what: str) -> str:
+def _told(name: str, strays: list[tuple[str, int]], what: str) -> list[str]:
     if not strays:
-        return ""
+        return []
     shown = ", ".join(f"{word[:30]!r} (row {row + 1})" for word, row in strays[:3])
     more = f" and {len(strays) - 3} more" if len(strays) > 3 else ""
     verb = "is" if len(strays) == 1 else "are"
-    return f"Column {name!r}: {shown}{more} {verb} {what}."
+    return [f"Column {name!r}: {shown}{more} {verb} {what}."]
 
 
 def feature_names(columns: Sequence[ColumnSchema]) -> list[str]:

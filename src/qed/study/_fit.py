@@ -15,12 +15,13 @@ from qed.study._clock import Clock, seconds_of
 from qed.study._compare import Comparison, Entry, compare, cost_of_a_row, fit_quietly, most_categories, row_limit
 from qed.study._encode import encode
 from qed.study._judge import HeldOut, judge
-from qed.study._kinds import describe
+from qed.study._kinds import describe, said_form
 from qed.study._model import TableModel, shuffled, usable_rows
-from qed.study._recipes import Candidate, candidates, pipeline, prepared_width
+from qed.study._recipes import Candidate, candidates, constant, pipeline, prepared_width
 from qed.study._schema import ColumnSchema, Sheet, Story, TargetSchema, words_array
 from qed.study._source import digest_of, read_table
 from qed.study._task import describe_target
+from qed.study._twins import together, twins_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,7 +136,7 @@ def fit(
         digest = raw.digest or digest_of(table)
         progress.step(message=f"{raw.n_rows:,} rows, {len(raw.columns)} columns")
     sheet, rows, y = _understood(raw, target, task, types or {}, drop, seed, digest, command, clock)
-    X, _ = encode(rows, sheet.columns)
+    X = encode(rows, sheet.columns).X
     work = _Work(X, y, rows, sheet, clock, seed)
     del raw, rows, table  # what was read is not needed beside the numbers made of it
     return work.done()
@@ -153,10 +154,12 @@ def _understood(
     clock: Clock,
 ) -> tuple[Sheet, RawTable, Array]:
     """Decide task and columns; return them with the rows that have a target."""
-    column = raw.column(target, "target column", InvalidParameter)
+    raw.column(target, "target column", InvalidParameter)
     for name in (*types, *drop):
         raw.column(name, error=InvalidParameter)
-    if target in drop or target in types:
+    raw = replace(raw, columns=tuple(one.read_as(said_form(one.name, types)) for one in raw.columns))
+    column = raw.column(target)
+    if target in drop or (target in types and not said_form(target, types)):
         raise InvalidParameter(f"{target!r} is the target: say what it is with --task, and do not drop it.")
     present = ~column.gaps
     rows = raw if present.all() else raw.rows(present)
@@ -165,6 +168,7 @@ def _understood(
     if lost:
         notes.append(f"{lost:,} row{'s' if lost > 1 else ''} without {target!r} left out.")
     notes += [f"The target {target!r}: {note}." for note in column.notes]
+    notes += _doubts(raw, drop)
     if rows.n_rows < FEWEST_ROWS:
         raise InvalidData(
             f"{rows.n_rows} rows have a value of {target!r}, and at least {FEWEST_ROWS} are needed to learn and to check."
@@ -196,6 +200,16 @@ def _understood(
     sheet = Sheet(columns, goal, story)
     _, y = usable_rows(rows, sheet)
     return sheet, rows, y
+
+
+def _doubts(raw: RawTable, drop: Sequence[str]) -> list[str]:
+    """Say what was read in one of two ways, and how to have it the other way."""
+    other = {"month first": "day-first", "decimal point": "decimal-comma"}
+    return [
+        f"Column {one.name!r}: {one.doubt}. If that is wrong, say --types {one.name}={other[one.form.split('; ')[-1]]}."
+        for one in raw.columns
+        if one.doubt and one.name not in drop
+    ]
 
 
 def _leaks(columns: Sequence[ColumnSchema], types: Mapping[str, str], rows: RawTable, target: RawColumn) -> list[str]:
@@ -230,18 +244,38 @@ class _Work:
         n = len(y)
         self.most = most_categories(sheet.columns, n)
         self.order = shuffled(n, seed)
-        self.held = _held(y[self.order], sheet.target)
+        found = twins_of(X, y, sheet.columns, is_number=sheet.target.task == "regression")
+        self.twins: Array | None = None if found is None else found[0]
+        self.copies = 0 if found is None else found[1]
+        self.held = self._kept_aside()
         self.train = self.order[~self.held]
         self.held_rows = rows.rows(self.order[self.held])
         # What comes after the comparison besides fits: judging, checking, writing. A guess, on the safe side.
         width = prepared_width(sheet.columns, self.most, curved=True)
         self.reserve = min(0.3 * clock.budget, 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width)
 
+    def _kept_aside(self) -> Array:
+        """Mark rows, in their shuffled order, to judge by: copies of one row are all among them or none."""
+        y, target = self.y[self.order], self.sheet.target
+        held = _held(y, target)
+        if self.twins is None:
+            return held
+        rows = np.empty(len(y), bool)
+        rows[self.order] = held
+        apart = together(rows, self.twins)[self.order]
+        classes = len(target.labels) or 1
+        if min(apart.sum(), (~apart).sum()) >= 4 and all(
+            len(np.unique(y[side])) >= classes for side in (apart, ~apart)
+        ):
+            return apart
+        self.twins = None  # too few different rows to keep copies together
+        return held
+
     def done(self) -> Study:
         target = self.sheet.target
         try:
             compare(self.X, self.y, self.train, self.sheet.columns, target, self.options, self.clock,
-                    reserve=self.reserve, seed=self.seed, into=self.found)  # fmt: skip
+                    reserve=self.reserve, seed=self.seed, into=self.found, twins=self.twins)  # fmt: skip
         except KeyboardInterrupt:
             self.found.is_interrupted = True
         winner = self._winner()
@@ -269,7 +303,10 @@ class _Work:
 
     def _winner(self) -> Entry:
         if self.found.entries:
-            return self.found.best
+            best, base = self.found.best, self.found.baselines
+            if base and best.is_no_better_than_a_constant:
+                return replace(base[0], candidate=constant(self.sheet.target))
+            return best
         if not self.found.is_interrupted:
             reasons = " ".join(self.found.notes[:2])
             raise InvalidData(f"No candidate could be fitted. {reasons}")
@@ -349,8 +386,13 @@ class _Work:
             notes.append(f"The model was fitted on {rows_fitted:,} of {len(self.y):,} rows: {why}.")
         if trial < len(self.train):
             notes.append(f"The held-out judgement is about a model fitted on {trial:,} rows.")
-        if not self._beats_a_constant(winner):
-            notes.append("No candidate is better than a constant: the columns say little about the target.")
+        if self.copies:
+            notes.append(self._told_of_copies())
+        if winner.candidate is not None and winner.candidate.is_constant:
+            notes.append(
+                f"No candidate was better than a constant, on rows it had not seen, by more than chance allows: these columns tell"
+                f" nothing about {self.sheet.target.name!r} that can be relied on. The model is that constant."
+            )
         scores = {name: float(score.value) for name, score in held_out.scores.items()}
         new = replace(
             story,
@@ -364,9 +406,18 @@ class _Work:
         )
         return replace(self.sheet, story=new)
 
-    def _beats_a_constant(self, winner: Entry) -> bool:
-        base = self.found.baselines
-        return not base or not winner.loss >= base[0].loss
+    def _told_of_copies(self) -> str:
+        verb = "rows are copies" if self.copies > 1 else "row is a copy"
+        head = f"{self.copies:,} {verb} of other rows, in every column used and in the target. "
+        if self.twins is None:
+            return (
+                head
+                + "They stand on both sides of the splits, so that the scores look better than they are. Remove them."
+            )
+        return head + (
+            "Copies stay on one side of every split, so that no row is judged by a model that has seen its twin. If they are"
+            " there by mistake, remove them: they count twice in the model."
+        )
 
 
 def _held(y: Array, target: TargetSchema) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,12 @@ import numpy as np
 from qed.core import InvalidParameter
 from qed.study._raw import FEW, RawColumn, text_of
 from qed.study._schema import ColumnSchema, words_array
+from qed.study._written import SIGNS, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["describe", "unit_of"]
+__all__ = ["describe", "said_form", "sign_of", "unit_of"]
 
 Array = np.ndarray[Any, Any]
 
@@ -22,6 +24,8 @@ Array = np.ndarray[Any, Any]
 SAID = ("number", "code", "category", "yes/no", "date", "text", "identifier", "constant")
 ALIASES = {"integer": "number", "int": "number", "float": "number", "bool": "yes/no", "yesno": "yes/no", "id": "identifier",
            "datetime": "date", "time": "date", "cat": "category", "ignore": "identifier"}  # fmt: skip
+# What a user may say of how a column is written, and what it is then.
+SAID_FORMS = {"day-first": "date", "month-first": "date", "decimal-comma": "number", "decimal-point": "number"}
 YES = frozenset({"yes", "y", "true", "t", "1", "on"})
 NO = frozenset({"no", "n", "false", "f", "0", "off"})
 _CODES = re.compile(
@@ -67,6 +71,9 @@ def describe(column: RawColumn, said: Mapping[str, str], target: RawColumn) -> C
     missing = float(np.count_nonzero(column.gaps)) / n
     distinct, words, counts = column.tally()
     kind, reason = _said(column, said) or _seen(column, counts, words, distinct, target)
+    if column.form and kind in ("category", "code", "text", "identifier"):
+        column = column.worded()  # what is no number is kept as it is written
+        distinct, words, counts = column.tally()
     if column.notes:
         reason += "; " + "; ".join(column.notes)
     kept: list[str] = []
@@ -79,7 +86,31 @@ def describe(column: RawColumn, said: Mapping[str, str], target: RawColumn) -> C
     if kind in ("category", "code") and not kept:  # the user said so of numbers with many values
         kept = column.as_words()[1]
     shown = _shown(column, counts, words, kind)
-    return ColumnSchema(column.name, kind, reason, unit_of(column.name), words_array(kept), missing, distinct, shown)
+    low, high = _range(column) if kind in ("number", "date") else (math.nan, math.nan)
+    form = numbers_of(column.words).form if kind == "number" and column.values is None else column.form
+    unit = unit_of(column.name) or (sign_of(form) if kind == "number" else "")
+    return ColumnSchema(column.name, kind, reason, unit, words_array(kept), missing, distinct, shown, form, low, high)
+
+
+def _range(column: RawColumn) -> tuple[float, float]:
+    """Return the least and the greatest entry of a column that was read, or is about to be read, as numbers or days."""
+    values = column.values
+    if values is None:
+        values = numbers_of(column.words).values
+    if np.isnan(values).all():
+        return math.nan, math.nan
+    return float(np.nanmin(values)), float(np.nanmax(values))
+
+
+def sign_of(form: str) -> str:
+    """Return the sign of money or per cent that numbers are written with."""
+    return next((part for part in form.split("; ") if part in SIGNS), "")
+
+
+def said_form(name: str, said: Mapping[str, str]) -> str:
+    """Return how a column is written, if the user says so."""
+    word = said.get(name, "").strip().lower()
+    return word.replace("-", " ") if word in SAID_FORMS else ""
 
 
 def in_order(words: list[str]) -> list[str]:
@@ -92,15 +123,17 @@ def _said(column: RawColumn, said: Mapping[str, str]) -> tuple[str, str] | None:
         return None
     word = said[column.name].strip().lower()
     word = ALIASES.get(word, word)
+    if word in SAID_FORMS:
+        return _written_as(column, word)
     if word not in SAID:
-        raise InvalidParameter(f"--types {column.name}={said[column.name]}: a column is one of {', '.join(SAID)}.")
+        raise InvalidParameter(
+            f"--types {column.name}={said[column.name]}: a column is one of {', '.join(SAID)}, or written in one of the ways"
+            f" {', '.join(SAID_FORMS)}."
+        )
     if column.kind == "nested":
         raise InvalidParameter(f"--types {column.name}={word}: {column.notes[0]}, which cannot be used.")
-    if word == "number" and column.kind == "word":
-        from qed.study._raw import numbers_of  # noqa: PLC0415
-
-        if len(numbers_of(column.words)[1]) == len(column.words):
-            raise InvalidParameter(f"--types {column.name}=number: none of its entries is a number.")
+    if word == "number" and column.kind == "word" and len(numbers_of(column.words).strays) == len(column.words):
+        raise InvalidParameter(f"--types {column.name}=number: none of its entries is a number.")
     if word == "date" and column.kind == "word":
         raise InvalidParameter(
             f"--types {column.name}=date: {column.words[0][:40]!r} is no date that is understood. Write dates as 2024-12-31."
@@ -109,6 +142,14 @@ def _said(column: RawColumn, said: Mapping[str, str]) -> tuple[str, str] | None:
     if word == "yes/no" and distinct > 2:
         raise InvalidParameter(f"--types {column.name}=yes/no: it has {distinct} different entries.")
     return word, "you said so"
+
+
+def _written_as(column: RawColumn, word: str) -> tuple[str, str]:
+    kind = SAID_FORMS[word]
+    if column.kind != {"date": "moment", "number": "number"}[kind]:
+        example = repr(column.words[0][:40]) if column.words else f"a column of kind {column.kind}"
+        raise InvalidParameter(f"--types {column.name}={word}: {example} cannot be read so.")
+    return kind, f"{kind}s, as you said"
 
 
 def _seen(column: RawColumn, counts: Array, words: list[str], distinct: int, target: RawColumn) -> tuple[str, str]:  # noqa: PLR0911  one line per kind

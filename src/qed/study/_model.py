@@ -11,7 +11,6 @@ from qed.core import InvalidData, ModelFileError, QedError
 from qed.core._persistence import load as load_estimator
 from qed.study._compare import probabilities
 from qed.study._encode import encode
-from qed.study._schema import Sheet
 from qed.study._source import read_table
 from qed.study._task import encode_target
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from qed.core import Certificate
     from qed.study._raw import RawTable
+    from qed.study._schema import Sheet
     from qed.verify import Verdict
 
 __all__ = ["TableModel", "load"]
@@ -41,12 +41,15 @@ class TableModel:
     Attributes
     ----------
     notices : list of str
-        What was odd about the rows of the last call, in words: unknown categories, missing columns.
+        What was odd about the rows of the last call, in words: unknown categories, missing columns, values far outside.
+    strange : dict of int to list of str
+        By row of the last call the columns whose entry is like nothing at the fit.
     """
 
     def __init__(self, pipeline: Any, sheet: Sheet) -> None:
         self.pipeline, self.sheet = pipeline, sheet
         self.notices: list[str] = []
+        self.strange: dict[int, list[str]] = {}
 
     @property
     def certificate_(self) -> Certificate:
@@ -66,8 +69,9 @@ class TableModel:
         return self.sheet.target.labels
 
     def _matrix(self, table: Any) -> Array:
-        X, self.notices = encode(read_table(table), self.sheet.columns)
-        return X
+        found = encode(read_table(table), self.sheet.columns)
+        self.notices, self.strange = found.notices, found.rows_of_strange()
+        return found.X
 
     def predict(self, table: Any) -> Array:
         """Predict for new rows.
@@ -118,9 +122,10 @@ class TableModel:
         raw = read_table(table)
         story = self.sheet.story
         rows, y = usable_rows(raw, self.sheet)
-        X, self.notices = encode(rows, self.sheet.columns)
+        found = encode(rows, self.sheet.columns)
+        self.notices = found.notices
         order = shuffled(len(y), story.seed)[: story.rows_fitted]
-        return X[order], y[order]
+        return found.X[order], y[order]
 
     def verify(self, table: Any) -> Verdict:
         """Check the certificate by code that shares nothing with the fit.
@@ -180,18 +185,13 @@ def load(path: str | os.PathLike[str]) -> TableModel:
     TableModel
         The model.
     """
-    pipeline = load_estimator(path)
-    sheet = vars(pipeline).get("sheet_")
-    if not isinstance(sheet, Sheet) or not hasattr(pipeline, "steps_"):
+    found = load_estimator(path)
+    if not isinstance(found, TableModel):
         raise ModelFileError(
-            f"{str(path)!r} holds {type(pipeline).__name__} and nothing about a table, so it takes numbers alone: use"
+            f"{str(path)!r} holds {type(found).__name__} and nothing about a table, so it takes numbers alone: use"
             " qed.load in Python."
         )
-    if getattr(pipeline, "n_features_in_", None) != sheet.width:
-        raise ModelFileError(
-            f"{str(path)!r}: its pipeline and its columns do not fit each other. Restore it from a copy."
-        )
-    return TableModel(pipeline, sheet)
+    return found
 
 
 def usable_rows(raw: RawTable, sheet: Sheet) -> tuple[RawTable, Array]:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from qed.core import InvalidData, QedError
+from qed.study._written import DATE_FORMS, DAY, FORM_WORDS, Reading, moments_of, numbers_of
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["GAPS", "RawColumn", "RawTable", "moments_of", "numbers_of", "of_text", "of_words", "text_of"]
+__all__ = ["GAPS", "RawColumn", "RawTable", "of_text", "of_words", "text_of"]
 
 # Words that stand for nothing, in lower case and without spaces around them.
 GAPS = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "?", "-", "--", "<na>"})
@@ -28,16 +29,7 @@ FEW = 1000
 # A column of numbers may hold so few other words, which then count as gaps.
 STRAY = 0.02
 
-_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
-_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 _CODE = re.compile(r"0\d+", re.ASCII)
-_DATE = re.compile(
-    r"(?:(\d{4})-(\d\d)-(\d\d)|(\d{4})/(\d\d)/(\d\d)|(\d{1,2})([./])(\d{1,2})\8(\d{4}))"
-    r"(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))?(?:Z|[+-]\d\d:?\d\d)?",
-    re.ASCII,
-)
-DAY = 86_400e6  # microseconds
 
 
 @dataclass(frozen=True)
@@ -53,9 +45,14 @@ class RawColumn:
     values : ndarray of float64 or None
         Numbers; 0 and 1 for truths; days since 1970 for moments. NaN for gaps.
     codes, words : ndarray of int64 and list of str
-        For words: the place of each entry in the list of distinct ones, -1 for gaps.
+        For words: the place of each entry in the list of distinct ones, -1 for gaps. Kept of numbers and moments that could
+        be read in more than one way.
     notes : tuple of str
         What the reader should know, such as entries that were no numbers.
+    form : str
+        How numbers and moments are written, where there are several ways.
+    doubt : str
+        What could not be told from the entries, as a sentence.
     """
 
     name: str
@@ -64,6 +61,8 @@ class RawColumn:
     codes: Array | None = None
     words: list[str] = field(default_factory=list)
     notes: tuple[str, ...] = ()
+    form: str = ""
+    doubt: str = ""
 
     def __len__(self) -> int:
         entries = self.values if self.values is not None else self.codes
@@ -81,7 +80,27 @@ class RawColumn:
         """Return some of the rows."""
         values = None if self.values is None else self.values[chosen]
         codes = None if self.codes is None else self.codes[chosen]
-        return RawColumn(self.name, self.kind, values, codes, self.words, self.notes)
+        return replace(self, values=values, codes=codes)
+
+    def read_as(self, form: str) -> RawColumn:
+        """Read the entries again, as they are written by one who says how; what has one form only stays as it is."""
+        if not form or not self.words or self.codes is None:
+            return self
+        is_date = any(order in form for order in DATE_FORMS)
+        if is_date != (self.kind == "moment") and self.kind != "word":
+            return self
+        found = moments_of(self.words, form) if is_date else numbers_of(self.words, form)
+        seen = np.bincount(self.codes[self.codes >= 0], minlength=len(self.words)) > 0
+        if is_date and np.isnan(found.values[seen]).any():
+            return self
+        if np.isnan(found.values[seen]).mean() > STRAY:
+            return self
+        values = np.append(found.values, np.nan)[self.codes]
+        return replace(self, kind="moment" if is_date else "number", values=values, form=found.form, doubt="")
+
+    def worded(self) -> RawColumn:
+        """See numbers and moments whose words were kept as those words again."""
+        return replace(self, kind="word", values=None, form="", doubt="", notes=()) if self.form else self
 
     def as_words(self) -> tuple[Array, list[str]]:
         """See any column as words: the place of each entry, and the distinct ones that occur, sorted."""
@@ -193,72 +212,33 @@ def of_words(name: str, codes: Array, words: list[str | None]) -> RawColumn:
     # codes such as 01234 are names made of digits: as numbers they would lose their zeros
     first = codes[codes >= 0][:LOOKED_AT]
     if not any(_CODE.fullmatch(plain[at]) for at in set(first.tolist())):
-        numbers, strays = numbers_of([plain[at] for at in used])
-        stray_rows = int(sum(counts[used[at]] for at in strays))
-        if stray_rows <= (STRAY * counts.sum() if len(used) - len(strays) > 20 else 0):
-            return _of_numbers(name, codes, used, numbers, [plain[used[at]] for at in strays], stray_rows)
-    moments = moments_of([plain[at] for at in used[:20]])
-    if not np.isnan(moments).any():
-        moments = moments_of([plain[at] for at in used])
-        if not np.isnan(moments).any():
-            table = np.full(len(words) + 1, np.nan)
-            table[used] = moments
-            return RawColumn(name, "moment", table[codes])
+        found = numbers_of([plain[at] for at in used])
+        stray_rows = int(sum(counts[used[at]] for at in found.strays))
+        if stray_rows <= (STRAY * counts.sum() if len(used) - len(found.strays) > 20 else 0):
+            return _of_reading("number", name, codes, plain, used, found, stray_rows)
+    if not moments_of([plain[at] for at in used[:20]]).strays:
+        found = moments_of([plain[at] for at in used])
+        if not found.strays:
+            return _of_reading("moment", name, codes, plain, used, found, 0)
     return RawColumn(name, "word", None, codes, plain)
 
 
-def _of_numbers(name: str, codes: Array, used: list[int], numbers: Array, strays: list[str], rows: int) -> RawColumn:
-    table = np.full(max(used) + 2, np.nan)
-    table[used] = numbers
-    notes: tuple[str, ...] = ()
-    if strays:
-        shown = ", ".join(repr(word[:30]) for word in strays[:3])
+def _of_reading(
+    kind: Literal["number", "moment"],
+    name: str,
+    codes: Array,
+    plain: list[str],
+    used: list[int],
+    found: Reading,
+    rows: int,
+) -> RawColumn:
+    table = np.full(len(plain) + 1, np.nan)
+    table[used] = found.values
+    notes = [FORM_WORDS.get(part, f"written with {part}") for part in found.form.split("; ") if part]
+    if found.strays:
+        shown = ", ".join(repr(plain[used[at]][:30]) for at in found.strays[:3])
         verb = "entry is no number" if rows == 1 else "entries are no numbers"
-        notes = (f"{rows} {verb} ({shown}) and counted as missing",)
-    return RawColumn(name, "number", table[codes], notes=notes)
-
-
-def numbers_of(words: list[str]) -> tuple[Array, list[int]]:
-    """Read words as numbers: the numbers, NaN where a word is none, and the places of those.
-
-    Also read are ``1,234.5`` (thousands apart) and, where every fraction is written so, ``1,5``.
-    """
-    out = np.full(len(words), np.nan)
-    strays = []
-    with_comma = [word for word in words if "," in word]
-    decimal = bool(with_comma) and not any(_GROUPED.fullmatch(word) or "." in word for word in words)
-    for at, word in enumerate(words):
-        plain = word
-        if with_comma and "," in word:
-            if decimal and _COMMA.fullmatch(word):
-                plain = word.replace(",", ".")
-            elif _GROUPED.fullmatch(word):
-                plain = word.replace(",", "")
-        value = float(plain) if len(plain) < 400 and _NUMBER.fullmatch(plain) else math.nan
-        if math.isfinite(value):
-            out[at] = value
-        else:
-            strays.append(at)
-    return out, strays
-
-
-def moments_of(words: list[str]) -> Array:
-    """Read words as days since 1970; NaN where a word is no date."""
-    parts = [_DATE.fullmatch(word) if len(word) < 40 else None for word in words]
-    # 3/4/2024: the day comes first if any first number is above twelve, or where dots are written
-    month_first = not any(m and m[7] and (int(m[7]) > 12 or m[8] == ".") for m in parts)
-    out = np.full(len(words), np.nan)
-    for at, m in enumerate(parts):
-        if m is None:
-            continue
-        if m[7]:
-            day, month = (m[9], m[7]) if month_first else (m[7], m[9])
-            date = f"{m[10]}-{month:0>2}-{day:0>2}"
-        else:
-            date = f"{m[1] or m[4]}-{m[2] or m[5]}-{m[3] or m[6]}"
-        try:
-            moment = np.datetime64(f"{date}T{m[11]}" if m[11] else date, "us")
-        except ValueError:
-            continue
-        out[at] = moment.astype(np.int64) / DAY
-    return out
+        notes.append(f"{rows} {verb} ({shown}) and counted as missing")
+    if not found.form:  # there is one way to read them: the words are not needed any more
+        return RawColumn(name, kind, table[codes], notes=tuple(notes))
+    return RawColumn(name, kind, table[codes], codes, plain, tuple(notes), found.form, found.doubt)

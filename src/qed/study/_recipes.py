@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from qed.compose import ColumnTransformer, Pipeline
     from qed.study._schema import ColumnSchema, TargetSchema
 
-__all__ = ["Candidate", "candidates", "pipeline", "preparation", "prepared_width"]
+__all__ = ["Candidate", "candidates", "constant", "pipeline", "preparation", "prepared_width"]
 
 MOST_CATEGORIES = 25
 CURVE_KNOTS = 5
@@ -54,10 +54,19 @@ class Candidate:
         """Family and detail."""
         return f"{self.family}, {self.detail}" if self.detail else self.family
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether it says the same of every row."""
+        return self.kind in ("mean", "shares")
+
     def estimator(self, n_rows: int, spread: float) -> Any:  # noqa: PLR0911  one line per estimator
         """Make the estimator for so many rows of a target of this spread."""
         from qed import linear_model as lm  # noqa: PLC0415  (loads the solvers)
 
+        if self.is_constant:
+            from qed.model_selection import DummyClassifier, DummyRegressor  # noqa: PLC0415
+
+            return DummyRegressor() if self.kind == "mean" else DummyClassifier(strategy="prior")
         a, scale = self.strength, spread or 1.0
         if self.kind == "ridge" and n_rows > MANY_ROWS:
             # far more rows than columns: a strength that only keeps the problem well posed is as good as a chosen one
@@ -79,6 +88,13 @@ class Candidate:
             return lm.PoissonRegressor(alpha=a)
         ratio = 1.0 if self.kind == "logistic l1" else 0.0
         return lm.LogisticRegression(C=1 / (a * n_rows), l1_ratio=ratio, tol=1e-6, solver="saga")
+
+
+def constant(target: TargetSchema) -> Candidate:
+    """Return what every candidate has to be better than, and what is taken where none is."""
+    if target.task == "regression":
+        return Candidate("always the mean", "", False, "mean")
+    return Candidate("always the usual shares", "", False, "shares")
 
 
 def candidates(target: TargetSchema, columns: Sequence[ColumnSchema]) -> list[Candidate]:

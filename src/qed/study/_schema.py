@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.core import ModelFileError
 from qed.core._records import expect, expect_array, record
+from qed.study._written import FORMS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from qed.study._model import TableModel
 
 __all__ = ["KINDS", "TASKS", "UNUSED", "ColumnSchema", "Sheet", "Story", "TargetSchema"]
 
@@ -41,6 +46,10 @@ class ColumnSchema:
         How many different entries there were.
     shown : str
         A few entries, or the range, for people.
+    form : str
+        How its numbers or dates are written, where there are several ways, so that new rows are read alike.
+    low, high : float
+        The least and the greatest number, or day; NaN where there is no order.
     """
 
     name: str
@@ -51,6 +60,9 @@ class ColumnSchema:
     missing: float
     distinct: int
     shown: str
+    form: str = ""
+    low: float = math.nan
+    high: float = math.nan
 
     @property
     def is_used(self) -> bool:
@@ -71,6 +83,8 @@ class ColumnSchema:
         expect(all(type(word) is str for word in self.words), "a category is no word")
         expect(len(set(self.words)) == len(self.words) <= MOST_WORDS, "the categories of a column are not distinct")
         expect(0 <= self.missing <= 1 and self.distinct >= 0, "a column has an impossible number of gaps or entries")
+        expect(set(self.form.split("; ")) <= FORMS | {""}, "a column is written in an unknown way")
+        expect(not self.low > self.high, "the least number of a column is above its greatest")
 
 
 @record("study-target")
@@ -91,6 +105,8 @@ class TargetSchema:
         The classes in the order of their numbers; of two the second one is the positive. Empty for numbers.
     counts : bool
         Whether the numbers are counts: 0, 1, 2 and so on.
+    form : str
+        How its numbers are written, where there are several ways.
     """
 
     name: str
@@ -99,6 +115,7 @@ class TargetSchema:
     unit: str
     labels: NDArray[np.object_]
     counts: bool
+    form: str = ""
 
     def check(self) -> None:
         """Refuse what no target can be."""
@@ -108,6 +125,7 @@ class TargetSchema:
         expect(len(set(self.labels)) == len(self.labels), "the labels of the target are not distinct")
         fits = {"regression": len(self.labels) == 0, "binary": len(self.labels) == 2}
         expect(fits.get(self.task, len(self.labels) > 2), "the labels do not fit the task")
+        expect(set(self.form.split("; ")) <= FORMS | {""}, "the target is written in an unknown way")
 
 
 @record("study-story")
@@ -188,6 +206,24 @@ class Sheet:
         expect(len(set(names)) == len(names), "two columns have the same name")
         expect(self.width > 0, "no column is used")
         expect(self.target.name not in names, "the target is among the columns")
+
+    def opened(self, pipeline: Any, name: str) -> TableModel:
+        """Put a pipeline that came from a file behind its table.
+
+        Parameters
+        ----------
+        pipeline : Pipeline
+            What the file holds.
+        name : str
+            The file, for the message.
+        """
+        from qed.study._model import TableModel  # noqa: PLC0415  (a record is read before there is a model)
+
+        if not hasattr(pipeline, "steps_") or getattr(pipeline, "n_features_in_", None) != self.width:
+            raise ModelFileError(
+                f"{name!r}: its pipeline and its columns do not fit each other. Restore it from a copy."
+            )
+        return TableModel(pipeline, self)
 
 
 def words_array(words: Any) -> NDArray[np.object_]:

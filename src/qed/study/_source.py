@@ -13,7 +13,8 @@ import numpy as np
 
 from qed.core import InvalidData, InvalidDataType
 from qed.study import _csv
-from qed.study._raw import DAY, RawColumn, RawTable, of_text, of_words
+from qed.study._raw import RawColumn, RawTable, of_text, of_words
+from qed.study._written import DAY
 
 __all__ = ["digest_of", "read_table"]
 

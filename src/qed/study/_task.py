@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
-from qed.study._kinds import NO, YES, in_order, unit_of
+from qed.study._kinds import NO, YES, in_order, sign_of, unit_of
 from qed.study._raw import FEW
 from qed.study._schema import TASKS, TargetSchema, words_array
 
@@ -40,7 +40,13 @@ def describe_target(column: RawColumn, said: str | None = None) -> TargetSchema:
         tallies = bool((values >= 0).all() and (values == np.floor(values)).all() and distinct > 2)
         is_count = said == "counts" or (tallies and (values.min() == 0 or values.mean() < 50) and distinct < 200)
         return TargetSchema(
-            column.name, task, reason, unit_of(column.name), words_array([]), bool(is_count and tallies)
+            column.name,
+            task,
+            reason,
+            unit_of(column.name) or sign_of(column.form),
+            words_array([]),
+            bool(is_count and tallies),
+            column.form,
         )
     if not words:
         _, words = column.as_words()
@@ -128,6 +134,7 @@ def encode_target(column: RawColumn, target: TargetSchema) -> tuple[Array, list[
         The numbers, and the words that are no class.
     """
     if target.task == "regression":
+        column = column.read_as(target.form)
         if column.values is None:
             if not len(column.words):
                 return np.full(len(column), np.nan), []
@@ -135,6 +142,8 @@ def encode_target(column: RawColumn, target: TargetSchema) -> tuple[Array, list[
                 f"Column {column.name!r} holds words such as {column.words[0][:40]!r}, and the model predicts numbers."
             )
         return column.values, []
+    if not set(target.labels).isdisjoint(column.words):
+        column = column.worded()
     codes, words = column.as_words()
     place = {label: float(at) for at, label in enumerate(target.labels)}
     spoken = {YES: "yes", NO: "no"}

@@ -48,6 +48,11 @@ class Versus:
     notes: tuple[str, ...]
 
     @property
+    def is_same(self) -> bool:
+        """Whether the two lose the same on every row, as one model does compared with itself."""
+        return self.lower == self.difference == self.upper == 0
+
+    @property
     def better(self) -> int:
         """1 or 2 for the better model; 0 where the rows cannot tell."""
         return 0 if self.lower <= 0 <= self.upper else 2 if self.difference > 0 else 1
@@ -80,11 +85,11 @@ def versus(first: TableModel, second: TableModel, data: Any) -> Versus:
     losses = []
     for model in (first, second):
         rows, y = usable_rows(table, model.sheet)
-        X, notices = encode(rows, model.sheet.columns)
+        encoded = encode(rows, model.sheet.columns)
         with sound_parts():
-            found = row_losses(model.pipeline, X, y, model.sheet.target)
+            found = row_losses(model.pipeline, encoded.X, y, model.sheet.target)
         # absolute errors are in the unit of the target and less at the mercy of a few rows
-        losses.append((np.sqrt(found) if one.task == "regression" else found, notices))
+        losses.append((np.sqrt(found) if one.task == "regression" else found, encoded.notices))
     (a, notes_a), (b, notes_b) = losses
     if len(a) < 2:
         raise InvalidData(f"{len(a)} rows have a value of {one.name!r}, and at least two are needed.")
