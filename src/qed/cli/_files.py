@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +34,8 @@ def require_free(path: str, *, force: bool, flag: str) -> None:
 
 def write_whole(path: str, write: Callable[[Path], None]) -> None:
     """Let `write` fill a temporary file beside the target, then give it its name in one step."""
+    import secrets  # noqa: PLC0415  (what prints writes no file)
+
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name[:80]}.{secrets.token_hex(6)}.tmp")
     try:

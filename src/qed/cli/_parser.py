@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from qed.core._version import __version__
 
@@ -11,10 +12,20 @@ __all__ = ["parser"]
 DATA = "CSV, Parquet, JSON, SQLite or DuckDB file, or a query over files: \"SELECT * FROM 'sales/*.parquet'\""
 
 
+def _layout(prog: str) -> argparse.HelpFormatter:
+    """Lay help out as wide as the terminal; argparse asks shutil, which loads four ways to compress files."""
+    try:
+        width = int(os.environ.get("COLUMNS") or os.get_terminal_size().columns)
+    except (OSError, ValueError):
+        width = 80
+    return argparse.HelpFormatter(prog, width=max(40, min(width, 120) - 2))
+
+
 def parser() -> argparse.ArgumentParser:
     """Build the parser of ``qed``."""
     top = argparse.ArgumentParser(
         prog="qed",
+        formatter_class=_layout,
         description="Machine learning that shows its proof: from a table to a model, a page and a certificate.",
         epilog="Begin with: qed demo. Then: qed fit table.csv --target price",
     )
@@ -32,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
 def _command(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
 ) -> argparse.ArgumentParser:
-    made = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    made = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", formatter_class=_layout)
     made.add_argument("--json", action="store_true", help="answer with one JSON object")
     made.add_argument("--quiet", "-q", action="store_true", help="say nothing but errors")
     made.add_argument("--debug", action="store_true", help="on an error show where it happened")

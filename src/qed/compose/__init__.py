@@ -15,15 +15,20 @@ One rule: **a part is known by the estimator contract alone**, so that parts of 
 
 from __future__ import annotations
 
-from qed.compose._choose_columns import make_column_selector
-from qed.compose._columns import ColumnTransformer, FeatureUnion, make_column_transformer, make_union
-from qed.compose._multi_output import MultiOutputClassifier, MultiOutputRegressor
-from qed.compose._one_vs_one import OneVsOneClassifier
-from qed.compose._one_vs_rest import Claims, OneVsRestClassifier
-from qed.compose._output_code import OutputCodeClassifier, binary_codes
-from qed.compose._pipeline import Pipeline, make_pipeline
-from qed.compose._target import TransformedTargetRegressor
-from qed.core._missing import lacking
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from qed.core._missing import missing
+
+if TYPE_CHECKING:
+    from qed.compose._choose_columns import make_column_selector
+    from qed.compose._columns import ColumnTransformer, FeatureUnion, make_column_transformer, make_union
+    from qed.compose._multi_output import MultiOutputClassifier, MultiOutputRegressor
+    from qed.compose._one_vs_one import OneVsOneClassifier
+    from qed.compose._one_vs_rest import Claims, OneVsRestClassifier
+    from qed.compose._output_code import OutputCodeClassifier, binary_codes
+    from qed.compose._pipeline import Pipeline, make_pipeline
+    from qed.compose._target import TransformedTargetRegressor
 
 __all__ = [
     "Claims",
@@ -43,4 +48,27 @@ __all__ = [
     "make_union",
 ]
 
-__getattr__ = lacking(__name__)
+# A pipeline loads pipelines: what takes classes apart, with folds and scores behind it, waits until it is named.
+_HOMES = {
+    "_choose_columns": ("make_column_selector",),
+    "_columns": ("ColumnTransformer", "FeatureUnion", "make_column_transformer", "make_union"),
+    "_multi_output": ("MultiOutputClassifier", "MultiOutputRegressor"),
+    "_one_vs_one": ("OneVsOneClassifier",),
+    "_one_vs_rest": ("Claims", "OneVsRestClassifier"),
+    "_output_code": ("OutputCodeClassifier", "binary_codes"),
+    "_pipeline": ("Pipeline", "make_pipeline"),
+    "_target": ("TransformedTargetRegressor",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise missing(__name__, name)
+    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import secrets
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -49,6 +48,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     ModelFileError
         When the model holds something other than data, or the file cannot be written.
     """
+    import secrets  # noqa: PLC0415  (loads random and hashlib, which reading a model does without)
+
     target = _target(path)
     parts = _parts(model)
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")

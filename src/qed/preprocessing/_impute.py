@@ -448,7 +448,8 @@ class MissingIndicator(Transformer, sparse=True, strings=True, keeps_dtype=None)
         mask = self._mask(array)
         if self.features == "missing-only":
             counts = np.asarray(mask.sum(axis=0)).ravel()
-            new = np.setdiff1d(np.flatnonzero(counts), self.features_)
+            counts[self.features_] = 0
+            new = np.flatnonzero(counts)
             if self.error_on_new and len(new):
                 raise InvalidData(
                     f"The features {new} have missing values in transform but have no missing values in fit."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,6 +91,8 @@ def encode(table: RawTable, columns: Sequence[ColumnSchema]) -> Encoded:
 
 def _meant(name: str, spare: Sequence[str]) -> str:
     """Ask whether a column under another name was meant."""
+    from difflib import get_close_matches  # noqa: PLC0415  (only for a message)
+
     plain = {"".join(sign for sign in one.lower() if sign.isalnum()): one for one in spare}
     close = get_close_matches("".join(sign for sign in name.lower() if sign.isalnum()), list(plain), n=1, cutoff=0.7)
     return f" Did you mean {plain[close[0]]!r}? Then rename it to {name!r}." if close else ""

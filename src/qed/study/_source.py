@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from dataclasses import replace
@@ -128,6 +127,8 @@ def digest_of(data: Any) -> str:
     """Return the SHA-256 of a file, empty for anything else."""
     if not isinstance(data, str | os.PathLike) or not Path(os.fspath(data)).is_file():
         return ""
+    import hashlib  # noqa: PLC0415  (predictions need none)
+
     with Path(os.fspath(data)).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
