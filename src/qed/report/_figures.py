@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qed.report._svg import Plot, mark, number
+from qed.report._svg import Plot, mark, room_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ def predicted_against_actual(
     room = 0.04 * (high - low) or 1.0
     span = (low - room, high + room)
     names = sorted(set(groups)) if groups is not None else []
-    plot = Plot(span, span, top=34 if names else 14)
+    plot = Plot(span, span, left=room_for(span), top=34 if names else 14, right=20)
     if band is not None:
         plot.polygon(_band(span, band), "band")
     plot.bottom_axis(f"predicted {label}".strip())
@@ -55,7 +55,7 @@ def predicted_against_actual(
     plot.line((span[0], span[0]), (span[1], span[1]), "rule")
     for row, (x, y) in enumerate(zip(predicted, actual, strict=True)):
         group = names.index(groups[row]) if groups is not None else 0
-        plot.mark(float(x), float(y), group, hover=f"predicted {number(round(float(x)))}, actual {number(float(y))}")
+        plot.mark(float(x), float(y), group, hover=f"predicted {x:.5g}, actual {y:.5g}")
     place = plot.left
     for group, name in enumerate(names):
         plot.parts.append(mark(place + 8, 17, group, 5))

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from qed.report._parts import Section, Table, Verdict
+    from qed.report._parts import Figure, Section, Table, Verdict
 
 STYLE = """
 :root { color-scheme: light dark;
@@ -27,16 +27,18 @@ p { margin: 0 0 12px; max-width: 68ch; }
 .lead { font-size: 20px; color: var(--quiet); margin-bottom: 28px; }
 section { margin: 0 0 44px; }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 440px), 1fr)); gap: 20px;
-  margin: 0 0 20px; }
+  margin: 0 0 20px; align-items: start; }
 .three { grid-template-columns: repeat(auto-fill, minmax(min(100%, 330px), 1fr)); }
 figure { margin: 0; padding: 16px 16px 12px; background: var(--card); border: 1px solid var(--edge);
   border-radius: 10px; }
 figcaption { color: var(--quiet); font-size: 15.5px; line-height: 1.45; margin-top: 8px; }
-svg { display: block; width: 100%; height: auto;
+h3 { font: 600 16px/1.4 ui-sans-serif, system-ui, "Helvetica Neue", Arial, sans-serif; margin: 0 0 6px; overflow-wrap: anywhere; }
+svg { display: block; width: 100%; height: auto; overflow: visible;
   font-family: ui-sans-serif, system-ui, "Helvetica Neue", Arial, sans-serif; }
-svg text { fill: var(--ink); font-size: 14px; }
-svg .tick { fill: var(--quiet); font-size: 13.5px; }
-svg .label { fill: var(--quiet); font-size: 14.5px; }
+svg.small { max-width: 430px; margin: 0 auto; }
+svg text { fill: var(--ink); font-size: 13.5px; }
+svg .tick { fill: var(--quiet); font-size: 13px; }
+svg .label { fill: var(--quiet); font-size: 13.5px; }
 svg .grid { stroke: var(--grid); stroke-width: 1; }
 svg .rule { stroke: var(--rule); stroke-width: 1.3; stroke-dasharray: 5 4; }
 svg .band { fill: var(--band); }
@@ -51,7 +53,7 @@ svg .thin { stroke-width: 1.6; opacity: 0.65; }
 svg .curve { fill: none; stroke: var(--a); stroke-width: 2.4; stroke-linejoin: round; } svg .faint { opacity: 0.4; }
 svg .bar { fill: var(--a); opacity: 0.85; } svg .hit { fill: var(--a); } svg .miss { fill: var(--b); }
 svg .strong { fill: var(--card); font-weight: 600; }
-@media (min-width: 760px) { .three svg text, .three svg .tick, .three svg .label { font-size: 17.5px; } }
+@media (min-width: 760px) { .three svg text, .three svg .tick, .three svg .label { font-size: 14.5px; } }
 .verdicts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr)); gap: 20px;
   margin: 16px 0; }
 .verdict { padding: 16px 20px; border-radius: 10px; border-left: 5px solid; overflow-wrap: anywhere; }
@@ -80,8 +82,19 @@ footer { color: var(--quiet); font-size: 14.5px; border-top: 1px solid var(--edg
 footer p { max-width: none; }
 @media (max-width: 600px) { main { padding: 28px 16px; } figure { padding: 10px 8px; } body { font-size: 16px; }
   .lead { font-size: 18px; } dl.tiles { grid-template-columns: 1fr 1fr; gap: 10px; } dl.tiles dd { font-size: 24px; }
-  svg text, svg .tick, svg .label { font-size: 15.5px; } th, td { padding-right: 12px; } }
-@media print { figure, .verdict, table { break-inside: avoid; } main { padding: 0; } }
+  table { font-size: 14px; width: 100%; } th, td { padding: 7px 8px 7px 0; }
+  td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 8em; } th { white-space: normal; }
+  .minor { display: none; }
+  .words thead { display: none; } .words, .words tbody, .words tr, .words td { display: block; }
+  .words tr { padding: 8px 0; border-bottom: 1px solid var(--edge); }
+  .words td { border: 0; padding: 1px 0; min-width: 0 !important; }
+  .words td:empty { display: none; } .words td:first-child { font-weight: 600; }
+  .words td:not(:first-child)::before { content: attr(data-name) ": "; color: var(--quiet); } }
+@media print { @page { margin: 16mm 14mm; } body { font-size: 11pt; background: none; } main { padding: 0; max-width: none; }
+  :root { --paper: #fff; --card: #fff; } h2, h3 { break-after: avoid; } figure, .verdict, tr, dl div { break-inside: avoid; }
+  .figures { grid-template-columns: 1fr 1fr; } .three { grid-template-columns: 1fr 1fr 1fr; } section { margin-bottom: 24px; }
+  .wide { overflow: visible; } table { font-size: 9.5pt; } th, td, .words td { white-space: normal; overflow-wrap: break-word; }
+  dl.tiles dd { font-size: 16pt; } figcaption, dl.tiles dt { font-size: 9.5pt; } figure { padding: 8px; } }
 """
 
 
@@ -115,10 +128,7 @@ def _section(section: Section) -> str:
         parts.append(f"<h2>{escape(section.title)}</h2>")
     if section.figures:
         # the drawings were made by this package, which escapes every word in them
-        cards = "\n".join(
-            f"<figure>{figure.svg}<figcaption>{escape(figure.caption)}</figcaption></figure>"
-            for figure in section.figures
-        )
+        cards = "\n".join(_figure(figure) for figure in section.figures)
         many = " three" if len(section.figures) in (3, 5, 6) else ""
         parts.append(f'<div class="figures{many}">{cards}</div>')
     parts += [f"<p>{escape(words)}</p>" for words in section.words]
@@ -134,6 +144,12 @@ def _section(section: Section) -> str:
     return "<section>\n" + "\n".join(parts) + "\n</section>"
 
 
+def _figure(figure: Figure) -> str:
+    title = f"<h3>{escape(figure.title)}</h3>" if figure.title else ""
+    caption = f"<figcaption>{escape(figure.caption)}</figcaption>" if figure.caption else ""
+    return f"<figure>{title}{figure.svg}{caption}</figure>"
+
+
 def _verdict(verdict: Verdict) -> str:
     kind, mark = ("good", "✓") if verdict.is_accepted else ("bad", "✗")
     return f'<div class="verdict {kind}"><b>{mark} {escape(verdict.title)}</b><p>{escape(verdict.words)}</p></div>'
@@ -144,8 +160,19 @@ def _fact(name: str, value: str) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in table.head)
-    rows = "\n".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
+    minor = [' class="minor"' if at in table.minor else "" for at in range(len(table.head))]
+    head = "".join(f"<th{kind}>{escape(name)}</th>" for name, kind in zip(table.head, minor, strict=True))
+    rows = "\n".join(_row(table.head, row, minor) for row in table.rows)
     # a table whose last column holds sentences reads from the left
     style = ' class="words"' if any(len(row[-1]) > 24 for row in table.rows) else ""
     return f'<div class="wide"><table{style}><thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table></div>'
+
+
+def _row(head: tuple[str, ...], row: tuple[str, ...], minor: list[str]) -> str:
+    # on a narrow screen a row of words becomes a card, whose entries carry the names of their columns
+    cells = zip(row, head, minor, strict=True)
+    return (
+        "<tr>"
+        + "".join(f'<td{kind} data-name="{escape(name, quote=True)}">{escape(cell)}</td>' for cell, name, kind in cells)
+        + "</tr>"
+    )

@@ -15,10 +15,13 @@ class Figure:
         The drawing, as one ``<svg>`` element that takes its colours from the page.
     caption : str
         What there is to see.
+    title : str
+        A name above the drawing, where one is needed.
     """
 
     svg: str
     caption: str
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,13 @@ class Table:
         Names of the columns.
     rows : tuple of tuple of str
         One tuple per row, as long as the head.
+    minor : tuple of int
+        Columns that a narrow screen does without.
     """
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    minor: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

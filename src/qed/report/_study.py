@@ -19,14 +19,15 @@ from qed.report._study_figures import (
     effect_curves,
     histogram,
     reliability,
-    short,
     whiskers,
 )
+from qed.report._svg import SMALL
 from qed.study._weights import weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from qed.core import Certificate
     from qed.metrics import Score
     from qed.study import Study
 
@@ -78,6 +79,11 @@ def study_report(study: Study, *, model_file: str = "model.qed", title: str = ""
     )
 
 
+def _is_constant(study: Study) -> bool:
+    candidate = study.winner.candidate
+    return candidate is not None and candidate.is_constant
+
+
 def _words(name: str) -> str:
     return name.replace("_", " ").strip() or name
 
@@ -86,6 +92,13 @@ def _lead(study: Study) -> str:
     story, target = study.sheet.story, study.sheet.target
     used = len(study.sheet.used)
     source = story.source.replace("\\", "/").rsplit("/", 1)[-1]
+    if _is_constant(study):
+        answer = "Not at all" if target.task == "regression" else "No"
+        from_what = f"{used} column{'s' if used != 1 else ''} and {story.rows_used:,} rows of {source}"
+        return (
+            f"{answer}: on rows it had not seen, no model was better than a constant by more than chance allows. {from_what} tell"
+            f" nothing about it that can be relied on, and the model is {story.candidate}."
+        )
     head = (
         f"{story.candidate[0].upper() + story.candidate[1:]}, from {used} column{'s' if used != 1 else ''} and"
         f" {story.rows_fitted:,} rows of {source}. "
@@ -95,7 +108,7 @@ def _lead(study: Study) -> str:
         mine, theirs = scores["mean absolute error"], base["mean absolute error"]
         return head + (
             f"On {story.held_out:,} rows that were kept aside it is off by {_n(mine.value)}{_unit(study)} on average; always"
-            f" guessing the mean is off by {_n(theirs.value)}."
+            f" guessing the mean is off by {_n(theirs.value)}{_unit(study)}."
         )
     if "accuracy" in scores:
         mine, theirs = scores["accuracy"], base["accuracy"]
@@ -110,8 +123,11 @@ def _n(value: float) -> str:
     """Write a number for people: few digits, a true minus sign."""
     if value != value or math.isinf(value):  # noqa: PLR0124
         return "–"
+    for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if size <= abs(value) < 1000 * size:
+            return f"{value / size:.3g}\u202f{word}".replace("-", "\u2212")
     text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-    if "e" in text:
+    if "e" in text or abs(value) >= 1e15:
         text = f"{value:.2e}"
     return text.replace(",", "\u202f").replace("-", "\u2212")
 
@@ -142,7 +158,7 @@ def _answer(study: Study) -> Section:
         ]
         bound = study.held_out.bound
         if bound is not None and math.isfinite(bound.bound):
-            facts.append(("holds for 90\u202f% of new rows", f"±{_n(bound.bound)}{_unit(study)}"))
+            facts.append(("holds for 90\u202f% of new rows, or more", f"±{_n(bound.bound)}{_unit(study)}"))
     elif "accuracy" in scores:
         facts += [
             ("predicted right", _percent(scores["accuracy"].value)),
@@ -168,7 +184,8 @@ def _how_good(study: Study) -> Section:
             for name, score in scores.items()
         ),
     )
-    return Section("How good is it?", figures=(_score_figure(study), *_first_figure(study)), table=table)
+    figures = (*_first_figure(study), _score_figure(study))
+    return Section("How good is it?", figures=figures, words=study.sheet.story.notes, table=table)
 
 
 def _score_figure(study: Study) -> Figure:
@@ -208,7 +225,7 @@ def _first_figure(study: Study) -> tuple[Figure, ...]:
         shown = f"{len(some):,} of {len(held.actual):,}" if len(some) < len(held.actual) else f"{len(some):,}"
         words = f"Each dot is one of {shown} rows that were kept aside. On the diagonal a prediction is right."
         if band is not None:
-            words += f" At least 90\u202f% of new rows fall into the band (±{_n(band)}{_unit(study)}), with confidence 95\u202f%."
+            words += f" The band is ±{_n(band)}{_unit(study)}: at least 90\u202f% of new rows fall into it, as explained below."
         return (Figure(svg, words),)
     k = len(target.labels)
     counts = np.zeros((k, k), np.int64)
@@ -232,17 +249,27 @@ def _how_sure(study: Study) -> Section | None:
             "The errors on the rows kept aside. If they are not centred on the dashed line, the model is off to one side.",
         )
         figures = [figure, *_by_size(study)]
-        words = (
-            ()
-            if held.bound is None
-            else (held.bound.statement + " This follows from the rows kept aside and from nothing else.",)
-        )
-        return Section("How sure is it?", words=words, figures=tuple(figures))
+        return Section("How sure is it?", words=_bound_words(study), figures=tuple(figures))
     if target.task == "binary":
         return Section("How sure is it?", figures=tuple(_binary_figures(study)))
     sure = held.shares.max(axis=1)
     right = (held.actual == held.predicted).astype(np.float64)
     return Section("How sure is it?", figures=(_reliability(sure, right, "the predicted class"),))
+
+
+def _bound_words(study: Study) -> tuple[str, ...]:
+    """Say what the held-out bound promises, what it rests on, and what it does not say."""
+    bound, n = study.held_out.bound, len(study.held_out.actual)
+    if bound is None or not math.isfinite(bound.bound):
+        few = f"{n:,} rows were kept aside, too few to bound the error of new rows: for 90\u202f% of them, with confidence"
+        return (few + " 95\u202f%, that takes at least 29.",)
+    size = f"{_n(bound.bound)}{_unit(study)}"
+    words = (
+        f"What to expect of new rows: the prediction is off by at most {size} for 90\u202f% of them or more. This is no estimate but"
+        f" a bound, counted on the {n:,} rows kept aside: whatever the errors look like, it is too small for at most one table"
+        " in twenty (confidence 95\u202f%). It holds for rows from the same source as these, not for another year or another place."
+    )
+    return (words,)
 
 
 def _by_size(study: Study) -> list[Figure]:
@@ -340,6 +367,9 @@ def _what_matters(study: Study) -> Section:
             )
         )
     found = weights(study.model)
+    if _is_constant(study):
+        words = ("No column does: the model says the same of every row.",)
+        return Section("Which columns matter?", words=words)
     if not found:
         words = ("Numbers were bent into smooth curves, so a column has no single weight: see below.",) if shown else ()
         return Section("Which columns matter?", figures=tuple(figures), words=words)
@@ -352,7 +382,8 @@ def _what_matters(study: Study) -> Section:
         ]
         if top:
             bars = [(name, min(0.0, value), value, max(0.0, value), group) for name, value, _, _, group in top]
-            meaning = "on the prediction" if is_number else f"on the log-odds of “{labels[1]}”"
+            unit = f", {study.sheet.target.unit}" if study.sheet.target.unit else ""
+            meaning = f"on the prediction{unit}" if is_number else f"on the log-odds of “{labels[1]}”"
             if study.model.pipeline.steps_[-1][1].__class__.__name__ == "PoissonRegressor":
                 meaning = "on the logarithm of the prediction"
             figures.append(
@@ -364,7 +395,7 @@ def _what_matters(study: Study) -> Section:
             )
         return Section("Which columns matter?", figures=tuple(figures))
     table = Table(
-        ("weight", *[label[:16] for label in labels]),
+        ("weight", *labels),
         tuple(
             (name, *[f"{value:+.2f}".replace("-", "\u2212") for value in values]) for name, values in found[:MOST_ROWS]
         ),
@@ -392,14 +423,13 @@ def _effects(study: Study) -> Section | None:
             rows: list[Whisker] = [
                 (name, value, value, value, 0) for name, value in zip(one.labels, one.answers.tolist(), strict=True)
             ]
-            ends = [(low - room, high + room)]
-            svg = whiskers(rows, label=title, description=words, span=ends[0])
+            svg = whiskers(rows, label=title, description=words, span=(low - room, high + room), width=SMALL)
         else:
             name = one.name.removesuffix(f"_{units[one.name]}") + (f", {units[one.name]}" if units[one.name] else "")
             svg = effect_curves(
                 one.places, one.answers, (low - room, high + room), label=name, title=title, description=words
             )
-        figures.append(Figure(svg, one.name))
+        figures.append(Figure(svg, "", title=one.name))
     caution = (
         "What the model would say on average if everything else stayed as it is and only this column changed, all on one scale."
         " This is how the model reasons, and not what would happen if somebody changed the column in the world."
@@ -415,7 +445,7 @@ def _where_it_fails(study: Study) -> Section | None:
     unit = f", {study.sheet.target.unit}" if is_number and study.sheet.target.unit else ""
     rows: list[Whisker] = [
         (
-            f"{short(one.column, max(8, 26 - len(one.label)))}: {one.label}",
+            f"{one.column}\n{one.label}",
             one.lower,
             one.loss,
             one.upper,
@@ -456,10 +486,12 @@ def _proof(study: Study) -> Section:
     proof = study.model.proof
     words = [
         (
-            "The model is the answer to a question with one best answer: which coefficients have the least penalised error here?"
-            " That no other coefficients do noticeably better is not an impression but a theorem with a number in it:"
+            "A constant is no choice between coefficients, and there is little to prove about it: that it is what it says."
+            if _is_constant(study)
+            else "The model is the answer to a question with one best answer: which coefficients have the least penalised error on"
+            " these rows? That no others do noticeably better is not an impression but a theorem with a number in it:"
         ),
-        proof.statement,
+        " ".join([proof.statement, *_share_to_gain(proof)]),
     ]
     verdicts: tuple[Verdict, ...] = ()
     if study.checked is not None:
@@ -474,6 +506,16 @@ def _proof(study: Study) -> Section:
     return Section("What is proven?", words=tuple(words), verdicts=verdicts, facts=tuple(proof.numbers().items()))
 
 
+def _share_to_gain(proof: Certificate) -> list[str]:
+    """Put the gap into words: which part of the error any other coefficients could take away."""
+    gap, objective = getattr(proof, "gap", None), getattr(proof, "objective", None)
+    if gap is None or not objective or not 0 < gap < objective or not math.isinf(getattr(proof, "radius", math.inf)):
+        return []
+    power = math.floor(math.log10(objective / gap))
+    parts = _n(10.0**power) if power < 15 else f"10^{power}"
+    return [f"So of the error that is left, not one part in {parts} could be taken away by other coefficients."]
+
+
 def _candidates(study: Study) -> Section:
     is_number = study.sheet.target.task == "regression"
     rows = []
@@ -483,7 +525,7 @@ def _candidates(study: Study) -> Section:
         time = f"{1e3 * entry.seconds:,.0f} ms" if entry.candidate else ""
         rows.append((entry.title, _n(value), f"± {_n(half)}", f"{entry.n_rows:,}", str(entry.n_folds or ""), time))
     head = ("candidate", "error" if is_number else "log loss", "95 %", "rows", "folds", "a fit")
-    return Section("What was tried", table=Table(head, tuple(rows)), words=study.sheet.story.notes)
+    return Section("What was tried", table=Table(head, tuple(rows), minor=(4, 5)))
 
 
 def _columns(study: Study) -> Section:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qed.report._svg import WIDTH, Plot, number
+from qed.report._svg import LETTER, SMALL, WIDTH, Plot, lines_of, number, room_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,16 +16,11 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Whisker", "area_curves", "confusion", "effect_curves", "histogram", "reliability", "short", "whiskers"]
+__all__ = ["Whisker", "area_curves", "confusion", "effect_curves", "histogram", "reliability", "whiskers"]
 
 Whisker = tuple[str, float, float, float, int]  # name, lower, middle, upper, group of the colour
-ROW = 34
-LONGEST_NAME = 28
-
-
-def short(text: str, width: int = LONGEST_NAME) -> str:
-    """Cut a name that would leave its place."""
-    return text if len(text) <= width else text[: width - 1] + "…"
+ROW = 32
+SHARE_OF_NAMES = 0.46  # of the width, at most
 
 
 def whiskers(
@@ -36,13 +31,15 @@ def whiskers(
     rule: float | None = None,
     rule_name: str = "",
     span: tuple[float, float] | None = None,
+    width: int = WIDTH,
 ) -> str:
     """Draw a dot between the ends of an interval for each row.
 
     Parameters
     ----------
     rows : sequence of (name, lower, middle, upper, group)
-        From top to bottom; the group decides colour and shape.
+        From top to bottom; the group decides colour and shape. Long names go on in a second line, and so does what follows a
+        line break in a name.
     label : str
         Name and unit of the axis.
     description : str
@@ -53,36 +50,48 @@ def whiskers(
         What the line is.
     span : (float, float) or None
         Range of the axis; as wide as the rows need unless given.
+    width : int
+        Of the drawing.
     """
     ends = [value for _, low, middle, high, _ in rows for value in (low, middle, high)]
     low, high = min([*ends, *([rule] if rule is not None else [])]), max([*ends, *([rule] if rule is not None else [])])
     room = 0.05 * (high - low) or abs(high) * 0.05 or 1.0
-    widest = max(len(short(name)) for name, *_ in rows)
-    top = 32 if rule_name else 12
-    height = top + 56 + ROW * len(rows)
+    letters = int((SHARE_OF_NAMES * width - 22) / LETTER)
+    names = [_broken(name, letters) for name, *_ in rows]
+    top, step = 32 if rule_name else 12, ROW + 10 * any(len(lines) > 1 for lines in names)
     plot = Plot(
         span or (low - room, high + room),
         (-0.5, len(rows) - 0.5),
-        left=min(250, 22 + round(8.3 * widest)),
+        left=22 + round(LETTER * max(len(line) for lines in names for line in lines)),
         top=top,
-        right=28,
-        height=height,
+        right=24,
+        height=top + 56 + step * len(rows),
+        width=width,
     )
     plot.bottom_axis(label)
     if rule is not None:
         plot.line((rule, -0.5), (rule, len(rows) - 0.5), "rule")
         if rule_name:
             x = plot.at(rule, 0)[0]
-            anchor = "end" if x > WIDTH - 110 else "start" if x < plot.left + 90 else "middle"
+            anchor = "end" if x > width - 110 else "start" if x < plot.left + 90 else "middle"
             plot.text(x, 20, rule_name, anchor=anchor)
     for at, (name, lower, middle, upper, group) in enumerate(rows):
         up = len(rows) - 1 - at
         plot.line((lower, up), (upper, up), f"whisker tone{group}")
         x, y = plot.at(middle, up)
-        hover = escape(f"{name}: {middle:.4g} ({lower:.4g} to {upper:.4g})")
+        hover = escape(f"{name}: {middle:.4g} ({lower:.4g} to {upper:.4g})".replace("\n", " "))
         plot.parts.append(f'<circle class="dot fill{group}" cx="{x}" cy="{y}" r="5.5"><title>{hover}</title></circle>')
-        plot.text(plot.left - 10, plot.at(middle, up)[1] + 5, short(name), anchor="end", style="name")
+        for line, words in enumerate(names[at]):
+            style = "tick" if line and "\n" in name else "name"
+            plot.text(plot.left - 10, y + 5 + 18 * (line - (len(names[at]) - 1) / 2), words, anchor="end", style=style)
     return plot.svg(description)
+
+
+def _broken(name: str, letters: int) -> list[str]:
+    first, _, rest = name.partition("\n")
+    if not rest:
+        return lines_of(first, letters)
+    return [lines_of(first, letters, 1)[0], lines_of(rest, letters, 1)[0]]
 
 
 def area_curves(
@@ -104,7 +113,7 @@ def area_curves(
         For those who cannot see.
     """
     x, y = _thinned(x, y)
-    plot = Plot((0.0, 1.0), (0.0, 1.0), left=66)
+    plot = Plot((0.0, 1.0), (0.0, 1.0), left=64, width=SMALL, height=330)
     points = [(float(a), float(b)) for a, b in zip(x, y, strict=True)]
     plot.bottom_axis(labels[0])
     plot.left_axis(labels[1])
@@ -136,7 +145,7 @@ def reliability(bins: Sequence[tuple[float, float, float, float, int]], *, label
     description : str
         For those who cannot see.
     """
-    plot = Plot((0.0, 1.0), (0.0, 1.0), left=66)
+    plot = Plot((0.0, 1.0), (0.0, 1.0), left=64, width=SMALL, height=330)
     plot.bottom_axis(f"probability of {label}, as predicted")
     plot.left_axis("how often it happened")
     plot.line((0.0, 0.0), (1.0, 1.0), "rule")
@@ -157,23 +166,31 @@ def reliability(bins: Sequence[tuple[float, float, float, float, int]], *, label
 def confusion(counts: NDArray[np.int64], names: Sequence[str], *, description: str) -> str:
     """Draw a grid: rows are what was true, columns what was predicted, darker is more often."""
     k = len(names)
-    shown = [short(name, 12) for name in names]
-    left = min(150, 48 + round(7.6 * max(len(name) for name in shown)))
+    shown = [lines_of(name, 18 if k <= 5 else 14, 1)[0] for name in names]
+    longest = LETTER * max(len(name) for name in shown)
+    left = 46 + round(longest)
     size = (WIDTH - left - 14) / k
-    cell = min(size, 64)
-    height = round(58 + k * cell + 34)
-    parts = [f'<text class="label" x="{left + k * size / 2}" y="18" text-anchor="middle">predicted</text>']
-    tilted = k > 6
+    tilted = longest > size - 4
+    if tilted:  # the last name leans out of the grid
+        size = (WIDTH - left - max(14.0, 0.57 * longest - size / 2)) / k
+    cell = min(size, 60)
+    head = 50 + (round(0.84 * longest) if tilted else 0)
+    height = round(head + 8 + k * cell)
     total = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     shares = counts / total
     plot = Plot((0, 1), (0, 1), height=height)
+    plot.text(left + k * size / 2, 18, "predicted", style="label")
     for at, name in enumerate(shown):
-        x, y = left + (at + 0.5) * size, 50 + (at + 0.5) * cell
-        plot.text(round(x, 1), 40, name if not tilted else short(name, 6), style="tick")
+        x, y = left + (at + 0.5) * size, head + (at + 0.5) * cell
+        if tilted:
+            place = f'transform="translate({x + 4:.1f} {head - 8}) rotate(-55)"'
+            plot.parts.append(f'<text class="tick" {place} text-anchor="start">{escape(name)}</text>')
+        else:
+            plot.text(round(x, 1), head - 10, name, style="tick")
         plot.text(left - 10, round(y + 5, 1), name, anchor="end", style="name")
     for row in range(k):
         for column in range(k):
-            x, y = left + column * size, 50 + row * cell
+            x, y = left + column * size, head + row * cell
             share = float(shares[row, column])
             style = "hit" if row == column else "miss"
             plot.parts.append(
@@ -185,22 +202,21 @@ def confusion(counts: NDArray[np.int64], names: Sequence[str], *, description: s
                 plot.text(
                     round(x + size / 2, 1), round(y + cell / 2 + 5, 1), number(int(counts[row, column])), style=ink
                 )
-    middle = 50 + k * cell / 2
-    parts.append(
-        f'<text class="label" transform="translate(16 {middle:.1f}) rotate(-90)" text-anchor="middle">true</text>'
-    )
-    plot.parts = [*parts, *plot.parts]
+    place = f'transform="translate(16 {head + k * cell / 2:.1f}) rotate(-90)"'
+    plot.parts.append(f'<text class="label" {place} text-anchor="middle">true</text>')
     return plot.svg(description)
 
 
-def histogram(values: Vector, *, label: str, description: str, bins: int = 31) -> str:
+def histogram(values: Vector, *, label: str, description: str) -> str:
     """Draw how errors spread around zero; those beyond the outer hundredth stand at the ends."""
+    bins = min(31, 2 * round(len(values) ** 0.5 / 2) + 5)  # an odd number, so that zero is in the middle of a bar
     low, high = (float(one) for one in np.quantile(values, [0.005, 0.995]))
     reach = max(abs(low), abs(high)) or 1.0
     counts, edges = np.histogram(np.clip(values, -reach, reach), bins=bins, range=(-reach, reach))
-    plot = Plot((-reach, reach), (0.0, float(counts.max()) * 1.05 or 1.0), left=66, height=300)
+    span = (0.0, float(counts.max()) * 1.05 or 1.0)
+    plot = Plot((-reach, reach), span, left=room_for(span), right=20, height=290)
     plot.bottom_axis(label)
-    plot.left_axis("rows")
+    plot.left_axis("rows", whole=True)
     for count, start, end in zip(counts, edges, edges[1:], strict=False):
         if count:
             a, b = plot.at(float(start), float(count))
@@ -227,7 +243,7 @@ def effect_curves(x: Vector, y: Vector, span: tuple[float, float], *, label: str
     description : str
         For those who cannot see.
     """
-    plot = Plot((float(x[0]), float(x[-1])), span, left=106, right=26, height=300)
+    plot = Plot((float(x[0]), float(x[-1])), span, left=room_for(span), right=22, height=270, width=SMALL)
     plot.bottom_axis(label)
     plot.left_axis(title)
     plot.curve([(float(a), float(b)) for a, b in zip(x, y, strict=True)], "curve")

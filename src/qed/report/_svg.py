@@ -6,10 +6,13 @@ Colours are names of CSS classes; the page decides what they mean in light and i
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from html import escape
 
-WIDTH, HEIGHT = 520, 400
+WIDTH, HEIGHT = 460, 370
+SMALL = 380  # wide: for figures that stand three in a row
+LETTER = 7.6  # how wide a letter is, on average, in the font of ticks and names
 MARKS = ("circle", "triangle", "square", "diamond")  # groups differ in shape as well as in colour
 
 
@@ -32,8 +35,21 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 def number(value: float) -> str:
     """Return a tick's label: thousands apart, no needless digits, a true minus sign."""
-    text = f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:g}"
+    if value and not 1e-4 <= abs(value) < 1e7:
+        digits, power = f"{value:.3g}".split("e") if "e" in f"{value:.3g}" else f"{value:.2e}".split("e")
+        digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
+        raised = str(int(power)).translate(_RAISED)
+        return f"{digits}·10{raised}".replace("-", "\u2212")
+    text = f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:.6g}"
     return text.replace(",", "\u202f").replace("-", "\u2212")
+
+
+_RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+def room_for(span: tuple[float, float]) -> int:
+    """Return how far from the edge a vertical axis must stand so that its numbers and its name have room."""
+    return 42 + round(LETTER * max(len(number(value)) for value in ticks(*span)))
 
 
 @dataclass
@@ -47,6 +63,8 @@ class Plot:
     right: int = 14
     bottom: int = 58
     height: int = HEIGHT
+    width: int = WIDTH
+    below: int = 0  # room for further lines under the axis
     parts: list[str] = field(default_factory=list)
 
     def at(self, x: float, y: float) -> tuple[float, float]:
@@ -54,7 +72,7 @@ class Plot:
         across = (x - self.x[0]) / (self.x[1] - self.x[0])
         up = (y - self.y[0]) / (self.y[1] - self.y[0])
         return (
-            round(self.left + across * (WIDTH - self.left - self.right), 1),
+            round(self.left + across * (self.width - self.left - self.right), 1),
             round(self.height - self.bottom - up * (self.height - self.top - self.bottom), 1),
         )
 
@@ -85,26 +103,70 @@ class Plot:
 
     def bottom_axis(self, label: str) -> None:
         """Draw grid lines, ticks and a label for x."""
-        for value in ticks(*self.x):
+        for value in self._apart():
             self.line((value, self.y[0]), (value, self.y[1]), "grid")
             self.text(self.at(value, self.y[0])[0], self.height - self.bottom + 20, number(value))
-        middle = (self.left + WIDTH - self.right) / 2
-        self.text(middle, self.height - 10, label, style="label")
+        # a name that is wider than the plot itself is centred on the drawing
+        room = 1.15 * LETTER * len(label) < self.width - self.left - self.right
+        middle = (self.left + self.width - self.right) / 2 if room else self.width / 2
+        lines = lines_of(label, round(self.width / (1.08 * LETTER)))
+        for line, words in enumerate(lines):
+            self.text(middle, self.height - 12 + 17 * line, words, style="label")
+        self.below = 17 * (len(lines) - 1)
 
-    def left_axis(self, label: str) -> None:
-        """Draw grid lines, ticks and a label for y."""
+    def _apart(self) -> list[float]:
+        """Return as many round numbers as can stand side by side."""
+        room = self.width - self.left - self.right
+        for count in (5, 4, 3, 2):
+            found = ticks(*self.x, count)
+            if sum(LETTER * len(number(value)) + 14 for value in found) <= room:
+                return found
+        return found[:1]
+
+    def left_axis(self, label: str, *, whole: bool = False) -> None:
+        """Draw grid lines, ticks and a label for y; of things that are counted whole numbers alone."""
         for value in ticks(*self.y):
+            if whole and value != round(value):
+                continue
             self.line((self.x[0], value), (self.x[1], value), "grid")
             self.text(self.left - 8, self.at(self.x[0], value)[1] + 4, number(value), anchor="end")
         middle = (self.top + self.height - self.bottom) / 2
+        shown = label if LETTER * len(label) < self.height else label[: int(self.height / LETTER) - 1] + "…"
         place = f'transform="translate(16 {middle}) rotate(-90)"'
-        self.parts.append(f'<text class="label" {place} text-anchor="middle">{escape(label)}</text>')
+        self.parts.append(f'<text class="label" {place} text-anchor="middle">{escape(shown)}</text>')
 
     def svg(self, description: str) -> str:
         """Return the finished element; the description is for those who cannot see it."""
         body = "\n".join(self.parts)
-        size = f'viewBox="0 0 {WIDTH} {self.height}"'
-        return f'<svg {size} role="img" aria-label="{escape(description, quote=True)}">\n{body}\n</svg>'
+        size = f'viewBox="0 0 {self.width} {self.height + self.below}"'
+        small = ' class="small"' if self.width == SMALL else ""
+        return f'<svg{small} {size} role="img" aria-label="{escape(description, quote=True)}">\n{body}\n</svg>'
+
+
+def lines_of(text: str, width: int, most: int = 2) -> list[str]:
+    """Break a name into lines; what does not fit into the last one is cut.
+
+    >>> lines_of("how much it rains in the north", 18)
+    ['how much it rains', 'in the north']
+    >>> lines_of("a_long_name_in_one_piece", 18)
+    ['a_long_name_in_', 'one_piece']
+    """
+    # a name in one piece breaks after its underscores
+    words = re.findall(r"[^ _/,]*[ _/,]|[^ _/,]+", text)
+    lines = [""]
+    for word in words:
+        while len(word.rstrip()) > width:
+            lines += [word[:width]] if lines[-1] else []
+            lines[-1] = word[:width]
+            word = word[width:]  # noqa: PLW2901
+            lines.append("")
+        if len((lines[-1] + word).rstrip()) > width:
+            lines.append("")
+        lines[-1] += word
+    lines = [line.strip() for line in lines if line.strip()] or [""]
+    if len(lines) > most:
+        lines = [*lines[: most - 1], lines[most - 1][: width - 1] + "…"]
+    return lines
 
 
 def mark(a: float, b: float, group: int, size: float, inner: str = "") -> str:

@@ -249,4 +249,4 @@ def _shown(column: RawColumn, counts: Array, words: list[str], kind: str) -> str
 
 
 def _short(text: str) -> str:
-    return f"{float(text):.6g}" if re.fullmatch(r"-?\d+\.\d+", text) else text
+    return f"{float(text):.6g}" if re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", text) and not text.isdigit() else text
