@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +18,22 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-TARGET = "body_mass_g"
 TAMPER = 1.01
+# What can be shown: the target, what the rows are, and the heading of the page.
+DEMOS = {
+    "penguins": (
+        "body_mass_g",
+        "344 penguins of Palmer Station, Antarctica. How heavy is one, given its bill, flipper, sex, species and island?",
+        "How heavy is a penguin?",
+    ),
+    "weather": ("weather", "Four years of days in Seattle. What kind of day was it, given date, rain, temperatures and wind?",
+                "What kind of day is it?"),
+    "iris": ("species", "150 iris flowers. Which of three species is it, given its sepals and petals?", "Which iris is it?"),
+    "wine": ("cultivar", "178 wines. Which of three cultivars is it, given its chemistry?", "Which wine is it?"),
+    "breast_cancer": ("diagnosis", "569 tumours. Benign or malignant, given measures of cell nuclei?", "Is it malignant?"),
+    "diabetes": ("progression", "442 patients. How far does the disease go in a year, given ten measures?",
+                 "How far does it go?"),
+}  # fmt: skip
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
@@ -31,20 +44,19 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
 
     folder = _folder(options.folder)
     screen.say(f"qed {qed.__version__}: machine learning that shows its proof.", "bold")
-    screen.say(
-        "344 penguins of Palmer Station, Antarctica. How heavy is one, given its bill, flipper, sex, species and island?"
-    )
-    data = folder / "penguins.csv"
-    write_whole(str(data), _copy_table)
-    command = f"qed fit {data} --target {TARGET} --out {folder / 'model.qed'} --report {folder / 'report.html'}"
+    target, story, title = DEMOS[options.data]
+    screen.say(story)
+    data = folder / f"{options.data}.csv"
+    write_whole(str(data), lambda path: _copy_table(options.data, path))
+    command = f"qed fit {data} --target {target} --out {folder / 'model.qed'} --report {folder / 'report.html'}"
     screen.say(f"\n$ {command}", "cyan")
     with qed.listen(screen.follow):
-        study = fit(str(data), TARGET, budget=options.budget, command=command)
+        study = fit(str(data), target, budget=options.budget, command=command)
     screen.stop()
     model_file, page = folder / "model.qed", folder / "report.html"
     study.model.save(model_file)
     show(study, screen)
-    text = study_report(study, model_file="model.qed", title="How heavy is a penguin?").html()
+    text = study_report(study, model_file="model.qed", title=title).html()
     write_whole(str(page), lambda path: _write(path, text))
 
     screen.say(f"\n$ qed verify {model_file} {data}", "cyan")
@@ -53,7 +65,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     tampered = folder / "tampered.qed"
     screen.say(f"\nNow somebody changes one coefficient by 1 %, and saves the model as {tampered}.")
     changed = load(model_file)
-    coefficients = changed.pipeline.steps_[-1][1].coef_
+    coefficients = changed.pipeline.steps_[-1][1].coef_.reshape(-1)  # the same numbers, one after the other
     coefficients[np.argmax(np.abs(coefficients))] *= TAMPER
     changed.save(tampered)
     screen.say(f"$ qed verify {tampered} {data}", "cyan")
@@ -72,8 +84,11 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     return 0 if refused else 1
 
 
-def _copy_table(path: Path) -> None:
-    path.write_bytes(files("qed.datasets").joinpath("_tables/penguins.csv").read_bytes())
+def _copy_table(name: str, path: Path) -> None:
+    """Write a bundled table as it stands in the package."""
+    from qed.datasets._bundled import table_bytes  # noqa: PLC0415
+
+    path.write_bytes(table_bytes(name))
 
 
 def _folder(name: str) -> Path:

@@ -113,4 +113,8 @@ def _info(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 def _demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     made = _command(commands, "demo", "fit real data, write a page, watch a tampered model refused")
     made.add_argument("folder", nargs="?", default="demo", metavar="FOLDER", help="where to write (demo)")
+    made.add_argument(
+        "--data", default="penguins", choices=("penguins", "weather", "iris", "wine", "breast_cancer", "diabetes"),
+        help="which of the bundled tables (penguins)",
+    )  # fmt: skip
     made.add_argument("--budget", default="20s", metavar="TIME", help="time to spend on the fit (20s)")

@@ -7,7 +7,8 @@ frame is asked for.
 Map
 ---
 `_dataset`     the frozen record every loader returns
-`_penguins`    one real table: body mass of 333 penguins
+`_penguins`    body mass of 333 penguins
+`_bundled`     other real tables: iris, wine, tumours, diabetes, digits, weather; their words as they stand in the file
 `_regression`  linear problems with a chosen number of useful columns, noise, rank and condition number
 `_classics`    two textbook tables, drawn: a geyser's waiting times, house prices
 `_shapes`      classes in the plane: blobs, moons, rings; `_classification`: classes among many columns
@@ -16,6 +17,16 @@ Map
 """
 
 from qed.core._missing import lacking
+from qed.datasets._bundled import (
+    Digits,
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_table,
+    load_weather,
+    load_wine,
+)
 from qed.datasets._classics import make_geyser, make_house_prices
 from qed.datasets._classification import make_classification, make_multilabel_classification
 from qed.datasets._curves import (
@@ -41,8 +52,16 @@ from qed.datasets._shapes import make_blobs, make_circles, make_moons
 
 __all__ = [
     "Dataset",
+    "Digits",
     "PartlyLabelled",
+    "load_breast_cancer",
+    "load_diabetes",
+    "load_digits",
+    "load_iris",
     "load_penguins",
+    "load_table",
+    "load_weather",
+    "load_wine",
     "make_blobs",
     "make_circles",
     "make_classification",

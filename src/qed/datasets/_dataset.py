@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class Dataset:
         Where the table comes from, what its columns mean, under which terms it is shared.
     frame : pandas.DataFrame or None
         Inputs and target side by side; None unless a frame was asked for.
+    target_names : ndarray or None
+        The classes, in the order of their numbers; None where the target is a number.
     """
 
     data: NDArray[np.float64] | Any
@@ -41,6 +43,7 @@ class Dataset:
     target_name: str
     DESCR: str
     frame: Any = None
+    target_names: Any = None
 
     def keys(self) -> tuple[str, ...]:
         """Names of the fields."""
@@ -73,4 +76,4 @@ def framed(dataset: Dataset) -> Dataset:
     data = pd.DataFrame(dataset.data, columns=list(dataset.feature_names))
     target = pd.Series(dataset.target, name=dataset.target_name)
     frame = data.assign(**{dataset.target_name: target})
-    return Dataset(data, target, dataset.feature_names, dataset.target_name, dataset.DESCR, frame)
+    return replace(dataset, data=data, target=target, frame=frame)

@@ -265,8 +265,8 @@ def _bound_words(study: Study) -> tuple[str, ...]:
         return (few + " 95\u202f%, that takes at least 29.",)
     size = f"{_n(bound.bound)}{_unit(study)}"
     words = (
-        f"What to expect of new rows: the prediction is off by at most {size} for 90\u202f% of them or more. This is no estimate but"
-        f" a bound, counted on the {n:,} rows kept aside: whatever the errors look like, it is too small for at most one table"
+        f"What to expect of new rows: the prediction is off by at most {size} for 90\u202f% of them or more. This is a"
+        f" bound, counted on the {n:,} rows kept aside: whatever the errors look like, it is too small for at most one table"
         " in twenty (confidence 95\u202f%). It holds for rows from the same source as these, not for another year or another place."
     )
     return (words,)
