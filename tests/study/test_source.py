@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from qed import study
 from qed.core import InvalidData
 from qed.study import _csv, read_table
 
@@ -181,3 +182,28 @@ def test_other_encodings(tmp_path):
     (tmp_path / "c.csv").write_bytes(text.encode("utf-8-sig"))
     for name, encoding in (("a.csv", None), ("b.csv", "latin-1"), ("c.csv", None)):
         assert read_table(tmp_path / name, encoding=encoding).column("name").words == ["été"]
+
+
+def test_tables_that_stumbled_once(tmp_path):
+    lines = ["a,b,y"] + [f"{i * i % 31},{i % 3},{i * 2 + i % 5}" for i in range(40)]
+    mac = tmp_path / "mac.csv"
+    mac.write_bytes("\r".join(lines).encode())
+    assert read_table(mac).names == ["a", "b", "y"]
+    wide = tmp_path / "wide.csv"  # its line of names is longer than the first look at the file
+    names = [f"a_rather_long_name_of_a_column_{at}" for at in range(2500)]
+    wide.write_text("\n".join([",".join(names)] + [",".join("1" * 2500)] * 3), encoding="utf-8")
+    assert read_table(wide).names == names
+
+
+MISTAKES = [
+    ({"y": ["1", "inf"] + [str(i) for i in range(38)], "a": list(range(40))}, "such as 'inf' in row 2"),
+    ({"y": list(range(40)), "a": [1] * 40, "b": ["u"] * 40}, "'a' is left out .constant: always '1'.; 'b' is left out"),
+    ({"y": list(range(40))}, "the only column"),
+    ({"y": [None] * 40, "a": list(range(40))}, "Add rows, or choose another target"),
+]
+
+
+@pytest.mark.parametrize(("table", "sentence"), MISTAKES)
+def test_tables_without_an_answer_say_why(table, sentence):
+    with pytest.raises(InvalidData, match=sentence):
+        study.fit(table, "y", budget=2)

@@ -162,7 +162,7 @@ def compare(
     twins : ndarray of int of shape (n,), optional
         The same number for copies of one row, which then stay in one fold.
     """
-    n_all = len(order)
+    n_all, room = len(order), max(0.0, clock.left)
     into.baselines[:] = _baselines(y[order], target)
     most = most_categories(columns, n_all)
     alive = list(options)
@@ -170,7 +170,7 @@ def compare(
     if n_rows < n_all:  # times are guessed from the first fits: they must not contain what is loaded once
         _warm_up(X[order[:WARM_ROWS]], y[order[:WARM_ROWS]], columns, options, most)
     while True:
-        if into.entries and not _has_time(into, n_rows, n_all, clock, reserve):
+        if into.entries and not _has_time(into, n_rows, n_all, clock, reserve, room):
             into.notes.append(
                 f"Candidates were compared on {into.n_rows:,} of {n_all:,} rows: the time allows no more."
             )
@@ -178,7 +178,7 @@ def compare(
         if n_rows < n_all:
             _say(f"looking at {n_rows:,} of {n_all:,} rows" + ("" if into.entries else " first"))
         rows = order[:n_rows]
-        stage = _Stage(X[rows], y[rows], columns, target, alive, most, clock, reserve, into, n_all)
+        stage = _Stage(X[rows], y[rows], columns, target, alive, most, clock, reserve, into, n_all, room)
         into.n_rows = n_rows
         if not stage.judged(_folds(y[rows], target, seed, None if twins is None else twins[rows])):
             return
@@ -207,10 +207,10 @@ def _stages(n: int) -> list[int]:
     return stages
 
 
-def _has_time(into: Comparison, n_rows: int, n_all: int, clock: Clock, reserve: float) -> bool:
+def _has_time(into: Comparison, n_rows: int, n_all: int, clock: Clock, reserve: float, room: float) -> bool:
     """Guess whether two folds of a stage end in time: a fit grows with its rows."""
     best = into.best
-    return 2 * 2 * cost_of_a_row(best) * n_rows + final_cost(best, n_all, reserve, clock.budget) < clock.left
+    return 2 * 2 * cost_of_a_row(best) * n_rows + final_cost(best, n_all, reserve, room) < clock.left
 
 
 def cost_of_a_row(entry: Entry) -> float:
@@ -218,12 +218,12 @@ def cost_of_a_row(entry: Entry) -> float:
     return max(entry.seconds - FIXED, 0.2 * entry.seconds) / entry.n_rows
 
 
-def final_cost(best: Entry, n_all: int, reserve: float, budget: float) -> float:
+def final_cost(best: Entry, n_all: int, reserve: float, room: float) -> float:
     """Guess the seconds from the end of the comparison to the end of all: two fits of the winner, and the rest.
 
-    It is at most half of the budget: the right model on fewer rows is better than a poor one on all.
+    It is at most half of the time that there was for all this: the right model on fewer rows is better than a poor one on all.
     """
-    return min(2.4 * cost_of_a_row(best) * n_all, 0.5 * budget) + reserve
+    return min(2.4 * cost_of_a_row(best) * n_all, 0.5 * room) + reserve
 
 
 class _Stage:
@@ -241,9 +241,10 @@ class _Stage:
         reserve: float,
         into: Comparison,
         n_all: int,
+        room: float,
     ) -> None:
         self.X, self.y, self.columns, self.target, self.most = X, y, columns, target, most
-        self.clock, self.reserve, self.into, self.n_all = clock, reserve, into, n_all
+        self.clock, self.reserve, self.into, self.n_all, self.room = clock, reserve, into, n_all, room
         self.losses: dict[Candidate, list[Array]] = {one: [] for one in alive}
         self.constants: list[Array] = []  # the losses of a constant, fold by fold
         self.seconds: dict[Candidate, float] = dict.fromkeys(alive, math.inf)
@@ -251,16 +252,32 @@ class _Stage:
     def judged(self, folds: Sequence[Array]) -> bool:
         """Go through the folds; False when time ran out."""
         with Progress("comparing", len(folds) * len(self.losses)) as progress:
-            for test in folds:
-                train = np.ones(len(self.y), bool)
-                train[test] = False
-                self.constants.append(constant_losses(self.y[train], self.y[test], self.target))
-                for curved in (False, True):
-                    group = [one for one in self.losses if one.curved == curved]
-                    if group and not self._fold(group, train, test, progress):
-                        self.into.notes.append("The time was over before every candidate had met every fold.")
-                        return False
+            try:
+                for test in folds:
+                    train = np.ones(len(self.y), bool)
+                    train[test] = False
+                    self.constants.append(constant_losses(self.y[train], self.y[test], self.target))
+                    for group in self._groups():
+                        if not self._fold(group, train, test, progress):
+                            self.into.notes.append("The time was over before every candidate had met every fold.")
+                            return False
+            finally:  # also when Ctrl-C comes
+                self._even_out()
         return True
+
+    def _groups(self) -> list[list[Candidate]]:
+        """Return those with curves and those without, which are prepared apart; the one that leads is in the first."""
+        lead = next(iter(self.losses)).curved if self.losses else False
+        groups = [[one for one in self.losses if one.curved == curved] for curved in (lead, not lead)]
+        return [group for group in groups if group]
+
+    def _even_out(self) -> None:
+        """Judge all that have met a fold by the folds that all of these have met: the others had other rows."""
+        met = [len(losses) for losses in self.losses.values() if losses]
+        for candidate, losses in self.losses.items():
+            if losses and len(losses) > min(met):
+                del losses[min(met) :]
+                self._enter(candidate, None)
 
     def _fold(self, group: Sequence[Candidate], train: Array, test: Array, progress: Progress) -> bool:
         begin = time.perf_counter()
@@ -289,7 +306,7 @@ class _Stage:
 
     def _is_late(self) -> bool:
         return bool(self.into.entries) and self.clock.left < final_cost(
-            self.into.best, self.n_all, self.reserve, self.clock.budget
+            self.into.best, self.n_all, self.reserve, self.room
         )
 
     def _failed(self, candidate: Candidate, problem: str) -> None:
@@ -297,7 +314,7 @@ class _Stage:
         del self.losses[candidate]
         self.into.entries[:] = [entry for entry in self.into.entries if entry.candidate != candidate]
 
-    def _enter(self, candidate: Candidate, progress: Progress) -> None:
+    def _enter(self, candidate: Candidate, progress: Progress | None) -> None:
         seen = np.concatenate(self.losses[candidate])
         error = float(seen.std() / math.sqrt(len(seen)))
         n, folds = len(self.y), len(self.losses[candidate])
@@ -307,6 +324,8 @@ class _Stage:
         entry = Entry(candidate.title, candidate, float(seen.mean()), error, n, folds, seconds, gain, gain_error)
         self.into.entries[:] = [one for one in self.into.entries if (one.candidate, one.n_rows) != (candidate, n)]
         self.into.entries.append(entry)
+        if progress is None:
+            return
         is_whole = folds == min(FOLDS, n)
         progress.step(entry.loss, f"{candidate.title}: {_shown(entry.loss, self.target)}" if is_whole else "")
 

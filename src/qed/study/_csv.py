@@ -23,6 +23,7 @@ __all__ = ["SMALL", "read_csv"]
 
 SMALL = 2 << 20  # bytes; above this DuckDB's start-up pays
 HEAD = 1 << 16
+LONGEST_HEAD = 1 << 24
 SEPARATORS = ",;\t|"
 MOST_COLUMNS = 10_000
 
@@ -65,14 +66,15 @@ def read_csv(path: Path, size: int, encoding: str | None, *, notes: tuple[str, .
 
 def _dialect(path: Path, encoding: str | None) -> Dialect:
     with path.open("rb") as stream:
-        head = stream.read(HEAD)
+        head = stream.readline(LONGEST_HEAD) + stream.read(HEAD)  # the line of names is needed whole
     if encoding is None:
         encoding = "utf-8-sig" if head.startswith(b"\xef\xbb\xbf") else "utf-8"
         if head.startswith((b"\xff\xfe", b"\xfe\xff")):
             encoding = "utf-16"
     if b"\0" in head and not encoding.startswith("utf-16"):
         raise InvalidData(
-            f"{str(path)!r} is no text: it holds zero bytes. Accepted are CSV, Parquet, JSON, SQLite and DuckDB files."
+            f"{str(path)!r} is no text: it holds zero bytes. Accepted are CSV, Parquet, JSON, SQLite and DuckDB files. If it is"
+            " text of two bytes a letter, say --encoding utf-16-le."
         )
     try:
         text = head.decode(encoding, errors="ignore" if encoding.startswith("utf") else "strict")
@@ -82,7 +84,7 @@ def _dialect(path: Path, encoding: str | None) -> Dialect:
     if not lines:
         raise InvalidData(f"{str(path)!r} is empty. It should hold a line of names and a line for each row.")
     separator = max(SEPARATORS, key=lambda one: (_columns(lines[0], one), -SEPARATORS.index(one)))
-    first = next(csv.reader(io.StringIO(text), delimiter=separator), [])
+    first = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
     if len(first) > MOST_COLUMNS:
         raise InvalidData(f"{str(path)!r} has {len(first)} columns, and at most {MOST_COLUMNS} are read.")
     names = [name.strip() for name in first]

@@ -131,11 +131,25 @@ def fit(
     clock = clock or Clock(seconds_of(budget))
     if not isinstance(seed, int) or seed < 0:
         raise InvalidParameter(f"The seed must be a whole number of at least zero, got {seed!r}.")
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # what overflows is infinite, and loses
+        return _studied(table, target, task, types or {}, drop, seed, command, clock)
+
+
+def _studied(
+    table: Any,
+    target: str,
+    task: str | None,
+    types: Mapping[str, str],
+    drop: Sequence[str],
+    seed: int,
+    command: str,
+    clock: Clock,
+) -> Study:
     with Progress("reading") as progress:
         raw = read_table(table)
         digest = raw.digest or digest_of(table)
         progress.step(message=f"{raw.n_rows:,} rows, {len(raw.columns)} columns")
-    sheet, rows, y = _understood(raw, target, task, types or {}, drop, seed, digest, command, clock)
+    sheet, rows, y = _understood(raw, target, task, types, drop, seed, digest, command, clock)
     X = encode(rows, sheet.columns).X
     work = _Work(X, y, rows, sheet, clock, seed)
     del raw, rows, table  # what was read is not needed beside the numbers made of it
@@ -171,14 +185,15 @@ def _understood(
     notes += _doubts(raw, drop)
     if rows.n_rows < FEWEST_ROWS:
         raise InvalidData(
-            f"{rows.n_rows} rows have a value of {target!r}, and at least {FEWEST_ROWS} are needed to learn and to check."
+            f"{rows.n_rows} rows have a value of {target!r}, and at least {FEWEST_ROWS} are needed to learn and to check. Add"
+            " rows, or choose another target."
         )
     with Progress("columns") as progress:
         goal = describe_target(rows.column(target), task)
         columns = tuple(_described(one, types, drop, rows.column(target)) for one in rows.columns if one.name != target)
         progress.step(message=f"{goal.task}: {sum(one.is_used for one in columns)} of {len(columns)} columns used")
     if not any(one.is_used for one in columns):
-        raise InvalidData("No column is left to predict from. Say what they are with --types, or drop fewer.")
+        raise InvalidData(_nothing_left(columns))
     notes += _leaks(columns, types, rows, rows.column(target))
     story = Story(
         raw.source,
@@ -200,6 +215,15 @@ def _understood(
     sheet = Sheet(columns, goal, story)
     _, y = usable_rows(rows, sheet)
     return sheet, rows, y
+
+
+def _nothing_left(columns: Sequence[ColumnSchema]) -> str:
+    """Say of every column why it is not used, and how to use it all the same."""
+    if not columns:
+        return "The target is the only column, so there is nothing to predict it from."
+    why = "; ".join(f"{one.name[:40]!r} is left out ({one.kind}: {one.reason[:60]})" for one in columns[:4])
+    more = f"; and {len(columns) - 4} more" if len(columns) > 4 else ""
+    return f"No column is left to predict from: {why}{more}. Say what a column is with --types {columns[0].name[:40]}=number."
 
 
 def _doubts(raw: RawTable, drop: Sequence[str]) -> list[str]:
@@ -240,6 +264,11 @@ class _Work:
     def __init__(self, X: Array, y: Array, rows: RawTable, sheet: Sheet, clock: Clock, seed: int) -> None:
         self.X, self.y, self.sheet, self.clock, self.seed = X, y, sheet, clock, seed
         self.found = Comparison([], [], [])
+        if clock.left < 0.5:
+            self.found.notes.append(
+                f"Reading the table took {clock.spent:.1f} s of {clock.budget:g} s, so that one model was fitted and nothing"
+                " compared. Give it more time with --budget."
+            )
         self.options = candidates(sheet.target, sheet.columns)
         n = len(y)
         self.most = most_categories(sheet.columns, n)
@@ -252,7 +281,7 @@ class _Work:
         self.held_rows = rows.rows(self.order[self.held])
         # What comes after the comparison besides fits: judging, checking, writing. A guess, on the safe side.
         width = prepared_width(sheet.columns, self.most, curved=True)
-        self.reserve = min(0.3 * clock.budget, 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width)
+        self.reserve = min(0.3 * max(0.0, clock.left), 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width)
 
     def _kept_aside(self) -> Array:
         """Mark rows, in their shuffled order, to judge by: copies of one row are all among them or none."""

@@ -10,6 +10,7 @@ from qed.core import InvalidData, InvalidParameter
 from qed.study._kinds import NO, YES, in_order, sign_of, unit_of
 from qed.study._raw import FEW
 from qed.study._schema import TASKS, TargetSchema, words_array
+from qed.study._written import numbers_of
 
 if TYPE_CHECKING:
     from qed.study._raw import RawColumn
@@ -51,6 +52,8 @@ def describe_target(column: RawColumn, said: str | None = None) -> TargetSchema:
     if not words:
         _, words = column.as_words()
         counts = np.ones(len(words), np.int64)
+    if column.values is None:
+        _refuse_numbers_with_strays(column)
     rare = [word for word, count in zip(words, counts, strict=True) if count < FEWEST_OF_A_CLASS]
     if len(words) > MOST_CLASSES or len(rare) > len(words) / 2:
         raise InvalidData(
@@ -64,6 +67,18 @@ def describe_target(column: RawColumn, said: str | None = None) -> TargetSchema:
         )
     labels = in_order(words) if len(words) == 2 else _sorted(words)
     return TargetSchema(column.name, task, reason, "", words_array(labels), False)
+
+
+def _refuse_numbers_with_strays(column: RawColumn) -> None:
+    """Refuse a target of numbers in which few entries are words: as classes it would be nonsense."""
+    found = numbers_of(column.words)
+    assert column.codes is not None  # noqa: S101  (words have codes)
+    if len(column.words) > MOST_CLASSES / 2 and 0 < len(found.strays) < 0.5 * len(column.words):
+        word, row = column.words[found.strays[0]], int(np.argmax(column.codes == found.strays[0])) + 1
+        raise InvalidData(
+            f"The target {column.name!r} holds numbers, and words among them, such as {word[:40]!r} in row {row}. Repair them, or"
+            " leave them empty."
+        )
 
 
 def _sorted(words: list[str]) -> list[str]:
