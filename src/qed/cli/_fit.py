@@ -57,16 +57,23 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         )
     screen.stop()
     study.model.save(options.out)
-    if not options.no_report:
-        from qed.report import study_report  # noqa: PLC0415
+    report = None if options.no_report else _reported(study, options)
+    show(study, screen)
+    _show_files(options, screen, report, clock.spent)
+    screen.answer({**facts(study), "model": options.out, "report": report, "seconds": clock.spent})
+    return 130 if study.is_interrupted or (report is None and not options.no_report) else 0
 
+
+def _reported(study: Study, options: argparse.Namespace) -> str | None:
+    """Write the page, whole or, when Ctrl-C comes, not at all; the model is there by then."""
+    from qed.report import study_report  # noqa: PLC0415
+
+    try:
         page = study_report(study, model_file=Path(options.out).name).html()
         write_whole(options.report, lambda path: _write(path, page))
-    show(study, screen)
-    _show_files(options, screen, clock.spent)
-    screen.answer({**facts(study), "model": options.out, "report": None if options.no_report else options.report,
-                   "seconds": clock.spent})  # fmt: skip
-    return 130 if study.is_interrupted else 0
+    except KeyboardInterrupt:
+        return None
+    return str(options.report)
 
 
 def _read(options: argparse.Namespace, read_table: Any) -> Any:
@@ -161,11 +168,11 @@ def _ranking(study: Study) -> list[tuple[str, str, str, str, str]]:
     return rows
 
 
-def _show_files(options: argparse.Namespace, screen: Screen, seconds: float) -> None:
+def _show_files(options: argparse.Namespace, screen: Screen, report: str | None, seconds: float) -> None:
     screen.say()
     screen.say(f"  model   {options.out}")
     if not options.no_report:
-        screen.say(f"  report  {options.report}")
+        screen.say(f"  report  {report or 'not written: interrupted'}")
     screen.say(f"  {seconds:.1f} s", "dim")
 
 

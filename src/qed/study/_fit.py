@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -24,13 +24,14 @@ from qed.study._task import describe_target
 from qed.study._twins import together, twins_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from qed.study._raw import RawColumn, RawTable
 
 __all__ = ["Checked", "Study", "fit"]
 
 Array = np.ndarray[Any, Any]
+T = TypeVar("T")
 
 FEWEST_ROWS = 20
 HELD_SHARE = 0.2
@@ -311,15 +312,26 @@ class _Work:
         candidate = winner.candidate
         assert candidate is not None  # noqa: S101  (constants are no candidates)
         limit = min(len(self.y), row_limit(candidate, self.sheet.columns, self.most))
-        if self.found.is_interrupted:
-            limit = min(limit, AFTER_INTERRUPT)
         trial = min(len(self.train), limit, self._affordable(cost_of_a_row(winner), winner.n_rows, 0.35))
-        held_out, seconds = self._judged(candidate, trial)
+        (held_out, seconds), trial = self._or_quickly(self._judged, candidate, trial)
         final = min(limit, self._affordable(seconds / trial, trial, 0.95))
-        model, rows_fitted = self._fitted(candidate, final)
-        checked = self._checked(model, rows_fitted, candidate)
+        model, rows_fitted = self._or_quickly(self._fitted, candidate, final)
+        try:
+            checked = self._checked(model, rows_fitted, candidate)
+        except KeyboardInterrupt:
+            self.found.is_interrupted, checked = True, None
         sheet = self._told(winner, held_out, rows_fitted, trial)
         return Study(TableModel(model, sheet), self.found, held_out, checked, winner)
+
+    def _or_quickly(self, work: Callable[[Candidate, int], T], candidate: Candidate, rows: int) -> tuple[T, int]:
+        """Do something on so many rows; after Ctrl-C on few, so that there is a model all the same. A second Ctrl-C ends all."""
+        if not self.found.is_interrupted:
+            try:
+                return work(candidate, rows), rows
+            except KeyboardInterrupt:
+                self.found.is_interrupted = True
+        rows = min(rows, AFTER_INTERRUPT)
+        return work(candidate, rows), rows
 
     def _affordable(self, cost: float, measured: int, share: float) -> int:
         """Return how many rows can be fitted in a share of the time that is left, if one row of some cost so much."""
@@ -368,16 +380,11 @@ class _Work:
             progress.step(message=f"on {len(held):,} rows that were kept aside")
         return found, spent
 
-    def _fitted(self, candidate: Candidate, final: int) -> tuple[Any, int]:
+    def _fitted(self, candidate: Candidate, final: int) -> Any:
         with Progress("fitting") as progress:
-            try:
-                model = self._fitted_on(candidate, final)
-            except KeyboardInterrupt:
-                self.found.is_interrupted = True
-                final = min(final, AFTER_INTERRUPT)
-                model = self._fitted_on(candidate, final)
+            model = self._fitted_on(candidate, final)
             progress.step(message=f"{candidate.title} on {final:,} rows")
-        return model, final
+        return model
 
     def _fitted_on(self, candidate: Candidate, final: int) -> Any:
         rows = self.order[:final]
