@@ -179,10 +179,13 @@ def _show_files(options: argparse.Namespace, screen: Screen, report: str | None,
 def facts(study: Study) -> dict[str, Any]:
     """Return the study as plain values."""
     sheet = study.sheet
-    scores = {
-        name: {"value": score.value, "lower": score.lower, "upper": score.upper, "level": score.level}
-        for name, score in study.held_out.scores.items()
-    }
+    scores, baseline = (
+        {
+            name: {"value": score.value, "lower": score.lower, "upper": score.upper, "level": score.level}
+            for name, score in found.items()
+        }
+        for found in (study.held_out.scores, study.held_out.baseline)
+    )
     proof = study.model.proof
     return {
         "target": sheet.target.name,
@@ -191,7 +194,8 @@ def facts(study: Study) -> dict[str, Any]:
         "rows_fitted": sheet.story.rows_fitted,
         "held_out": sheet.story.held_out,
         "columns": [
-            {"name": one.name, "type": one.kind, "why": one.reason, "missing": one.missing} for one in sheet.columns
+            {"name": one.name, "type": one.kind, "why": one.reason, "missing": one.missing, "form": one.form}
+            for one in sheet.columns
         ],
         "candidates": [
             {
@@ -200,11 +204,14 @@ def facts(study: Study) -> dict[str, Any]:
                 "error": entry.error,
                 "rows": entry.n_rows,
                 "folds": entry.n_folds,
+                "gain": entry.gain,
             }
             for entry in [*study.comparison.latest, *study.comparison.baselines]
         ],
         "winner": sheet.story.candidate,
+        "constant": study.winner.candidate is not None and study.winner.candidate.is_constant,
         "scores": scores,
+        "baseline": baseline,
         "importance": [
             {"column": one.name, "rise": one.rise, "lower": one.lower, "upper": one.upper}
             for one in study.held_out.importances

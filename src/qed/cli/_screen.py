@@ -87,7 +87,7 @@ class Screen:
             return
         if self.console is not None:
             if style != "cyan" and len(text) > self.console.width:  # commands stay whole, to be copied
-                indent = " " * (len(text) - len(text.lstrip()))
+                indent = " " * (len(text) - len(text.lstrip(" !")))
                 text = textwrap.fill(text, self.console.width, subsequent_indent=indent, break_on_hyphens=False)
             self.console.print(text, style=style or None, highlight=False, markup=False, soft_wrap=True)
         else:
@@ -107,9 +107,10 @@ class Screen:
         """Print a table; columns whose number stands in `right` are flush right."""
         if not self.speaks or not rows:
             return
-        cells = [[_clean(cell) for cell in row] for row in rows]
-        lines = [list(head), *cells] if any(head) else cells
         room = (self.console.width if self.console is not None else 100) - 4
+        # a name that would leave no room for the rest is cut; what is last is not
+        cells = [[_cut(_clean(cell), int(0.4 * room)) for cell in row[:-1]] + [_clean(row[-1])] for row in rows]
+        lines = [list(head), *cells] if any(head) else cells
         widths = [max(len(line[at]) for line in lines) for at in range(len(head))]
         widths[-1] = min(widths[-1], max(16, room - sum(widths[:-1]) - 2 * len(widths)))
         for number, line in enumerate(lines):
@@ -214,6 +215,10 @@ def _bar(budget: float | None) -> Any:
     )
     bar.add_task("reading", total=None, step="", words="")
     return bar
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _clean(text: str) -> str:
