@@ -64,8 +64,8 @@ def test_fit_answers_in_json(tmp_path, capsys):
     assert main([*words, "--types", "year=category", "--drop", "island"]) == 0
     found = answer(capsys)
     # names that scripts rely on: they may become more, never fewer
-    names = ("target", "task", "rows", "rows_fitted", "held_out", "columns", "candidates", "winner", "constant", "scores", "baseline",
-             "importance", "certificate", "checked", "notes", "interrupted", "model", "report", "seconds")  # fmt: skip
+    names = ("target", "task", "rows", "rows_fitted", "held_out", "columns", "candidates", "winner", "constant", "scores",
+             "baseline", "importance", "certificate", "checked", "notes", "interrupted", "model", "report", "seconds")  # fmt: skip
     assert set(found) >= set(names)
     assert set(found["columns"][0]) >= {"name", "type", "why", "missing", "form"}
     assert set(found["candidates"][0]) >= {"title", "loss", "error", "rows", "folds", "gain"}

@@ -1,5 +1,6 @@
 """Drawing words: round ticks, points where they belong, well-formed and escaped output."""
 
+import itertools
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qed.report._figures import coefficient_intervals, predicted_against_actual
+from qed.report._study_figures import confusion, whiskers
 from qed.report._svg import WIDTH, Plot, number, ticks
 
 finite = st.floats(-1e9, 1e9, allow_nan=False)
@@ -53,3 +55,20 @@ def test_intervals_that_cross_zero_are_drawn_weak():
     assert svg.count('class="whisker weak"') == 1
     assert svg.count('class="whisker"') == 1
     ET.fromstring(svg)  # noqa: S314  (written by ourselves)
+
+
+def test_long_names_go_on_in_a_second_line_and_ticks_never_meet():
+    long = "Average household income per year of the whole district"
+    svg = whiskers(
+        [(long, 1e8, 2e8, 3e8, 0), ("column\nits group", 1.0, 2e8, 2.1e8, 1)], label="x" * 90, description="d"
+    )
+    tree = ET.fromstring(svg)  # noqa: S314  (written by ourselves)
+    words = [part.text for part in tree if part.tag == "text"]
+    assert "Average household income" in words[-4]
+    assert words[-2:] == ["column", "its group"]
+    ticks_at = sorted(float(part.get("x")) for part in tree if part.tag == "text" and "·10" in (part.text or ""))
+    assert all(right - left > 40 for left, right in itertools.pairwise(ticks_at))
+    grid = confusion(np.eye(9, dtype=int), ["Ministry of foreign affairs"] * 9, description="d")
+    assert grid.count("rotate(-55)") == 9
+    assert number(1.5e9) == "1.5·10⁹"
+    assert number(-2e-6) == "\u22122·10⁻⁶"

@@ -328,3 +328,51 @@ def test_what_lies_outside_the_fit_is_counted(weighed):
     assert "2 of 4 rows hold something that the fit has not seen" in words
     weighed.model.predict(new.rename(columns={"bill (mm)": "Bill_mm"}))
     assert "Did you mean 'Bill_mm'? Then rename it to 'bill (mm)'" in " ".join(weighed.model.notices)
+
+
+@pytest.mark.parametrize("moment", ["_judged", "_fitted", "_checked"])
+def test_ctrl_c_after_the_comparison_leaves_a_model_too(moment, monkeypatch):
+    inner = getattr(_fit._Work, moment)
+    calls = []
+
+    def pressed(self, *rest):
+        calls.append(moment)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return inner(self, *rest)
+
+    monkeypatch.setattr(_fit._Work, moment, pressed)
+    found = study.fit(penguins(), "mass", budget=5)
+    assert found.is_interrupted
+    assert found.model.verify(penguins()).holds
+
+
+def test_candidates_are_ranked_by_the_folds_that_all_have_met(monkeypatch):
+    inner = _compare._Stage._fold
+    calls = []
+
+    def late(self, group, *rest):
+        calls.append(group)
+        if len(calls) == 4:  # those with curves have met one fold, those without two
+            return False
+        return inner(self, group, *rest)
+
+    monkeypatch.setattr(_compare._Stage, "_fold", late)
+    found = study.fit(penguins(), "mass", budget=5)
+    assert {entry.n_folds for entry in found.comparison.latest} == {1}
+    assert found.winner.loss == min(entry.loss for entry in found.comparison.latest)
+
+
+def test_a_rare_class_is_ranked_and_said():
+    rng = np.random.default_rng(3)
+    n = 1500
+    a = rng.normal(size=n)
+    frame = pd.DataFrame(
+        {"a": a, "b": rng.normal(size=n), "hit": np.where(a + 0.5 * rng.normal(size=n) > 2.2, "not ok", "ok")}
+    )
+    found = study.fit(frame, "hit", budget=5)
+    assert found.sheet.target.labels.tolist() == ["not ok", "ok"]  # what denies comes first
+    assert found.held_out.scores["found in the top tenth"].value > 0.5
+    assert any("accuracy says little" in note for note in found.sheet.story.notes)
+    page = qed.report.study_report(found).html()
+    assert "in the tenth with the highest probability" in page

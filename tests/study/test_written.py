@@ -110,3 +110,9 @@ def test_the_user_says_how_a_column_is_written(dressed):
     assert found.model.verify(frame).holds
     with pytest.raises(InvalidParameter, match="cannot be read so"):
         study.fit(frame, "y", budget=5, types={"price": "day-first"})
+
+
+def test_money_and_three_digits_settle_the_doubt():
+    assert not numbers_of(["£1,234", "£2,500"]).doubt
+    assert not numbers_of(["1,234", "950"]).doubt
+    assert numbers_of(["€1,234", "€2,500"]).doubt

@@ -129,13 +129,16 @@ def show(study: Study, screen: Screen) -> None:
     screen.heading("Compared by cross-validation, on rows each model had not seen")
     measure = "error" if target.task == "regression" else "log loss"
     screen.table(("", measure, "±", "rows", ""), _ranking(study), right="123")
+    if len({entry.n_rows for entry in study.comparison.latest[:8]}) > 1:
+        screen.say("  fewer rows: fell behind early, on rows that were easier or harder", "dim")
     screen.heading(f"Winner: {story.candidate}")
     for name, score in study.held_out.scores.items():
         base = study.held_out.baseline.get(name)
-        own_unit = unit if name != "R²" and target.task == "regression" else ""
+        own_unit = unit if name.endswith("error") else ""
         against = (
             f"   a constant: {base.value:.4g}{own_unit}" if base is not None and name not in ("ROC area", "R²") else ""
         )
+        against = "   by chance: 0.1" if name == "found in the top tenth" else against
         screen.say(f"  {name:24} {score.value:.4g}{own_unit}  ({score.lower:.4g} to {score.upper:.4g}){against}")
     screen.say(f"  measured on {story.held_out:,} rows kept aside; in brackets 95 % intervals", "dim")
     screen.heading("Proven")

@@ -22,6 +22,7 @@ from qed.report._study_figures import (
     whiskers,
 )
 from qed.report._svg import SMALL
+from qed.study._judge import TOP
 from qed.study._weights import weights
 
 if TYPE_CHECKING:
@@ -107,8 +108,8 @@ def _lead(study: Study) -> str:
     if target.task == "regression" and "mean absolute error" in scores:
         mine, theirs = scores["mean absolute error"], base["mean absolute error"]
         return head + (
-            f"On {story.held_out:,} rows that were kept aside it is off by {_n(mine.value)}{_unit(study)} on average; always"
-            f" guessing the mean is off by {_n(theirs.value)}{_unit(study)}."
+            f"On {story.held_out:,} rows that were kept aside it is off by {_amount(study, mine.value)} on average; always"
+            f" guessing the mean is off by {_amount(study, theirs.value)}."
         )
     if "accuracy" in scores:
         mine, theirs = scores["accuracy"], base["accuracy"]
@@ -137,8 +138,12 @@ def _percent(share: float) -> str:
     return f"{100 * share:.{digits}f}\u202f%"
 
 
-def _unit(study: Study) -> str:
-    return f"\u202f{study.sheet.target.unit}" if study.sheet.target.unit else ""
+def _amount(study: Study, value: float) -> str:
+    """Write a value of the target with its unit, money as people write it."""
+    unit = study.sheet.target.unit
+    if unit in ("$", "£", "¥", "₹"):
+        return f"\u2212{unit}{_n(-value)}" if value < 0 else f"{unit}{_n(value)}"
+    return f"{_n(value)}\u202f{unit}" if unit else _n(value)
 
 
 def _interval(score: Score, *, percent: bool = False) -> str:
@@ -152,14 +157,18 @@ def _answer(study: Study) -> Section:
     facts: list[tuple[str, str]] = []
     if "mean absolute error" in scores:
         facts += [
-            ("off by, on average", f"{_n(scores['mean absolute error'].value)}{_unit(study)}"),
-            ("a constant guess is off by", f"{_n(base['mean absolute error'].value)}{_unit(study)}"),
+            ("off by, on average", f"{_amount(study, scores['mean absolute error'].value)}"),
+            ("a constant guess is off by", f"{_amount(study, base['mean absolute error'].value)}"),
             ("of the variance explained", _percent(max(0.0, scores["R²"].value))),
         ]
         bound = study.held_out.bound
         if bound is not None and math.isfinite(bound.bound):
-            facts.append(("holds for 90\u202f% of new rows, or more", f"±{_n(bound.bound)}{_unit(study)}"))
+            facts.append(("holds for 90\u202f% of new rows, or more", f"±{_amount(study, bound.bound)}"))
     elif "accuracy" in scores:
+        if TOP in scores:
+            facts.append(
+                ("of the rare class are in the tenth with the highest probability", _percent(scores[TOP].value))
+            )
         facts += [
             ("predicted right", _percent(scores["accuracy"].value)),
             ("a constant guess is right", _percent(base["accuracy"].value)),
@@ -193,7 +202,10 @@ def _score_figure(study: Study) -> Figure:
     is_number = study.sheet.target.task == "regression"
     rows: list[Whisker] = []
     families: set[str] = set()
-    for entry in [*study.comparison.latest, *study.comparison.baselines]:
+    latest = study.comparison.latest
+    # errors on other rows do not compare: those that fell behind early stand in the table further down
+    alike = [entry for entry in latest if entry.n_rows == latest[0].n_rows]
+    for entry in [*alike, *study.comparison.baselines]:
         family = entry.candidate.family if entry.candidate else entry.title
         if family in families or len(rows) >= 8:
             continue
@@ -210,7 +222,8 @@ def _score_figure(study: Study) -> Figure:
     return Figure(
         whiskers(rows, label=f"{label} (less is better)", description=f"Dot-and-whisker plot of {label} for {names}"),
         "Every kind of model at its best, compared by cross-validation: each row was predicted by a model that had not seen it. In"
-        " orange a constant. Lines are 95\u202f% intervals.",
+        " orange a constant. Lines are 95\u202f% intervals."
+        + ("" if len(alike) == len(latest) else " Those that fell behind on fewer rows are not shown."),
     )
 
 
@@ -225,7 +238,7 @@ def _first_figure(study: Study) -> tuple[Figure, ...]:
         shown = f"{len(some):,} of {len(held.actual):,}" if len(some) < len(held.actual) else f"{len(some):,}"
         words = f"Each dot is one of {shown} rows that were kept aside. On the diagonal a prediction is right."
         if band is not None:
-            words += f" The band is ±{_n(band)}{_unit(study)}: at least 90\u202f% of new rows fall into it, as explained below."
+            words += f" The band is ±{_amount(study, band)}: at least 90\u202f% of new rows fall into it, as explained below."
         return (Figure(svg, words),)
     k = len(target.labels)
     counts = np.zeros((k, k), np.int64)
@@ -254,7 +267,8 @@ def _how_sure(study: Study) -> Section | None:
         return Section("How sure is it?", figures=tuple(_binary_figures(study)))
     sure = held.shares.max(axis=1)
     right = (held.actual == held.predicted).astype(np.float64)
-    return Section("How sure is it?", figures=(_reliability(sure, right, "the predicted class"),))
+    figures = _reliability(sure, right, "the predicted class")
+    return Section("How sure is it?", figures=tuple(figures)) if figures else None
 
 
 def _bound_words(study: Study) -> tuple[str, ...]:
@@ -263,7 +277,7 @@ def _bound_words(study: Study) -> tuple[str, ...]:
     if bound is None or not math.isfinite(bound.bound):
         few = f"{n:,} rows were kept aside, too few to bound the error of new rows: for 90\u202f% of them, with confidence"
         return (few + " 95\u202f%, that takes at least 29.",)
-    size = f"{_n(bound.bound)}{_unit(study)}"
+    size = f"{_amount(study, bound.bound)}"
     words = (
         f"What to expect of new rows: the prediction is off by at most {size} for 90\u202f% of them or more. This is a"
         f" bound, counted on the {n:,} rows kept aside: whatever the errors look like, it is too small for at most one table"
@@ -324,11 +338,10 @@ def _binary_figures(study: Study) -> list[Figure]:
                 f"Precision: of the rows called “{positive}”, how many are. The dashed line is their share among all rows.",
             )
         )  # fmt: skip
-    found.append(_reliability(share, truth.astype(np.float64), f"“{positive}”"))
-    return found
+    return [*found, *_reliability(share, truth.astype(np.float64), f"“{positive}”")]
 
 
-def _reliability(said: Vector, happened: Vector, label: str) -> Figure:
+def _reliability(said: Vector, happened: Vector, label: str) -> list[Figure]:
     edges = np.unique(np.quantile(said, np.linspace(0, 1, 9)))
     places = np.clip(np.searchsorted(edges, said, side="right") - 1, 0, max(0, len(edges) - 2))
     bins = []
@@ -339,10 +352,14 @@ def _reliability(said: Vector, happened: Vector, label: str) -> Figure:
             share = float(happened[inside].mean())
             half = 1.96 * math.sqrt(max(share * (1 - share), 0.25 / n) / n)
             bins.append((float(said[inside].mean()), max(0.0, share - half), share, min(1.0, share + half), n))
-    return Figure(
-        reliability(bins, label=label, description="Calibration: predicted probability against frequency"),
-        "Are its probabilities honest? Rows with similar probabilities, and how often it was so. On the dashed line they are.",
-    )
+    if len(bins) < 2:
+        return []
+    words = "Are its probabilities honest? Rows with similar probabilities, and how often it was so. On the dashed line they are."
+    return [
+        Figure(
+            reliability(bins, label=label, description="Calibration: predicted probability against frequency"), words
+        )
+    ]
 
 
 def _what_matters(study: Study) -> Section:

@@ -113,7 +113,10 @@ def area_curves(
         For those who cannot see.
     """
     x, y = _thinned(x, y)
-    plot = Plot((0.0, 1.0), (0.0, 1.0), left=64, width=SMALL, height=330)
+    top = 1.0 if diagonal or float(y[x > 0].max(initial=0.0)) > 0.4 else 1.1 * float(y[x > 0].max(initial=level or 0.1))
+    if top < 1:
+        x, y = x[x > 0], y[x > 0]  # at nothing found the share is one by convention
+    plot = Plot((0.0, 1.0), (0.0, top), left=room_for((0.0, top)), width=SMALL, height=330)
     points = [(float(a), float(b)) for a, b in zip(x, y, strict=True)]
     plot.bottom_axis(labels[0])
     plot.left_axis(labels[1])
@@ -145,10 +148,12 @@ def reliability(bins: Sequence[tuple[float, float, float, float, int]], *, label
     description : str
         For those who cannot see.
     """
-    plot = Plot((0.0, 1.0), (0.0, 1.0), left=64, width=SMALL, height=330)
+    most = max([max(said, upper) for said, _, _, upper, _ in bins], default=1.0)
+    span = (0.0, 1.0 if most > 0.4 else 1.1 * most)  # what is rare is drawn larger
+    plot = Plot(span, span, left=room_for(span), width=SMALL, height=330)
     plot.bottom_axis(f"probability of {label}, as predicted")
     plot.left_axis("how often it happened")
-    plot.line((0.0, 0.0), (1.0, 1.0), "rule")
+    plot.line((0.0, 0.0), (span[1], span[1]), "rule")
     for said, lower, _, upper, _ in bins:
         plot.line((said, lower), (said, upper), "whisker tone0 thin")
     plot.curve([(said, happened) for said, _, happened, _, _ in bins], "curve faint")

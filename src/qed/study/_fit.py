@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shlex
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +15,7 @@ from qed.core._events import Progress
 from qed.study._clock import Clock, seconds_of
 from qed.study._compare import Comparison, Entry, compare, cost_of_a_row, fit_quietly, most_categories, row_limit
 from qed.study._encode import encode
-from qed.study._judge import HeldOut, judge
+from qed.study._judge import TOP, HeldOut, judge
 from qed.study._kinds import describe, said_form
 from qed.study._model import TableModel, shuffled, usable_rows
 from qed.study._recipes import Candidate, candidates, constant, pipeline, prepared_width
@@ -36,6 +37,7 @@ T = TypeVar("T")
 FEWEST_ROWS = 20
 HELD_SHARE = 0.2
 MOST_HELD = 20_000
+FEW_HELD = 30
 # The independent check reads all rows in extended precision: it is part of a fit only where that takes a moment.
 MOST_CHECKED = 20_000_000  # numbers
 AFTER_INTERRUPT = 5_000  # rows that a model is fitted on when Ctrl-C leaves no time
@@ -182,7 +184,7 @@ def _understood(
     notes = list(raw.notes)
     if lost:
         notes.append(f"{lost:,} row{'s' if lost > 1 else ''} without {target!r} left out.")
-    notes += [f"The target {target!r}: {note}." for note in column.notes]
+    notes += [f"The target {target!r}: {note}." for note in column.notes if "counted as missing" in note]
     notes += _doubts(raw, drop)
     if rows.n_rows < FEWEST_ROWS:
         raise InvalidData(
@@ -231,7 +233,8 @@ def _doubts(raw: RawTable, drop: Sequence[str]) -> list[str]:
     """Say what was read in one of two ways, and how to have it the other way."""
     other = {"month first": "day-first", "decimal point": "decimal-comma"}
     return [
-        f"Column {one.name!r}: {one.doubt}. If that is wrong, say --types {one.name}={other[one.form.split('; ')[-1]]}."
+        f"Column {one.name!r}: {one.doubt}. If that is wrong, say --types"
+        f" {shlex.quote(one.name + '=' + other[one.form.split('; ')[-1]])}."
         for one in raw.columns
         if one.doubt and one.name not in drop
     ]
@@ -422,6 +425,7 @@ class _Work:
             notes.append(f"The model was fitted on {rows_fitted:,} of {len(self.y):,} rows: {why}.")
         if trial < len(self.train):
             notes.append(f"The held-out judgement is about a model fitted on {trial:,} rows.")
+        notes += self._told_of_few(held_out)
         if self.copies:
             notes.append(self._told_of_copies())
         if winner.candidate is not None and winner.candidate.is_constant:
@@ -441,6 +445,26 @@ class _Work:
             is_interrupted=self.found.is_interrupted,
         )
         return replace(self.sheet, story=new)
+
+    def _told_of_few(self, held_out: HeldOut) -> list[str]:
+        """Warn where scores rest on few rows, or where one class is rare."""
+        words = []
+        if len(held_out.actual) < FEW_HELD:
+            words.append(
+                f"Only {len(held_out.actual)} rows could be kept aside, so that the scores are rough. The comparison by"
+                " cross-validation rests on more rows."
+            )
+        if TOP in held_out.scores:
+            labels = self.sheet.target.labels
+            share = float(np.mean(self.y))
+            rare, often = (labels[1], labels[0]) if share < 0.5 else (labels[0], labels[1])
+            small = 100 * min(share, 1 - share)
+            words.append(
+                f"Only {small:.2g} % of rows are {rare!r}, so that accuracy says little: always {often!r} is right in"
+                f" {100 - small:.4g} %. Rank rows by their probability instead: {TOP!r} says how many of {rare!r} are among the"
+                " tenth of rows with the highest."
+            )
+        return words
 
     def _told_of_copies(self) -> str:
         verb = "rows are copies" if self.copies > 1 else "row is a copy"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from qed.study._raw import RawTable
     from qed.study._schema import ColumnSchema, TargetSchema
 
-__all__ = ["Group", "HeldOut", "Importance", "judge", "scores_of"]
+__all__ = ["RARE", "TOP", "Group", "HeldOut", "Importance", "judge", "scores_of"]
 
 Array = np.ndarray[Any, Any]
 
@@ -30,6 +30,8 @@ MOST_ROWS = 20_000  # an interval from so many rows is narrow enough
 SHUFFLED_ROWS = 2_000
 SHUFFLES = 3
 MOST_EFFECTS = 6
+RARE = 0.1  # share of a class below which accuracy says little, and it is worth knowing whom to look at first
+TOP = "found in the top tenth"
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,11 @@ def scores_of(y: Array, predicted: Array, shares: Array | None, target: TargetSc
     found["log loss"] = _mean_interval(losses)
     if target.task == "binary" and min(np.count_nonzero(labels), np.count_nonzero(labels == 0)) >= 2:
         found["ROC area"] = score_interval("roc_auc_score", labels, shares[:, 1])
+        rare = int(np.mean(labels) < 0.5)
+        if np.mean(labels == rare) < RARE and np.ptp(shares[:, rare]) > 0:
+            first = np.zeros(len(labels), np.int64)
+            first[np.argsort(-shares[:, rare], kind="stable")[: math.ceil(0.1 * len(labels))]] = 1
+            found[TOP] = score_interval("recall_score", (labels == rare).astype(np.int64), first)
     return found
 
 

@@ -114,8 +114,12 @@ def said_form(name: str, said: Mapping[str, str]) -> str:
 
 
 def in_order(words: list[str]) -> list[str]:
-    """Put the negative one of two words first."""
-    return sorted(words, key=lambda word: (word.lower() in YES, word.lower() not in NO, word))
+    """Put the negative one of two words first: no before yes, "not improved" before "improved"."""
+
+    def denies(word: str) -> bool:
+        return any(word.lower() != other.lower() and word.lower().endswith(other.lower()) for other in words)
+
+    return sorted(words, key=lambda word: (word.lower() in YES, word.lower() not in NO, not denies(word), word))
 
 
 def _said(column: RawColumn, said: Mapping[str, str]) -> tuple[str, str] | None:

@@ -35,6 +35,7 @@ def describe_target(column: RawColumn, said: str | None = None) -> TargetSchema:
     distinct, words, counts = column.tally()
     _require_target(column, distinct, words)
     task, reason = _said(said, column, distinct, words) if said is not None else _seen(column, counts, distinct, words)
+    reason = "; ".join([reason, *[note for note in column.notes if "counted as missing" not in note]])
     if task == "regression":
         values = column.values
         assert values is not None  # noqa: S101  (checked by both ways to the task)

@@ -22,6 +22,7 @@ Array = np.ndarray[Any, Any]
 SAMPLE = 20_000
 BEYOND_CHANCE = 10.0  # times the repetitions that columns without ties between them would give
 FEWEST_DISTINCT = 0.1  # of the rows: where less than that differ, repetition is what the table is made of
+FEWEST_COPIES = 0.005  # of the rows: fewer move no score
 TELLING = 0.5  # of the distinct rows, told apart by their numbers, dates and texts alone
 
 
@@ -47,7 +48,7 @@ def twins_of(X: Array, y: Array, columns: Sequence[ColumnSchema], *, is_number: 
     key = _key([*X.T, y], n)
     _, first, inside, counts = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
     distinct = len(first)
-    if distinct == n or distinct < FEWEST_DISTINCT * n:
+    if n - distinct < FEWEST_COPIES * n or distinct < FEWEST_DISTINCT * n:
         return None
     telling = [
         part for part, column in zip(X.T, _owners(columns), strict=True) if column.kind in ("number", "date", "text")

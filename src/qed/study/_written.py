@@ -171,7 +171,10 @@ def _style(words: list[str], bare: dict[int, tuple[str, str]], form: str) -> tup
     if comma > point:
         return "decimal comma", ""
     example = next((text for text in texts if "," in text), "")
-    if example and all(_EITHER.fullmatch(text) for text in texts) and comma == point:
+    # three digits in a row without a comma tell that commas stand between thousands, and so do most moneys
+    is_told = any(len(re.findall(r"\d", word)) >= 3 and "," not in word and "." not in word for word in words)
+    is_told = is_told or any(parts[1] not in ("", "€", "EUR", "CHF", "%") for parts in bare.values())
+    if example and not is_told and all(_EITHER.fullmatch(text) for text in texts) and comma == point:
         return "decimal point", f"{example} is read as {example.replace(',', '')}, with a comma between thousands"
     return "decimal point", ""
 

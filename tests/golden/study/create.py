@@ -29,8 +29,8 @@ NOTES = (
 )
 
 
-def table(n: int = 60) -> dict[str, list[str]]:
-    """Return a table of words without randomness: every kind of column, with gaps."""
+def table(word: str, n: int = 60) -> dict[str, list[str]]:
+    """Return a table of words without randomness: every kind of column, with gaps; "dressed" with signs and slashes."""
     rows = range(n)
     size = [round(20 + 15 * math.sin(i) + i / 4, 2) for i in rows]
     colour = [("red", "green", "blue")[i * 7 % 3] for i in rows]
@@ -38,7 +38,7 @@ def table(n: int = 60) -> dict[str, list[str]]:
         round(3 * s + 10 * (c == "red") + 5 * math.sin(3 * i), 1)
         for i, (s, c) in enumerate(zip(size, colour, strict=True))
     ]
-    return {
+    plain = {
         "row": [str(i + 1000) for i in rows],
         "size_cm": ["" if i % 17 == 3 else str(s) for i, s in enumerate(size)],
         "colour": ["" if i % 13 == 5 else c for i, c in enumerate(colour)],
@@ -49,6 +49,13 @@ def table(n: int = 60) -> dict[str, list[str]]:
         "price": [str(p) for p in price],
         "dear": [("no", "yes")[p > 70] for p in price],
     }
+    if word != "dressed":
+        return plain
+    return plain | {
+        "sold": [f"{1 + i % 28}/{1 + i % 12}/2024" for i in rows],
+        "tax": [f"{5 + i % 7},5 %" for i in rows],
+        "price": [f"${10 * p:,.2f}" for p in price],
+    }
 
 
 def create(word: str) -> list[Path]:
@@ -58,8 +65,8 @@ def create(word: str) -> list[Path]:
         path = HERE / f"{__version__}-{word}-{target}.qed"
         if path.exists():
             raise SystemExit(f"{path} exists. Golden files are never written again: that is what they are for.")
-        found = study.fit(table(), target, budget=20, drop=[other], command=f"golden {word}")
-        rows = {name: column[::9] for name, column in table().items()}
+        found = study.fit(table(word), target, budget=20, drop=[other], command=f"golden {word}")
+        rows = {name: column[::9] for name, column in table(word).items()}
         answer: dict[str, Any] = {"rows": rows, "predictions": found.model.predict(rows).tolist()}
         if target == "dear":
             answer["probabilities"] = found.model.predict_proba(rows).tolist()
