@@ -205,8 +205,11 @@ def test_the_bare_command_shows_its_help(capsys):
 
 
 def test_usage_is_explained(capsys):
+    assert main(["fit", str(PENGUINS)]) == 2
+    assert "--target COLUMN. " in (told := capsys.readouterr().err)
+    assert "species, island, bill_length_mm" in told
     with pytest.raises(SystemExit) as end:
-        main(["fit", str(PENGUINS)])
+        main(["fit"])
     assert end.value.code == 2
     with pytest.raises(SystemExit) as end:
         main(["--help"])

@@ -36,6 +36,10 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     from qed.study import fit, read_table  # noqa: PLC0415
     from qed.study._clock import Clock, seconds_of  # noqa: PLC0415
 
+    if options.target is None:
+        table = _read(options, read_table)
+        listed = ", ".join(table.names[:30]) + (" …" if len(table.names) > 30 else "")
+        raise InvalidParameter(f"Say which column is to be predicted: --target COLUMN. {options.data} has {listed}.")
     require_free(options.out, force=options.force, flag="--out")
     if not options.no_report:
         require_free(options.report, force=options.force, flag="--report")

@@ -60,7 +60,9 @@ def _source(made: argparse.ArgumentParser) -> None:
 def _fit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     made = _command(commands, "fit", "find, fit and prove a model for one column of a table")
     _source(made)
-    made.add_argument("--target", "-t", required=True, metavar="COLUMN", help="the column to predict")
+    made.add_argument(
+        "--target", "-t", metavar="COLUMN", help="the column to predict; without it the columns are listed"
+    )
     made.add_argument(
         "--task", choices=("regression", "counts", "binary", "multiclass"), help="what to predict, if not as inferred"
     )

@@ -12,6 +12,8 @@ import numpy as np
 from qed.report._figures import predicted_against_actual
 from qed.report._parts import Figure, Section, Table, Verdict
 from qed.report._report import Report
+from qed.report._said import amount, interval, percent, said
+from qed.report._study_details import columns, making, tried
 from qed.report._study_figures import (
     Whisker,
     area_curves,
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qed.core import Certificate
-    from qed.metrics import Score
     from qed.study import Study
 
     Vector = NDArray[np.float64]
@@ -69,9 +70,9 @@ def study_report(study: Study, *, model_file: str = "model.qed", title: str = ""
         _effects(study),
         _where_it_fails(study),
         _proof(study),
-        _candidates(study),
-        _columns(study),
-        _making(study, model_file),
+        tried(study),
+        columns(study),
+        making(study, model_file),
     )
     made = dt.datetime.now(dt.UTC).date().isoformat()
     footer = f"Written by qed {story.versions.get('qed', '')} on {made}. One file, no scripts, nothing fetched."
@@ -108,47 +109,16 @@ def _lead(study: Study) -> str:
     if target.task == "regression" and "mean absolute error" in scores:
         mine, theirs = scores["mean absolute error"], base["mean absolute error"]
         return head + (
-            f"On {story.held_out:,} rows that were kept aside it is off by {_amount(study, mine.value)} on average; always"
-            f" guessing the mean is off by {_amount(study, theirs.value)}."
+            f"On {story.held_out:,} rows that were kept aside it is off by {amount(study, mine.value)} on average; always"
+            f" guessing the mean is off by {amount(study, theirs.value)}."
         )
     if "accuracy" in scores:
         mine, theirs = scores["accuracy"], base["accuracy"]
         return head + (
-            f"On {story.held_out:,} rows that were kept aside it is right in {_percent(mine.value)}; always naming the most"
-            f" frequent class is right in {_percent(theirs.value)}."
+            f"On {story.held_out:,} rows that were kept aside it is right in {percent(mine.value)}; always naming the most"
+            f" frequent class is right in {percent(theirs.value)}."
         )
     return head
-
-
-def _n(value: float) -> str:
-    """Write a number for people: few digits, a true minus sign."""
-    if value != value or math.isinf(value):  # noqa: PLR0124
-        return "–"
-    for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
-        if size <= abs(value) < 1000 * size:
-            return f"{value / size:.3g}\u202f{word}".replace("-", "\u2212")
-    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-    if "e" in text or abs(value) >= 1e15:
-        text = f"{value:.2e}"
-    return text.replace(",", "\u202f").replace("-", "\u2212")
-
-
-def _percent(share: float) -> str:
-    digits = 1 if 0.9 < share < 0.9995 or share < 0.1 else 0
-    return f"{100 * share:.{digits}f}\u202f%"
-
-
-def _amount(study: Study, value: float) -> str:
-    """Write a value of the target with its unit, money as people write it."""
-    unit = study.sheet.target.unit
-    if unit in ("$", "£", "¥", "₹"):
-        return f"\u2212{unit}{_n(-value)}" if value < 0 else f"{unit}{_n(value)}"
-    return f"{_n(value)}\u202f{unit}" if unit else _n(value)
-
-
-def _interval(score: Score, *, percent: bool = False) -> str:
-    write = _percent if percent else _n
-    return f"{write(score.lower)} to {write(score.upper)}"
 
 
 def _answer(study: Study) -> Section:
@@ -157,25 +127,25 @@ def _answer(study: Study) -> Section:
     facts: list[tuple[str, str]] = []
     if "mean absolute error" in scores:
         facts += [
-            ("off by, on average", f"{_amount(study, scores['mean absolute error'].value)}"),
-            ("a constant guess is off by", f"{_amount(study, base['mean absolute error'].value)}"),
-            ("of the variance explained", _percent(max(0.0, scores["R²"].value))),
+            ("off by, on average", f"{amount(study, scores['mean absolute error'].value)}"),
+            ("a constant guess is off by", f"{amount(study, base['mean absolute error'].value)}"),
+            ("of the variance explained", percent(max(0.0, scores["R²"].value))),
         ]
         bound = study.held_out.bound
         if bound is not None and math.isfinite(bound.bound):
-            facts.append(("holds for 90\u202f% of new rows, or more", f"±{_amount(study, bound.bound)}"))
+            facts.append(("holds for 90\u202f% of new rows, or more", f"±{amount(study, bound.bound)}"))
     elif "accuracy" in scores:
         if TOP in scores:
             facts.append(
-                ("of the rare class are in the tenth with the highest probability", _percent(scores[TOP].value))
+                ("of the rare class are in the tenth with the highest probability", percent(scores[TOP].value))
             )
         facts += [
-            ("predicted right", _percent(scores["accuracy"].value)),
-            ("a constant guess is right", _percent(base["accuracy"].value)),
+            ("predicted right", percent(scores["accuracy"].value)),
+            ("a constant guess is right", percent(base["accuracy"].value)),
         ]
         if "ROC area" in scores:
             facts.append(("area under the ROC curve", f"{scores['ROC area'].value:.3f}"))
-        facts.append((f"log loss; a constant: {_n(base['log loss'].value)}", _n(scores["log loss"].value)))
+        facts.append((f"log loss; a constant: {said(base['log loss'].value)}", said(scores["log loss"].value)))
     return Section("", facts=tuple(facts))
 
 
@@ -186,9 +156,9 @@ def _how_good(study: Study) -> Section:
         tuple(
             (
                 name,
-                _n(score.value),
-                _interval(score),
-                _n(base[name].value) if name in base and name != "ROC area" else "",
+                said(score.value),
+                interval(score),
+                said(base[name].value) if name in base and name != "ROC area" else "",
             )
             for name, score in scores.items()
         ),
@@ -238,7 +208,9 @@ def _first_figure(study: Study) -> tuple[Figure, ...]:
         shown = f"{len(some):,} of {len(held.actual):,}" if len(some) < len(held.actual) else f"{len(some):,}"
         words = f"Each dot is one of {shown} rows that were kept aside. On the diagonal a prediction is right."
         if band is not None:
-            words += f" The band is ±{_amount(study, band)}: at least 90\u202f% of new rows fall into it, as explained below."
+            words += (
+                f" The band is ±{amount(study, band)}: at least 90\u202f% of new rows fall into it, as explained below."
+            )
         return (Figure(svg, words),)
     k = len(target.labels)
     counts = np.zeros((k, k), np.int64)
@@ -277,7 +249,7 @@ def _bound_words(study: Study) -> tuple[str, ...]:
     if bound is None or not math.isfinite(bound.bound):
         few = f"{n:,} rows were kept aside, too few to bound the error of new rows: for 90\u202f% of them, with confidence"
         return (few + " 95\u202f%, that takes at least 29.",)
-    size = f"{_amount(study, bound.bound)}"
+    size = f"{amount(study, bound.bound)}"
     words = (
         f"What to expect of new rows: the prediction is off by at most {size} for 90\u202f% of them or more. This is a"
         f" bound, counted on the {n:,} rows kept aside: whatever the errors look like, it is too small for at most one table"
@@ -299,7 +271,7 @@ def _by_size(study: Study) -> list[Figure]:
         if len(errors) < 5:
             continue
         mean, half = float(errors.mean()), 1.96 * float(errors.std(ddof=1)) / math.sqrt(len(errors))
-        rows.append((f"{_n(float(low))} to {_n(float(high))}", max(0.0, mean - half), mean, mean + half, 0))
+        rows.append((f"{said(float(low))} to {said(float(high))}", max(0.0, mean - half), mean, mean + half, 0))
     unit = f", {study.sheet.target.unit}" if study.sheet.target.unit else ""
     svg = whiskers(rows, label=f"mean absolute error{unit}", description="Errors by size of the prediction", rule=held.overall,
                    rule_name="all rows")  # fmt: skip
@@ -322,7 +294,7 @@ def _binary_figures(study: Study) -> list[Figure]:
     if 0 < truth.sum() < len(truth):
         wrong, right, _ = roc_curve(truth, share)
         area = study.held_out.scores.get("ROC area")
-        words = "" if area is None else f" The area under the curve is {area.value:.3f} ({_interval(area)})."
+        words = "" if area is None else f" The area under the curve is {area.value:.3f} ({interval(area)})."
         found.append(
             Figure(
                 area_curves(np.asarray(wrong), np.asarray(right), labels=("false alarms", f"“{positive}” found"), diagonal=True,
@@ -385,8 +357,7 @@ def _what_matters(study: Study) -> Section:
         )
     found = weights(study.model)
     if _is_constant(study):
-        words = ("No column does: the model says the same of every row.",)
-        return Section("Which columns matter?", words=words)
+        return Section("Which columns matter?", words=("No column does: the model says the same of every row.",))
     if not found:
         words = ("Numbers were bent into smooth curves, so a column has no single weight: see below.",) if shown else ()
         return Section("Which columns matter?", figures=tuple(figures), words=words)
@@ -489,9 +460,9 @@ def _where_it_fails(study: Study) -> Section | None:
             tuple(
                 (
                     f"{rank + 1}",
-                    _n(float(held.actual[at])),
-                    _n(float(held.predicted[at])),
-                    _n(float(held.actual[at] - held.predicted[at])),
+                    said(float(held.actual[at])),
+                    said(float(held.predicted[at])),
+                    said(float(held.actual[at] - held.predicted[at])),
                 )
                 for rank, at in enumerate(worst)
             ),
@@ -529,49 +500,5 @@ def _share_to_gain(proof: Certificate) -> list[str]:
     if gap is None or not objective or not 0 < gap < objective or not math.isinf(getattr(proof, "radius", math.inf)):
         return []
     power = math.floor(math.log10(objective / gap))
-    parts = _n(10.0**power) if power < 15 else f"10^{power}"
+    parts = said(10.0**power) if power < 15 else f"10^{power}"
     return [f"So of the error that is left, not one part in {parts} could be taken away by other coefficients."]
-
-
-def _candidates(study: Study) -> Section:
-    is_number = study.sheet.target.task == "regression"
-    rows = []
-    for entry in [*study.comparison.latest, *study.comparison.baselines]:
-        value = math.sqrt(entry.loss) if is_number else entry.loss
-        half = 1.96 * entry.error / (2 * value) if is_number and value else 1.96 * entry.error
-        time = f"{1e3 * entry.seconds:,.0f} ms" if entry.candidate else ""
-        rows.append((entry.title, _n(value), f"± {_n(half)}", f"{entry.n_rows:,}", str(entry.n_folds or ""), time))
-    head = ("candidate", "error" if is_number else "log loss", "95 %", "rows", "folds", "a fit")
-    return Section("What was tried", table=Table(head, tuple(rows), minor=(4, 5)))
-
-
-def _columns(study: Study) -> Section:
-    rows = []
-    for one in study.sheet.columns:
-        kind = one.kind if one.is_used else f"{one.kind}, left out"
-        gaps = f"{100 * one.missing:.3g} %" if one.missing else ""
-        rows.append((one.name, kind, one.unit, one.shown, gaps, one.reason))
-    target = study.sheet.target
-    words = (f"{target.name} is the target: {target.task}, because it holds {target.reason}."
-             if target.reason != "you said so" else f"{target.name} is the target: {target.task}, as you said.",)  # fmt: skip
-    head = ("column", "type", "unit", "entries", "missing", "why")
-    return Section("The columns", words=words, table=Table(head, tuple(rows)))
-
-
-def _making(study: Study, model_file: str) -> Section:
-    story = study.sheet.story
-    versions = ", ".join(f"{name} {version}" for name, version in story.versions.items())
-    facts = (
-        ("data", story.source),
-        ("SHA-256 of the data", story.digest or "no single file"),
-        ("rows", f"{story.rows_read:,} read, {story.rows_used:,} with a target, {story.rows_fitted:,} fitted"),
-        ("kept aside", (f"{story.held_out:,} rows, unseen by comparison and by the model of the figures above; the saved one has"
-                       " then learnt from them as well")),
-        ("time", f"{story.seconds:.1f} s of {story.budget:g} s"),
-        ("seed", str(story.seed)),
-        ("versions", versions),
-        ("made by", story.command or "qed.study.fit, from Python"),
-        ("check it", f"qed verify {model_file} {story.source}"),
-        ("use it", f"qed predict {model_file} new-rows.csv"),
-    )  # fmt: skip
-    return Section("How it was made, and how to make it again", facts=facts)

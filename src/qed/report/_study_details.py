@@ -1,0 +1,61 @@
+"""What stands at the end of the page of a study: candidates, columns, and how it was made."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from qed.report._parts import Section, Table
+from qed.report._said import said
+
+if TYPE_CHECKING:
+    from qed.study import Study
+
+__all__ = ["columns", "making", "tried"]
+
+
+def tried(study: Study) -> Section:
+    """List every candidate with its error."""
+    is_number = study.sheet.target.task == "regression"
+    rows = []
+    for entry in [*study.comparison.latest, *study.comparison.baselines]:
+        value = math.sqrt(entry.loss) if is_number else entry.loss
+        half = 1.96 * entry.error / (2 * value) if is_number and value else 1.96 * entry.error
+        time = f"{1e3 * entry.seconds:,.0f} ms" if entry.candidate else ""
+        rows.append((entry.title, said(value), f"± {said(half)}", f"{entry.n_rows:,}", str(entry.n_folds or ""), time))
+    head = ("candidate", "error" if is_number else "log loss", "95 %", "rows", "folds", "a fit")
+    return Section("What was tried", table=Table(head, tuple(rows), minor=(4, 5)))
+
+
+def columns(study: Study) -> Section:
+    """List every column with what it is taken for, and why."""
+    rows = []
+    for one in study.sheet.columns:
+        kind = one.kind if one.is_used else f"{one.kind}, left out"
+        gaps = f"{100 * one.missing:.3g} %" if one.missing else ""
+        rows.append((one.name, kind, one.unit, one.shown, gaps, one.reason))
+    target = study.sheet.target
+    words = (f"{target.name} is the target: {target.task}, because it holds {target.reason}."
+             if target.reason != "you said so" else f"{target.name} is the target: {target.task}, as you said.",)  # fmt: skip
+    head = ("column", "type", "unit", "entries", "missing", "why")
+    return Section("The columns", words=words, table=Table(head, tuple(rows)))
+
+
+def making(study: Study, model_file: str) -> Section:
+    """Say where the model comes from, and how to make, check and use it."""
+    story = study.sheet.story
+    versions = ", ".join(f"{name} {version}" for name, version in story.versions.items())
+    facts = (
+        ("data", story.source),
+        ("SHA-256 of the data", story.digest or "no single file"),
+        ("rows", f"{story.rows_read:,} read, {story.rows_used:,} with a target, {story.rows_fitted:,} fitted"),
+        ("kept aside", (f"{story.held_out:,} rows, unseen by comparison and by the model of the figures above; the saved one has"
+                       " then learnt from them as well")),
+        ("time", f"{story.seconds:.1f} s of {story.budget:g} s"),
+        ("seed", str(story.seed)),
+        ("versions", versions),
+        ("made by", story.command or "qed.study.fit, from Python"),
+        ("check it", f"qed verify {model_file} {story.source}"),
+        ("use it", f"qed predict {model_file} new-rows.csv"),
+    )  # fmt: skip
+    return Section("How it was made, and how to make it again", facts=facts)
