@@ -11,7 +11,7 @@ from qed import study
 from qed.core import CertificateError, InvalidData, InvalidParameter, ModelFileError
 from qed.datasets import load_penguins
 from qed.linear_model import Ridge
-from qed.study import _compare, _fit
+from qed.study import _compare, _fit, _model
 from qed.study._clock import seconds_of
 from qed.study._recipes import candidates
 
@@ -376,3 +376,9 @@ def test_a_rare_class_is_ranked_and_said():
     assert any("accuracy says little" in note for note in found.sheet.story.notes)
     page = qed.report.study_report(found).html()
     assert "in the tenth with the highest probability" in page
+
+
+def test_many_rows_are_predicted_block_by_block(weighed, monkeypatch):
+    whole = weighed.model.predict(penguins())
+    monkeypatch.setattr(_model, "BLOCK", 50)
+    np.testing.assert_allclose(weighed.model.predict(penguins()), whole, rtol=1e-12)

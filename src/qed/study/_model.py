@@ -16,7 +16,7 @@ from qed.study._task import encode_target
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from qed.core import Certificate
     from qed.study._raw import RawTable
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["TableModel", "load"]
 
 Array = np.ndarray[Any, Any]
+BLOCK = 20_000  # rows
 
 
 class TableModel:
@@ -90,7 +91,7 @@ class TableModel:
             return np.asarray(self.classes_[self.predict_proba(table).argmax(axis=1)])
         X = self._matrix(table)
         with sound_parts():
-            return np.asarray(self.pipeline.predict(X), np.float64)
+            return _in_blocks(lambda rows: np.asarray(self.pipeline.predict(rows), np.float64), X)
 
     def predict_proba(self, table: Any) -> Array:
         """Return the probability of every class, in the order of ``classes_``.
@@ -109,7 +110,7 @@ class TableModel:
             raise InvalidData(f"{self.sheet.target.name!r} is a number: there are no classes and no probabilities.")
         X = self._matrix(table)
         with sound_parts():
-            return probabilities(self.pipeline, X, self.sheet.target)
+            return _in_blocks(lambda rows: probabilities(self.pipeline, rows, self.sheet.target), X)
 
     def rows_of_fit(self, table: Any) -> tuple[Array, Array]:
         """Return the numbers that the pipeline was fitted on, from the table that it was fitted on.
@@ -156,6 +157,13 @@ class TableModel:
         """
         self.pipeline.sheet_ = self.sheet
         self.pipeline.save(path)
+
+
+def _in_blocks(answer: Callable[[Array], Array], X: Array) -> Array:
+    """Ask for some thousand rows at a time: prepared columns are many more than those of the table."""
+    if len(X) <= BLOCK:
+        return answer(X)
+    return np.concatenate([answer(np.asfortranarray(X[at : at + BLOCK])) for at in range(0, len(X), BLOCK)])
 
 
 @contextmanager
