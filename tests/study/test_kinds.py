@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from qed import study
 from qed.core import InvalidData, InvalidParameter
 from qed.study._kinds import describe, unit_of
 from qed.study._raw import RawColumn, of_text
@@ -131,3 +132,19 @@ def test_rows_that_come_thrice_make_no_copy_and_other_units_do():
     numbers = RawColumn("y", "number", target)
     assert describe(RawColumn("x", "number", values), {}, numbers).kind == "number"
     assert describe(RawColumn("pounds", "number", 2.2 * target + 1), {}, numbers).kind == "copy"
+
+
+def test_numbers_whose_squares_overflow_are_left_out_or_refused():
+    n = 40
+    table = {
+        "a": [f"{i}e200" for i in range(n)],
+        "b": [i * 7 % 11 for i in range(n)],
+        "y": [i % 5 + i for i in range(n)],
+    }
+    found = study.fit(table, "y", budget=2)
+    assert [(one.kind, "squares" in one.reason) for one in found.sheet.columns] == [
+        ("dropped", True),
+        ("number", False),
+    ]
+    with pytest.raises(InvalidData, match="Multiply it by a power of ten"):
+        study.fit(table, "a", budget=2)

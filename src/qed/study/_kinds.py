@@ -16,7 +16,7 @@ from qed.study._written import SIGNS, numbers_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["describe", "said_form", "sign_of", "unit_of"]
+__all__ = ["describe", "is_beyond_squares", "said_form", "sign_of", "unit_of"]
 
 Array = np.ndarray[Any, Any]
 
@@ -38,6 +38,7 @@ _UNITS = ("mm", "cm", "m", "km", "g", "kg", "mg", "lb", "oz", "s", "sec", "ms", 
           "eur", "usd", "gbp", "chf", "pct", "percent", "c", "f", "k", "w", "kw", "kwh", "v", "hz", "l", "ml", "gb",
           "mb")  # fmt: skip
 MOST_TEXT_WORDS = 40
+LARGEST = 1e60  # errors are squared, and spreads of squares again
 _TOKEN = re.compile(r"[^\W\d_]{3,30}")
 MOST_LEVELS = 50  # words that can stand for a target; of more, repeated rows alone may match
 
@@ -87,6 +88,11 @@ def describe(column: RawColumn, said: Mapping[str, str], target: RawColumn) -> C
         kept = column.as_words()[1]
     shown = _shown(column, counts, words, kind)
     low, high = _range(column) if kind in ("number", "date") else (math.nan, math.nan)
+    if kind == "number" and is_beyond_squares(low, high):
+        kind, reason = (
+            "dropped",
+            f"{_short(str(low))} to {_short(str(high))}: squares of these leave the range of numbers",
+        )
     form = numbers_of(column.words).form if kind == "number" and column.values is None else column.form
     unit = unit_of(column.name) or (sign_of(form) if kind == "number" else "")
     return ColumnSchema(column.name, kind, reason, unit, words_array(kept), missing, distinct, shown, form, low, high)
@@ -100,6 +106,11 @@ def _range(column: RawColumn) -> tuple[float, float]:
     if np.isnan(values).all():
         return math.nan, math.nan
     return float(np.nanmin(values)), float(np.nanmax(values))
+
+
+def is_beyond_squares(low: float, high: float) -> bool:
+    """Say whether sums of squares of such numbers overflow, or vanish."""
+    return max(abs(low), abs(high)) > LARGEST or 0 < high - low < 1 / LARGEST
 
 
 def sign_of(form: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
-from qed.study._kinds import NO, YES, in_order, sign_of, unit_of
+from qed.study._kinds import NO, YES, in_order, is_beyond_squares, sign_of, unit_of
 from qed.study._raw import FEW
 from qed.study._schema import TASKS, TargetSchema, words_array
 from qed.study._written import numbers_of
@@ -39,6 +39,11 @@ def describe_target(column: RawColumn, said: str | None = None) -> TargetSchema:
     if task == "regression":
         values = column.values
         assert values is not None  # noqa: S101  (checked by both ways to the task)
+        if is_beyond_squares(float(values.min()), float(values.max())):
+            raise InvalidData(
+                f"The target {column.name!r} lies between {values.min():.3g} and {values.max():.3g}: squares of these leave the"
+                " range of numbers. Multiply it by a power of ten first."
+            )
         tallies = bool((values >= 0).all() and (values == np.floor(values)).all() and distinct > 2)
         is_count = said == "counts" or (tallies and (values.min() == 0 or values.mean() < 50) and distinct < 200)
         return TargetSchema(
