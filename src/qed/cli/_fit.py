@@ -132,7 +132,7 @@ def show(study: Study, screen: Screen) -> None:
         screen.warn(note)
     screen.heading("Compared by cross-validation, on rows each model had not seen")
     measure = "error" if target.task == "regression" else "log loss"
-    screen.table(("", measure, "±", "rows", ""), _ranking(study), right="123")
+    screen.table(("", measure, "±", "rows", ""), _ranking(study, 24 if screen.width >= 100 else 10), right="123")
     if len({entry.n_rows for entry in study.comparison.latest[:8]}) > 1:
         screen.say("  fewer rows: fell behind early, on rows that were easier or harder", "dim")
     screen.heading(f"Winner: {story.candidate}")
@@ -162,7 +162,7 @@ def _gaps(share: float) -> str:
     return "" if share == 0 else "<1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 
-def _ranking(study: Study) -> list[tuple[str, str, str, str, str]]:
+def _ranking(study: Study, longest: int) -> list[tuple[str, str, str, str, str]]:
     """Return the best candidates and the constant, each with a bar that is as long as its error."""
     is_number = study.sheet.target.task == "regression"
     entries = [*study.comparison.latest[:8], *study.comparison.baselines]
@@ -170,7 +170,7 @@ def _ranking(study: Study) -> list[tuple[str, str, str, str, str]]:
     rows = []
     for entry, value in zip(entries, values, strict=True):
         half = 1.96 * entry.error / (2 * value) if is_number and value else 1.96 * entry.error
-        bar = "━" * max(1, round(24 * value / max(values))) if max(values) > 0 else ""
+        bar = "━" * max(1, round(longest * value / max(values))) if max(values) > 0 else ""
         rows.append((entry.title, f"{value:.4g}", f"{half:.2g}", f"{entry.n_rows:,}", bar))
     return rows
 
@@ -180,6 +180,7 @@ def _show_files(options: argparse.Namespace, screen: Screen, report: str | None,
     screen.say(f"  model   {options.out}")
     if not options.no_report:
         screen.say(f"  report  {report or 'not written: interrupted'}")
+    screen.say(f"  next    qed predict {shlex.quote(options.out)} NEW-ROWS", "dim")
     screen.say(f"  {seconds:.1f} s", "dim")
 
 

@@ -79,6 +79,11 @@ class Screen:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
+    @property
+    def width(self) -> int:
+        """How many letters a line holds."""
+        return int(self.console.width) if self.console is not None else 100
+
     # -- words -------------------------------------------------------------------------------------------
 
     def say(self, text: str = "", style: str = "") -> None:
@@ -107,7 +112,7 @@ class Screen:
         """Print a table; columns whose number stands in `right` are flush right."""
         if not self.speaks or not rows:
             return
-        room = (self.console.width if self.console is not None else 100) - 4
+        room = self.width - 4
         # a name that would leave no room for the rest is cut; what is last is not
         cells = [[_cut(_clean(cell), int(0.4 * room)) for cell in row[:-1]] + [_clean(row[-1])] for row in rows]
         lines = [list(head), *cells] if any(head) else cells
@@ -180,7 +185,7 @@ class Screen:
             self.bar.start()
         task = self.bar.task_ids[0]
         step = f"{event.step}/{event.total}" if event.total and event.total > 1 else ""
-        words = {"words": event.message} if event.message or event.kind == "start" else {}
+        words = {"words": event.message} if event.kind == "start" or (event.kind == "step" and event.message) else {}
         self.bar.update(task, description=event.source, step=step, **words)
 
     def stop(self) -> None:
