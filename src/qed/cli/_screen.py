@@ -113,9 +113,18 @@ class Screen:
         if not self.speaks or not rows:
             return
         room = self.width - 4
-        # a name that would leave no room for the rest is cut; what is last is not
-        cells = [[_cut(_clean(cell), int(0.4 * room)) for cell in row[:-1]] + [_clean(row[-1])] for row in rows]
+        cells = [[_clean(cell) for cell in row] for row in rows]
         lines = [list(head), *cells] if any(head) else cells
+        widths = [max(len(line[at]) for line in lines) for at in range(len(head))]
+        # the widest columns are cut where they leave no room for the rest; what is last goes on below instead
+        while (excess := sum(widths[:-1]) + 2 * len(widths) + min(16, widths[-1]) - room) > 0 and max(
+            widths[:-1], default=0
+        ) > 12:
+            widest = max(range(len(widths) - 1), key=widths.__getitem__)
+            widths[widest] -= min(excess, max(1, widths[widest] - max([12, *sorted(widths[:-1])[:-1]])))
+        lines = [
+            [_cut(cell, width) for cell, width in zip(line[:-1], widths, strict=False)] + line[-1:] for line in lines
+        ]
         widths = [max(len(line[at]) for line in lines) for at in range(len(head))]
         widths[-1] = min(widths[-1], max(16, room - sum(widths[:-1]) - 2 * len(widths)))
         for number, line in enumerate(lines):
