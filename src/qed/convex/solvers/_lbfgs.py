@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from qed.convex._kernels import cholesky, solve_cholesky
 from qed.convex._passes import ScorePasses, sampled, value_and_slope
 from qed.convex._solve import Iterate
 from qed.convex.solvers._newton import entries_of
+from qed.convex.solvers._score_curvature import ClassCurvature
 from qed.convex.solvers._smooth import ENOUGH, NOISE, refuse_unless_smooth, sample_step
 
 if TYPE_CHECKING:
@@ -20,11 +22,12 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Known, Problem
 
-__all__ = ["LBFGS", "Descent", "at_point", "begin", "pass_cost", "precondition", "step_along"]
+__all__ = ["LBFGS", "Descent", "Guess", "at_point", "begin", "pass_cost", "step_along"]
 
 LEANING = 0.05  # what a proof is seen to charge for intercepts that are not balanced yet
 Learnt = deque[tuple["Vector", "Vector", float]]
 MEMORY = 30  # steps that correct the preconditioner
+FAR = 4e-3  # promised descent of the mean loss above which a step leads where the second derivatives are others
 LARGEST = 4000  # columns whose products are worth factorising
 
 
@@ -120,7 +123,8 @@ def begin(
 def descend(problem: Problem, z: Vector) -> Iterator[Descent]:
     """Yield points until rounding ends the descent."""
     point = at_point(ScorePasses(problem), z)
-    first = precondition(problem, point)
+    guess = Guess(problem)
+    first = guess.at(point)
     learnt: Learnt = deque(maxlen=MEMORY)
     idle = 0
     while True:
@@ -146,6 +150,7 @@ def descend(problem: Problem, z: Vector) -> Iterator[Descent]:
         if idle >= 25 and abs(promised) <= NOISE * abs(point.objective):
             return
         point = new
+        first = guess.at(point) if abs(promised) > FAR else first
 
 
 def pass_cost(problem: Problem) -> float:
@@ -209,40 +214,74 @@ def _apply(first: Callable[[Vector], Vector], learnt: Learnt, g: Vector) -> Vect
     return d
 
 
-def precondition(problem: Problem, point: Descent) -> Callable[[Vector], Vector]:
-    """Return an approximate inverse of the second derivatives at a point."""
-    n, p = problem.shape
-    every = max(1, n // max(20 * p, 20_000))  # a sample of the rows will do
-    rows = slice(None, None, every)
-    curve = problem.loss.take(rows).curvature(point.t[rows])
-    mean = curve if curve.ndim == 1 else curve.sum(axis=1) / (curve.shape[1] - 1)
-    share = problem.share[rows]
-    weight = share * mean / max(float(share.sum()), 1e-300)
-    total = max(float(weight.sum()), 1e-300)
-    penalty = problem.penalty.curvature(point.w)
-    strength = penalty if penalty.ndim == 1 else penalty[:, 0]
-    few = p <= LARGEST and p * p <= 4 * entries_of(problem)
-    factor = _factor(problem, every, weight, strength) if few else None
-    diagonal = total * problem.sizes**2 + strength
-    diagonal = np.where(diagonal > 0, diagonal, 1.0)
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """Approximate inverses of the second derivatives at points of a problem; they share the products of columns."""
 
-    # applied often, and no more than a guess: the inverse is cheaper than two triangles
-    inverse = None if factor is None else solve_cholesky(factor, np.eye(p))
-    size = diagonal if point.g.ndim == 1 else diagonal[:, np.newaxis]
+    problem: Problem
 
-    def apply(g: Vector) -> Vector:
-        out = np.zeros_like(g)
-        out[:-1] = g[:-1] / size if inverse is None else inverse @ g[:-1]
-        if problem.free_intercept:
-            out[-1] = g[-1] / total
-        return out
+    def at(self, point: Descent) -> Callable[[Vector], Vector]:
+        """Return an approximate inverse at a point."""
+        if self._few and point.g.ndim == 2 and self.problem.loss.y.ndim == 1:
+            found = ClassCurvature.of(self.problem, point.w, point.t, self._products)
+            if found is not None:
+                return found
+        return self._with_mean_curvature(point)
 
-    return apply
+    @cached_property
+    def _few(self) -> bool:
+        """Whether the products of columns are worth their price."""
+        p = self.problem.shape[1]
+        return p <= LARGEST and p * p <= 4 * entries_of(self.problem)
+
+    @cached_property
+    def _every(self) -> int:
+        """Step between rows of a sample that will do."""
+        n, p = self.problem.shape
+        return max(1, n // max(20 * p, 20_000))
+
+    @cached_property
+    def _products(self) -> Vector:
+        """The Gram matrix of the columns of a sample of the rows."""
+        share = self.problem.share[:: self._every]
+        return self._gram(share / share.sum())
+
+    def _gram(self, weight: Vector) -> Vector:
+        design = self.problem.design
+        return (design if self._every == 1 else design.rows(slice(None, None, self._every))).gram(
+            weight, self.problem.centre
+        )
+
+    def _with_mean_curvature(self, point: Descent) -> Callable[[Vector], Vector]:
+        """Return the inverse of the Gram matrix weighted by the mean curvature of a row, the same for every score."""
+        problem, p = self.problem, self.problem.shape[1]
+        rows = slice(None, None, self._every)
+        curve = problem.loss.take(rows).curvature(point.t[rows])
+        mean = curve if curve.ndim == 1 else curve.sum(axis=1) / (curve.shape[1] - 1)
+        share = problem.share[rows]
+        weight = share * mean / max(float(share.sum()), 1e-300)
+        total = max(float(weight.sum()), 1e-300)
+        penalty = problem.penalty.curvature(point.w)
+        strength = penalty if penalty.ndim == 1 else penalty[:, 0]
+        factor = _factor(self._gram(weight), strength) if self._few else None
+        diagonal = total * problem.sizes**2 + strength
+        diagonal = np.where(diagonal > 0, diagonal, 1.0)
+
+        # applied often, and no more than a guess: the inverse is cheaper than two triangles
+        inverse = None if factor is None else solve_cholesky(factor, np.eye(p))
+        size = diagonal if point.g.ndim == 1 else diagonal[:, np.newaxis]
+
+        def apply(g: Vector) -> Vector:
+            out = np.zeros_like(g)
+            out[:-1] = g[:-1] / size if inverse is None else inverse @ g[:-1]
+            if problem.free_intercept:
+                out[-1] = g[-1] / total
+            return out
+
+        return apply
 
 
-def _factor(problem: Problem, every: int, weight: Vector, strength: Vector) -> Vector | None:
-    """Return the Cholesky factor of the Gram matrix of one row in so many, weighted, with the penalty."""
-    design = problem.design if every == 1 else problem.design.rows(slice(None, None, every))
-    gram = design.gram(weight, problem.centre)
-    gram[np.diag_indices_from(gram)] += strength + 1e-10 * (np.trace(gram) / max(len(gram), 1) + 1e-300)
-    return cholesky(gram)
+def _factor(products: Vector, strength: Vector) -> Vector | None:
+    """Return the Cholesky factor of a Gram matrix with the penalty."""
+    products[np.diag_indices_from(products)] += strength + 1e-10 * (np.trace(products) / max(len(products), 1) + 1e-300)
+    return cholesky(products)

@@ -10,7 +10,7 @@ import numpy as np
 from qed.convex._kernels import cholesky, solve_cholesky
 from qed.convex._passes import ScorePasses
 from qed.convex._solve import Iterate
-from qed.convex.solvers._lbfgs import Descent, at_point, begin, pass_cost, precondition, step_along
+from qed.convex.solvers._lbfgs import Descent, Guess, at_point, begin, pass_cost, step_along
 from qed.convex.solvers._smooth import NOISE, refuse_unless_smooth, sample_step
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def _follow(problem: Problem, z: Vector, target: float) -> Iterator[Descent]:
     """Yield points until rounding ends the descent; equations are solved no better than a gap of ``target`` needs."""
     point = at_point(ScorePasses(problem), z)
     table = _with_ones(problem) if _is_direct(problem) else None
+    guess = Guess(problem)
     inverse: Callable[[Vector], Vector] | None = None
     first, idle = float(np.linalg.norm(point.g)), 0
     while True:
@@ -85,7 +86,7 @@ def _follow(problem: Problem, z: Vector, target: float) -> Iterator[Descent]:
         if table is not None:
             d = _direction(problem, table, point)
         else:
-            inverse = precondition(problem, point) if inverse is None else inverse
+            inverse = guess.at(point) if inverse is None else inverse
             # as well as Newton's method can use, and better only where that makes it the last step
             accuracy = min(0.1, np.sqrt(float(np.linalg.norm(point.g)) / max(first, 1e-300)))
             last = 0.15 * np.sqrt(target / max(point.hint(), 1e-300))
