@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from qed.convex._problem import Problem
     from qed.designs import Design
 
-__all__ = ["curvature_bound", "step_between_rows"]
+__all__ = ["curvature_bound", "fall", "longest_row", "step_between_rows"]
 
 UNIT = 2.0**-53
 LARGEST = 1500  # coordinates whose second derivatives are worth factorising for a proof
@@ -109,13 +109,13 @@ def curvature_bound(
     longest = swing / np.sqrt(float(c.min())) if swing > 0 and c.min() > 0 else (0.0 if swing == 0 else np.inf)
     if (decrement + rounding) * longest > 0.1:  # the cheap bound of a row by its weight is too weak: measure the rows
         to = (vectors / np.sqrt(values)) / length[:, np.newaxis]
-        longest = swing * _longest_row(part, centre, to[: len(used)] / size[:, np.newaxis], to[len(used) :])
+        longest = swing * longest_row(part, centre, to[: len(used)] / size[:, np.newaxis], to[len(used) :])
         longest *= np.sqrt(sure) * 1.001
-    value, whole = _fall(decrement, longest), _fall(decrement + rounding, longest)
+    value, whole = fall(decrement, longest), fall(decrement + rounding, longest)
     return None if not np.isfinite(whole) else (value, whole - value)
 
 
-def _longest_row(part: Design, centre: Vector | None, to: Vector, last: Vector) -> float:
+def longest_row(part: Design, centre: Vector | None, to: Vector, last: Vector) -> float:
     """Return the length of the longest row after a linear map, a few columns at a time."""
     squares = np.zeros(part.shape[0])
     for first in range(0, to.shape[1], 16):
@@ -125,7 +125,7 @@ def _longest_row(part: Design, centre: Vector | None, to: Vector, last: Vector) 
     return float(np.sqrt(squares.max()))
 
 
-def _fall(decrement: float, longest: float) -> float:
+def fall(decrement: float, longest: float) -> float:
     """Return the largest possible fall for a Newton decrement and a longest row."""
     x = decrement * longest
     if not x < 1:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from qed.convex._loss import Loss, Vector
 
-__all__ = ["Looked", "Passes", "ScorePasses", "Seen", "sampled", "value_and_slope"]
+__all__ = ["Looked", "Passes", "ScorePasses", "Seen", "rows_apart", "sampled", "value_and_slope"]
 
 LIVING = 3  # points whose scores are in use at a time
 MOST = 1 << 16  # coefficients of all scores whose sums a compiled pass keeps apart for each block of rows
@@ -205,7 +205,7 @@ class ScorePasses:
             sums, found = _kernels.softmax_pass(table, (problem.loss.y, problem.share, out), (w, b, centre))
             t, loss = out, float(sums[0])
             lengths = (float(np.sqrt(sums[1])), float(np.sqrt(sums[2])))
-            known = Known(t, loss=loss, gradient=found[:-1], lengths=lengths)
+            known = Known(t, loss=loss, gradient=found[:-1], lengths=lengths, level=found[-1].copy())
         if not problem.free_intercept:
             found[-1] = 0.0
         return Looked(loss, found, t, known)
@@ -236,15 +236,29 @@ def value_and_slope(loss: Loss, t: Vector) -> tuple[Vector, Vector]:
     return loss.value(t), loss.slope(t)
 
 
+def rows_apart(problem: Problem, every: int) -> Any:
+    """Return the design of each so many rows, kept with the problem; None where the design cannot tell its rows apart.
+
+    They are read several times, and rows apart are slow to find: they are copied.
+    """
+    key, design = f"one row in {every}", problem.design
+    if every == 1:
+        return design
+    if key not in problem.kept:
+        part: Any = None
+        if isinstance(design, Dense):
+            part = Dense(np.ascontiguousarray(design.table[::every]))
+        elif isinstance(design, Sparse):
+            part = Sparse(design.table.tocsr()[::every])
+        problem.kept[key] = part
+    return problem.kept[key]
+
+
 def sampled(problem: Problem, every: int) -> Problem | None:
     """Return the problem of each so many rows, with the same penalty; None where the design cannot tell its rows apart."""
     rows = slice(None, None, every)
-    design = problem.design
-    if isinstance(design, Dense):
-        part: Any = Dense(np.ascontiguousarray(design.table[rows]))  # read several times: rows apart are slow to find
-    elif isinstance(design, Sparse):
-        part = Sparse(design.table.tocsr()[rows])
-    else:
+    part = rows_apart(problem, every)
+    if part is None:
         return None
     share = np.ascontiguousarray(problem.share[rows])
     return Problem(

@@ -31,6 +31,7 @@ from qed.convex._dual_points import kink_points, newton_points
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from qed.convex._floor import Floor
     from qed.convex._function import FlatProblem
     from qed.convex._loss import Loss, Vector
     from qed.convex._penalty import Penalty
@@ -64,6 +65,7 @@ class Known(NamedTuple):
     )
     sides: tuple[float, float] | None = None  # sums of c times the positive slopes, and the negative ones without sign
     lengths: tuple[float, float] | None = None  # root mean squares of scores and slopes
+    level: Vector | None = None  # sums of c times the slopes, one for each score
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Gap:
         The bound holds against coefficients closer than this, each times the (root mean square) length of its column;
         ``inf`` means all there are.
     u : ndarray
-        The dual point that proves it, feasible.
+        The dual point that proves it, feasible; empty where curvature proves it.
     """
 
     value: float
@@ -282,10 +284,13 @@ class Problem:
         that, each dual point that is tried costs two passes, or a Gram matrix of the coefficients that are not zero.
         """
         with np.errstate(over="ignore", invalid="ignore"):  # a point out of range has no proof, and says so by inf
+            quick = None if known is None else self._by_floor(w, b, known)
+            if quick is not None and quick.value - quick.rounding <= target:
+                return quick
             at = self._look(w, b, known, target)
             if not np.isfinite(at.objective):
                 return self._by_nothing(at)
-            best: Gap | None = None
+            best: Gap | None = quick
             for gap in self._gaps(at, u, known, is_thorough=is_thorough):
                 if best is None or gap.value < best.value:
                     best = gap
@@ -296,6 +301,58 @@ class Problem:
             nothing = self._by_nothing(at)
         return nothing if best is None or nothing.value <= best.value else best
 
+    def _by_floor(self, w: Vector, b: Any, known: Known) -> Gap | None:
+        """Return what curvature that a solver has left behind proves, from the products of its pass alone."""
+        floor: Floor | None = self.kept.get("floor")
+        if floor is None or known.t is None or known.loss is None or known.lengths is None:
+            return None
+        g = np.empty((len(w) + 1, *w.shape[1:]))
+        if known.gradient is not None and known.level is not None:
+            g[:-1], g[-1] = known.gradient, known.level
+        elif known.rise is not None and known.fall is not None and known.sides is not None:
+            g[:-1], g[-1] = known.rise + known.fall, known.sides[0] - known.sides[1]
+        else:
+            return None
+        objective = known.loss + self.penalty.value(w)
+        if not np.isfinite(objective):
+            return None
+        level = float(np.max(np.abs(b), initial=0.0))
+        off, bend = self._scores_off(w, level, known.lengths[0]), self._bend(known.t)
+        n = self.shape[0]
+        terms = min(n, 8192) + 64 if self.design.centres_first else 2 * n
+        doubt = (terms + 8) * UNIT * known.lengths[1] + off * bend
+        stored = self._stored(w, level, objective, float(np.sum(np.abs(g[-1]))), bend)
+        g[:-1] += self.penalty.slope(w)
+        found = floor.bound(w, known.t, g, doubt)
+        if found is None:
+            return None
+        value, rounding = found
+        rounding += stored
+        return Gap(value + rounding, rounding, objective, np.inf, np.zeros(0))
+
+    def _scores_off(self, w: Vector, level: float, length_t: float) -> float:
+        """Bound the error of the scores, root mean square over rows."""
+        length_w = np.abs(w) if w.ndim == 1 else np.abs(w).sum(axis=1)
+        passes = 1 if self.centre is None or self.design.centres_first else 2
+        return passes * (self.shape[1] + 4) * UNIT * float(self.sizes @ length_w) + 2 * UNIT * (level + length_t)
+
+    def _bend(self, t: Vector) -> float:
+        """Bound the curvature near scores; inf where slopes jump."""
+        bend, has_curvature = self.loss.traits.bend, self.loss.traits.has_curvature
+        if np.isfinite(bend) or not has_curvature:
+            return bend
+        return 2 * float(np.max(self.loss.curvature(t), initial=0.0))
+
+    def _stored(self, w: Vector, level: float, objective: float, tilt: float, bend: float) -> float:
+        """Charge the rounding of weights, strengths and the stored intercept, for slopes that add up to ``tilt``."""
+        stored = 8 * UNIT * objective
+        if self.free_intercept and self.centre is not None:
+            length_w = np.abs(w) if w.ndim == 1 else np.abs(w).sum(axis=1)
+            shift = (self.shape[1] + 4) * UNIT * (float(np.abs(self.centre) @ length_w) + level)
+            more = min(bend * shift, 2 * self.loss.traits.steepest)
+            stored += shift * (tilt + (more if np.isfinite(more) else 0.0))
+        return stored
+
     def _look(self, w: Vector, b: Any, known: Known | None, target: float) -> _Point:
         """Evaluate what all dual points share."""
         known = Known() if known is None else known
@@ -303,22 +360,14 @@ class Problem:
         slope = self.loss.slope(t) if known.slope is None else known.slope
         loss = float(self.share @ self.loss.value(t)) if known.loss is None else known.loss
         objective = loss + self.penalty.value(w)
-        p, traits = self.shape[1], self.loss.traits
         level = abs(b) if isinstance(b, float) else float(np.max(np.abs(b), initial=0.0))
-        length_w = np.abs(w) if w.ndim == 1 else np.abs(w).sum(axis=1)
         length_t, length_slope = (self.length(t), self.length(slope)) if known.lengths is None else known.lengths
         sums = None if known.sides is None else _Sums(known.sides, FOLDED, length_slope)
-        passes = 1 if self.centre is None or self.design.centres_first else 2
-        off = passes * (p + 4) * UNIT * float(self.sizes @ length_w) + 2 * UNIT * (level + length_t)
-        bend = traits.bend
-        if not np.isfinite(bend) and traits.has_curvature:
-            bend = 2 * float(np.max(self.loss.curvature(t), initial=0.0))
-        stored = 8 * UNIT * objective
+        off, bend = self._scores_off(w, level, length_t), self._bend(t)
+        tilt = 0.0
         if self.free_intercept and self.centre is not None:
-            shift = (p + 4) * UNIT * (float(np.abs(self.centre) @ length_w) + level)
             tilt = float(np.sum(np.abs(self.share @ slope))) if sums is None else abs(sums.sides[0] - sums.sides[1])
-            more = min(bend * shift, 2 * traits.steepest)
-            stored += shift * (tilt + (more if np.isfinite(more) else 0.0))
+        stored = self._stored(w, level, objective, tilt, bend)
         return _Point(w, b, t, slope, loss, objective, length_t, length_slope, off, bend, stored, target, sums)
 
     def _by_nothing(self, at: _Point) -> Gap:

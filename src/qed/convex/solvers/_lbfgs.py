@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.convex._floor import Floor
 from qed.convex._kernels import cholesky, solve_cholesky
-from qed.convex._passes import ScorePasses, sampled, value_and_slope
+from qed.convex._passes import ScorePasses, rows_apart, sampled, value_and_slope
 from qed.convex._solve import Iterate
 from qed.convex.solvers._newton import entries_of
 from qed.convex.solvers._score_curvature import ClassCurvature
@@ -27,6 +28,7 @@ __all__ = ["LBFGS", "Descent", "Guess", "at_point", "begin", "pass_cost", "step_
 LEANING = 0.05  # what a proof is seen to charge for intercepts that are not balanced yet
 Learnt = deque[tuple["Vector", "Vector", float]]
 MEMORY = 30  # steps that correct the preconditioner
+NEAR = 0.5  # logarithm of what curvature may have lost since a floor was laid, up to which it serves
 FAR = 4e-3  # promised descent of the mean loss above which a step leads where the second derivatives are others
 LARGEST = 4000  # columns whose products are worth factorising
 
@@ -55,6 +57,8 @@ class LBFGS:
         """Yield the iterates."""
         w, b = begin(problem, start, descend)
         for number, point in enumerate(descend(problem, np.concatenate([w, np.reshape(b, (1, *w.shape[1:]))]))):
+            if number:
+                point.lay_floor()
             hint = point.hint()
             if number or hint <= target:  # a start is no step, unless it will do
                 yield Iterate(point.w, point.b, hint=hint, known=point.known, is_on_its_way=True)
@@ -86,8 +90,25 @@ class Descent:
         """Intercepts."""
         return float(self.z[-1]) if self.z.ndim == 1 else self.z[-1]
 
+    def lay_floor(self) -> None:
+        """Leave a floor under the objective behind where the one there is proves less than a new one would."""
+        problem = self.problem
+        n, p = problem.shape
+        floor: Floor | None = problem.kept.get("floor")
+        if self.z.ndim == 1 or Floor.refuses(problem) or n < 4 * p or (floor is not None and floor.away(self.t) < NEAR):
+            return
+        every = max(1, n // max(20 * p, 20_000))
+        rows = slice(None, None, every)
+        found = Floor.of(problem, rows, self.t[rows].copy(), rows_apart(problem, every))
+        if found is not None:
+            problem.kept["floor"] = found
+
     def hint(self) -> float:
-        """Estimate the gap that the slope would prove."""
+        """Estimate the gap that the slope, or a floor under the objective, would prove."""
+        floor: Floor | None = self.problem.kept.get("floor")
+        return min(self._slope_hint(), np.inf if floor is None else floor.hint(self.w, self.t, self.g))
+
+    def _slope_hint(self) -> float:
         problem, penalty = self.problem, self.problem.penalty
         z = penalty.slope(self.w) - self.g[:-1]
         tilt = float(np.sum(np.abs(self.g[-1])))
@@ -117,6 +138,8 @@ def begin(
         if number > 30 or (last is not None and last.objective - point.objective < 0.02 * noise):
             break
         last = point
+    if "products of one row in 1" in sample.kept:
+        problem.kept[f"products of one row in {every}"] = sample.kept["products of one row in 1"]
     return (point.w, point.b) if point.objective < sample.null_objective else (w, b)
 
 
@@ -243,14 +266,15 @@ class Guess:
     @cached_property
     def _products(self) -> Vector:
         """The Gram matrix of the columns of a sample of the rows."""
-        share = self.problem.share[:: self._every]
-        return self._gram(share / share.sum())
+        kept, key = self.problem.kept, f"products of one row in {self._every}"
+        if key not in kept:
+            share = self.problem.share[:: self._every]
+            kept[key] = self._gram(share / share.sum())
+        return np.asarray(kept[key])
 
     def _gram(self, weight: Vector) -> Vector:
-        design = self.problem.design
-        return (design if self._every == 1 else design.rows(slice(None, None, self._every))).gram(
-            weight, self.problem.centre
-        )
+        design = rows_apart(self.problem, self._every) or self.problem.design.rows(slice(None, None, self._every))
+        return np.asarray(design.gram(weight, self.problem.centre))
 
     def _with_mean_curvature(self, point: Descent) -> Callable[[Vector], Vector]:
         """Return the inverse of the Gram matrix weighted by the mean curvature of a row, the same for every score."""

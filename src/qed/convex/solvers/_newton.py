@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex._curvature_bound import step_between_rows
+from qed.convex._floor import Floor
 from qed.convex._kernels import cholesky, solve_cholesky
 from qed.convex.solvers._smooth import Point, Smooth, refuse_unless_smooth, sample_of, start_of
 from qed.designs import Sparse
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from qed.convex._loss import Vector
+    from qed.convex._passes import Seen
     from qed.convex._problem import Problem
     from qed.convex._solve import Iterate
 
@@ -63,6 +65,8 @@ class Newton:
         if not point.objective <= sample.limit:  # the sample misled
             point = smooth.look(*start_of(start), hessian=True)
             second = None
+        else:
+            sample.lay_floor(problem)
         yield from self._follow(smooth, point, second, target)
 
     def begin(self, problem: Problem, start: tuple[Vector, float]) -> Begun | None:
@@ -89,13 +93,14 @@ class Newton:
                 break
         second = Second.of(smooth, point)
         second.is_old = True
-        return Begun(point.w, point.b, limit, second)
+        return Begun(point.w, point.b, limit, second, sample, point.seen)
 
     def _follow(self, smooth: Smooth, point: Point, second: Second | None, target: float) -> Iterator[Iterate]:
         """Yield points until rounding ends the descent; second derivatives are those of the point if none are given."""
         n, p = smooth.problem.shape
         is_cheap = n * p * p < CHEAP
-        between = None if is_cheap else step_between_rows(smooth.problem)
+        floor: Floor | None = smooth.problem.kept.get("floor")
+        between = None if is_cheap or floor is not None else step_between_rows(smooth.problem)
         before, idle, polished = np.inf, 0, False
         while True:
             d: Vector | None = None
@@ -104,6 +109,8 @@ class Newton:
                 second = Second.of(smooth, point) if second is None else second
                 d = -second.solve(point.g)
                 by_curvature = between * max(float(-point.g @ d), 0.0)  # half of it, doubled for what rows differ
+            if floor is not None:
+                by_curvature = floor.hint(point.w, point.seen.t, point.g)
             at = smooth.iterate(point, by_curvature)
             is_near = at.hint is not None and at.hint <= target
             # one more step squares what is left, and where it costs next to nothing it is taken before anybody is told
@@ -141,6 +148,18 @@ class Begun:
     b: float
     limit: float
     second: Second
+    sample: Problem
+    seen: Seen
+
+    def lay_floor(self, problem: Problem) -> None:
+        """Leave what the curvature of the sample proves of the whole problem behind."""
+        every = -(-problem.shape[0] // self.sample.shape[0])
+        rows = slice(None, None, every)
+        second: Vector = np.asarray(self.seen.hessian) * float(problem.share[rows].sum())
+        if len(problem.share[rows]) == self.sample.shape[0]:
+            floor = Floor.of(problem, rows, self.seen.t.copy(), self.sample.design, second)
+            if floor is not None:
+                problem.kept["floor"] = floor
 
 
 @dataclass(eq=False)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassCurvature"]
 
-FEWEST = 4000  # rows of a sample whose scores are looked at, at least
+FEWEST = 2000  # rows of a sample whose scores are looked at, at least
 MOST = 600  # coefficients in the span of scores, for all classes together, whose second derivatives are written down
 EFFORT = 3e8  # multiplications that factors for each direction of the classes are worth
 FLAT = 1e-12  # variance of a score, relative to the largest, below which it is taken for a constant

@@ -1,0 +1,256 @@
+r"""A floor under the objective, from the curvature of some rows at some point: what it proves of other points costs no pass.
+
+No row bends the objective downwards, so that the curvature of a sample of the rows is a lower bound of that of all. A loss
+with ``|ℓ'''| <= ℓ''`` (of a score; of classes, times the range of the change of a row's scores) bends at another point at least
+``exp(-δ)`` times as much, where δ is the largest change of a score (the largest range) among the rows of the sample. With the
+gradient of all rows and ``λ² = g'H⁺g``, `_curvature_bound` says how far the objective can fall.
+
+Second derivatives of classes are too many to write down. Those of a row, ``diag p - p p'``, are at least ``θ (diag π - π π')``
+for any π, with θ the least of ``p / π``, because a variance is the least mean square about any number: so that
+``(diag π - π π') ⊗ Σ c θ a a'`` is below them, and one matrix of the size of the columns is enough. A common change of all scores of
+a row changes no loss; the penalty alone speaks there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.convex._curvature_bound import FLATTEST, LARGEST, UNIT, fall, longest_row
+
+if TYPE_CHECKING:
+    from qed.convex._loss import Vector
+    from qed.convex._problem import Problem
+    from qed.designs import Design
+
+__all__ = ["Floor"]
+
+BLOCK = 1 << 17  # numbers of rows that are measured at a time
+NEAR = 0.5  # product of decrement and longest row up to which a cheap bound of the row is good enough
+
+
+@dataclass(frozen=True, eq=False)
+class Floor:
+    """Curvature of a sample of rows at a point.
+
+    Attributes
+    ----------
+    problem : Problem
+        The whole problem.
+    part : Design
+        Rows of the sample, the columns that are not constant.
+    rows : slice
+        Which they are.
+    scores : ndarray
+        Their scores at the point.
+    used : ndarray
+        Which columns.
+    size : ndarray
+        What columns, and the constant last, are divided by.
+    values, vectors : ndarray
+        Eigenvalues and -vectors of the matrix of second derivatives so scaled.
+    sure : float
+        By how much rounding may have made inverse eigenvalues too small.
+    turn, level : ndarray
+        Directions of the classes, and their curvatures beside the matrix; one of each for a single score.
+    """
+
+    problem: Problem
+    part: Design
+    rows: slice
+    scores: Vector
+    used: Any
+    size: Vector
+    values: Vector
+    vectors: Vector
+    sure: float
+    turn: Vector
+    level: Vector
+
+    @staticmethod
+    def refuses(problem: Problem) -> bool:
+        """Say whether the losses or the penalty of a problem allow no such bound, or its columns are too many."""
+        loss, penalty = problem.loss.traits, problem.penalty.traits
+        is_known = loss.native == "softmax" if loss.n_scores > 1 else np.isfinite(loss.swing) or loss.is_quadratic
+        fits = problem.loss.y.ndim == 1 and problem.shape[1] <= LARGEST
+        return not (is_known and fits and penalty.is_smooth and penalty.is_separable)
+
+    @classmethod
+    def of(
+        cls, problem: Problem, rows: slice, scores: Vector, part: Design | None = None, second: Vector | None = None
+    ) -> Floor | None:
+        """Look at the scores of the rows of a sample; None where their curvature cannot be told from none.
+
+        ``part`` is the design of the sample, and ``second`` are its second derivatives by coefficients and intercept with the
+        shares of the whole problem, where they are known.
+        """
+        if cls.refuses(problem) or not np.all(np.isfinite(scores)):
+            return None
+        part = problem.design.rows(rows) if part is None else part
+        share, used = problem.share[rows], np.flatnonzero(problem.spans > 0)
+        some = part if len(used) == problem.shape[1] else part.columns(used)
+        turn, level = np.ones((1, 1)), np.ones(1)
+        if scores.ndim == 2:
+            turn, level, weight = _under_classes(scores, share)
+            second = None
+        elif second is None:
+            weight = share * problem.loss.take(rows).curvature(scores)
+        if second is None:
+            centre = None if problem.centre is None else problem.centre[used]
+            matrix = some.gram(weight, centre)
+            edge, corner = some.adjoint_product(weight, centre), weight.sum()
+            matrix = np.block([[matrix, edge[:, np.newaxis]], [edge[np.newaxis, :], np.array([[corner]])]])
+        else:
+            at = np.append(used, problem.shape[1])
+            matrix = second[np.ix_(at, at)]
+        strength = np.asarray(problem.penalty.curvature(np.zeros((problem.shape[1], *scores.shape[1:]))))
+        if strength.ndim == 2 and np.any(strength != strength[:, :1]):
+            return None
+        strength = (strength if strength.ndim == 1 else strength[:, 0])[used]
+        matrix[np.arange(len(used)), np.arange(len(used))] += strength / level.max()
+        matrix = matrix if problem.free_intercept else matrix[:-1, :-1]
+        size = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
+        if not np.all(size > 0) or not np.all(np.isfinite(size)) or not len(size):
+            return None
+        values, vectors = np.linalg.eigh(matrix / np.multiply.outer(size, size))
+        m = some.shape[0]
+        terms = min(m, 8192) + 64 if problem.design.centres_first else 2 * m
+        off = 4 * UNIT * (terms + 8 * len(values)) * len(values)
+        if not values[0] > max(FLATTEST * values[-1], 4 * off):
+            return None
+        sure = 1.0 / (1.0 - off / values[0])
+        return cls(problem, some, rows, scores, used, size, values, vectors, sure, turn, level)
+
+    @property
+    def swing(self) -> float:
+        """How fast the loss of a row may lose its curvature: with its score, or with the range of its scores."""
+        if self.scores.ndim == 2:
+            return 1.0
+        traits = self.problem.loss.traits
+        return 0.0 if traits.is_quadratic else traits.swing
+
+    def away(self, t: Vector) -> float:
+        """Return the logarithm of what curvature may have lost at other scores of all rows."""
+        if self.swing == 0:
+            return 0.0
+        change = t[self.rows] - self.scores
+        if change.ndim == 2:
+            return float(np.max(change.max(axis=1) - change.min(axis=1), initial=0.0))
+        return self.swing * float(np.max(np.abs(change), initial=0.0))
+
+    def hint(self, w: Vector, t: Vector, g: Vector) -> float:
+        """Return what `bound` would say, as far as it is cheap to tell."""
+        found = self.bound(w, t, g, is_thorough=False)
+        return np.inf if found is None else found[0]
+
+    def bound(
+        self, w: Vector, t: Vector, g: Vector, doubt: float = 0.0, *, is_thorough: bool = True
+    ) -> tuple[float, float] | None:
+        """Return a bound on the distance from the optimum, and the rounding to be added.
+
+        Parameters
+        ----------
+        w, t : ndarray
+            Coefficients and the scores of all rows there.
+        g : ndarray
+            The gradient of the objective by the coefficients, and by the intercept in its last row.
+        doubt : float
+            Bound on the error of each of its entries, in units of the lengths of the columns.
+        is_thorough : bool
+            Whether to measure the rows of the sample if their lengths do not tell enough.
+        """
+        problem, p = self.problem, self.problem.shape[1]
+        away = self.away(t)
+        if not away < 20.0:
+            return None
+        more = self.sure * float(np.exp(away))
+        q = len(self.size)
+        columns = g.reshape(p + 1, -1)
+        at = np.append(self.used, p) if problem.free_intercept else self.used
+        along = self.vectors.T @ ((columns[at] @ self.turn) / self.size[:, np.newaxis])
+        decrement = float(np.sqrt(np.sum(along**2 / np.multiply.outer(self.values, self.level)) * more))
+        unit = np.append(problem.sizes[self.used], 1.0)[:q]
+        error = (doubt * unit + 8 * UNIT * np.abs(columns[at]).max(axis=1)) / self.size
+        rounding = float(np.linalg.norm(error)) * np.sqrt(more * len(self.level) / (self.values[0] * self.level.min()))
+        longest = 0.0
+        if self.swing > 0:
+            longest = self._reach(NEAR / max(decrement + rounding, 1e-300), more, is_thorough=is_thorough)
+        value, whole = fall(decrement, longest), fall(decrement + rounding, longest)
+        if not np.isfinite(whole):
+            return None
+        apart = self._apart(w)
+        return value + apart, whole - value + 16 * UNIT * apart
+
+    def _reach(self, enough: float, more: float, *, is_thorough: bool) -> float:
+        """Return the most that a score (the range of scores) of a row changes in a step of length one."""
+        scale = self.swing * float(np.sqrt(more * (2.0 if self.scores.ndim == 2 else 1.0) / self.level.min()))
+        reach = scale * self._longest_row / float(np.sqrt(self.values[0]))
+        return scale * self._exact_row if reach > enough and is_thorough else reach
+
+    @property
+    def _centre(self) -> Vector | None:
+        return None if self.problem.centre is None else self.problem.centre[self.used]
+
+    @property
+    def _longest_row(self) -> float:
+        """The longest row of the sample, columns scaled."""
+        known = self.problem.kept.get("longest row")
+        if known is None or known[0] is not self:
+            known = (self, _row_length(self.part, self._centre, self.size, self.problem.free_intercept))
+            self.problem.kept["longest row"] = known
+        return float(known[1])
+
+    @property
+    def _exact_row(self) -> float:
+        """The longest row of the sample, measured by the second derivatives."""
+        known = self.problem.kept.get("exact row")
+        if known is None or known[0] is not self:
+            to = (self.vectors / np.sqrt(self.values)) / self.size[:, np.newaxis]
+            many = len(self.used)
+            known = (self, longest_row(self.part, self._centre, to[:many], to[many:]) * 1.001)
+            self.problem.kept["exact row"] = known
+        return float(known[1])
+
+    def _apart(self, w: Vector) -> float:
+        """Return what the penalty alone can fall: by constant columns, and by a common change of all scores."""
+        penalty = self.problem.penalty
+        slope = penalty.slope(w).reshape(len(w), -1)
+        strength = np.asarray(penalty.curvature(w)).reshape(len(w), -1)[:, :1]
+        alone = np.ones(len(w), dtype=bool)
+        alone[self.used] = False
+        squares = (slope[alone] ** 2 / np.where(strength[alone] > 0, strength[alone], np.inf)).sum()
+        if self.scores.ndim == 2:
+            common = slope.sum(axis=1) ** 2 / slope.shape[1]
+            some = strength[self.used, 0]
+            squares += (common[self.used] / np.where(some > 0, some, np.inf)).sum()
+        return 0.5 * float(squares)
+
+
+def _under_classes(t: Vector, share: Vector) -> tuple[Vector, Vector, Vector]:
+    """Return directions of classes, curvatures along them, and weights of rows that together are below all curvature."""
+    log_chance = t - t.max(axis=1, keepdims=True)
+    log_chance -= np.log(np.exp(log_chance).sum(axis=1, keepdims=True))
+    typical = np.exp(np.maximum((share / share.sum()) @ log_chance, -30.0))
+    typical /= typical.sum()
+    k = len(typical)
+    spread = np.diag(typical) - np.multiply.outer(typical, typical)
+    values, vectors = np.linalg.eigh(spread + np.ones((k, k)))  # a common change has by far the largest
+    least = np.exp((log_chance - np.log(typical)).min(axis=1))
+    level = values[:-1] - 8 * k * UNIT * values[-1]
+    return vectors[:, :-1], np.maximum(level, 1e-300), share * least
+
+
+def _row_length(part: Design, centre: Vector | None, size: Vector, has_constant: bool) -> float:  # noqa: FBT001
+    """Return the length of the longest row, columns divided by their sizes."""
+    p = part.shape[1]
+    step = max(1, BLOCK // max(p, 1))
+    shift = np.zeros(p) if centre is None else centre
+    longest = 0.0
+    for first in range(0, part.shape[0], step):
+        rows = part.rows(slice(first, first + step)).table
+        table = (rows if isinstance(rows, np.ndarray) else rows.toarray()) - shift
+        table /= size[:p]
+        longest = max(longest, float(np.max(np.einsum("ij,ij->i", table, table), initial=0.0)))
+    return float(np.sqrt(longest + (1.0 / size[-1] ** 2 if has_constant else 0.0))) * 1.000001
