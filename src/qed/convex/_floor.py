@@ -136,9 +136,13 @@ class Floor:
         if self.swing == 0:
             return 0.0
         change = t[self.rows] - self.scores
-        if change.ndim == 2:
-            return float(np.max(change.max(axis=1) - change.min(axis=1), initial=0.0))
-        return self.swing * float(np.max(np.abs(change), initial=0.0))
+        most = max(float(change.max(initial=0.0)), -float(change.min(initial=0.0)))
+        if change.ndim == 1:
+            return self.swing * most
+        if 2.0 * most < NEAR:  # no range is larger
+            return 2.0 * most
+        change = np.ascontiguousarray(change.T)
+        return float(np.max(change.max(axis=0) - change.min(axis=0), initial=0.0))
 
     def hint(self, w: Vector, t: Vector, g: Vector) -> float:
         """Return what `bound` would say, as far as it is cheap to tell."""

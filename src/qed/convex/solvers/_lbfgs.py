@@ -29,7 +29,7 @@ LEANING = 0.05  # what a proof is seen to charge for intercepts that are not bal
 Learnt = deque[tuple["Vector", "Vector", float]]
 MEMORY = 30  # steps that correct the preconditioner
 NEAR = 0.5  # logarithm of what curvature may have lost since a floor was laid, up to which it serves
-FAR = 4e-3  # promised descent of the mean loss above which a step leads where the second derivatives are others
+FAR = 2e-2  # promised descent of the mean loss above which a step leads where the second derivatives are others
 LARGEST = 4000  # columns whose products are worth factorising
 
 

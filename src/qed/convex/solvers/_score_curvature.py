@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassCurvature"]
 
-FEWEST = 2000  # rows of a sample whose scores are looked at, at least
+FEWEST = 4000  # rows of a sample whose scores are looked at, at least
 MOST = 600  # coefficients in the span of scores, for all classes together, whose second derivatives are written down
 EFFORT = 3e8  # multiplications that factors for each direction of the classes are worth
+WEAK = 1e-3  # strength of the penalty beside the curvature of the loss that is the same for all directions of the classes
 FLAT = 1e-12  # variance of a score, relative to the largest, below which it is taken for a constant
 
 
@@ -67,22 +68,23 @@ class ClassCurvature:
         n, k = t.shape
         p = len(w)
         rows = slice(None, None, max(1, n // max(FEWEST, 20 * k * k)))
+        t = np.ascontiguousarray(t[rows])
         share = problem.share[rows] / problem.share[rows].sum()
-        chance = _probabilities(t[rows])
+        chance = _probabilities(t)
         mean = share @ chance
         level, turn = _directions(np.diag(mean) - chance.T @ (share[:, np.newaxis] * chance))
         strength = np.asarray(problem.penalty.curvature(w), dtype=np.float64)
         strength = strength if strength.ndim == 1 else strength[:, 0]
         size = np.sqrt(np.where(gram_matrix.diagonal() > 0, gram_matrix.diagonal(), 1.0))
-        many = len(level) * p**3 > EFFORT
-        typical = level.mean(keepdims=True) if many else level
+        is_weak = float(np.max(strength / size**2, initial=0.0)) < WEAK * float(level.min())
+        typical = level.mean(keepdims=True) if is_weak or len(level) * p**3 > EFFORT else level
         inverse = _inverses(gram_matrix / np.multiply.outer(size, size), strength / size**2, typical)
         if inverse is None:
             return None
         inverse /= np.multiply.outer(size, size)
         together = np.where(strength > 0, 1.0 / np.where(strength > 0, strength, 1.0), 0.0)
-        middle = share @ t[rows] if problem.free_intercept else 0.0
-        span, scores = _span(w @ turn, (t[rows] - middle) @ turn, share)
+        middle = share @ t if problem.free_intercept else 0.0
+        span, scores = _span(w @ turn, (t - middle) @ turn, share)
         if not problem.free_intercept:
             span, scores = span[:, :-1], scores[:, :-1]
         change = np.zeros((0, 0))
