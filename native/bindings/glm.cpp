@@ -117,12 +117,15 @@ GlmIn in_of(const std::string& name, Index n, Index p, const Array& y, const Arr
     return {kind, vector(y, "y", n), vector(c, "c", n), vector(w, "w", p), b, vector(shift, "shift", p)};
 }
 
-/// Where scores and slopes go: two rows of doubles that the caller keeps, so that fresh pages are not paid for each time.
-using Buffer = nb::ndarray<double, nb::shape<2, -1>, nb::c_contig, nb::device::cpu>;
+/// Where scores, and slopes if there is a second row, go: doubles that the caller keeps, so that fresh pages are not paid
+/// for each time.
+using Buffer = nb::ndarray<double, nb::shape<-1, -1>, nb::c_contig, nb::device::cpu>;
 
 template <class Table>
 nb::tuple pass_over(const Table& x, const GlmIn& in, const Buffer& rows, bool with_bend, bool with_hessian) {
-    require(static_cast<Index>(rows.shape(1)) == x.rows, "rows must be a float64 table of two rows, one column a row of X");
+    const bool with_slopes = rows.shape(0) == 2;
+    require((with_slopes || rows.shape(0) == 1) && static_cast<Index>(rows.shape(1)) == x.rows,
+            "rows must be a float64 table of one row or two, one column a row of X");
     Fresh<double> sums({kGlmSums});
     Fresh<double> rise({x.columns});
     Fresh<double> fall({x.columns});
@@ -133,7 +136,7 @@ nb::tuple pass_over(const Table& x, const GlmIn& in, const Buffer& rows, bool wi
                      .rise = rise.get(),
                      .fall = fall.get(),
                      .scores = rows.data(),
-                     .slopes = rows.data() + x.rows,
+                     .slopes = with_slopes ? rows.data() + x.rows : nullptr,
                      .bend = with_bend ? bend.get() : nullptr,
                      .hessian = with_hessian ? hessian.get() : nullptr};
     run([&] { glm_pass(x, in, out); });

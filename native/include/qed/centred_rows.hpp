@@ -58,14 +58,16 @@ class CentredRows {
   private:
     template <class S>
     void take_contiguous(const S* from, Index count) noexcept {
-        constexpr Index kAhead = 4096 / static_cast<Index>(sizeof(S));  // entries: a page, which is where streams are lost
+        constexpr Index kPage = 4096 / static_cast<Index>(sizeof(S));  // entries: that is where streams are lost
         constexpr Index kLine = kCacheLine / sizeof(S);
         const Index columns = x_.columns;
+        // rows of a sample lie apart, and no stream finds them
+        const Index ahead = x_.row_stride <= 2 * columns ? kPage : 6 * x_.row_stride;
         const double* shift = shift_.get();
         for (Index i = 0; i < count; ++i, from += x_.row_stride) {
             double* to = data_.get() + i * width_;
             for (Index c = 0; c < columns; c += kLine) {
-                __builtin_prefetch(from + c + kAhead);
+                __builtin_prefetch(from + c + ahead);
             }
             Index c = 0;
             for (; c + kLanes<double> <= columns; c += kLanes<double>) {

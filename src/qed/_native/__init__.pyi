@@ -199,7 +199,8 @@ def glm_pass(
     Sums (6,) are Σ c ℓ, Σ c ℓ′ over positive slopes, the same over negative ones, Σ c ℓ″, Σ c t²,
     Σ c ℓ′²; rise and fall (p,) are Zᵀ of c times the slopes of either sign; bend (n,), if wanted, c ℓ″; hessian
     (p + 1, p + 1), if wanted, [Z | 1]ᵀ diag(c ℓ″) [Z | 1].
-    Scores t and slopes ℓ′ are written to the two rows of ``rows``, (2, n) in C order, the one array that a kernel changes.
+    Scores t and slopes ℓ′ are written to the two rows of ``rows``, (2, n) in C order, the one array that a kernel changes;
+    a table of one row takes scores alone.
     """
 
 def csr_glm_pass(

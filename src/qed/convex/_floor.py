@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Floor"]
 
-BLOCK = 1 << 17  # numbers of rows that are measured at a time
+BLOCK = 1 << 15  # numbers of rows that are measured at a time
 NEAR = 0.5  # product of decrement and longest row up to which a cheap bound of the row is good enough
 
 
@@ -250,11 +250,12 @@ def _row_length(part: Design, centre: Vector | None, size: Vector, has_constant:
     """Return the length of the longest row, columns divided by their sizes."""
     p = part.shape[1]
     step = max(1, BLOCK // max(p, 1))
-    shift = np.zeros(p) if centre is None else centre
+    shift, scale = np.zeros(p) if centre is None else centre, 1.0 / size[:p]
+    table = part.table
     longest = 0.0
     for first in range(0, part.shape[0], step):
-        rows = part.rows(slice(first, first + step)).table
-        table = (rows if isinstance(rows, np.ndarray) else rows.toarray()) - shift
-        table /= size[:p]
-        longest = max(longest, float(np.max(np.einsum("ij,ij->i", table, table), initial=0.0)))
+        rows = table[first : first + step]
+        rows = (rows if isinstance(rows, np.ndarray) else rows.toarray()) - shift
+        rows *= scale
+        longest = max(longest, float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0)))
     return float(np.sqrt(longest + (1.0 / size[-1] ** 2 if has_constant else 0.0))) * 1.000001

@@ -95,7 +95,7 @@ def dense_pass(
 ) -> tuple[Any, ...]:
     """Return sums, rise, fall, bend and hessian in one read of a table.
 
-    ``rows`` are targets, shares and a table of two rows to which scores and slopes are written.
+    ``rows`` are targets, shares and a table to whose rows scores and, if there is a second one, slopes are written.
     """
     (y, c, out), (w, b, shift) = rows, at
     return tuple(_native.glm_pass(name, X, _plain(y), _plain(c), _plain(w), float(b), _plain(shift), out, **wanted))

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Looked", "Passes", "ScorePasses", "Seen", "rows_apart", "sampled", "value_and_slope"]
 
+FEW = 10_000  # rows of a sample that are copied
+MANY = 50_000  # rows up to which slopes are kept beside scores
 LIVING = 3  # points whose scores are in use at a time
 MOST = 1 << 16  # coefficients of all scores whose sums a compiled pass keeps apart for each block of rows
 NARROW = 384  # columns up to which second derivatives join the pass; more of them are better made in tiles
@@ -78,8 +80,12 @@ class Passes:
 
     @cached_property
     def _buffers(self) -> list[Vector]:
-        """Tables that passes write scores and slopes to in turn: fresh pages for each would cost as much as the scores."""
-        return [np.empty((2, self.problem.shape[0])) for _ in range(LIVING)]
+        """Tables that passes write scores and slopes to in turn: fresh pages for each would cost as much as the scores.
+
+        Slopes of many rows are not kept: proofs that need them are rare, and they are found again from the scores.
+        """
+        n = self.problem.shape[0]
+        return [np.empty((2 if n <= MANY else 1, n)) for _ in range(LIVING)]
 
     @cached_property
     def _turn(self) -> Iterator[int]:
@@ -112,7 +118,7 @@ class Passes:
         else:
             found = _kernels.csr_pass(self._native, self._by_rows, rows, point, bend=bend or hessian)
         sums, rise, fall, curve, second = found
-        t, slope = out
+        t, slope = out[0], out[1] if len(out) == 2 else None
         if hessian and second is None:
             curve = problem.share * problem.loss.curvature(t) if curve is None else curve
             second = self._second(curve)
@@ -239,7 +245,7 @@ def value_and_slope(loss: Loss, t: Vector) -> tuple[Vector, Vector]:
 def rows_apart(problem: Problem, every: int) -> Any:
     """Return the design of each so many rows, kept with the problem; None where the design cannot tell its rows apart.
 
-    They are read several times, and rows apart are slow to find: they are copied.
+    Few rows are copied, since they are read many times and rows apart are slow to find; compiled passes find many themselves.
     """
     key, design = f"one row in {every}", problem.design
     if every == 1:
@@ -247,7 +253,8 @@ def rows_apart(problem: Problem, every: int) -> Any:
     if key not in problem.kept:
         part: Any = None
         if isinstance(design, Dense):
-            part = Dense(np.ascontiguousarray(design.table[::every]))
+            rows = design.table[::every]
+            part = Dense(rows if len(rows) > FEW and rows.strides[1] == rows.itemsize else np.ascontiguousarray(rows))
         elif isinstance(design, Sparse):
             part = Sparse(design.table.tocsr()[::every])
         problem.kept[key] = part

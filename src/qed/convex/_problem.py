@@ -173,12 +173,12 @@ class Problem:
     def null_objective(self) -> float:
         """Objective of the null model: no coefficients, the best intercept."""
         w, b = self.null_point
+        mean_of_constant = getattr(self.loss, "mean_of_constant", None)  # losses that need not look at every row
+        if mean_of_constant is not None:
+            return float(mean_of_constant(self.share, b)) + self.penalty.value(w)
         if self._compiled is not None:
             score = np.full(1, b, dtype=np.float64)
             return _kernels.loss_mean(self._compiled, score, self.loss.y, self.share) + self.penalty.value(w)
-        if self._has_classes and self.loss.traits.native == "softmax":  # all rows of a class have the same loss
-            frequency = np.bincount(self.loss.y.astype(np.intp), self.share, minlength=len(b))
-            return float(frequency @ (np.logaddexp.reduce(b) - b)) + self.penalty.value(w)
         return self.objective(w, b, np.broadcast_to(b, self._score_shape).astype(np.float64))
 
     @cached_property

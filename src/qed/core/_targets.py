@@ -122,10 +122,13 @@ def encode(labels: Array) -> tuple[Array, Array]:
     if kind in "iu" and labels.size and int(labels.max()) - int(labels.min()) <= 4 * labels.size:
         wide = np.dtype(np.int64 if kind == "i" else np.uint64)
         low = labels.min().astype(wide)
-        offsets = (labels.astype(wide) - low).astype(np.intp)
+        offsets = labels.astype(wide, copy=False)
+        offsets = (offsets - low if low != 0 else offsets).astype(np.intp, copy=False)
         seen = np.bincount(offsets) > 0
         classes = np.flatnonzero(seen).astype(wide) + low
-        return classes.astype(labels.dtype), (np.cumsum(seen) - 1)[offsets]
+        if not seen.all():
+            offsets = (np.cumsum(seen) - 1)[offsets]
+        return classes.astype(labels.dtype), offsets.copy() if offsets is labels else offsets
     if kind == "O":
         _require_labels(labels)
     try:

@@ -108,9 +108,11 @@ class ProbabilisticClassifier(LinearClassifier):
         return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
 
 
-def require_classes(owner: str, classes: Any, codes: Vector) -> None:
-    """Refuse a target with one class, or with classes that no row of positive weight has."""
-    seen = np.bincount(codes.astype(np.intp), minlength=len(classes)) > 0
+def require_classes(owner: str, classes: Any, codes: Vector | None) -> None:
+    """Refuse a target with one class, or with classes that no row of positive weight has; None for rows of all of them."""
+    seen = np.ones(len(classes), dtype=bool)
+    if codes is not None:
+        seen = np.bincount(codes.astype(np.intp), minlength=len(classes)) > 0
     if len(classes) < 2 or seen.sum() < 2:
         only = classes[np.flatnonzero(seen)[0] if seen.any() else 0]
         only = only.item() if isinstance(only, np.generic) else only

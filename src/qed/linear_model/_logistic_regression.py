@@ -94,7 +94,7 @@ def fit_classes(
 ) -> None:
     """Fit a classifier on what came through its door, and store coefficients as scikit-learn shapes them."""
     rows = Rows.of(data)
-    require_classes(type(model).__name__, data.classes, rows.y)
+    require_classes(type(model).__name__, data.classes, None if data.weight is None else rows.y)
     factor = class_factors(type(model).__name__, class_weight, data.classes, rows.y, rows.weight * rows.share)
     rows = rows if factor is None else rows.weighed(factor)
     n_classes = len(data.classes)

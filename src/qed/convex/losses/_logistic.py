@@ -90,10 +90,22 @@ class Logistic:
 
     def constant(self, c: Vector) -> Any:
         """Return the log-odds of the labels; where there is one label alone, a score that leaves next to no loss."""
-        up, down = float(c @ np.maximum(self.y, 0.0)), float(c @ np.maximum(-self.y, 0.0))
+        up, down = self._shares(c)
         if up <= 0 or down <= 0:
             return FURTHEST if up > 0 else -FURTHEST
         return float(np.clip(np.log(up) - np.log(down), -700.0, 700.0))
+
+    def mean_of_constant(self, c: Vector, b: float) -> float:
+        """Return the weighted mean loss where all rows have the same score."""
+        up, down = self._shares(c)
+        return float(up * np.logaddexp(0.0, -b) + down * np.logaddexp(0.0, b))
+
+    def _shares(self, c: Vector) -> tuple[float, float]:
+        """Return the weights of both labels."""
+        both, rest = float(c.sum()), float(c @ self.y)
+        if abs(rest) <= 0.9 * both:
+            return 0.5 * (both + rest), 0.5 * (both - rest)
+        return float(c @ np.maximum(self.y, 0.0)), float(c @ np.maximum(-self.y, 0.0))  # where a difference would cancel
 
     def take(self, rows: Any) -> Logistic:
         """Return the loss of some rows."""

@@ -130,6 +130,10 @@ class Softmax:
         score = np.maximum(score, score.max() - 700.0) if (share > 0).all() else _far_below(score, share)
         return score - score.mean()
 
+    def mean_of_constant(self, c: Vector, b: Vector) -> float:
+        """Return the weighted mean loss where all rows have the same scores."""
+        return float(self._shares(c) @ (np.logaddexp.reduce(b) - b))
+
     def take(self, rows: Any) -> Softmax:
         """Return the loss of some rows."""
         return Softmax(self.y[rows], self.n_classes)
