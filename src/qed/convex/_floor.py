@@ -39,8 +39,8 @@ class Floor:
     ----------
     problem : Problem
         The whole problem.
-    part : Design
-        Rows of the sample, the columns that are not constant.
+    whole, part : Design
+        Rows of the sample: all columns, and those that are not constant.
     rows : slice
         Which they are.
     scores : ndarray
@@ -58,6 +58,7 @@ class Floor:
     """
 
     problem: Problem
+    whole: Design
     part: Design
     rows: slice
     scores: Vector
@@ -121,7 +122,19 @@ class Floor:
         if not values[0] > max(FLATTEST * values[-1], 4 * off):
             return None
         sure = 1.0 / (1.0 - off / values[0])
-        return cls(problem, some, rows, scores, used, size, values, vectors, sure, turn, level)
+        return cls(problem, part, some, rows, scores, used, size, values, vectors, sure, turn, level)
+
+    def moved(self, t: Vector) -> Floor:
+        """Lay the floor anew at other scores of all rows, for the problem too; where that fails it stays where it is."""
+        found = Floor.of(self.problem, self.rows, t[self.rows].copy(), self.whole)
+        if found is not None:
+            self.problem.kept["floor"] = found
+        return self if found is None else found
+
+    @property
+    def loose(self) -> float:
+        """How many rows there are for each of the sample."""
+        return self.problem.shape[0] / max(self.part.shape[0], 1)
 
     @property
     def swing(self) -> float:

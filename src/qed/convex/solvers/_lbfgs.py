@@ -29,6 +29,7 @@ LEANING = 0.05  # what a proof is seen to charge for intercepts that are not bal
 Learnt = deque[tuple["Vector", "Vector", float]]
 MEMORY = 30  # steps that correct the preconditioner
 NEAR = 0.5  # logarithm of what curvature may have lost since a floor was laid, up to which it serves
+CLOSE = 1e4  # descent of a step, in units of the gap asked for, from which on a floor may prove what follows
 FAR = 2e-2  # promised descent of the mean loss above which a step leads where the second derivatives are others
 LARGEST = 4000  # columns whose products are worth factorising
 
@@ -56,9 +57,11 @@ class LBFGS:
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
         w, b = begin(problem, start, descend)
+        before = np.inf
         for number, point in enumerate(descend(problem, np.concatenate([w, np.reshape(b, (1, *w.shape[1:]))]))):
-            if number:
+            if before - point.objective <= CLOSE * target:
                 point.lay_floor()
+            before = point.objective
             hint = point.hint()
             if number or hint <= target:  # a start is no step, unless it will do
                 yield Iterate(point.w, point.b, hint=hint, known=point.known, is_on_its_way=True)

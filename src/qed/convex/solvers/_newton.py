@@ -26,6 +26,7 @@ __all__ = ["Newton", "entries_of"]
 LARGEST = 4000  # columns whose second derivatives are worth factorising
 CHEAP = 1e7  # multiply-adds of second derivatives that cost no more than the overhead of a pass
 NONE = np.zeros((0, 0))
+NEAR = 0.25  # logarithm of what curvature may have lost since a floor was laid, above which it is laid anew
 SLOW = 0.25  # contraction of the decrement above which old second derivatives are renewed
 
 
@@ -55,7 +56,7 @@ class Newton:
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
         smooth = Smooth(problem)
-        sample = self.begin(problem, start_of(start))
+        sample = self.begin(problem, start_of(start), target)
         if sample is None:
             point = smooth.look(*start_of(start), hessian=True)
             yield from self._follow(smooth, point, None, target)
@@ -69,9 +70,9 @@ class Newton:
             sample.lay_floor(problem)
         yield from self._follow(smooth, point, second, target)
 
-    def begin(self, problem: Problem, start: tuple[Vector, float]) -> Begun | None:
+    def begin(self, problem: Problem, start: tuple[Vector, float], target: float = np.inf) -> Begun | None:
         """Solve a sample of the rows, to the accuracy that a sample can have; None if there is no sample worth it."""
-        sample = sample_of(problem, problem.shape[1])
+        sample = sample_of(problem, problem.shape[1], target)
         if sample is None:
             return None
         smooth = Smooth(sample)
@@ -105,12 +106,17 @@ class Newton:
         while True:
             d: Vector | None = None
             by_curvature = np.inf
-            if between is not None:
+            if between is not None or floor is not None:
                 second = Second.of(smooth, point) if second is None else second
                 d = -second.solve(point.g)
+            if between is not None and d is not None:
                 by_curvature = between * max(float(-point.g @ d), 0.0)  # half of it, doubled for what rows differ
-            if floor is not None:
+            if floor is not None and d is not None:
                 by_curvature = floor.hint(point.w, point.seen.t, point.g)
+                ideal = floor.loose * max(float(-point.g @ d), 0.0)
+                if by_curvature > target >= 0.5 * ideal and floor.away(point.seen.t) > NEAR:
+                    floor = floor.moved(point.seen.t)
+                    by_curvature = floor.hint(point.w, point.seen.t, point.g)
             at = smooth.iterate(point, by_curvature)
             is_near = at.hint is not None and at.hint <= target
             # one more step squares what is left, and where it costs next to nothing it is taken before anybody is told

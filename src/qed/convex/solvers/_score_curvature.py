@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassCurvature"]
 
-FEWEST = 4000  # rows of a sample whose scores are looked at, at least
+FEWEST, EACH = 500, 40  # rows of a sample whose scores are looked at: at least, and for each pair of classes
 MOST = 600  # coefficients in the span of scores, for all classes together, whose second derivatives are written down
 EFFORT = 3e8  # multiplications that factors for each direction of the classes are worth
 WEAK = 1e-3  # strength of the penalty beside the curvature of the loss that is the same for all directions of the classes
@@ -67,7 +67,7 @@ class ClassCurvature:
         """
         n, k = t.shape
         p = len(w)
-        rows = slice(None, None, max(1, n // max(FEWEST, 20 * k * k)))
+        rows = slice(None, None, max(1, n // max(FEWEST, EACH * k * k)))
         t = np.ascontiguousarray(t[rows])
         share = problem.share[rows] / problem.share[rows].sum()
         chance = _probabilities(t)
