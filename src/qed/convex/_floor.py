@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex._curvature_bound import FLATTEST, LARGEST, UNIT, fall, longest_row
+from qed.convex._sample_rows import rows_apart
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Floor"]
 
 BLOCK = 1 << 15  # numbers of rows that are measured at a time
+MOST_APART = 8  # one row in so many makes a floor under several classes, at most
 NEAR = 0.5  # product of decrement and longest row up to which a cheap bound of the row is good enough
 
 
@@ -123,6 +125,26 @@ class Floor:
             return None
         sure = 1.0 / (1.0 - off / values[0])
         return cls(problem, part, some, rows, scores, used, size, values, vectors, sure, turn, level)
+
+    @classmethod
+    def lay(cls, problem: Problem, t: Vector, target: float, hint: float) -> None:
+        """Leave a floor behind at scores of classes, unless there is one that proves nearly as much as it could.
+
+        ``hint`` is what the floor there is, if any, says of the scores.
+        """
+        n, p = problem.shape
+        floor: Floor | None = problem.kept.get("floor")
+        if floor is not None:
+            if not target < hint <= 4 * target * float(np.exp(min(2 * floor.away(t), 50.0))):
+                return
+            floor.moved(t)
+        elif t.ndim == 2 and n >= 4 * p and not cls.refuses(problem):
+            every = max(1, n // max(20 * p, n // MOST_APART, 2000))
+            rows = slice(None, None, every)
+            part = rows_apart(problem, every)
+            found = None if part is None else cls.of(problem, rows, t[rows].copy(), part)
+            if found is not None:
+                problem.kept["floor"] = found
 
     def moved(self, t: Vector) -> Floor:
         """Lay the floor anew at other scores of all rows, for the problem too; where that fails it stays where it is."""
@@ -247,14 +269,16 @@ class Floor:
 
 def _under_classes(t: Vector, share: Vector) -> tuple[Vector, Vector, Vector]:
     """Return directions of classes, curvatures along them, and weights of rows that together are below all curvature."""
-    log_chance = t - t.max(axis=1, keepdims=True)
-    log_chance -= np.log(np.exp(log_chance).sum(axis=1, keepdims=True))
-    typical = np.exp(np.maximum((share / share.sum()) @ log_chance, -30.0))
+    log_chance = np.ascontiguousarray(t.T)  # a row for each class: sums over classes are then of whole vectors
+    log_chance = log_chance - log_chance.max(axis=0)
+    log_chance -= np.log(np.exp(log_chance).sum(axis=0))
+    typical = np.exp(np.maximum(log_chance @ (share / share.sum()), -30.0))
     typical /= typical.sum()
     k = len(typical)
     spread = np.diag(typical) - np.multiply.outer(typical, typical)
     values, vectors = np.linalg.eigh(spread + np.ones((k, k)))  # a common change has by far the largest
-    least = np.exp((log_chance - np.log(typical)).min(axis=1))
+    log_chance -= np.log(typical)[:, np.newaxis]
+    least = np.exp(log_chance.min(axis=0))
     level = values[:-1] - 8 * k * UNIT * values[-1]
     return vectors[:, :-1], np.maximum(level, 1e-300), share * least
 

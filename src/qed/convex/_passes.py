@@ -14,6 +14,7 @@ import numpy as np
 
 from qed.convex import _kernels
 from qed.convex._problem import Known, Problem
+from qed.convex._sample_rows import rows_apart
 from qed.designs import Dense, Sparse
 
 if TYPE_CHECKING:
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
 
     from qed.convex._loss import Loss, Vector
 
-__all__ = ["Looked", "Passes", "ScorePasses", "Seen", "rows_apart", "sampled", "value_and_slope"]
+__all__ = ["Looked", "Passes", "ScorePasses", "Seen", "sampled", "value_and_slope"]
 
-FEW = 10_000  # rows of a sample that are copied
 MANY = 50_000  # rows up to which slopes are kept beside scores
 LIVING = 3  # points whose scores are in use at a time
 MOST = 1 << 16  # coefficients of all scores whose sums a compiled pass keeps apart for each block of rows
@@ -204,6 +204,8 @@ class ScorePasses:
             top = problem.design.adjoint_product(pull, problem.centre)
             found = np.concatenate([top, np.reshape(pull.sum(axis=0), (1, *z.shape[1:]))])
             loss, known = float(problem.share @ value), Known(t)
+            if z.ndim == 2 and problem.loss.y.ndim == 1:
+                known = Known(t, loss=loss, gradient=top, level=found[-1].copy())
         else:
             out = next(self._turn)
             centre = np.zeros(len(w)) if problem.centre is None else problem.centre
@@ -240,25 +242,6 @@ def value_and_slope(loss: Loss, t: Vector) -> tuple[Vector, Vector]:
     if name in (*_kernels.ONE_SCORE, "softmax"):
         return _kernels.loss_value_and_slope(name, t, loss.y)
     return loss.value(t), loss.slope(t)
-
-
-def rows_apart(problem: Problem, every: int) -> Any:
-    """Return the design of each so many rows, kept with the problem; None where the design cannot tell its rows apart.
-
-    Few rows are copied, since they are read many times and rows apart are slow to find; compiled passes find many themselves.
-    """
-    key, design = f"one row in {every}", problem.design
-    if every == 1:
-        return design
-    if key not in problem.kept:
-        part: Any = None
-        if isinstance(design, Dense):
-            rows = design.table[::every]
-            part = Dense(rows if len(rows) > FEW and rows.strides[1] == rows.itemsize else np.ascontiguousarray(rows))
-        elif isinstance(design, Sparse):
-            part = Sparse(design.table.tocsr()[::every])
-        problem.kept[key] = part
-    return problem.kept[key]
 
 
 def sampled(problem: Problem, every: int) -> Problem | None:

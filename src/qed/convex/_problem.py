@@ -307,7 +307,7 @@ class Problem:
     def _by_floor(self, w: Vector, b: Any, known: Known) -> Gap | None:
         """Return what curvature that a solver has left behind proves, from the products of its pass alone."""
         floor: Floor | None = self.kept.get("floor")
-        if floor is None or known.t is None or known.loss is None or known.lengths is None:
+        if floor is None or known.t is None or known.loss is None:
             return None
         g = np.empty((len(w) + 1, *w.shape[1:]))
         if known.gradient is not None and known.level is not None:
@@ -320,10 +320,16 @@ class Problem:
         if not np.isfinite(objective):
             return None
         level = float(np.max(np.abs(b), initial=0.0))
-        off, bend = self._scores_off(w, level, known.lengths[0]), self._bend(known.t)
+        steepest = self.loss.traits.steepest
+        if known.lengths is not None:
+            length_t, length_slope = known.lengths
+        else:
+            slope = known.slope if np.isfinite(steepest) or known.slope is not None else self.loss.slope(known.t)
+            length_t, length_slope = self.length(known.t), steepest if slope is None else self.length(slope)
+        off, bend = self._scores_off(w, level, length_t), self._bend(known.t)
         n = self.shape[0]
         terms = min(n, 8192) + 64 if self.design.centres_first else 2 * n
-        doubt = (terms + 8) * UNIT * known.lengths[1] + off * bend
+        doubt = (terms + 8) * UNIT * length_slope + off * bend
         stored = self._stored(w, level, objective, float(np.sum(np.abs(g[-1]))), bend)
         g[:-1] += self.penalty.slope(w)
         found = floor.bound(w, known.t, g, doubt)

@@ -11,7 +11,8 @@ import numpy as np
 
 from qed.convex._floor import Floor
 from qed.convex._kernels import cholesky, solve_cholesky
-from qed.convex._passes import ScorePasses, rows_apart, sampled, value_and_slope
+from qed.convex._passes import ScorePasses, sampled, value_and_slope
+from qed.convex._sample_rows import rows_apart
 from qed.convex._solve import Iterate
 from qed.convex.solvers._newton import entries_of
 from qed.convex.solvers._score_curvature import ClassCurvature
@@ -28,8 +29,7 @@ __all__ = ["LBFGS", "Descent", "Guess", "at_point", "begin", "pass_cost", "step_
 LEANING = 0.05  # what a proof is seen to charge for intercepts that are not balanced yet
 Learnt = deque[tuple["Vector", "Vector", float]]
 MEMORY = 30  # steps that correct the preconditioner
-NEAR = 0.5  # logarithm of what curvature may have lost since a floor was laid, up to which it serves
-CLOSE = 1e4  # descent of a step, in units of the gap asked for, from which on a floor may prove what follows
+CLOSE = 300.0  # descent of a step, in units of the gap asked for, from which on a floor may prove what follows
 FAR = 2e-2  # promised descent of the mean loss above which a step leads where the second derivatives are others
 LARGEST = 4000  # columns whose products are worth factorising
 
@@ -59,10 +59,11 @@ class LBFGS:
         w, b = begin(problem, start, descend)
         before = np.inf
         for number, point in enumerate(descend(problem, np.concatenate([w, np.reshape(b, (1, *w.shape[1:]))]))):
-            if before - point.objective <= CLOSE * target:
-                point.lay_floor()
-            before = point.objective
             hint = point.hint()
+            if before - point.objective <= CLOSE * target:
+                Floor.lay(problem, point.t, target, hint)
+                hint = point.hint()
+            before = point.objective
             if number or hint <= target:  # a start is no step, unless it will do
                 yield Iterate(point.w, point.b, hint=hint, known=point.known, is_on_its_way=True)
 
@@ -92,19 +93,6 @@ class Descent:
     def b(self) -> Any:
         """Intercepts."""
         return float(self.z[-1]) if self.z.ndim == 1 else self.z[-1]
-
-    def lay_floor(self) -> None:
-        """Leave a floor under the objective behind where the one there is proves less than a new one would."""
-        problem = self.problem
-        n, p = problem.shape
-        floor: Floor | None = problem.kept.get("floor")
-        if self.z.ndim == 1 or Floor.refuses(problem) or n < 4 * p or (floor is not None and floor.away(self.t) < NEAR):
-            return
-        every = max(1, n // max(20 * p, 20_000))
-        rows = slice(None, None, every)
-        found = Floor.of(problem, rows, self.t[rows].copy(), rows_apart(problem, every))
-        if found is not None:
-            problem.kept["floor"] = found
 
     def hint(self) -> float:
         """Estimate the gap that the slope, or a floor under the objective, would prove."""

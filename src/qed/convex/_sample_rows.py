@@ -1,0 +1,35 @@
+"""One row in so many of a design."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.designs import Dense, Sparse
+
+if TYPE_CHECKING:
+    from qed.convex._problem import Problem
+
+__all__ = ["rows_apart"]
+
+FEW = 10_000  # rows of a sample that are copied
+
+
+def rows_apart(problem: Problem, every: int) -> Any:
+    """Return the design of each so many rows, kept with the problem; None where the design cannot tell its rows apart.
+
+    Few rows are copied, since they are read many times and rows apart are slow to find; compiled passes find many themselves.
+    """
+    key, design = f"one row in {every}", problem.design
+    if every == 1:
+        return design
+    if key not in problem.kept:
+        part: Any = None
+        if isinstance(design, Dense):
+            rows = design.table[::every]
+            part = Dense(rows if len(rows) > FEW and rows.strides[1] == rows.itemsize else np.ascontiguousarray(rows))
+        elif isinstance(design, Sparse):
+            part = Sparse(design.table.tocsr()[::every])
+        problem.kept[key] = part
+    return problem.kept[key]
