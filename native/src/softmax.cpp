@@ -126,76 +126,134 @@ class ClassRows {
 };
 
 void keep_scores(const ClassRows& rows, Index row, Index count, double* to) noexcept {
-    for (Index i = 0; i < count; ++i) {
-        std::copy_n(rows.at(i), rows.classes(), to + (row + i) * rows.classes());
+    const Index classes = rows.classes();
+    to += row * classes;
+    for (Index i = 0; i < count; ++i, to += classes) {
+        const double* from = rows.at(i);
+        Index k = 0;
+        for (; k + kLane <= classes; k += kLane) {
+            store(to + k, load(from + k));
+        }
+        for (; k < classes; ++k) {
+            to[k] = from[k];
+        }
     }
+}
+
+double largest_lane(Vector<double> a) noexcept {
+    double top = a[0];
+    for (Index lane = 1; lane < kLane; ++lane) {
+        top = a[lane] > top ? a[lane] : top;
+    }
+    return top;
+}
+
+/// The numbers of `kLane` classes from the first on.
+Vector<double> numbers_from(Index first) noexcept {
+    Vector<double> numbers{};
+    for (Index lane = 0; lane < kLane; ++lane) {
+        numbers[lane] = static_cast<double>(first + lane);
+    }
+    return numbers;
+}
+
+/// What the rows of a chunk have of their classes.
+struct ClassSums {
+    alignas(kCacheLine) double above[kDepth];   // the largest score less that of the label
+    alignas(kCacheLine) double others[kDepth];  // sum over the classes of the exponentials, the label left out
+    alignas(kCacheLine) double total[kDepth];   // with it; then the inverse
+};
+
+/// Scores less the largest of their row; returns the weighted sum of their squares. What pads the classes is zero, and no
+/// score.
+double less_largest(const ClassRows& rows, const SoftmaxIn& in, Index row, Index count, ClassSums& found) noexcept {
+    const Index width = rows.width();
+    const Index last = width - kLane;
+    const auto is_class = numbers_from(last) < splat(static_cast<double>(rows.classes()));
+    Vector<double> squares{};
+    for (Index i = 0; i < count; ++i) {
+        double* t = rows.at(i);
+        const Vector<double> end = load(t + last);
+        Vector<double> most = is_class ? end : splat(t[0]);
+        Vector<double> square = end * end;
+        for (Index k = 0; k < last; k += kLane) {
+            most = maximum(most, load(t + k));
+            square += load(t + k) * load(t + k);
+        }
+        const double top = largest_lane(most);
+        found.above[i] = top - t[static_cast<Index>(in.y[row + i])];
+        squares += square * in.c[row + i];
+        for (Index k = 0; k < width; k += kLane) {
+            store(t + k, load(t + k) - top);
+        }
+    }
+    return sum_lanes(squares);
+}
+
+/// Sums over the classes of exponentials that have taken the place of scores; single entries are told apart by their number,
+/// because a vector that is read right after one of its entries is written has to wait.
+void sum_classes(const ClassRows& rows, const SoftmaxIn& in, Index row, Index count, ClassSums& found) noexcept {
+    const Vector<double> zero{};
+    const Index last = rows.width() - kLane;
+    const Vector<double> ends = numbers_from(last);
+    const auto is_class = ends < splat(static_cast<double>(rows.classes()));
+    for (Index i = 0; i < count; ++i) {
+        const double* t = rows.at(i);
+        const Vector<double> own = splat(in.y[row + i]);
+        const Vector<double> end = is_class ? load(t + last) : zero;
+        Vector<double> sum = ends == own ? zero : end;
+        Vector<double> number = numbers_from(0);
+        for (Index k = 0; k < last; k += kLane, number += static_cast<double>(kLane)) {
+            sum += number == own ? zero : load(t + k);
+        }
+        found.others[i] = sum_lanes(sum);
+        found.total[i] = found.others[i] + t[static_cast<Index>(in.y[row + i])];
+    }
+    std::fill(found.total + count, found.total + round_up(count, kLane), 1.0);
+}
+
+/// Returns the weighted sum of the losses, and inverts the totals.
+double sum_losses(const SoftmaxIn& in, Index row, Index count, ClassSums& found) noexcept {
+    double loss = 0.0;
+    for (Index i = 0; i < count; i += kLane) {
+        const Vector<double> logs = logarithm(load(found.total + i));
+        store(found.total + i, 1.0 / load(found.total + i));
+        for (Index lane = 0; lane < std::min(kLane, count - i); ++lane) {
+            loss += in.c[row + i + lane] * (logs[lane] + found.above[i + lane]);
+        }
+    }
+    return loss;
 }
 
 /// Replaces scores by slopes times weights, and adds up losses, squares and slopes.
 void to_slopes(const ClassRows& rows, const SoftmaxIn& in, Index row, Index count, double* sums,
                double* level) noexcept {
-    alignas(kCacheLine) double total[kDepth];
-    double above[kDepth];  // the largest score less that of the label
-    const Index classes = rows.classes();
+    ClassSums found;
     const Index width = rows.width();
-    for (Index i = 0; i < count; ++i) {
-        double* t = rows.at(i);
-        const Index own = static_cast<Index>(in.y[row + i]);
-        double top = t[0];
-        double square = 0.0;
-        Index k = 0;
-        if (classes >= kLane) {
-            Vector<double> most = load(t);
-            Vector<double> squares{};
-            for (; k + kLane <= classes; k += kLane) {
-                most = maximum(most, load(t + k));
-                squares += load(t + k) * load(t + k);
-            }
-            for (Index lane = 0; lane < kLane; ++lane) {
-                top = most[lane] > top ? most[lane] : top;
-            }
-            square = sum_lanes(squares);
-        }
-        for (; k < classes; ++k) {
-            top = t[k] > top ? t[k] : top;
-            square += t[k] * t[k];
-        }
-        above[i] = top - t[own];
-        sums[1] += in.c[row + i] * square;
-        for (k = 0; k < width; k += kLane) {
-            store(t + k, exponential(load(t + k) - top));
-        }
-        std::fill(t + classes, t + width, 0.0);
-        const double mine = t[own];
-        t[own] = 0.0;
+    sums[1] += less_largest(rows, in, row, count, found);
+    for (Index at = 0; at < count * width; at += kLane) {  // rows follow one another: no exponential waits for the last one
+        store(rows.at(0) + at, exponential(load(rows.at(0) + at)));
+    }
+    sum_classes(rows, in, row, count, found);
+    sums[0] += sum_losses(in, row, count, found);
+    Vector<double> squares{};
+    for (Index k = 0; k < width; k += kLane) {
+        const Vector<double> number = numbers_from(k);
+        const auto is_class = number < splat(static_cast<double>(rows.classes()));
         Vector<double> sum{};
-        for (k = 0; k < width; k += kLane) {
-            sum += load(t + k);
+        for (Index i = 0; i < count; ++i) {
+            double* t = rows.at(i) + k;
+            // the slope of the label is minus the sum of the others: one less its probability would cancel
+            Vector<double> slope = number == splat(in.y[row + i]) ? splat(-found.others[i]) : load(t);
+            slope = (is_class ? slope : Vector<double>{}) * found.total[i];
+            const Vector<double> pull = slope * in.c[row + i];
+            squares += slope * pull;
+            sum += pull;
+            store(t, pull);
         }
-        const double others = sum_lanes(sum);  // the slope of the label: one less its probability would cancel
-        t[own] = -others;
-        total[i] = mine + others;
+        store(level + k, load(level + k) + sum);
     }
-    std::fill(total + count, total + round_up(count, kLane), 1.0);
-    for (Index i = 0; i < count; i += kLane) {
-        const Vector<double> logs = logarithm(load(total + i));
-        store(total + i, 1.0 / load(total + i));
-        for (Index lane = 0; lane < std::min(kLane, count - i); ++lane) {
-            sums[0] += in.c[row + i + lane] * (logs[lane] + above[i + lane]);
-        }
-    }
-    for (Index i = 0; i < count; ++i) {
-        double* t = rows.at(i);
-        const double weight = in.c[row + i];
-        Vector<double> square{};
-        for (Index k = 0; k < width; k += kLane) {
-            const Vector<double> slope = load(t + k) * total[i];
-            square += slope * slope;
-            store(t + k, slope * weight);
-            store(level + k, load(level + k) + slope * weight);
-        }
-        sums[2] += weight * sum_lanes(square);
-    }
+    sums[2] += sum_lanes(squares);
 }
 
 /// Replaces changes s of the scores by c p (s - Σ p s), the change of the slopes times weights, and adds them up.
