@@ -99,6 +99,11 @@ class Passes:
         name = problem.loss.traits.native
         return name if fits and name in _kernels.ONE_SCORE and isinstance(problem.design, Dense | Sparse) else None
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether one read of the table does it all."""
+        return self._native is not None
+
     @cached_property
     def _by_rows(self) -> Any:
         """The table of a sparse design, compressed by rows."""

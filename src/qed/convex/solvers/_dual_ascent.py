@@ -36,6 +36,7 @@ SEED = 20_011
 WORK = 3e7  # multiplications in one call of compiled code: a few hundredths of a second
 FEW = 2e4  # multiplications that cost less than the call that makes them
 PASSES = 20_000
+ANGLES = 50  # rows whose angles tell how many directions there are
 
 
 class DualAscent:
@@ -59,10 +60,10 @@ class DualAscent:
         return None
 
     def cost(self, problem: Problem, tol: float) -> float:
-        """Predict passes in proportion to how much a row can pull, and to the digits wanted."""
+        """Predict passes in proportion to how much rows can pull each other, and to the digits wanted."""
         n, p = problem.shape
         pull = float(np.sum(problem.sizes**2)) / max(float(problem.penalty.curvature(np.ones(p))[0]), 1e-300) / n
-        passes = (10 + 3 * pull) * max(1.0, -np.log10(max(tol, 1e-16)))
+        passes = (10 + min(3 * pull, _entangled(problem))) * max(1.0, -np.log10(max(tol, 1e-16)))
         return float(passes * n * (3e-8 + 1e-9 * p))
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
@@ -116,6 +117,27 @@ def ascent_losses(loss: Loss) -> AscentLosses | None:
     kink = np.ascontiguousarray(0.5 * (left + right))
     low, high = np.where(low <= -0.1 * HUGE, -np.inf, low), np.where(high >= 0.1 * HUGE, np.inf, high)
     return AscentLosses(kink, np.ascontiguousarray(low), np.ascontiguousarray(high), bend, edge)
+
+
+def _entangled(problem: Problem) -> float:
+    """Predict how far rows are from orthogonal: the condition of their products, if there are far more directions than rows.
+
+    With columns that are independent, n rows in d of them have products whose eigenvalues lie between the squares of
+    ``1 - sqrt(n / d)`` and ``1 + sqrt(n / d)``; d is told from the angles between a few of them.
+    """
+    n, p = problem.shape
+    if p <= n or n < 2 or not isinstance(problem.design, Dense):
+        return np.inf
+    rows = np.asarray(problem.design.table[:: -(-n // ANGLES)], dtype=np.float64)
+    rows = rows if problem.centre is None else rows - problem.centre
+    products = rows @ rows.T
+    squares = products.diagonal().copy()
+    if not np.all(squares > 0):
+        return np.inf
+    cosines = products**2 / np.multiply.outer(squares, squares)
+    pairs = max(len(rows) * (len(rows) - 1), 1)
+    crowd = n * (float(cosines.sum()) - len(rows)) / pairs  # n / d
+    return ((1 + np.sqrt(crowd)) / (1 - np.sqrt(crowd))) ** 2 if crowd < 1 else np.inf
 
 
 class _Ascent:

@@ -11,7 +11,7 @@ from qed.convex._curvature_bound import step_between_rows
 from qed.convex._floor import Floor
 from qed.convex._kernels import cholesky, solve_cholesky
 from qed.convex.solvers._smooth import Point, Smooth, refuse_unless_smooth, sample_of, start_of
-from qed.designs import Sparse
+from qed.designs import Dense, Sparse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +27,7 @@ LARGEST = 4000  # columns whose second derivatives are worth factorising
 CHEAP = 1e7  # multiply-adds of second derivatives that cost no more than the overhead of a pass
 NONE = np.zeros((0, 0))
 NEAR = 0.25  # logarithm of what curvature may have lost since a floor was laid, above which it is laid anew
+FEW = 120  # columns whose second derivatives of all rows cost no more than a pass by products
 SLOW = 0.25  # contraction of the decrement above which old second derivatives are renewed
 
 
@@ -61,8 +62,8 @@ class Newton:
             point = smooth.look(*start_of(start), hessian=True)
             yield from self._follow(smooth, point, None, target)
             return
-        point = smooth.look(sample.w, sample.b)
-        second: Second | None = sample.second
+        second: Second | None = None if _renews(smooth) else sample.second
+        point = smooth.look(sample.w, sample.b, hessian=second is None)
         if not point.objective <= sample.limit:  # the sample misled
             point = smooth.look(*start_of(start), hessian=True)
             second = None
@@ -144,6 +145,11 @@ class Newton:
             before = decrement
         if is_held:
             yield at
+
+
+def _renews(smooth: Smooth) -> bool:
+    """Say whether second derivatives cost no more than a pass, which is dear where it is made of products."""
+    return not smooth.passes.is_compiled and smooth.problem.shape[1] <= FEW and isinstance(smooth.problem.design, Dense)
 
 
 @dataclass(frozen=True, eq=False)
