@@ -49,6 +49,8 @@ class LBFGS:
 
     def cost(self, problem: Problem, tol: float) -> float:
         """Predict some tens of passes, more for small tolerances, and hundreds for one score where the penalty is weak."""
+        if Guess(problem).knows_classes:
+            return _classes_cost(problem) * max(1.0, -np.log10(max(tol, 1e-16)) / 6)
         weak = 1.0 if problem.penalty.traits.convexity > 1e-2 else 15.0
         more = 1.5 if problem.loss.traits.n_scores > 1 else 4.0 * weak
         passes = 20.0 * more * max(1.0, -np.log10(max(tol, 1e-16)) / 6)
@@ -174,6 +176,13 @@ def pass_cost(problem: Problem) -> float:
     return float(entry * k * (entries_of(problem) + sum(problem.shape)) + 2e-4)
 
 
+def _classes_cost(problem: Problem) -> float:
+    """Predict a few passes, more where coefficients are many for the rows, and a few guesses of the curvature."""
+    n, p = problem.shape
+    k = problem.loss.traits.n_scores
+    return float((10 + 60 * min(1.5, p * k / max(n, 1))) * pass_cost(problem) + 5 * (1.4e-3 + 1.2e-5 * k * k))
+
+
 def at_point(passes: ScorePasses, z: Vector) -> Descent:
     """Look at a point."""
     looked, penalty = passes.at(z), passes.problem.penalty
@@ -236,11 +245,16 @@ class Guess:
 
     def at(self, point: Descent) -> Callable[[Vector], Vector]:
         """Return an approximate inverse at a point."""
-        if self._few and point.g.ndim == 2 and self.problem.loss.y.ndim == 1:
+        if self.knows_classes:
             found = ClassCurvature.of(self.problem, point.w, point.t, self._products)
             if found is not None:
                 return found
-        return self._with_mean_curvature(point)
+        return self.with_mean_curvature(point)
+
+    @property
+    def knows_classes(self) -> bool:
+        """Whether scores belong to classes, and the products of columns are worth their price."""
+        return self._few and self.problem.loss.traits.native == "softmax" and self.problem.loss.y.ndim == 1
 
     @cached_property
     def _few(self) -> bool:
@@ -264,10 +278,11 @@ class Guess:
         return np.asarray(kept[key])
 
     def _gram(self, weight: Vector) -> Vector:
-        design = rows_apart(self.problem, self._every) or self.problem.design.rows(slice(None, None, self._every))
-        return np.asarray(design.gram(weight, self.problem.centre))
+        part = rows_apart(self.problem, self._every)
+        part = self.problem.design.rows(slice(None, None, self._every)) if part is None else part
+        return np.asarray(part.gram(weight, self.problem.centre))
 
-    def _with_mean_curvature(self, point: Descent) -> Callable[[Vector], Vector]:
+    def with_mean_curvature(self, point: Descent) -> Callable[[Vector], Vector]:
         """Return the inverse of the Gram matrix weighted by the mean curvature of a row, the same for every score."""
         problem, p = self.problem, self.problem.shape[1]
         rows = slice(None, None, self._every)

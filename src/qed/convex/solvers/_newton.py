@@ -62,7 +62,7 @@ class Newton:
             point = smooth.look(*start_of(start), hessian=True)
             yield from self._follow(smooth, point, None, target)
             return
-        second: Second | None = None if _renews(smooth) else sample.second
+        second: Second | None = None if _second_is_cheap(smooth) else sample.second
         point = smooth.look(sample.w, sample.b, hessian=second is None)
         if not point.objective <= sample.limit:  # the sample misled
             point = smooth.look(*start_of(start), hessian=True)
@@ -147,7 +147,7 @@ class Newton:
             yield at
 
 
-def _renews(smooth: Smooth) -> bool:
+def _second_is_cheap(smooth: Smooth) -> bool:
     """Say whether second derivatives cost no more than a pass, which is dear where it is made of products."""
     return not smooth.passes.is_compiled and smooth.problem.shape[1] <= FEW and isinstance(smooth.problem.design, Dense)
 

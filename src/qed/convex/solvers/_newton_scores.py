@@ -50,7 +50,7 @@ class NewtonScores:
         has_sample = (
             sample_step(problem, k * problem.shape[1]) > 1
         )  # after which steps of a quasi-Newton method are as good
-        return (25 if ScorePasses(problem).is_compiled and not has_sample else 60) * pass_cost(problem)
+        return (35 if ScorePasses(problem).is_compiled and not has_sample else 60) * pass_cost(problem)
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
@@ -86,7 +86,7 @@ def _follow(problem: Problem, z: Vector, target: float) -> Iterator[Descent]:
         if table is not None:
             d = _direction(problem, table, point)
         else:
-            inverse = guess.at(point) if inverse is None else inverse
+            inverse = guess.with_mean_curvature(point) if inverse is None else inverse
             # as well as Newton's method can use, and better only where that makes it the last step
             accuracy = min(0.1, np.sqrt(float(np.linalg.norm(point.g)) / max(first, 1e-300)))
             last = 0.15 * np.sqrt(target / max(point.hint(), 1e-300))
