@@ -7,13 +7,14 @@ gradient of all rows and ``λ² = g'H⁺g``, `_curvature_bound` says how far the
 
 Second derivatives of classes are too many to write down. Those of a row, ``diag p - p p'``, are at least ``θ (diag π - π π')``
 for any π, with θ the least of ``p / π``, because a variance is the least mean square about any number: so that
-``(diag π - π π') ⊗ Σ c θ a a'`` is below them, and one matrix of the size of the columns is enough. A common change of all scores of
-a row changes no loss; the penalty alone speaks there.
+``(diag π - π π') ⊗ Σ c θ a a'`` is below them, and one matrix of the size of the columns is enough. A common change of all
+scores of a row changes no loss; the penalty alone speaks there.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -232,25 +233,17 @@ class Floor:
     def _centre(self) -> Vector | None:
         return None if self.problem.centre is None else self.problem.centre[self.used]
 
-    @property
+    @cached_property
     def _longest_row(self) -> float:
         """The longest row of the sample, columns scaled."""
-        known = self.problem.kept.get("longest row")
-        if known is None or known[0] is not self:
-            known = (self, _row_length(self.part, self._centre, self.size, self.problem.free_intercept))
-            self.problem.kept["longest row"] = known
-        return float(known[1])
+        return _row_length(self.part, self._centre, self.size, self.problem.free_intercept)
 
-    @property
+    @cached_property
     def _exact_row(self) -> float:
         """The longest row of the sample, measured by the second derivatives."""
-        known = self.problem.kept.get("exact row")
-        if known is None or known[0] is not self:
-            to = (self.vectors / np.sqrt(self.values)) / self.size[:, np.newaxis]
-            many = len(self.used)
-            known = (self, longest_row(self.part, self._centre, to[:many], to[many:]) * 1.001)
-            self.problem.kept["exact row"] = known
-        return float(known[1])
+        to = (self.vectors / np.sqrt(self.values)) / self.size[:, np.newaxis]
+        many = len(self.used)
+        return longest_row(self.part, self._centre, to[:many], to[many:]) * 1.001
 
     def _apart(self, w: Vector) -> float:
         """Return what the penalty alone can fall: by constant columns, and by a common change of all scores."""
@@ -283,12 +276,12 @@ def _under_classes(t: Vector, share: Vector) -> tuple[Vector, Vector, Vector]:
     return vectors[:, :-1], np.maximum(level, 1e-300), share * least
 
 
-def _row_length(part: Design, centre: Vector | None, size: Vector, has_constant: bool) -> float:  # noqa: FBT001
+def _row_length(part: Design, centre: Vector | None, size: Vector, has_constant: bool) -> float:
     """Return the length of the longest row, columns divided by their sizes."""
     p = part.shape[1]
     step = max(1, BLOCK // max(p, 1))
     shift, scale = np.zeros(p) if centre is None else centre, 1.0 / size[:p]
-    table = part.table
+    table: Any = part.table  # type: ignore[attr-defined]
     longest = 0.0
     for first in range(0, part.shape[0], step):
         rows = table[first : first + step]

@@ -105,7 +105,8 @@ class Logistic:
         both, rest = float(c.sum()), float(c @ self.y)
         if abs(rest) <= 0.9 * both:
             return 0.5 * (both + rest), 0.5 * (both - rest)
-        return float(c @ np.maximum(self.y, 0.0)), float(c @ np.maximum(-self.y, 0.0))  # where a difference would cancel
+        # a difference would cancel
+        return float(c @ np.maximum(self.y, 0.0)), float(c @ np.maximum(-self.y, 0.0))
 
     def take(self, rows: Any) -> Logistic:
         """Return the loss of some rows."""

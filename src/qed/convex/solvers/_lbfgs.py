@@ -50,7 +50,7 @@ class LBFGS:
     def cost(self, problem: Problem, tol: float) -> float:
         """Predict some tens of passes, more for small tolerances, and hundreds for one score where the penalty is weak."""
         if Guess(problem).knows_classes:
-            return _classes_cost(problem) * max(1.0, -np.log10(max(tol, 1e-16)) / 6)
+            return float(_classes_cost(problem) * max(1.0, -np.log10(max(tol, 1e-16)) / 6))
         weak = 1.0 if problem.penalty.traits.convexity > 1e-2 else 15.0
         more = 1.5 if problem.loss.traits.n_scores > 1 else 4.0 * weak
         passes = 20.0 * more * max(1.0, -np.log10(max(tol, 1e-16)) / 6)

@@ -25,7 +25,7 @@ __all__ = ["ClassCurvature"]
 FEWEST, EACH = 500, 40  # rows of a sample whose scores are looked at: at least, and for each pair of classes
 MOST = 600  # coefficients in the span of scores, for all classes together, whose second derivatives are written down
 EFFORT = 3e8  # multiplications that factors for each direction of the classes are worth
-WEAK = 1e-3  # strength of the penalty beside the curvature of the loss that is the same for all directions of the classes
+WEAK = 1e-3  # strength of the penalty, beside the curvature of the loss, that may be the same for all directions
 FLAT = 1e-12  # variance of a score, relative to the largest, below which it is taken for a constant
 
 
@@ -157,7 +157,8 @@ def _span(w: Vector, scores: Vector, share: Vector) -> tuple[Vector, Vector]:
 
 def _penalised(span: Vector, strength: Vector, directions: int) -> Vector:
     """Return the penalty's curvature in the span, the same for every direction of the classes."""
-    return np.kron(np.eye(directions), span[:-1].T @ (strength[:, np.newaxis] * span[:-1]))
+    one = span[:-1].T @ (strength[:, np.newaxis] * span[:-1])
+    return np.asarray(np.kron(np.eye(directions), one), dtype=np.float64)
 
 
 def _mean_curvature(span: Vector, gram_matrix: Vector, strength: Vector, level: Vector, typical: Vector) -> Vector:
@@ -166,13 +167,13 @@ def _mean_curvature(span: Vector, gram_matrix: Vector, strength: Vector, level: 
     bent = span[:-1].T @ (strength[:, np.newaxis] * span[:-1])
     inner += np.multiply.outer(span[-1], span[-1])
     share = np.ones_like(level) if len(typical) == len(level) else level / typical
-    return np.stack([bend * inner + one * bent for bend, one in zip(level, share, strict=True)])
+    return np.asarray(level[:, np.newaxis, np.newaxis] * inner + share[:, np.newaxis, np.newaxis] * bent)
 
 
 def _curvature(scores: Vector, chance: Vector, turn: Vector, share: Vector) -> Vector:
     """Return the second derivatives of the loss in the span, direction after direction."""
     m, r = scores.shape
-    k, directions = turn.shape
+    directions = turn.shape[1]
     pairs = (scores[:, :, np.newaxis] * scores[:, np.newaxis, :]).reshape(m, r * r)
     own = (share[:, np.newaxis] * chance).T @ pairs  # one matrix for each class
     whole = np.einsum("ka,kb,kc->acb", turn, turn, own, optimize=True)  # a direction, a pair of scores, a direction
