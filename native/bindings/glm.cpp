@@ -200,6 +200,15 @@ Doubles softmax_curvature_of(const Array& X, const Array& p, const Array& c, con
     return out.give();
 }
 
+double longest_square_of(const Array& X, const Array& shift, const Array& scale) {
+    const Matrix x = matrix(X, "X");
+    const double* offset = vector(shift, "shift", x.columns);
+    const double* factors = vector(scale, "scale", x.columns);
+    double out = 0.0;
+    run([&] { out = longest_square(x, offset, factors); });
+    return out;
+}
+
 template <class Table>
 Doubles curvature_over(const Table& x, const Array& weight, const Array& shift, const Array& v) {
     const double* weights = vector(weight, "weight", x.rows);
@@ -235,6 +244,7 @@ void bind_glm(nb::module_& module) {
     module.def("softmax_pass", &softmax_over, arg("X"), arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"),
                arg("scores"));
     module.def("softmax_curvature", &softmax_curvature_of, arg("X"), arg("p"), arg("c"), arg("shift"), arg("v"));
+    module.def("longest_square", &longest_square_of, arg("X"), arg("shift"), arg("scale"));
     module.def("curvature_product", &dense_curvature, arg("X"), arg("weight"), arg("shift"), arg("v"));
     module.def("csr_curvature_product", &sparse_curvature, arg("indptr"), arg("indices"), arg("data"), arg("shape"),
                arg("weight"), arg("shift"), arg("v"));

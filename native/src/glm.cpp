@@ -196,6 +196,33 @@ double dot(const double* a, const double* b, Index count) noexcept {
     return total;
 }
 
+double longest_square(const Matrix& x, const double* shift, const PaddedVector& scale, Index first, Index last) {
+    const Index step = chunk_rows(x.columns, false);
+    CentredRows rows(x, shift, step);
+    double longest = 0.0;
+    for (Index row = first; row < last; row += step) {
+        const Index count = std::min(step, last - row);
+        rows.take(row, count);
+        for (Index i = 0; i < count; ++i) {
+            Vector<double> even{};
+            Vector<double> odd{};
+            Index c = 0;
+            for (; c + 2 * kLane <= rows.width(); c += 2 * kLane) {
+                const Vector<double> one = load(rows.row(i) + c) * load(scale.get() + c);
+                const Vector<double> two = load(rows.row(i) + c + kLane) * load(scale.get() + c + kLane);
+                even += one * one;
+                odd += two * two;
+            }
+            if (c < rows.width()) {
+                const Vector<double> one = load(rows.row(i) + c) * load(scale.get() + c);
+                even += one * one;
+            }
+            longest = std::max(longest, sum_lanes(even + odd));
+        }
+    }
+    return longest;
+}
+
 void add_curvature(const Matrix& x, const double* weight, const double* shift, const double* v, Index first, Index last,
                    double* part) {
     const Index p = x.columns;
@@ -280,6 +307,20 @@ void curvature_product(const Matrix& x, const double* weight, const double* shif
     });
     std::copy_n(total.get(), x.columns, out);
     out[x.columns] = total[width];
+}
+
+double longest_square(const Matrix& x, const double* shift, const double* scale) {
+    const Effort effort(2.0 * static_cast<double>(x.rows) * static_cast<double>(x.columns));
+    const Index step = fold_rows(x.rows, kDepth);
+    const Index count = blocks_of(x.rows, step);
+    const PaddedVector factors(scale, x.columns);
+    std::vector<double> longest(static_cast<std::size_t>(count));
+    parallel_for(count, [&](Index block) {
+        const Index first = block * step;
+        longest[static_cast<std::size_t>(block)] =
+            longest_square(x, shift, factors, first, std::min(x.rows, first + step));
+    });
+    return count == 0 ? 0.0 : *std::max_element(longest.begin(), longest.end());
 }
 
 void curvature_product(const SparseRows& x, const double* weight, const double* shift, const double* v, double* out) {

@@ -78,4 +78,7 @@ void glm_pass(const SparseRows& x, const GlmIn& in, const GlmOut& out);
 void curvature_product(const Matrix& x, const double* weight, const double* shift, const double* v, double* out);
 void curvature_product(const SparseRows& x, const double* weight, const double* shift, const double* v, double* out);
 
+/// The largest Σ_j ((x - shift)_j scale_j)² of a row; zero without rows.
+double longest_square(const Matrix& x, const double* shift, const double* scale);
+
 }  // namespace qed

@@ -234,6 +234,9 @@ def softmax_pass(
 def softmax_curvature(X: Matrix, p: Matrix, c: Vector, shift: Vector, v: Matrix) -> Matrix:
     """Second derivatives of that loss times v, (p + 1, k) with the intercepts last, at probabilities p (n, k)."""
 
+def longest_square(X: Matrix, shift: Vector, scale: Vector) -> float:
+    """Largest sum over the columns of ((x − shift) · scale)² of a row, in one read of X; zero without rows."""
+
 def csr_curvature_product(
     indptr: Indices,
     indices: Indices,

@@ -20,18 +20,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex._curvature_bound import FLATTEST, LARGEST, UNIT, fall, longest_row
+from qed.convex._kernels import longest_square
 from qed.convex._sample_rows import rows_apart
+from qed.designs import Dense
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
     from qed.designs import Design
 
 __all__ = ["Floor"]
 
-BLOCK = 1 << 15  # numbers of rows that are measured at a time
+BLOCK = 1 << 15  # numbers of sparse rows that are measured at a time
 MOST_APART = 8  # one row in so many makes a floor under several classes, at most
-NEAR = 0.5  # product of decrement and longest row up to which a cheap bound of the row is good enough
+NEAR = 0.5  # logarithm of lost curvature up to which a cheap bound of it is good enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,13 +184,13 @@ class Floor:
         change = np.ascontiguousarray(change.T)
         return float(np.max(change.max(axis=0) - change.min(axis=0), initial=0.0))
 
-    def hint(self, w: Vector, t: Vector, g: Vector) -> float:
-        """Return what `bound` would say, as far as it is cheap to tell."""
-        found = self.bound(w, t, g, is_thorough=False)
+    def hint(self, w: Vector, t: Vector, g: Vector, target: float) -> float:
+        """Return what `bound` would say, as far as it is cheap to tell; above the target it may say too little."""
+        found = self._bound(w, t, g, 0.0, target, far=target)
         return np.inf if found is None else found[0]
 
     def bound(
-        self, w: Vector, t: Vector, g: Vector, doubt: float = 0.0, *, is_thorough: bool = True
+        self, w: Vector, t: Vector, g: Vector, doubt: float = 0.0, target: float = 0.0
     ) -> tuple[float, float] | None:
         """Return a bound on the distance from the optimum, and the rounding to be added.
 
@@ -198,9 +202,15 @@ class Floor:
             The gradient of the objective by the coefficients, and by the intercept in its last row.
         doubt : float
             Bound on the error of each of its entries, in units of the lengths of the columns.
-        is_thorough : bool
-            Whether to measure the rows of the sample if their lengths do not tell enough.
+        target : float
+            A bound that is small enough: more is paid only above it.
         """
+        return self._bound(w, t, g, doubt, target)
+
+    def _bound(
+        self, w: Vector, t: Vector, g: Vector, doubt: float, target: float, far: float = np.inf
+    ) -> tuple[float, float] | None:
+        """Return the bound; more than ``far`` is only told to be so."""
         problem, p = self.problem, self.problem.shape[1]
         away = self.away(t)
         if not away < 20.0:
@@ -214,20 +224,23 @@ class Floor:
         unit = np.append(problem.sizes[self.used], 1.0)[:q]
         error = (doubt * unit + 8 * UNIT * np.abs(columns[at]).max(axis=1)) / self.size
         rounding = float(np.linalg.norm(error)) * np.sqrt(more * len(self.level) / (self.values[0] * self.level.min()))
-        longest = 0.0
-        if self.swing > 0:
-            longest = self._reach(NEAR / max(decrement + rounding, 1e-300), more, is_thorough=is_thorough)
-        value, whole = fall(decrement, longest), fall(decrement + rounding, longest)
-        if not np.isfinite(whole):
-            return None
         apart = self._apart(w)
-        return value + apart, whole - value + 16 * UNIT * apart
+        if 0.5 * decrement**2 + apart > far:
+            return 0.5 * decrement**2 + apart, 0.0
+        for longest in self._reaches(more):
+            value, whole = fall(decrement, longest), fall(decrement + rounding, longest)
+            if value + apart <= target or far < np.inf:
+                break
+        return (value + apart, whole - value + 16 * UNIT * apart) if np.isfinite(whole) else None
 
-    def _reach(self, enough: float, more: float, *, is_thorough: bool) -> float:
-        """Return the most that a score (the range of scores) of a row changes in a step of length one."""
+    def _reaches(self, more: float) -> Iterator[float]:
+        """Yield bounds on how much a score (the range of scores) of a row changes in a step of length one, cheap ones first."""
+        if self.swing == 0:
+            yield 0.0
+            return
         scale = self.swing * float(np.sqrt(more * (2.0 if self.scores.ndim == 2 else 1.0) / self.level.min()))
-        reach = scale * self._longest_row / float(np.sqrt(self.values[0]))
-        return scale * self._exact_row if reach > enough and is_thorough else reach
+        yield scale * self._longest_row / float(np.sqrt(self.values[0]))
+        yield scale * self._exact_row
 
     @property
     def _centre(self) -> Vector | None:
@@ -279,13 +292,14 @@ def _under_classes(t: Vector, share: Vector) -> tuple[Vector, Vector, Vector]:
 def _row_length(part: Design, centre: Vector | None, size: Vector, has_constant: bool) -> float:
     """Return the length of the longest row, columns divided by their sizes."""
     p = part.shape[1]
-    step = max(1, BLOCK // max(p, 1))
     shift, scale = np.zeros(p) if centre is None else centre, 1.0 / size[:p]
     table: Any = part.table  # type: ignore[attr-defined]
     longest = 0.0
-    for first in range(0, part.shape[0], step):
-        rows = table[first : first + step]
-        rows = (rows if isinstance(rows, np.ndarray) else rows.toarray()) - shift
-        rows *= scale
-        longest = max(longest, float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0)))
+    if isinstance(part, Dense):
+        longest = longest_square(table, shift, scale)
+    else:
+        step = max(1, BLOCK // max(p, 1))
+        for first in range(0, part.shape[0], step):
+            rows = (table[first : first + step].toarray() - shift) * scale
+            longest = max(longest, float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0)))
     return float(np.sqrt(longest + (1.0 / size[-1] ** 2 if has_constant else 0.0))) * 1.000001

@@ -35,6 +35,7 @@ __all__ = [
     "dual_ascent",
     "face_factor",
     "gram",
+    "longest_square",
     "loss_excess",
     "loss_mean",
     "loss_slope",
@@ -136,6 +137,11 @@ def curvature_product(X: Any, weight: Vector, shift: Vector, v: Vector) -> Vecto
 def csr_curvature_product(X: Any, weight: Vector, shift: Vector, v: Vector) -> Vector:
     """Return the same for compressed rows."""
     return np.asarray(_native.csr_curvature_product(*csr_arrays(X), X.shape, _plain(weight), _plain(shift), _plain(v)))
+
+
+def longest_square(X: Any, shift: Vector, scale: Vector) -> float:
+    """Return the largest sum of squares of a row of ``(X - shift) * scale``."""
+    return float(_native.longest_square(X, _plain(shift), _plain(scale)))
 
 
 def cholesky(A: Vector) -> Vector | None:

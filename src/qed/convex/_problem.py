@@ -287,7 +287,7 @@ class Problem:
         that, each dual point that is tried costs two passes, or a Gram matrix of the coefficients that are not zero.
         """
         with np.errstate(over="ignore", invalid="ignore"):  # a point out of range has no proof, and says so by inf
-            quick = None if known is None else self._by_floor(w, b, known)
+            quick = None if known is None else self._by_floor(w, b, known, target)
             if quick is not None and quick.value - quick.rounding <= target:
                 return quick
             at = self._look(w, b, known, target)
@@ -304,7 +304,7 @@ class Problem:
             nothing = self._by_nothing(at)
         return nothing if best is None or nothing.value <= best.value else best
 
-    def _by_floor(self, w: Vector, b: Any, known: Known) -> Gap | None:
+    def _by_floor(self, w: Vector, b: Any, known: Known, target: float) -> Gap | None:
         """Return what curvature that a solver has left behind proves, from the products of its pass alone."""
         floor: Floor | None = self.kept.get("floor")
         if floor is None or known.t is None or known.loss is None:
@@ -332,7 +332,7 @@ class Problem:
         doubt = (terms + 8) * UNIT * length_slope + off * bend
         stored = self._stored(w, level, objective, float(np.sum(np.abs(g[-1]))), bend)
         g[:-1] += self.penalty.slope(w)
-        found = floor.bound(w, known.t, g, doubt)
+        found = floor.bound(w, known.t, g, doubt, target)
         if found is None:
             return None
         value, rounding = found

@@ -61,10 +61,10 @@ class LBFGS:
         w, b = begin(problem, start, descend)
         before = np.inf
         for number, point in enumerate(descend(problem, np.concatenate([w, np.reshape(b, (1, *w.shape[1:]))]))):
-            hint = point.hint()
+            hint = point.hint(target)
             if before - point.objective <= CLOSE * target:
                 Floor.lay(problem, point.t, target, hint)
-                hint = point.hint()
+                hint = point.hint(target)
             before = point.objective
             if number or hint <= target:  # a start is no step, unless it will do
                 yield Iterate(point.w, point.b, hint=hint, known=point.known, is_on_its_way=True)
@@ -96,10 +96,10 @@ class Descent:
         """Intercepts."""
         return float(self.z[-1]) if self.z.ndim == 1 else self.z[-1]
 
-    def hint(self) -> float:
+    def hint(self, target: float) -> float:
         """Estimate the gap that the slope, or a floor under the objective, would prove."""
         floor: Floor | None = self.problem.kept.get("floor")
-        return min(self._slope_hint(), np.inf if floor is None else floor.hint(self.w, self.t, self.g))
+        return min(self._slope_hint(), np.inf if floor is None else floor.hint(self.w, self.t, self.g, target))
 
     def _slope_hint(self) -> float:
         problem, penalty = self.problem, self.problem.penalty

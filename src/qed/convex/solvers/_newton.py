@@ -113,11 +113,11 @@ class Newton:
             if between is not None and d is not None:
                 by_curvature = between * max(float(-point.g @ d), 0.0)  # half of it, doubled for what rows differ
             if floor is not None and d is not None:
-                by_curvature = floor.hint(point.w, point.seen.t, point.g)
+                by_curvature = floor.hint(point.w, point.seen.t, point.g, target)
                 ideal = floor.loose * max(float(-point.g @ d), 0.0)
                 if by_curvature > target >= 0.5 * ideal and floor.away(point.seen.t) > NEAR:
                     floor = floor.moved(point.seen.t)
-                    by_curvature = floor.hint(point.w, point.seen.t, point.g)
+                    by_curvature = floor.hint(point.w, point.seen.t, point.g, target)
             at = smooth.iterate(point, by_curvature)
             is_near = at.hint is not None and at.hint <= target
             # one more step squares what is left, and where it costs next to nothing it is taken before anybody is told

@@ -58,7 +58,7 @@ class NewtonScores:
         z = np.concatenate([w, np.reshape(b, (1, *w.shape[1:]))])
         polished = is_held = False
         for number, point in enumerate(_follow(problem, z, target)):
-            hint = point.hint()
+            hint = point.hint(target)
             # one more step squares what is left: where it costs next to nothing it is taken before anybody is told
             is_held = hint <= target and not polished and _is_direct(problem)
             polished = polished or is_held
@@ -89,7 +89,7 @@ def _follow(problem: Problem, z: Vector, target: float) -> Iterator[Descent]:
             inverse = guess.with_mean_curvature(point) if inverse is None else inverse
             # as well as Newton's method can use, and better only where that makes it the last step
             accuracy = min(0.1, np.sqrt(float(np.linalg.norm(point.g)) / max(first, 1e-300)))
-            last = 0.15 * np.sqrt(target / max(point.hint(), 1e-300))
+            last = 0.15 * np.sqrt(target / max(point.hint(target), 1e-300))
             d, taken = _by_gradients(point, inverse, min(0.1, last) if last > 0.1 * accuracy else accuracy)
             inverse = inverse if taken < OFTEN else None
         promised = float(np.sum(point.g * d))

@@ -67,7 +67,7 @@ class ClassCurvature:
         """
         n, k = t.shape
         p = len(w)
-        rows = slice(None, None, max(1, n // max(FEWEST, EACH * k * k)))
+        rows = slice(None, None, max(1, n // max(FEWEST, min(EACH * k * k, n // 10))))
         t = np.ascontiguousarray(t[rows])
         share = problem.share[rows] / problem.share[rows].sum()
         chance = _probabilities(t)

@@ -160,25 +160,28 @@ def sample_of(problem: Problem, columns: int, target: float = np.inf) -> Problem
     """Return the problem of a sample of rows, if there are enough of them: more where that saves a read of all for a target."""
     every = sample_step(problem, columns)
     if every == EVERY and np.isfinite(target):
-        every = next((step for step in range(EVERY, MORE - 1, -1) if 3 * left_over(problem, step) <= target), EVERY)
+        every = _larger(problem, target)
     return sampled(problem, every) if every > 1 else None
 
 
-def left_over(problem: Problem, every: int) -> float:
-    """Predict what can be proved after two steps from the solution of one row in so many, with the curvature found there.
+def _larger(problem: Problem, target: float) -> int:
+    """Return the step between rows of a sample from whose solution two steps, with the curvature found there, are enough.
 
     The solution of m rows is above that of all by d / 2m for d coefficients, and a step with their curvature leaves the
     square of its relative error, about d / m, of that; the penalty holds some of the coefficients, and tightens the proof.
     """
     w, b = problem.null_point
-    bend = float(problem.loss.take(slice(0, 1)).curvature(np.full(1, float(b)))[0])
+    bend = float(problem.loss.take(slice(0, 1)).curvature(np.full(1, float(b)))[0]) * problem.sizes**2
     strength = np.broadcast_to(problem.penalty.curvature(w), w.shape)
-    whole = bend * problem.sizes**2 + strength
-    free = float(np.sum(bend * problem.sizes**2 / np.where(whole > 0, whole, 1.0)))
-    rows = problem.shape[0] / every
-    with np.errstate(divide="ignore"):
-        loose = min(float(every), float(np.max(whole / strength, initial=1.0)))
-    return loose * (1.5 * free / rows) ** 2 * free / (2.0 * rows)
+    whole = bend + strength
+    free = float(np.sum(bend / np.where(whole > 0, whole, 1.0)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tight = float(np.nanmax(whole / strength, initial=1.0))
+    for every in range(EVERY, MORE - 1, -1):
+        rows = problem.shape[0] / every
+        if 3.0 * min(float(every), tight) * (1.5 * free / rows) ** 2 * free / (2.0 * rows) <= target:
+            return every
+    return EVERY
 
 
 def start_of(start: tuple[Vector, Any]) -> tuple[Vector, float]:
