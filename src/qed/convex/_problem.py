@@ -330,6 +330,8 @@ class Problem:
         n = self.shape[0]
         terms = min(n, 8192) + 64 if self.design.centres_first else 2 * n
         doubt = (terms + 8) * UNIT * length_slope + off * bend
+        if not self.loss.traits.is_quadratic:  # a slope such as exp(t) - y is off by what rounds in its terms
+            doubt += 8 * UNIT * bend
         stored = self._stored(w, level, objective, float(np.sum(np.abs(g[-1]))), bend)
         g[:-1] += self.penalty.slope(w)
         found = floor.bound(w, known.t, g, doubt, target)

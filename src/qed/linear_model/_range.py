@@ -76,9 +76,8 @@ def _column_moments(chunk: Chunk) -> ColumnMoments:
 
 
 def _of_targets(y: Array, s: Array, total: float) -> tuple[Array, Array]:
-    """Return means and spreads of the targets; not by BLAS, which would wake threads for so little."""
-    mean = y[0] + np.einsum("i,ij->j", s, y - y[0]) / total
-    return mean, np.einsum("i,ij->j", s, (y - mean) ** 2)
+    """Return means and spreads of the targets, from sums about the first of them."""
+    return _about(y, s, total, y[0])
 
 
 def fingerprint(X: Any, y: Array, weight: Array | None, *, about: Array | None = None) -> Fingerprint:
