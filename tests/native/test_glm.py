@@ -44,6 +44,12 @@ def test_pass(native, table, loss):
     assert np.array_equal(hessian, hessian.T)
     v = rng.standard_normal(X.shape[1] + 1)
     close(native.curvature_product(X, bend, shift, v), want[4] @ v, scale=10.0)
+    alone = np.empty((1, len(X)))
+    again = native.glm_pass(loss, X, y, c, w, 0.3, shift, alone)
+    assert np.array_equal(alone[0], rows[0])
+    close(again[0], want[0], scale=10.0)
+    squares = ((X - shift) * w) ** 2
+    close(native.longest_square(X, shift, w), squares.sum(axis=1).max(initial=0.0), scale=10.0)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
