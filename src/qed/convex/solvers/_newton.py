@@ -57,7 +57,7 @@ class Newton:
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
         smooth = Smooth(problem)
-        sample = self.begin(problem, start_of(start), target)
+        sample = self.begin(problem, start_of(start), np.inf if _second_is_cheap(smooth) else target)
         if sample is None:
             point = smooth.look(*start_of(start), hessian=True)
             yield from self._follow(smooth, point, None, target)
@@ -165,6 +165,8 @@ class Begun:
 
     def lay_floor(self, problem: Problem) -> None:
         """Leave what the curvature of the sample proves of the whole problem behind."""
+        if Floor.refuses(problem):
+            return
         every = -(-problem.shape[0] // self.sample.shape[0])
         rows = slice(None, None, every)
         second: Vector = np.asarray(self.seen.hessian) * float(problem.share[rows].sum())
