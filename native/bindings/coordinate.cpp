@@ -1,13 +1,17 @@
 #include "qed/coordinate.hpp"
 
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "arrays.hpp"
+#include "loss_names.hpp"
 #include "qed/columns.hpp"
+#include "qed/curved.hpp"
 #include "qed/face_factor.hpp"
+#include "sparse_arrays.hpp"
 
 namespace qed::bindings {
 namespace {
@@ -166,6 +170,30 @@ nb::tuple sparse_of(const std::tuple<Array, Array, Array>& A, const std::tuple<A
     return columns_with(columns, penalty, goal, start, residual);
 }
 
+nb::tuple curved_of(const std::string& loss, const std::tuple<Array, Array>& rows,
+                    const std::tuple<Array, Array, Array>& A, const KinkArrays& penalty, bool has_intercept,
+                    const std::tuple<double, double>& goal, const std::tuple<Array, double>& start) {
+    const Index n = static_cast<Index>(std::get<0>(rows).shape(0));
+    const Index p = static_cast<Index>(std::get<0>(start).shape(0));
+    const CurvedIn in{.kind = loss_kind(loss),
+                      .y = vector(std::get<0>(rows), "y", n),
+                      .c = vector(std::get<1>(rows), "c", n),
+                      .columns = sparse_rows(std::get<0>(A), std::get<1>(A), std::get<2>(A), {p, n}),
+                      .penalty = kinks_of(penalty, p),
+                      .has_intercept = has_intercept};
+    require(in.kind != LossKind::softmax, "this descent knows losses of one score a row");
+    Fresh<double> w = copy_of(vector(std::get<0>(start), "w", p), p);
+    Fresh<double> t({n});
+    Fresh<double> slope({n});
+    Fresh<double> gradient({p});
+    Fresh<double> dual({n});
+    CurvedState state{w.get(), std::get<1>(start), t.get(), slope.get(), gradient.get(), dual.get()};
+    CurvedDone done{};
+    run([&] { done = descend_curved(in, std::get<0>(goal), std::get<1>(goal), state); });
+    const nb::object u = done.has_dual ? nb::cast(dual.give()) : nb::none();
+    return nb::make_tuple(w.give(), state.b, t.give(), slope.give(), gradient.give(), u, done.gap, done.is_over);
+}
+
 Doubles taken(const Array& X, const Array& index, const MaybeArray& scale, const MaybeArray& shift) {
     const Matrix x = matrix(X, "X");
     const Index* columns = indices_of(index, "index");
@@ -202,6 +230,8 @@ void bind_coordinate(nb::module_& module) {
     module.def("descend_columns", &dense_of, arg("A"), arg("penalty"), arg("goal"), arg("w"), arg("residual"));
     module.def("descend_sparse_columns", &sparse_of, arg("A"), arg("centring"), arg("penalty"), arg("goal"), arg("w"),
                arg("residual"));
+    module.def("descend_curved", &curved_of, arg("loss"), arg("rows"), arg("A"), arg("penalty"), arg("has_intercept"),
+               arg("goal"), arg("start"));
     module.def("take_columns", &taken, arg("X"), arg("index"), arg("scale").none(), arg("shift").none());
     module.def("column_sums", &sums_of, arg("X"), arg("U"), arg("s").none(), arg("shift").none());
 }

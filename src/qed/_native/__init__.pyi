@@ -304,6 +304,22 @@ def descend_sparse_columns(
 ) -> tuple[Vector, Vector, Vector, int, float]:
     """Do the same for compressed columns less ``root`` (n,) times their ``centre`` (k,); ``centring`` is (centre, root)."""
 
+def descend_curved(
+    loss: str,
+    rows: tuple[Vector, Vector],
+    A: tuple[Indices, Indices, Vector],
+    penalty: Kinks,
+    has_intercept: bool,
+    goal: tuple[float, float],
+    start: tuple[Vector, float],
+) -> tuple[Vector, float, Vector, Vector, Vector, Vector | None, float, bool]:
+    """Minimise a loss of one score a row plus a penalty with kinks, for compressed columns with sorted entries.
+
+    ``rows`` are targets and weights, ``goal`` is a gap and about how many visits of entries to make at most, ``start`` are
+    coefficients and intercept. Returns both, scores, slopes, gradient, a dual point or None, the gap, and whether no step
+    is possible any more.
+    """
+
 def ranked(
     scores: Matrix, positive: NDArray[np.uint8], s: Vector | None
 ) -> tuple[int, NDArray[np.floating], Vector, Vector] | None:

@@ -17,6 +17,7 @@ __all__ = [
     "ONE_SCORE",
     "AscentLosses",
     "AscentRows",
+    "Curved",
     "cholesky",
     "class_ascent",
     "compressed_adjoint",
@@ -27,6 +28,7 @@ __all__ = [
     "curvature_product",
     "dense_pass",
     "descend_columns",
+    "descend_curved",
     "descend_gram",
     "descend_grams",
     "descend_rows",
@@ -225,6 +227,46 @@ def descend_sparse(
     return _native.descend_sparse_columns(
         A, (centre, root), _numbers(penalty), goal, np.ascontiguousarray(w), np.ascontiguousarray(residual)
     )
+
+
+class Curved(NamedTuple):
+    """Where a descent on a curved loss stands; ``is_over`` says that no further step is possible."""
+
+    w: Vector
+    b: float
+    t: Vector
+    slope: Vector
+    gradient: Vector
+    u: Vector | None
+    gap: float
+    is_over: bool
+
+
+def descend_curved(
+    name: str,
+    rows: tuple[Vector, Vector],
+    A: Any,
+    penalty: tuple[Any, ...],
+    goal: tuple[float, float],
+    start: tuple[Vector, float | None],
+) -> Curved:
+    """Minimise the mean of a loss plus a penalty with kinks over a table compressed by columns.
+
+    ``rows`` are targets and shares, ``goal`` is a gap and a number of visits of entries; a start without an intercept (None)
+    stays without.
+    """
+    y, c = rows
+    w, b = start
+    found = _native.descend_curved(
+        name,
+        (_plain(y), _plain(c)),
+        csr_arrays(A),
+        _numbers(penalty),
+        b is not None,
+        goal,
+        (_plain(w), 0.0 if b is None else float(b)),
+    )
+    return Curved(*found)
 
 
 def compressed_product(starts: Any, rows: Any, values: Vector, n: int, w: Vector) -> Vector:

@@ -18,6 +18,7 @@ from qed.convex._passes import Passes
 from qed.convex._problem import Known
 from qed.convex._solve import Iterate
 from qed.convex._working_columns import gram_pays, taken_columns, working_columns
+from qed.convex.solvers._curved_columns import by_compressed_columns, takes_compressed_columns
 from qed.designs import Compressed, Sparse
 
 if TYPE_CHECKING:
@@ -73,6 +74,9 @@ class CoordinateDescent:
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield a point for each working set."""
+        if not problem.loss.traits.is_quadratic and takes_compressed_columns(problem):
+            yield from by_compressed_columns(problem, start, target)
+            return
         if problem.loss.traits.is_quadratic:
             descent: _Quadratic | _Curved = _Quadratic(problem)
         else:
