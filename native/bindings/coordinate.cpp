@@ -1,6 +1,7 @@
 #include "qed/coordinate.hpp"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "qed/columns.hpp"
 #include "qed/curved.hpp"
 #include "qed/face_factor.hpp"
+#include "qed/narrow.hpp"
 #include "sparse_arrays.hpp"
 
 namespace qed::bindings {
@@ -194,6 +196,44 @@ nb::tuple curved_of(const std::string& loss, const std::tuple<Array, Array>& row
     return nb::make_tuple(w.give(), state.b, t.give(), slope.give(), gradient.give(), u, done.gap, done.is_over);
 }
 
+/// Kinks, low ends and high ends of conjugates, their bend and their width.
+using PieceArrays = std::tuple<Array, Array, Array, double, double>;
+
+nb::tuple narrow_of(const std::string& loss, const std::variant<Array, PieceArrays>& given, const Array& c,
+                    const Array& X, const MaybeArray& shift, const KinkArrays& penalty, bool has_intercept,
+                    const GoalNumbers& goal, const std::tuple<Array, double>& start) {
+    const Matrix x = matrix(X, "X");
+    const auto* pieces = std::get_if<PieceArrays>(&given);
+    NarrowIn in{.loss = {LossKind::squared, nullptr, nullptr},
+                .x = {x, vector(shift, "shift", x.columns)},
+                .c = vector(c, "c", x.rows),
+                .penalty = kinks_of(penalty, x.columns),
+                .has_intercept = has_intercept};
+    DualLosses parts{};
+    if (pieces != nullptr) {
+        parts = {.kind = DualLoss::pieces,
+                 .kink = vector(std::get<0>(*pieces), "kink", x.rows),
+                 .low = vector(std::get<1>(*pieces), "low", x.rows),
+                 .high = vector(std::get<2>(*pieces), "high", x.rows),
+                 .bend = std::get<3>(*pieces),
+                 .width = std::get<4>(*pieces)};
+        require(parts.bend > 0.0, "pieces must bend");
+        in.loss.pieces = &parts;
+    } else {
+        in.loss.kind = loss_kind(loss);
+        in.loss.y = vector(std::get<Array>(given), "y", x.rows);
+        require(in.loss.kind != LossKind::softmax, "this descent knows losses of one score a row");
+    }
+    Fresh<double> w = copy_of(vector(std::get<0>(start), "w", x.columns), x.columns);
+    Fresh<double> t({x.rows});
+    Fresh<double> slope({x.rows});
+    Fresh<double> gradient({x.columns});
+    NarrowState state{w.get(), std::get<1>(start), t.get(), slope.get(), gradient.get()};
+    NarrowDone done{};
+    run([&] { done = descend_narrow(in, goal_of(goal), state); });
+    return nb::make_tuple(w.give(), state.b, t.give(), slope.give(), gradient.give(), done.loss, done.gap, done.is_over);
+}
+
 Doubles taken(const Array& X, const Array& index, const MaybeArray& scale, const MaybeArray& shift) {
     const Matrix x = matrix(X, "X");
     const Index* columns = indices_of(index, "index");
@@ -232,6 +272,8 @@ void bind_coordinate(nb::module_& module) {
                arg("residual"));
     module.def("descend_curved", &curved_of, arg("loss"), arg("rows"), arg("A"), arg("penalty"), arg("has_intercept"),
                arg("goal"), arg("start"));
+    module.def("descend_narrow", &narrow_of, arg("loss"), arg("rows"), arg("c"), arg("X"), arg("shift").none(),
+               arg("penalty"), arg("has_intercept"), arg("goal"), arg("start"));
     module.def("take_columns", &taken, arg("X"), arg("index"), arg("scale").none(), arg("shift").none());
     module.def("column_sums", &sums_of, arg("X"), arg("U"), arg("s").none(), arg("shift").none());
 }

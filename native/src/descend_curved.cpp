@@ -8,6 +8,7 @@
 
 #include "qed/csr.hpp"
 #include "qed/face.hpp"
+#include "qed/narrow.hpp"
 #include "qed/parallel.hpp"
 #include "qed/visited_rows.hpp"
 
@@ -163,7 +164,7 @@ class CurvedDescent {
         int wait = 0;         // rounds without them, after some that led too far
         while (true) {
             look();
-            done.gap = gap(s_.gradient, loss_, 0.0);
+            done.gap = gap(s_.gradient);
             if (done.gap <= target || work_ > work) {
                 break;
             }
@@ -199,7 +200,7 @@ class CurvedDescent {
         make_scores();
         look();
         if (!done.has_dual) {
-            done.gap = gap(s_.gradient, loss_, 0.0);
+            done.gap = gap(s_.gradient);
         }
         return done;
     }
@@ -306,37 +307,9 @@ class CurvedDescent {
         squares_[at(j)] = in_.has_intercept ? std::max(square - edge * edge / total_, 1e-14 * square) : square;
     }
 
-    /// What separates the coefficients from minus `gradient` times a factor that makes it feasible; `excess` comes on top.
-    [[nodiscard]] double gap(const double* gradient, double loss, double excess) const noexcept {
-        const Kinks& penalty = in_.penalty;
-        double factor = 1.0;
-        double total = excess;
-        for (Index j = 0; j < p_; ++j) {
-            const double z = -gradient[j];
-            const double inside = std::clamp(z, penalty.low[j], penalty.high[j]);
-            if (penalty.ridge > 0.0) {
-                const double apart = penalty.ridge * s_.w[j] - (z - inside);
-                total += 0.5 * apart * apart / penalty.ridge;
-                total += s_.w[j] == 0.0 ? 0.0 : std::max(s_.w[j] * (slope_at(penalty, j, s_.w[j]) - inside), 0.0);
-            } else if (z != inside) {
-                if (inside == 0.0) {
-                    total += std::abs(z) * 10.0 * std::max(std::abs(s_.w[j]), 1e-3);
-                } else {
-                    factor = std::min(factor, inside / z);
-                }
-            }
-        }
-        if (in_.has_intercept) {
-            total += std::abs(lean_) * 10.0;
-        }
-        if (penalty.ridge > 0.0) {
-            return total;
-        }
-        total += (1.0 - factor) * loss;
-        for (const Index j : used_) {
-            total += std::max(s_.w[j] * (slope_at(penalty, j, s_.w[j]) + factor * gradient[j]), 0.0);
-        }
-        return total;
+    /// What separates the coefficients from slopes whose adjoint product is `gradient`.
+    [[nodiscard]] double gap(const double* gradient) const noexcept {
+        return slope_gap(in_.penalty, p_, s_.w, gradient, loss_) + (in_.has_intercept ? 10.0 * std::abs(lean_) : 0.0);
     }
 
     /// Visits the active columns a few times on one model, then goes as far as the objective falls.
@@ -579,7 +552,7 @@ class CurvedDescent {
             excess += in_.c[i] * value_[at(i)];
             lean_ += bent_[at(i)].slope;
         }
-        return gap(gradient.data(), loss_, std::isfinite(excess) ? excess : std::numeric_limits<double>::infinity());
+        return std::isfinite(excess) ? excess + gap(gradient.data()) : std::numeric_limits<double>::infinity();
     }
 
     const CurvedIn& in_;

@@ -320,6 +320,24 @@ def descend_curved(
     is possible any more.
     """
 
+def descend_narrow(
+    loss: str,
+    rows: Vector | tuple[Vector, Vector, Vector, float, float],
+    c: Vector,
+    X: Matrix,
+    shift: Vector | None,
+    penalty: Kinks,
+    has_intercept: bool,
+    goal: Goal,
+    start: tuple[Vector, float],
+) -> tuple[Vector, float, Vector, Vector, Vector, float, float, bool]:
+    """Minimise a loss of one score a row plus a penalty with kinks by Newton's method, for a table of few columns.
+
+    ``rows`` are the targets of a loss by name, or kinks, low ends and high ends of conjugates, their bend and their width;
+    ``goal`` is a gap and a number of rounds, ``start`` are coefficients and intercept. Returns both, scores, slopes,
+    gradient, mean loss, the gap, and whether no step is possible any more.
+    """
+
 def ranked(
     scores: Matrix, positive: NDArray[np.uint8], s: Vector | None
 ) -> tuple[int, NDArray[np.floating], Vector, Vector] | None:

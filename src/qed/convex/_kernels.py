@@ -18,6 +18,7 @@ __all__ = [
     "AscentLosses",
     "AscentRows",
     "Curved",
+    "Narrow",
     "cholesky",
     "class_ascent",
     "compressed_adjoint",
@@ -31,6 +32,7 @@ __all__ = [
     "descend_curved",
     "descend_gram",
     "descend_grams",
+    "descend_narrow",
     "descend_rows",
     "descend_sparse",
     "descend_targets",
@@ -267,6 +269,46 @@ def descend_curved(
         (_plain(w), 0.0 if b is None else float(b)),
     )
     return Curved(*found)
+
+
+class Narrow(NamedTuple):
+    """Where Newton's method on few columns stands; ``is_over`` says that no further step is possible."""
+
+    w: Vector
+    b: float
+    t: Vector
+    slope: Vector
+    gradient: Vector
+    loss: float
+    gap: float
+    is_over: bool
+
+
+def descend_narrow(
+    loss: tuple[str, Any],
+    c: Vector,
+    table: tuple[Any, Vector | None],
+    penalty: tuple[Any, ...],
+    goal: Goal,
+    start: tuple[Vector, float | None],
+) -> Narrow:
+    """Minimise the mean of a loss plus a penalty with kinks over an array of few columns, less a centre.
+
+    ``loss`` is a name with targets, or any name with `AscentLosses`; a start without an intercept (None) stays without.
+    """
+    X, centre = table
+    w, b = start
+    found = _native.descend_narrow(
+        *loss,
+        _plain(c),
+        X,
+        None if centre is None else _plain(centre),
+        _numbers(penalty),
+        b is not None,
+        goal,
+        (_plain(w), 0.0 if b is None else float(b)),
+    )
+    return Narrow(*found)
 
 
 def compressed_product(starts: Any, rows: Any, values: Vector, n: int, w: Vector) -> Vector:
