@@ -253,9 +253,11 @@ class CurvedDescent {
         }
         total_ = 0.0;
         lean_ = 0.0;
+        square_ = 0.0;
         for (Index i = 0; i < n_; ++i) {
             bend_[at(i)] = std::max(bend_[at(i)], kFloor * most);
             bent_[at(i)] = {in_.c[i] * s_.slope[i], bend_[at(i)]};
+            square_ += bent_[at(i)].slope * bent_[at(i)].slope / bend_[at(i)];
             total_ += bend_[at(i)];
             lean_ += bent_[at(i)].slope;
         }
@@ -309,7 +311,7 @@ class CurvedDescent {
 
     /// What separates the coefficients from slopes whose adjoint product is `gradient`.
     [[nodiscard]] double gap(const double* gradient) const noexcept {
-        return slope_gap(in_.penalty, p_, s_.w, gradient, loss_) + (in_.has_intercept ? 10.0 * std::abs(lean_) : 0.0);
+        return slope_gap(in_.penalty, p_, s_.w, gradient, loss_, square_) + (in_.has_intercept ? 10.0 * std::abs(lean_) : 0.0);
     }
 
     /// Visits the active columns a few times on one model, then goes as far as the objective falls.
@@ -575,6 +577,7 @@ class CurvedDescent {
     double loss_ = 0.0;
     double total_ = 0.0;   ///< Σ c curvature
     double lean_ = 0.0;    ///< Σ c slope
+    double square_ = 0.0;  ///< Σ c slope² / curvature
     double offset_ = 0.0;  ///< step of the intercept
     double work_ = 0.0;
     bool has_dual_ = false;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <vector>
 
 #include "qed/face.hpp"
 #include "qed/moments.hpp"
@@ -15,9 +17,13 @@ namespace {
 constexpr double kFloor = 1e-12;   // least curvature of a row, relative to the largest
 constexpr double kArmijo = 0.01;
 constexpr int kHalvings = 40;
+constexpr int kUpdates = 12;       // of products of columns, before they are made afresh
+constexpr Index kFewRows = 4;      // one row in so many may change for that
+constexpr double kNoise = 1e-15;   // share of the loss that rounding may hide from a step
+constexpr int kBlind = 3;          // steps that nothing but rounding judges
 constexpr Index kSweeps = 2000;
 constexpr double kReach = 10.0;
-constexpr double kInner = 1e-3;    // share of the gap there is, to which a model is solved
+constexpr double kInner = 1e-5;    // share of the gap there is, to which a model is solved
 constexpr double kTight = 0.01;    // share of the gap asked for, to which one is solved that would lead nowhere
 
 /// ℓ(t) = max_u u t - bend u²/2 - kink u - width |u| between low and high, with bend > 0: a quadratic between two lines.
@@ -37,7 +43,7 @@ class NarrowDescent {
   public:
     NarrowDescent(const NarrowIn& in, NarrowState& state)
         : in_(in), s_(state), n_(in.x.matrix.rows), p_(in.x.matrix.columns), value_(at(n_)), bend_(at(n_)),
-          weighted_(at(n_)), trial_(at(n_)), second_(at(p_ * p_)), pull_(at(p_)), edge_(at(p_)), next_(at(p_)),
+          weighted_(at(n_)), trial_(at(n_)), second_(at(p_ * p_)), plain_(at(p_ * p_)), pull_(at(p_)), edge_(at(p_)), next_(at(p_)),
           direction_(at(p_)), model_gradient_(at(p_)) {
         has_kinks_ = std::any_of(in.penalty.low, in.penalty.low + p_, [](double one) { return one != 0.0; }) ||
                      std::any_of(in.penalty.high, in.penalty.high + p_, [](double one) { return one != 0.0; });
@@ -49,7 +55,7 @@ class NarrowDescent {
         done.loss = rows_at(s_.t, s_.slope, bend_.data());
         while (true) {
             gradient();
-            done.gap = slope_gap(in_.penalty, p_, s_.w, s_.gradient, done.loss);
+            done.gap = slope_gap(in_.penalty, p_, s_.w, s_.gradient, done.loss, square_);
             if (in_.has_intercept) {
                 done.gap += kReach * std::abs(lean_);
             }
@@ -84,11 +90,12 @@ class NarrowDescent {
             weighted_[at(i)] = in_.c[i] * s_.slope[i];
         }
         lean_ = 0.0;
-        if (in_.has_intercept) {
-            for (Index i = 0; i < n_; ++i) {
-                lean_ += weighted_[at(i)];
-            }
+        square_ = 0.0;
+        for (Index i = 0; i < n_; ++i) {
+            lean_ += weighted_[at(i)];
+            square_ += weighted_[at(i)] == 0.0 ? 0.0 : weighted_[at(i)] * s_.slope[i] / std::max(bend_[at(i)], 1e-300);
         }
+        lean_ = in_.has_intercept ? lean_ : 0.0;
         multiply_transposed(in_.x, row_major(weighted_.data(), n_, 1, 1), s_.gradient);
     }
 
@@ -109,7 +116,7 @@ class NarrowDescent {
             total_ += bend_[at(i)];
             constant += 0.5 * weighted_[at(i)] * weighted_[at(i)] / bend_[at(i)];
         }
-        gram(in_.x.matrix, {.s = bend_.data(), .shift = in_.x.shift}, second_.data());
+        products();
         level_ = in_.has_intercept ? lean_ / total_ : 0.0;
         if (in_.has_intercept) {
             multiply_transposed(in_.x, row_major(bend_.data(), n_, 1, 1), edge_.data());
@@ -137,6 +144,53 @@ class NarrowDescent {
             }
         }
         return false;
+    }
+    /// Writes products of columns with each other. Where few rows bend otherwise than before, only those are added.
+    void products() {
+        changed_.clear();
+        if (updates_ > 0) {
+            for (Index i = 0; i < n_; ++i) {
+                if (bend_[at(i)] != before_[at(i)]) {
+                    changed_.push_back(i);
+                }
+            }
+        }
+        const Index count = static_cast<Index>(changed_.size());
+        if (updates_ == 0 || updates_ > kUpdates || kFewRows * count > n_) {
+            gram(in_.x.matrix, {.s = bend_.data(), .shift = in_.x.shift}, plain_.data());
+            updates_ = 1;
+        } else {
+            for (const double sign : {1.0, -1.0}) {
+                add_changed(sign);
+            }
+            ++updates_;
+        }
+        before_ = bend_;
+        second_ = plain_;
+    }
+    /// Adds the products of rows whose curvature rose, or takes away those where it fell.
+    void add_changed(double sign) {
+        weights_.clear();
+        picked_.clear();
+        for (const Index i : changed_) {
+            const double change = sign * (bend_[at(i)] - before_[at(i)]);
+            if (change > 0.0) {
+                weights_.push_back(change);
+                with_type(in_.x.matrix.kind, [&](auto type) {
+                    using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+                    for (Index j = 0; j < p_; ++j) {
+                        const double shift = in_.x.shift == nullptr ? 0.0 : in_.x.shift[j];
+                        picked_.push_back(static_cast<double>(*in_.x.matrix.template at<T>(i, j)) - shift);
+                    }
+                });
+            }
+        }
+        if (weights_.empty()) {
+            return;
+        }
+        part_.resize(at(p_ * p_));
+        gram(row_major(picked_.data(), static_cast<Index>(weights_.size()), p_, p_), {.s = weights_.data()}, part_.data());
+        add_scaled(part_.data(), sign, plain_.data(), p_ * p_);
     }
     /// Says whether the objective falls along the way to the minimum of the model.
     bool leads() {
@@ -189,7 +243,9 @@ class NarrowDescent {
             const double b = s_.b + length * shift_;
             scores(pull_.data(), b, trial_.data());
             const double found = rows_at(trial_.data(), s_.slope, bend_.data());
-            if ((found - loss) + change <= kArmijo * length * fall_) {
+            const double noise = blind_ < kBlind ? kNoise * loss : 0.0;
+            if ((found - loss) + change <= kArmijo * length * fall_ + noise) {
+                blind_ += (found - loss) + change <= kArmijo * length * fall_ ? 0 : 1;
                 std::copy(pull_.begin(), pull_.end(), s_.w);
                 std::copy(trial_.begin(), trial_.end(), s_.t);
                 s_.b = b;
@@ -209,7 +265,15 @@ class NarrowDescent {
     Numbers bend_;  ///< curvature, then c times it
     Numbers weighted_;
     Numbers trial_;
-    Numbers second_;
+    Numbers second_;  ///< second derivatives, the intercept eliminated
+    Numbers plain_;   ///< the same as it is kept, with the curvatures it was made with
+    Numbers before_;
+    Numbers picked_;  ///< rows that changed
+    Numbers weights_;
+    Numbers part_;
+    std::vector<Index> changed_;
+    int updates_ = 0;
+    int blind_ = 0;
     Numbers factor_;
     Numbers pull_;
     Numbers edge_;
@@ -217,6 +281,7 @@ class NarrowDescent {
     Numbers direction_;
     Numbers model_gradient_;
     double lean_ = 0.0;   ///< Σ c slope
+    double square_ = 0.0; ///< Σ c slope² / curvature
     double level_ = 0.0;  ///< the best change of the intercept alone, negative
     double total_ = 0.0;  ///< Σ c curvature
     double shift_ = 0.0;
@@ -226,7 +291,8 @@ class NarrowDescent {
 
 }  // namespace
 
-double slope_gap(const Kinks& penalty, Index size, const double* w, const double* gradient, double loss) noexcept {
+double slope_gap(const Kinks& penalty, Index size, const double* w, const double* gradient, double loss,
+                 double square) noexcept {
     double factor = 1.0;
     double total = 0.0;
     for (Index j = 0; j < size; ++j) {
@@ -247,7 +313,7 @@ double slope_gap(const Kinks& penalty, Index size, const double* w, const double
     if (penalty.ridge > 0.0) {
         return total;
     }
-    total += (1.0 - factor) * loss;
+    total += (1.0 - factor) * std::min(loss, (1.0 - factor) * square);
     for (Index j = 0; j < size; ++j) {
         total += w[j] == 0.0 ? 0.0 : std::max(w[j] * (slope_at(penalty, j, w[j]) + factor * gradient[j]), 0.0);
     }

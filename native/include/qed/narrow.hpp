@@ -47,7 +47,9 @@ struct NarrowDone {
 NarrowDone descend_narrow(const NarrowIn& in, const Goal& goal, NarrowState& state);
 
 /// What separates w from the slopes whose adjoint product is `gradient`, as a dual point that is shrunk until it is
-/// feasible; `loss` is the weighted mean loss, which a shrunk slope costs a share of.
-double slope_gap(const Kinks& penalty, Index size, const double* w, const double* gradient, double loss) noexcept;
+/// feasible; `loss` is the weighted mean loss, which a shrunk slope costs a share of, and `square` is Σ c slope² /
+/// curvature, which it costs the square of that share of, about.
+double slope_gap(const Kinks& penalty, Index size, const double* w, const double* gradient, double loss,
+                 double square) noexcept;
 
 }  // namespace qed

@@ -408,6 +408,24 @@ def number_objects(addresses: NDArray[np.uint64]) -> tuple[NDArray[np.int32], ND
 def hash_words(bytes: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.int32]:  # noqa: A002
     """MurmurHash3 (32 bits, seed zero) of words that follow each other in memory and end where ``ends`` says."""
 
+def follow_path(
+    table: Matrix,
+    copies: int,
+    kinked: NDArray[np.int64],
+    lists: tuple[Vector, Vector, Vector, Vector],
+    columns: tuple[Vector, Vector, Vector],
+    has_intercept: bool,
+    spread: float,
+    goal: tuple[float, int],
+    state: tuple[Vector, Vector, Vector, Vector],
+) -> tuple[float, int, bool]:
+    """Go along the central path of a problem with kinks until the distance from the optimum is within ``goal``.
+
+    ``lists`` are weights, kinks, low and high ends; ``columns`` are curvatures, pull and sizes; ``state`` is written to:
+    coefficients with the intercept last, distances above and below kinks, dual variables. Returns the distance, the steps
+    made, and whether no further step is possible.
+    """
+
 def scaled_spread(r: Vector, c: Vector, knee: float, guess: float) -> tuple[float, float]:
     """Return the largest σ with σ² = Σ c min(r², knee² σ²), and σ/2 + Σ c σ h(r/σ) there, h the squared loss with a knee.
 

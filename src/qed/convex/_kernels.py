@@ -38,6 +38,7 @@ __all__ = [
     "descend_targets",
     "dual_ascent",
     "face_factor",
+    "follow_path",
     "gram",
     "loss_excess",
     "loss_mean",
@@ -347,6 +348,27 @@ class AscentRows(NamedTuple):
 def scaled_spread(r: Vector, c: Vector, knee: float, guess: float) -> tuple[float, float]:
     """Return the best scale of residuals, and their spread there."""
     return _native.scaled_spread(np.ascontiguousarray(r), np.ascontiguousarray(c), float(knee), float(guess))
+
+
+def follow_path(
+    table: tuple[Vector, int, Any],
+    lists: tuple[Vector, Vector, Vector, Vector],
+    columns: tuple[Vector, Vector, Vector],
+    spread: float,
+    goal: tuple[float, int],
+    state: tuple[Vector, Vector, Vector, Vector],
+    *,
+    has_intercept: bool,
+) -> tuple[float, bool]:
+    """Go along a central path; ``table`` is the array with the intercept's column, copies of its rows, and kinked columns.
+
+    ``lists`` are weights, kinks, low and high ends, ``columns`` are curvatures, pull and sizes, ``state`` is written to:
+    coefficients, distances above and below kinks, dual variables. Returns the distance, and whether no step is left.
+    """
+    X, copies, kinked = table
+    lists, columns = (tuple(_plain(one) for one in part) for part in (lists, columns))  # type: ignore[assignment]
+    found = _native.follow_path(X, copies, kinked, lists, columns, has_intercept, float(spread), goal, state)
+    return found[0], found[2]
 
 
 def dual_ascent(

@@ -31,6 +31,7 @@ __all__ = ["InteriorPoint"]
 LARGEST = 4000  # unknowns of a system of equations that is worth factorising
 FEW = 1500  # rows that need no screening
 FURTHER = 1e3  # a vertex is worth the few steps that lead to it from a point within the tolerance
+CLOSER = 0.03  # share of the distance after which a vertex is tried again
 BAND = 12  # rows in doubt for each coefficient, at least
 
 
@@ -151,6 +152,9 @@ class _Place(NamedTuple):
 def _follow(line: Straight, w: Vector, b: float, target: float) -> Iterator[_Place]:
     """Follow the central path to the vertex that it points at."""
     path = CentralPath(line, w, b)
+    if line.table is not None and not line.is_wide:
+        yield from _in_calls(line, path, target)
+        return
     first, hint = np.inf, np.inf
     for _ in range(200):
         hint = path.distance()
@@ -165,6 +169,23 @@ def _follow(line: Straight, w: Vector, b: float, target: float) -> Iterator[_Pla
         yield _Place(path.w, path.b, path.u, hint * FURTHER)
         if hint * FURTHER <= target or not path.step():
             break
+    yield _Place(path.w, path.b, path.u, hint, is_last=True)
+
+
+def _in_calls(line: Straight, path: CentralPath, target: float) -> Iterator[_Place]:
+    """Do the same in calls of compiled code, one for each digit or so once the vertex may be told."""
+    until = max(target, 1e-2 * path.spread) if line.is_linear else target / FURTHER
+    while True:
+        hint = path.advance(until)
+        assert hint is not None  # noqa: S101  the table is at hand
+        vertex = path.vertex(anyway=hint <= target)
+        if vertex is not None and _left(line, *vertex) * FURTHER <= target:
+            yield _Place(*vertex, 0.0, is_last=True)
+            return
+        if path.is_over or hint * FURTHER <= target:
+            break
+        yield _Place(path.w, path.b, path.u, hint * FURTHER)
+        until = max(CLOSER * hint, target / FURTHER)
     yield _Place(path.w, path.b, path.u, hint, is_last=True)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["NarrowNewton", "by_products", "takes_products"]
 
 WIDEST = 1024  # columns whose products with each other fit a second-level cache, about
-WORK = 2e9  # multiply-adds in one call
+WORK = 1e10  # multiply-adds in one call: part of a second
 SMALL = 4e6  # multiply-adds of second derivatives below which nothing but the call counts
 DIGITS = 6  # times that a gap which the proof does not confirm is asked for with a digit more
 ROUNDS = 100
