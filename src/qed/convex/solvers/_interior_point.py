@@ -18,7 +18,7 @@ import numpy as np
 
 from qed.convex._solve import Iterate
 from qed.convex.solvers._central_path import CentralPath
-from qed.convex.solvers._straight import Straight, pieces, sides
+from qed.convex.solvers._straight import Straight, is_small, read_straight
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,19 +47,26 @@ class InteriorPoint:
             return "it needs a convex loss"
         if problem.loss.traits.has_curvature or problem.loss.traits.n_scores > 1 or problem.loss.y.ndim > 1:
             return "it needs a loss made of straight pieces, one score a row"
-        penalty = sides(problem.penalty, p)
+        penalty, straight = read_straight(problem)
         if penalty is None:
             return "it needs a penalty that is the same quadratic either side of a kink at zero"
-        if pieces(problem.loss) is None:
+        if straight is None:
             return "it needs a loss made of straight pieces, with slopes that end"
         held = bool(np.all(penalty[0] + penalty[1] > 0))
         if (min(n, p) if held else p) > LARGEST:
             return f"its systems of equations would have more than {LARGEST} unknowns"
         return None
 
+    @staticmethod
+    def takes(n: int, p: int) -> bool:
+        """Say whether a table is small enough for all of it to run in compiled code, where it is the best choice."""
+        return is_small(n, p) and p <= n
+
     def cost(self, problem: Problem, tol: float) -> float:
         """Predict some twenty Gram matrices of the rows in doubt, and as many passes over all of them before."""
         n, p = problem.shape
+        if self.takes(n, p):
+            return float(15 * (2e-5 + 3e-8 * n + 2e-10 * n * p * p))
         small = min(n, p)
         steps = 12 + 0.5 * max(0.0, -np.log10(max(tol, 1e-16)))
         path = steps * (4e-4 + 4e-11 * min(n, FEW + 100 * p) * p * small + 1e-10 * small**3)
@@ -73,7 +80,7 @@ class InteriorPoint:
             yield Iterate(w, b, np.zeros(problem.shape[0]))
             return
         whole = Straight(problem)
-        if problem.shape[0] <= max(FEW, 4 * BAND * (problem.shape[1] + 1)):
+        if whole.table is not None or problem.shape[0] <= max(FEW, 4 * BAND * (problem.shape[1] + 1)):
             for at in _follow(whole, w, b, target):
                 yield Iterate(at.w, at.b, whole.per_row(at.u), None if at.is_last else at.hint)
             return
