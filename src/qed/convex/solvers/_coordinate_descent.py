@@ -79,7 +79,7 @@ class CoordinateDescent:
             if takes_compressed_columns(problem):
                 yield from by_compressed_columns(problem, start, target)
                 return
-            if takes_products(problem) and rows_of_loss(problem.loss) is not None:
+            if takes_products(problem) and rows_of_loss(problem) is not None:
                 yield from by_products(problem, start, target)
                 return
         if problem.loss.traits.is_quadratic:

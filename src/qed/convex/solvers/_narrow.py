@@ -12,13 +12,13 @@ import numpy as np
 from qed.convex import _kernels
 from qed.convex._problem import Known
 from qed.convex._solve import Iterate
-from qed.convex.solvers._dual_ascent import ascent_losses
+from qed.convex.solvers._dual_ascent import read_ascent
 from qed.designs import Dense
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from qed.convex._loss import Loss, Vector
+    from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
 __all__ = ["NarrowNewton", "by_products", "takes_products"]
@@ -37,7 +37,7 @@ class NarrowNewton:
 
     def refusal(self, problem: Problem) -> str | None:
         """Refuse what is not an array of few columns, or a loss or penalty that compiled rounds do not know."""
-        if not takes_products(problem) or rows_of_loss(problem.loss) is None:
+        if not takes_products(problem) or rows_of_loss(problem) is None:
             return "it needs an array of few columns, a loss that bends in pieces or is known by name, and one l2 strength"
         return None
 
@@ -68,21 +68,22 @@ def takes_products(problem: Problem) -> bool:
     )
 
 
-def rows_of_loss(loss: Loss) -> tuple[str, Any] | None:
+def rows_of_loss(problem: Problem) -> tuple[str, Any] | None:
     """Return a loss as compiled rounds know it: by name with its targets, or by the pieces of its conjugate."""
-    name = loss.traits.native
-    if name in _kernels.ONE_SCORE:
-        return name, loss.y
-    if not loss.traits.has_curvature or not loss.traits.is_convex:
+    loss = problem.loss
+    traits = loss.traits
+    if traits.native in _kernels.ONE_SCORE:
+        return traits.native, loss.y
+    if not traits.has_curvature or not traits.is_convex:
         return None
-    pieces = ascent_losses(loss)
+    pieces = read_ascent(problem)
     return None if pieces is None or not pieces.bend > 0 else ("pieces", tuple(pieces))
 
 
 def by_products(problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
     """Yield a point for each call."""
     n, p = problem.shape
-    loss = rows_of_loss(problem.loss)
+    loss = rows_of_loss(problem)
     assert loss is not None  # noqa: S101  refused before
     table = (problem.design.table, problem.centre)  # type: ignore[attr-defined]
     penalty = problem.penalty.numbers(p)

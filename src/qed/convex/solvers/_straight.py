@@ -46,6 +46,9 @@ def pieces(loss: Loss) -> Pieces | None:
     low, high = loss.project(np.full(n, -HUGE)), loss.project(np.full(n, HUGE))
     if not (low.min(initial=0.0) > -HUGE and high.max(initial=0.0) < HUGE):
         return None
+    if loss.traits.pieces is not None:
+        bend, width = loss.traits.pieces
+        return None if bend > 0 else _with_width(loss.y, low, high, width)
     found = []
     for end in (low, high):
         whole, half = loss.conjugate(end), loss.conjugate(0.5 * end)
@@ -57,6 +60,14 @@ def pieces(loss: Loss) -> Pieces | None:
         return Pieces(np.asarray(left)[np.newaxis], low[np.newaxis], high[np.newaxis])
     zero = np.zeros(n)
     return Pieces(np.stack([left, right]), np.stack([low, zero]), np.stack([zero, high]))
+
+
+def _with_width(y: Vector, low: Vector, high: Vector, width: float) -> Pieces:
+    """Return the kinks of a loss that is flat on ``width`` either side of y."""
+    if width == 0.0:
+        return Pieces(y[np.newaxis], low[np.newaxis], high[np.newaxis])
+    zero = np.zeros(len(y))
+    return Pieces(np.stack([y - width, y + width]), np.stack([low, zero]), np.stack([zero, high]))
 
 
 def sides(penalty: Penalty, p: int) -> tuple[Vector, Vector] | None:
