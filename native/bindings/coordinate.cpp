@@ -174,7 +174,7 @@ nb::tuple sparse_of(const std::tuple<Array, Array, Array>& A, const std::tuple<A
 
 nb::tuple curved_of(const std::string& loss, const std::tuple<Array, Array>& rows,
                     const std::tuple<Array, Array, Array>& A, const KinkArrays& penalty, bool has_intercept,
-                    const std::tuple<double, double>& goal, const std::tuple<Array, double>& start) {
+                    const std::tuple<double, Index, double>& goal, const std::tuple<Array, double>& start) {
     const Index n = static_cast<Index>(std::get<0>(rows).shape(0));
     const Index p = static_cast<Index>(std::get<0>(start).shape(0));
     const CurvedIn in{.kind = loss_kind(loss),
@@ -191,9 +191,9 @@ nb::tuple curved_of(const std::string& loss, const std::tuple<Array, Array>& row
     Fresh<double> dual({n});
     CurvedState state{w.get(), std::get<1>(start), t.get(), slope.get(), gradient.get(), dual.get()};
     CurvedDone done{};
-    run([&] { done = descend_curved(in, std::get<0>(goal), std::get<1>(goal), state); });
+    run([&] { done = descend_curved(in, {std::get<0>(goal), std::get<1>(goal)}, std::get<2>(goal), state); });
     const nb::object u = done.has_dual ? nb::cast(dual.give()) : nb::none();
-    return nb::make_tuple(w.give(), state.b, t.give(), slope.give(), gradient.give(), u, done.gap, done.is_over);
+    return nb::make_tuple(w.give(), state.b, t.give(), slope.give(), gradient.give(), u, done.gap, done.rounds, done.is_over);
 }
 
 /// Kinks, low ends and high ends of conjugates, their bend and their width.
@@ -231,7 +231,8 @@ nb::tuple narrow_of(const std::string& loss, const std::variant<Array, PieceArra
     NarrowState state{w.get(), std::get<1>(start), t.get(), slope.get(), gradient.get()};
     NarrowDone done{};
     run([&] { done = descend_narrow(in, goal_of(goal), state); });
-    return nb::make_tuple(w.give(), state.b, t.give(), slope.give(), gradient.give(), done.loss, done.gap, done.is_over);
+    return nb::make_tuple(w.give(), state.b, t.give(), slope.give(), gradient.give(), done.loss, done.gap, done.rounds,
+                          done.is_over);
 }
 
 Doubles taken(const Array& X, const Array& index, const MaybeArray& scale, const MaybeArray& shift) {

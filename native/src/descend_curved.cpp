@@ -21,6 +21,8 @@ constexpr double kFewSigns = 0.03;     // signs that may change in a sweep befor
 constexpr double kFloor = 1e-12;       // least curvature of a row, relative to the largest
 constexpr double kArmijo = 0.01;
 constexpr int kHalvings = 40;
+constexpr double kNoise = 1e-15;       // share of the loss that rounding may hide from a step
+constexpr int kBlind = 3;              // steps that nothing but rounding judges
 constexpr int kConjugate = 200;        // steps of conjugate gradients, at most
 constexpr Index kColumnsAtOnce = 256;
 constexpr Index kRowsAtOnce = 4096;    // whose scores a first-level cache holds
@@ -156,7 +158,8 @@ class CurvedDescent {
         entries_ = static_cast<double>(x_.entries());
     }
 
-    CurvedDone run(double target, double work) {
+    CurvedDone run(const Goal& goal, double work) {
+        const double target = goal.target;
         CurvedDone done{0, std::numeric_limits<double>::infinity(), false, false};
         make_scores();
         Index signs = p_;     // that changed in the last sweep
@@ -165,7 +168,7 @@ class CurvedDescent {
         while (true) {
             look();
             done.gap = gap(s_.gradient);
-            if (done.gap <= target || work_ > work) {
+            if (done.gap <= target || work_ > work || done.rounds >= goal.most) {
                 break;
             }
             ++done.rounds;
@@ -376,7 +379,10 @@ class CurvedDescent {
         const double loss = loss_at(trial_.data());
         const double change = (loss - loss_) + penalty_change;
         if (!(change <= enough)) {
-            return false;
+            if (blind_ >= kBlind || !(change <= enough + kNoise * loss_)) {
+                return false;
+            }
+            ++blind_;
         }
         std::copy(trial_.begin(), trial_.end(), s_.t);
         loss_ = loss;
@@ -581,14 +587,15 @@ class CurvedDescent {
     double offset_ = 0.0;  ///< step of the intercept
     double work_ = 0.0;
     bool has_dual_ = false;
+    int blind_ = 0;
     std::uint64_t seed_ = 20'011;
 };
 
 }  // namespace
 
-CurvedDone descend_curved(const CurvedIn& in, double target, double work, CurvedState& state) {
+CurvedDone descend_curved(const CurvedIn& in, const Goal& goal, double work, CurvedState& state) {
     CurvedDone done{};
-    with_csr(in.columns, [&](const auto& x) { done = CurvedDescent(in, x, state).run(target, work); });
+    with_csr(in.columns, [&](const auto& x) { done = CurvedDescent(in, x, state).run(goal, work); });
     return done;
 }
 

@@ -42,7 +42,7 @@ struct CurvedDone {
     bool is_over;   ///< whether rounding allows no further step
 };
 
-/// Goes on until the gap is within the target, or after about `work` visits of entries.
-CurvedDone descend_curved(const CurvedIn& in, double target, double work, CurvedState& state);
+/// Goes on until the gap is within the target, for `goal.most` rounds or about `work` visits of entries at most.
+CurvedDone descend_curved(const CurvedIn& in, const Goal& goal, double work, CurvedState& state);
 
 }  // namespace qed

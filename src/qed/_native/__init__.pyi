@@ -310,14 +310,14 @@ def descend_curved(
     A: tuple[Indices, Indices, Vector],
     penalty: Kinks,
     has_intercept: bool,
-    goal: tuple[float, float],
+    goal: tuple[float, int, float],
     start: tuple[Vector, float],
-) -> tuple[Vector, float, Vector, Vector, Vector, Vector | None, float, bool]:
+) -> tuple[Vector, float, Vector, Vector, Vector, Vector | None, float, int, bool]:
     """Minimise a loss of one score a row plus a penalty with kinks, for compressed columns with sorted entries.
 
-    ``rows`` are targets and weights, ``goal`` is a gap and about how many visits of entries to make at most, ``start`` are
-    coefficients and intercept. Returns both, scores, slopes, gradient, a dual point or None, the gap, and whether no step
-    is possible any more.
+    ``rows`` are targets and weights, ``goal`` is a gap, a number of rounds and about how many visits of entries to make at
+    most, ``start`` are coefficients and intercept. Returns both, scores, slopes, gradient, a dual point or None, the gap,
+    the rounds made, and whether no step is possible any more.
     """
 
 def descend_narrow(
@@ -330,12 +330,12 @@ def descend_narrow(
     has_intercept: bool,
     goal: Goal,
     start: tuple[Vector, float],
-) -> tuple[Vector, float, Vector, Vector, Vector, float, float, bool]:
+) -> tuple[Vector, float, Vector, Vector, Vector, float, float, int, bool]:
     """Minimise a loss of one score a row plus a penalty with kinks by Newton's method, for a table of few columns.
 
     ``rows`` are the targets of a loss by name, or kinks, low ends and high ends of conjugates, their bend and their width;
     ``goal`` is a gap and a number of rounds, ``start`` are coefficients and intercept. Returns both, scores, slopes,
-    gradient, mean loss, the gap, and whether no step is possible any more.
+    gradient, mean loss, the gap, the rounds made, and whether no step is possible any more.
     """
 
 def ranked(

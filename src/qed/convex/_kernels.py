@@ -242,6 +242,7 @@ class Curved(NamedTuple):
     gradient: Vector
     u: Vector | None
     gap: float
+    rounds: int
     is_over: bool
 
 
@@ -250,12 +251,12 @@ def descend_curved(
     rows: tuple[Vector, Vector],
     A: Any,
     penalty: tuple[Any, ...],
-    goal: tuple[float, float],
+    goal: tuple[float, int, float],
     start: tuple[Vector, float | None],
 ) -> Curved:
     """Minimise the mean of a loss plus a penalty with kinks over a table compressed by columns.
 
-    ``rows`` are targets and shares, ``goal`` is a gap and a number of visits of entries; a start without an intercept (None)
+    ``rows`` are targets and shares, ``goal`` is a gap, a number of rounds and one of visits of entries; a start without an intercept (None)
     stays without.
     """
     y, c = rows
@@ -282,6 +283,7 @@ class Narrow(NamedTuple):
     gradient: Vector
     loss: float
     gap: float
+    rounds: int
     is_over: bool
 
 
@@ -359,16 +361,15 @@ def follow_path(
     state: tuple[Vector, Vector, Vector, Vector],
     *,
     has_intercept: bool,
-) -> tuple[float, bool]:
+) -> tuple[float, int, bool]:
     """Go along a central path; ``table`` is the array with the intercept's column, copies of its rows, and kinked columns.
 
     ``lists`` are weights, kinks, low and high ends, ``columns`` are curvatures, pull and sizes, ``state`` is written to:
-    coefficients, distances above and below kinks, dual variables. Returns the distance, and whether no step is left.
+    coefficients, distances above and below kinks, dual variables. Returns the distance, the steps made, and whether none is left.
     """
     X, copies, kinked = table
     lists, columns = (tuple(_plain(one) for one in part) for part in (lists, columns))  # type: ignore[assignment]
-    found = _native.follow_path(X, copies, kinked, lists, columns, has_intercept, float(spread), goal, state)
-    return found[0], found[2]
+    return _native.follow_path(X, copies, kinked, lists, columns, has_intercept, float(spread), goal, state)
 
 
 def dual_ascent(

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["CentralPath"]
 
 SHORTEN = 0.9995  # of the way to the boundary
-MOST = 200  # steps of one call
 REFINE = 2  # corrections of a vertex by its own residuals
 
 
@@ -65,28 +64,25 @@ class CentralPath:
         self.rho = line.slopes(self.w, self.u)
         return left + self.spread * float(np.abs(self.rho[:-1] / line.size).sum() + abs(self.rho[-1]))
 
-    def advance(self, until: float) -> float | None:
-        """Go along the path to a distance from the optimum, or as far as rounding allows; return it.
+    def advance(self, until: float, most: int) -> tuple[float, int]:
+        """Go along the path to a distance from the optimum, as far as rounding allows; return it and the steps made.
 
-        None where the table is not at hand as one small array: there it goes step by step.
+        The table must be at hand as one small array.
         """
         line = self.straight
-        if line.table is None or line.is_wide:
-            return None
         z = np.append(self.w, self.b)
         state = (z, self.above, self.below, self.u)
-        hint, is_over = _kernels.follow_path(
-            (line.table, line.copies, line.kinked),
+        hint, steps, self.is_over = _kernels.follow_path(
+            (np.asarray(line.table), line.copies, line.kinked),
             (line.weight, line.kink, line.low, line.high),
             (np.append(line.curvature, 0.0), line.pull, np.append(line.size, 1.0)),
             self.spread,
-            (until, MOST),
+            (until, most),
             state,
             has_intercept=line.problem.free_intercept,
         )
         self.w, self.b = z[:-1], float(z[-1])
-        self.is_over = is_over
-        return hint
+        return hint, steps
 
     def step(self) -> bool:
         """Go one step along the path; False if rounding allows none. `distance` must have been asked before."""

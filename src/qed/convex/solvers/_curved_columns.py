@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from qed.convex import _kernels
 from qed.convex._problem import Known
-from qed.convex._solve import Iterate
+from qed.convex._solve import Iterate, steps_allowed
 from qed.designs import Sparse
 
 if TYPE_CHECKING:
@@ -48,11 +48,12 @@ def by_compressed_columns(problem: Problem, start: tuple[Vector, Any], target: f
         is_open = True
         while is_open:
             b = float(level - _shift(problem, w)) if problem.free_intercept else None
-            found = _kernels.descend_curved(name, rows, table, penalty, (asked, WORK), (w, b))
+            found = _kernels.descend_curved(name, rows, table, penalty, (asked, steps_allowed(problem), WORK), (w, b))
             w, level = found.w, found.b + _shift(problem, found.w) if problem.free_intercept else start[1]
             is_open = found.gap > asked and not found.is_over
             known = Known(t=found.t, slope=found.slope, gradient=found.gradient)
-            yield Iterate(w, level, found.u, found.gap if is_open else None, known, is_on_its_way=True)
+            hint = found.gap if is_open else None
+            yield Iterate(w, level, found.u, hint, known, is_on_its_way=not found.is_over, steps=max(1, found.rounds))
         if found.is_over:
             return
         asked *= 0.1

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.convex._solve import Iterate
+from qed.convex._solve import Iterate, steps_allowed
 from qed.convex.solvers._central_path import CentralPath
 from qed.convex.solvers._straight import Straight, is_small, read_straight
 
@@ -31,6 +31,7 @@ __all__ = ["InteriorPoint"]
 LARGEST = 4000  # unknowns of a system of equations that is worth factorising
 FEW = 1500  # rows that need no screening
 FURTHER = 1e3  # a vertex is worth the few steps that lead to it from a point within the tolerance
+MOST = 200  # steps of one call
 CLOSER = 0.03  # share of the distance after which a vertex is tried again
 BAND = 12  # rows in doubt for each coefficient, at least
 
@@ -82,7 +83,8 @@ class InteriorPoint:
         whole = Straight(problem)
         if whole.table is not None or problem.shape[0] <= max(FEW, 4 * BAND * (problem.shape[1] + 1)):
             for at in _follow(whole, w, b, target):
-                yield Iterate(at.w, at.b, whole.per_row(at.u), None if at.is_last else at.hint)
+                hint = None if at.is_last else at.hint
+                yield Iterate(at.w, at.b, whole.per_row(at.u), hint, steps=at.steps)
             return
         band = BAND * (problem.shape[1] + 1)
         for near in _smoothed(whole, w, b, band):
@@ -94,7 +96,7 @@ class InteriorPoint:
             doubtful |= _nearest(whole, w, b, wanted)
             part, fixed = _screened(whole, w, b, doubtful)
             for at in _follow(part, w, b, 0.1 * target):
-                yield Iterate(at.w, at.b, hint=np.inf)
+                yield Iterate(at.w, at.b, hint=np.inf, steps=at.steps)
                 if at.hint <= 0.1 * target:
                     break
             if not at.hint <= 0.1 * target and not doubtful.all():
@@ -154,6 +156,7 @@ class _Place(NamedTuple):
     u: Vector
     hint: float
     is_last: bool = False
+    steps: int = 1
 
 
 def _follow(line: Straight, w: Vector, b: float, target: float) -> Iterator[_Place]:
@@ -183,17 +186,17 @@ def _in_calls(line: Straight, path: CentralPath, target: float) -> Iterator[_Pla
     """Do the same in calls of compiled code, one for each digit or so once the vertex may be told."""
     until = max(target, 1e-2 * path.spread) if line.is_linear else target / FURTHER
     while True:
-        hint = path.advance(until)
-        assert hint is not None  # noqa: S101  the table is at hand
-        vertex = path.vertex(anyway=hint <= target)
-        if vertex is not None and _left(line, *vertex) * FURTHER <= target:
-            yield _Place(*vertex, 0.0, is_last=True)
-            return
+        hint, steps = path.advance(until, min(MOST, steps_allowed(line.problem)))
+        if hint <= until:
+            vertex = path.vertex(anyway=hint <= target)
+            if vertex is not None and _left(line, *vertex) * FURTHER <= target:
+                yield _Place(*vertex, 0.0, is_last=True, steps=steps)
+                return
         if path.is_over or hint * FURTHER <= target:
             break
-        yield _Place(path.w, path.b, path.u, hint * FURTHER)
-        until = max(CLOSER * hint, target / FURTHER)
-    yield _Place(path.w, path.b, path.u, hint, is_last=True)
+        yield _Place(path.w, path.b, path.u, hint * FURTHER, steps=max(1, steps))
+        until = until if hint > until else max(CLOSER * hint, target / FURTHER)
+    yield _Place(path.w, path.b, path.u, hint, is_last=True, steps=max(1, steps))
 
 
 def _left(line: Straight, w: Vector, b: float, u: Vector) -> float:

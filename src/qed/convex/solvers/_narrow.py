@@ -11,7 +11,7 @@ import numpy as np
 
 from qed.convex import _kernels
 from qed.convex._problem import Known
-from qed.convex._solve import Iterate
+from qed.convex._solve import Iterate, steps_allowed
 from qed.convex.solvers._dual_ascent import read_ascent
 from qed.designs import Dense
 
@@ -27,7 +27,6 @@ WIDEST = 1024  # columns whose products with each other fit a second-level cache
 WORK = 1e10  # multiply-adds in one call: part of a second
 SMALL = 4e6  # multiply-adds of second derivatives below which nothing but the call counts
 DIGITS = 6  # times that a gap which the proof does not confirm is asked for with a digit more
-ROUNDS = 100
 
 
 class NarrowNewton:
@@ -87,18 +86,19 @@ def by_products(problem: Problem, start: tuple[Vector, Any], target: float) -> I
     assert loss is not None  # noqa: S101  refused before
     table = (problem.design.table, problem.centre)  # type: ignore[attr-defined]
     penalty = problem.penalty.numbers(p)
-    rounds = int(min(ROUNDS, max(1, WORK // (n * p * p + 1))))
+    most = int(max(1, WORK // (n * p * p + 1)))
     w, b = np.asarray(start[0], dtype=np.float64), start[1]
     asked = 0.5 * target
     for _ in range(DIGITS):
         is_open = True
         while is_open:
+            rounds = min(most, steps_allowed(problem))
             begin = (w, float(b) if problem.free_intercept else None)
             found = _kernels.descend_narrow(loss, problem.share, table, penalty, (asked, rounds), begin)
             w, b = found.w, found.b if problem.free_intercept else start[1]
             is_open = found.gap > asked and not found.is_over
             known = Known(t=found.t, slope=found.slope, loss=found.loss, gradient=found.gradient)
-            yield Iterate(w, b, hint=found.gap if is_open else None, known=known)
+            yield Iterate(w, b, hint=found.gap if is_open else None, known=known, steps=max(1, found.rounds))
         if found.is_over:
             return
         asked *= 0.1
