@@ -172,9 +172,11 @@ nb::tuple sparse_of(const std::tuple<Array, Array, Array>& A, const std::tuple<A
     return columns_with(columns, penalty, goal, start, residual);
 }
 
+using Pace = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 nb::tuple curved_of(const std::string& loss, const std::tuple<Array, Array>& rows,
                     const std::tuple<Array, Array, Array>& A, const KinkArrays& penalty, bool has_intercept,
-                    const std::tuple<double, Index, double>& goal, const std::tuple<Array, double>& start) {
+                    const std::tuple<double, Index, double>& goal, const std::tuple<Array, double>& start, Pace& pace) {
     const Index n = static_cast<Index>(std::get<0>(rows).shape(0));
     const Index p = static_cast<Index>(std::get<0>(start).shape(0));
     const CurvedIn in{.kind = loss_kind(loss),
@@ -189,7 +191,8 @@ nb::tuple curved_of(const std::string& loss, const std::tuple<Array, Array>& row
     Fresh<double> slope({n});
     Fresh<double> gradient({p});
     Fresh<double> dual({n});
-    CurvedState state{w.get(), std::get<1>(start), t.get(), slope.get(), gradient.get(), dual.get()};
+    require(pace.shape(0) == static_cast<std::size_t>(kCurvedPace), "pace must hold five numbers");
+    CurvedState state{pace.data(), w.get(), std::get<1>(start), t.get(), slope.get(), gradient.get(), dual.get()};
     CurvedDone done{};
     run([&] { done = descend_curved(in, {std::get<0>(goal), std::get<1>(goal)}, std::get<2>(goal), state); });
     const nb::object u = done.has_dual ? nb::cast(dual.give()) : nb::none();
@@ -272,7 +275,7 @@ void bind_coordinate(nb::module_& module) {
     module.def("descend_sparse_columns", &sparse_of, arg("A"), arg("centring"), arg("penalty"), arg("goal"), arg("w"),
                arg("residual"));
     module.def("descend_curved", &curved_of, arg("loss"), arg("rows"), arg("A"), arg("penalty"), arg("has_intercept"),
-               arg("goal"), arg("start"));
+               arg("goal"), arg("start"), arg("pace"));
     module.def("descend_narrow", &narrow_of, arg("loss"), arg("rows"), arg("c"), arg("X"), arg("shift").none(),
                arg("penalty"), arg("has_intercept"), arg("goal"), arg("start"));
     module.def("take_columns", &taken, arg("X"), arg("index"), arg("scale").none(), arg("shift").none());

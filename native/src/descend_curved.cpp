@@ -15,7 +15,8 @@
 namespace qed {
 namespace {
 
-constexpr Index kSweeps = 3;           // over the same model, at most
+constexpr Index kSweeps = 3;           // over the same model, more where all columns are many times those that take part
+constexpr Index kMostSweeps = 24;
 constexpr double kSettling = 0.3;      // a sweep that moves less than this share of the first one is the last
 constexpr double kFewSigns = 0.03;     // signs that may change in a sweep before coefficients are solved for at once
 constexpr double kFloor = 1e-12;       // least curvature of a row, relative to the largest
@@ -23,7 +24,9 @@ constexpr double kArmijo = 0.01;
 constexpr int kHalvings = 40;
 constexpr double kNoise = 1e-15;       // share of the loss that rounding may hide from a step
 constexpr int kBlind = 3;              // steps that nothing but rounding judges
-constexpr int kConjugate = 200;        // steps of conjugate gradients, at most
+constexpr int kConjugate = 20;         // steps of conjugate gradients at first; twice as many once they lead well
+constexpr int kMostConjugate = 320;
+constexpr int kMostWait = 64;
 constexpr Index kColumnsAtOnce = 256;
 constexpr Index kRowsAtOnce = 4096;    // whose scores a first-level cache holds
 constexpr Index kFragment = 8;         // entries of a column in a block of rows, about, at least
@@ -162,9 +165,12 @@ class CurvedDescent {
         const double target = goal.target;
         CurvedDone done{0, std::numeric_limits<double>::infinity(), false, false};
         make_scores();
-        Index signs = p_;     // that changed in the last sweep
-        double sharp = 0.1;   // to which conjugate gradients bring what is left
-        int wait = 0;         // rounds without them, after some that led too far
+        const bool is_first = s_.pace[1] == 0.0;
+        Index signs = is_first ? p_ : static_cast<Index>(s_.pace[0]);  // that changed in the last sweep
+        double sharp = is_first ? 0.1 : s_.pace[1];                    // to which conjugate gradients bring what is left
+        int wait = static_cast<int>(s_.pace[2]);                       // rounds without them, after one that led too far
+        int failures = static_cast<int>(s_.pace[3]);  // of them, one after the other
+        steps_ = is_first ? kConjugate : static_cast<int>(s_.pace[4]);
         while (true) {
             look();
             done.gap = gap(s_.gradient);
@@ -186,7 +192,9 @@ class CurvedDescent {
                         break;
                     }
                 }
-                wait = length < 0.4 ? 2 : 0;
+                failures = length < 0.4 ? failures + 1 : 0;
+                wait = failures > 0 ? std::min(kMostWait, 1 << failures) : 0;
+                steps_ = failures > 0 ? kConjugate : std::min(kMostConjugate, 2 * steps_);
                 sharp = crossed * 200 > used ? 0.1 : std::max(0.1 * sharp, 1e-4);
                 if (moved) {
                     look();
@@ -194,12 +202,17 @@ class CurvedDescent {
             } else if (wait > 0) {
                 --wait;
             }
-            const bool stepped = sweep_round(signs);
+            const bool stepped = sweep_round(signs, moved);
             if (!moved && !stepped) {
                 done.is_over = true;
                 break;
             }
         }
+        s_.pace[0] = static_cast<double>(signs);
+        s_.pace[1] = sharp;
+        s_.pace[2] = static_cast<double>(wait);
+        s_.pace[3] = static_cast<double>(failures);
+        s_.pace[4] = static_cast<double>(steps_);
         make_scores();
         look();
         if (!done.has_dual) {
@@ -318,14 +331,16 @@ class CurvedDescent {
     }
 
     /// Visits the active columns a few times on one model, then goes as far as the objective falls.
-    bool sweep_round(Index& signs) {
+    bool sweep_round(Index& signs, bool is_near) {
         for (const Index j : active_) {
             next_[at(j)] = s_.w[j];
         }
         offset_ = in_.has_intercept ? -lean_ / total_ : 0.0;
         order_ = active_;
         double start = 0.0;
-        for (Index sweep = 0; sweep < kSweeps; ++sweep) {
+        const Index others = p_ / std::max<Index>(1, Index(active_.size()));
+        const Index most = is_near ? 1 : std::min(kMostSweeps, kSweeps * std::max<Index>(1, others / 2));
+        for (Index sweep = 0; sweep < most; ++sweep) {
             double moved = 0.0;
             parallel_for(1, [&](Index) { moved = this->sweep(signs); });
             if (sweep == 0) {
@@ -463,7 +478,7 @@ class CurvedDescent {
         const double start = size;
         double farthest = 0.0;
         const double enough = 0.1 * target / std::max(loss_ + penalty_of(s_.w), 1e-300);  // share of a slope that a proof may give up
-        for (int step = 0; step < kConjugate && size > 0.0; ++step) {
+        for (int step = 0; step < steps_ && size > 0.0; ++step) {
             farthest = 0.0;
             for (Index a = 0; a < m; ++a) {
                 const double strength = std::max(std::abs(slope_at(penalty, used_[at(a)], s_.w[used_[at(a)]])), 1e-300);
@@ -587,6 +602,7 @@ class CurvedDescent {
     double offset_ = 0.0;  ///< step of the intercept
     double work_ = 0.0;
     bool has_dual_ = false;
+    int steps_ = kConjugate;
     int blind_ = 0;
     std::uint64_t seed_ = 20'011;
 };

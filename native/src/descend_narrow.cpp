@@ -24,7 +24,7 @@ constexpr int kBlind = 3;          // steps that nothing but rounding judges
 constexpr Index kSweeps = 2000;
 constexpr double kReach = 10.0;
 constexpr double kInner = 1e-5;    // share of the gap there is, to which a model is solved
-constexpr double kTight = 0.01;    // share of the gap asked for, to which one is solved that would lead nowhere
+constexpr double kTight = 1e-4;    // share of the gap asked for, below which none is solved
 
 /// ℓ(t) = max_u u t - bend u²/2 - kink u - width |u| between low and high, with bend > 0: a quadratic between two lines.
 void piece_rows(const DualLosses& loss, const double* t, Index rows, double* value, double* slope, double* bend) noexcept {
@@ -62,6 +62,7 @@ class NarrowDescent {
             if (done.gap <= goal.target || done.rounds >= goal.most) {
                 return done;
             }
+            loss_ = done.loss;
             const double rough = kInner * std::min(done.gap, done.loss);
             if (!model(std::max(kTight * goal.target, rough), kTight * goal.target) || !search(done.loss)) {
                 done.is_over = true;
@@ -204,8 +205,8 @@ class NarrowDescent {
             shift_ -= in_.has_intercept ? edge_[at(j)] / total_ * d : 0.0;
             fall += s_.gradient[j] * d + penalty_at(j, next_[at(j)]) - penalty_at(j, s_.w[j]);
         }
-        fall_ = fall + lean_ * shift_;
-        return any && fall_ < 0.0;
+        fall_ = std::min(fall + lean_ * shift_, 0.0);
+        return any && (fall_ < 0.0 || (blind_ < kBlind && fall + lean_ * shift_ <= kNoise * loss_));
     }
     bool by_factor() {
         for (Index j = 0; j < p_; ++j) {
@@ -280,6 +281,7 @@ class NarrowDescent {
     Numbers next_;
     Numbers direction_;
     Numbers model_gradient_;
+    double loss_ = 0.0;
     double lean_ = 0.0;   ///< Σ c slope
     double square_ = 0.0; ///< Σ c slope² / curvature
     double level_ = 0.0;  ///< the best change of the intercept alone, negative

@@ -26,7 +26,9 @@ struct CurvedIn {
 };
 
 /// What changes; `t`, `slope` and `gradient` are written afresh at the end, `dual` where there is one.
+inline constexpr Index kCurvedPace = 5;
 struct CurvedState {
+    double* pace;  ///< kCurvedPace numbers that one call hands to the next: zeros at first
     double* w;
     double b;
     double* t;

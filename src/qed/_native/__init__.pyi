@@ -312,11 +312,13 @@ def descend_curved(
     has_intercept: bool,
     goal: tuple[float, int, float],
     start: tuple[Vector, float],
+    pace: Vector,
 ) -> tuple[Vector, float, Vector, Vector, Vector, Vector | None, float, int, bool]:
     """Minimise a loss of one score a row plus a penalty with kinks, for compressed columns with sorted entries.
 
     ``rows`` are targets and weights, ``goal`` is a gap, a number of rounds and about how many visits of entries to make at
-    most, ``start`` are coefficients and intercept. Returns both, scores, slopes, gradient, a dual point or None, the gap,
+    most, ``start`` are coefficients and intercept, ``pace`` are five numbers, zeros at first, that are written to for the
+    next call. Returns coefficients and intercept, scores, slopes, gradient, a dual point or None, the gap,
     the rounds made, and whether no step is possible any more.
     """
 

@@ -253,11 +253,12 @@ def descend_curved(
     penalty: tuple[Any, ...],
     goal: tuple[float, int, float],
     start: tuple[Vector, float | None],
+    pace: Vector,
 ) -> Curved:
     """Minimise the mean of a loss plus a penalty with kinks over a table compressed by columns.
 
     ``rows`` are targets and shares, ``goal`` is a gap, a number of rounds and one of visits of entries; a start without an intercept (None)
-    stays without.
+    stays without. ``pace`` are five numbers that one call hands to the next, zeros at first.
     """
     y, c = rows
     w, b = start
@@ -269,6 +270,7 @@ def descend_curved(
         b is not None,
         goal,
         (_plain(w), 0.0 if b is None else float(b)),
+        pace,
     )
     return Curved(*found)
 

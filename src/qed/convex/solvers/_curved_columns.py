@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from qed.convex import _kernels
 from qed.convex._problem import Known
 from qed.convex._solve import Iterate, steps_allowed
@@ -43,12 +45,13 @@ def by_compressed_columns(problem: Problem, start: tuple[Vector, Any], target: f
     name, rows = problem.loss.traits.native, (problem.loss.y, problem.share)
     penalty = problem.penalty.numbers(problem.shape[1])
     w, level = start
-    asked = target
+    asked, pace = target, np.zeros(5)
     for _ in range(DIGITS):
         is_open = True
         while is_open:
             b = float(level - _shift(problem, w)) if problem.free_intercept else None
-            found = _kernels.descend_curved(name, rows, table, penalty, (asked, steps_allowed(problem), WORK), (w, b))
+            goal = (asked, steps_allowed(problem), WORK)
+            found = _kernels.descend_curved(name, rows, table, penalty, goal, (w, b), pace)
             w, level = found.w, found.b + _shift(problem, found.w) if problem.free_intercept else start[1]
             is_open = found.gap > asked and not found.is_over
             known = Known(t=found.t, slope=found.slope, gradient=found.gradient)

@@ -95,6 +95,7 @@ class InteriorPoint:
         while True:
             doubtful |= _nearest(whole, w, b, wanted)
             part, fixed = _screened(whole, w, b, doubtful)
+            part.problem.kept["steps"] = steps_allowed(problem)
             for at in _follow(part, w, b, 0.1 * target):
                 yield Iterate(at.w, at.b, hint=np.inf, steps=at.steps)
                 if at.hint <= 0.1 * target:
