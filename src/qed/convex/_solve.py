@@ -135,7 +135,8 @@ def solve(
                     outcome = "solved"
                     break
             reached = at.hint if at.hint is not None else best[1].value if best else None
-            if progress.step(reached, count=at.steps) is STOP:
+            heard = progress.step(reached) if at.steps == 1 else progress.step(reached, count=at.steps)
+            if heard is STOP:
                 outcome = "stopped"
                 break
             if last:

@@ -48,7 +48,9 @@ class EpsilonInsensitive:
     @cached_property
     def traits(self) -> LossTraits:
         """Kinks at both walls of the tube, slopes of one."""
-        return LossTraits(np.inf, 1.0, has_curvature=False, native="epsilon_insensitive", pieces=(0.0, float(self.epsilon)))
+        return LossTraits(
+            np.inf, 1.0, has_curvature=False, native="epsilon_insensitive", pieces=(0.0, float(self.epsilon))
+        )
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""

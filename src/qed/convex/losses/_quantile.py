@@ -51,7 +51,9 @@ class Quantile:
     @cached_property
     def traits(self) -> LossTraits:
         """A kink at the target."""
-        return LossTraits(np.inf, max(self.tau, 1.0 - self.tau), has_curvature=False, native="quantile", pieces=(0.0, 0.0))
+        return LossTraits(
+            np.inf, max(self.tau, 1.0 - self.tau), has_curvature=False, native="quantile", pieces=(0.0, 0.0)
+        )
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""

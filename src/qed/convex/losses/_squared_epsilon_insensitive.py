@@ -49,7 +49,9 @@ class SquaredEpsilonInsensitive:
     @cached_property
     def traits(self) -> LossTraits:
         """Curvature zero in the tube and one outside."""
-        return LossTraits(1.0, np.inf, has_curvature=True, native="squared_epsilon_insensitive", pieces=(1.0, float(self.epsilon)))
+        return LossTraits(
+            1.0, np.inf, has_curvature=True, native="squared_epsilon_insensitive", pieces=(1.0, float(self.epsilon))
+        )
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""

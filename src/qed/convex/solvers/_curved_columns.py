@@ -42,7 +42,7 @@ def takes_compressed_columns(problem: Problem) -> bool:
 def by_compressed_columns(problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
     """Yield a point for each call."""
     table = problem.design.table.tocsc()  # type: ignore[attr-defined]
-    name, rows = problem.loss.traits.native, (problem.loss.y, problem.share)
+    name, rows = str(problem.loss.traits.native), (problem.loss.y, problem.share)
     penalty = problem.penalty.numbers(problem.shape[1])
     w, level = start
     asked, pace = target, np.zeros(5)

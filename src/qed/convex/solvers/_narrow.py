@@ -37,7 +37,9 @@ class NarrowNewton:
     def refusal(self, problem: Problem) -> str | None:
         """Refuse what is not an array of few columns, or a loss or penalty that compiled rounds do not know."""
         if not takes_products(problem) or rows_of_loss(problem) is None:
-            return "it needs an array of few columns, a loss that bends in pieces or is known by name, and one l2 strength"
+            return (
+                "it needs an array of few columns, a loss that bends in pieces or is known by name, and one l2 strength"
+            )
         return None
 
     @staticmethod
