@@ -257,8 +257,8 @@ def descend_curved(
 ) -> Curved:
     """Minimise the mean of a loss plus a penalty with kinks over a table compressed by columns.
 
-    ``rows`` are targets and shares, ``goal`` is a gap, a number of rounds and one of visits of entries; a start without an intercept (None)
-    stays without. ``pace`` are five numbers that one call hands to the next, zeros at first.
+    ``rows`` are targets and shares, ``goal`` is a gap, a number of rounds and one of visits of entries; a start without an
+    intercept (None) stays without. ``pace`` are five numbers that one call hands to the next, zeros at first.
     """
     y, c = rows
     w, b = start
