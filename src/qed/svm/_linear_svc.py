@@ -151,7 +151,7 @@ class LinearSVC(LinearClassifier):
             return self
         weights = self._weights_of_classes(rows)
         constant = float(self.intercept_scaling) if self.fit_intercept else None
-        wider = rows if constant is None else with_constant(rows, constant)
+        wider = rows if constant is None else with_constant(rows, constant, by_columns=self.penalty == "l1")
         planes = self._planes(rows, len(data.classes), weights)
         found = find_planes(self, wider, planes, self._solvers(wider, len(data.classes)), wish)
         w = np.concatenate([np.atleast_2d(one.solution.w.T) for one in found])

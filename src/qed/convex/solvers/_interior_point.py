@@ -77,7 +77,8 @@ class InteriorPoint:
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
         w, b = np.asarray(start[0], dtype=np.float64), float(start[1])
-        if problem.objective(w, b) == 0.0:
+        is_null = not w.any() and b == problem.null_point[1]
+        if (problem.null_objective if is_null else problem.objective(w, b)) == 0.0:
             yield Iterate(w, b, np.zeros(problem.shape[0]))
             return
         whole = Straight(problem)

@@ -77,6 +77,9 @@ def sides(penalty: Penalty, p: int) -> tuple[Vector, Vector] | None:
     """
     if not penalty.traits.is_separable:
         return None
+    told = penalty.numbers(p)
+    if len(told) == 3 and np.array_equal(told[0], -told[1]):
+        return told[1], np.full(p, float(told[2]))
     one = np.ones(p)
     curvature = penalty.curvature(one)
     first, second, back = penalty.slope(one), penalty.slope(2 * one), penalty.slope(-one)
