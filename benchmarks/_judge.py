@@ -28,8 +28,8 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
         return ROBUST[problem.task](data.y - (data.X @ W[:, 0] + b[0]), W[:, 0], problem.params)
     if problem.task in LIKELIHOODS:
         return LIKELIHOODS[problem.task](data.y, data.X @ W + b, W, problem.params)
-    if problem.task == "LinearSVC":
-        return machine(data.y, data.X @ W + b, np.vstack([W, b]), problem.params)
+    if problem.task in MACHINES:
+        return MACHINES[problem.task](data.y, data.X @ W + b, np.vstack([W, b]), problem.params)
     total = 0.0
     Y = data.y.reshape(len(data.y), -1)
     for start in range(0, len(Y), ROWS):
@@ -139,6 +139,16 @@ def machine(y: np.ndarray, t: np.ndarray, w: np.ndarray, params: dict[str, Any])
     return float(params.get("C", 1.0)) * loss + size
 
 
+def tube(y: np.ndarray, t: np.ndarray, w: np.ndarray, params: dict[str, Any]) -> float:
+    """C times the distances of residuals from the tube (or their squares), plus half the squares, intercept included."""
+    beyond = np.maximum(np.abs(y - t[:, 0]) - float(params.get("epsilon", 0.0)), 0.0)
+    loss = float(np.sum(beyond**2 if params.get("loss") == "squared_epsilon_insensitive" else beyond))
+    return float(params.get("C", 1.0)) * loss + 0.5 * float(np.sum(w**2))
+
+
+MACHINES = {"LinearSVC": machine, "LinearSVR": tube}
+
+
 def null_objective(data: Data, problem: Problem | None = None) -> float:
     """The objective of the model that predicts a constant: the mean, a quantile, or the frequencies of the classes."""
     if problem is not None and problem.task in ONLINE:
@@ -155,6 +165,8 @@ def null_objective(data: Data, problem: Problem | None = None) -> float:
     if problem is not None and problem.task == "LinearSVC":
         planes = len(np.unique(data.y))
         return float(problem.params.get("C", 1.0)) * len(data.y) * (planes if planes > 2 else 1)
+    if problem is not None and problem.task == "LinearSVR":
+        return tube(data.y, np.zeros((len(data.y), 1)), np.zeros(1), problem.params)
     Y = data.y.reshape(len(data.y), -1).astype(np.float64)
     return float(np.sum((Y - Y.mean(axis=0)) ** 2))
 

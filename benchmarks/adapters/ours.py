@@ -21,7 +21,7 @@ def versions() -> dict[str, str]:
 def estimator(task: str, **params: Any) -> Any:
     from qed import linear_model, svm
 
-    return getattr(svm if task == "LinearSVC" else linear_model, task)(**params)
+    return getattr(svm if task in ("LinearSVC", "LinearSVR") else linear_model, task)(**params)
 
 
 def score(task: str) -> Any:

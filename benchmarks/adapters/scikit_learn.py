@@ -18,6 +18,9 @@ def estimator(task: str, *, sparse: bool = False, **params: Any) -> Any:
 
     if task == "LinearSVC":  # the way that its documentation recommends for the shape and the penalty
         return svm.LinearSVC(dual=params.get("loss") == "hinge", **params)
+    if task == "LinearSVR":  # squares in the primal; without them the tolerance is one at which the objective is equal
+        squares = params.get("loss") == "squared_epsilon_insensitive"
+        return svm.LinearSVR(**{"dual": not squares, "tol": 1e-4 if squares else 1e-6, "max_iter": 1_000_000, **params})
     if task == "LinearRegression" or (sparse and task == "Ridge"):
         # by default it stops early on sparse data and drops weak directions of dense data: a worse objective
         params["tol"] = 1e-12

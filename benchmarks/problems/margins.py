@@ -8,7 +8,10 @@ import numpy as np
 
 from benchmarks.problems._problem import Data, Problem
 from benchmarks.problems.likelihood import labels, scattered
+from benchmarks.problems.robust import heavy
 
+SQUARES = {"loss": "squared_epsilon_insensitive", "epsilon": 0.1}
+HINGE = {"loss": "hinge", "max_iter": 100_000}
 FIXED = (False, False)
 
 
@@ -40,4 +43,11 @@ PROBLEMS = (
         is_sparse=True,
         scales=(True, True),
     ),
+    Problem("small-hinge", "LinearSVC 500×20, hinge", (500, 20), labels, "LinearSVC", HINGE, scales=FIXED),
+    Problem("small-svc-l1", "LinearSVC 500×20, l1", (500, 20), labels, "LinearSVC", {"penalty": "l1"}, scales=FIXED),
+    Problem("small-svr", "LinearSVR 500×20", (500, 20), heavy, "LinearSVR", {"epsilon": 0.1}, scales=FIXED),
+    Problem("small-svr-squares", "LinearSVR 500×20, squares", (500, 20), heavy, "LinearSVR", SQUARES, scales=FIXED),
+    # liblinear takes more than a minute for 1e5 rows, and stops before its tolerance
+    Problem("tall-svr", "LinearSVR 5000×20", (5000, 20), heavy, "LinearSVR", {"epsilon": 0.1}),
+    Problem("tall-svr-squares", "LinearSVR 1e5×50, squares", (100_000, 50), heavy, "LinearSVR", SQUARES),
 )

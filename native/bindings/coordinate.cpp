@@ -1,13 +1,19 @@
 #include "qed/coordinate.hpp"
 
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "arrays.hpp"
+#include "loss_names.hpp"
 #include "qed/columns.hpp"
+#include "qed/curved.hpp"
 #include "qed/face_factor.hpp"
+#include "qed/narrow.hpp"
+#include "sparse_arrays.hpp"
 
 namespace qed::bindings {
 namespace {
@@ -166,6 +172,72 @@ nb::tuple sparse_of(const std::tuple<Array, Array, Array>& A, const std::tuple<A
     return columns_with(columns, penalty, goal, start, residual);
 }
 
+using Pace = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+nb::tuple curved_of(const std::string& loss, const std::tuple<Array, Array>& rows,
+                    const std::tuple<Array, Array, Array>& A, const KinkArrays& penalty, bool has_intercept,
+                    const std::tuple<double, Index, double>& goal, const std::tuple<Array, double>& start, Pace& pace) {
+    const Index n = static_cast<Index>(std::get<0>(rows).shape(0));
+    const Index p = static_cast<Index>(std::get<0>(start).shape(0));
+    const CurvedIn in{.kind = loss_kind(loss),
+                      .y = vector(std::get<0>(rows), "y", n),
+                      .c = vector(std::get<1>(rows), "c", n),
+                      .columns = sparse_rows(std::get<0>(A), std::get<1>(A), std::get<2>(A), {p, n}),
+                      .penalty = kinks_of(penalty, p),
+                      .has_intercept = has_intercept};
+    require(in.kind != LossKind::softmax, "this descent knows losses of one score a row");
+    Fresh<double> w = copy_of(vector(std::get<0>(start), "w", p), p);
+    Fresh<double> t({n});
+    Fresh<double> slope({n});
+    Fresh<double> gradient({p});
+    Fresh<double> dual({n});
+    require(pace.shape(0) == static_cast<std::size_t>(kCurvedPace), "pace must hold five numbers");
+    CurvedState state{pace.data(), w.get(), std::get<1>(start), t.get(), slope.get(), gradient.get(), dual.get()};
+    CurvedDone done{};
+    run([&] { done = descend_curved(in, {std::get<0>(goal), std::get<1>(goal)}, std::get<2>(goal), state); });
+    const nb::object u = done.has_dual ? nb::cast(dual.give()) : nb::none();
+    return nb::make_tuple(w.give(), state.b, t.give(), slope.give(), gradient.give(), u, done.gap, done.rounds, done.is_over);
+}
+
+/// Kinks, low ends and high ends of conjugates, their bend and their width.
+using PieceArrays = std::tuple<Array, Array, Array, double, double>;
+
+nb::tuple narrow_of(const std::string& loss, const std::variant<Array, PieceArrays>& given, const Array& c,
+                    const Array& X, const MaybeArray& shift, const KinkArrays& penalty, bool has_intercept,
+                    const GoalNumbers& goal, const std::tuple<Array, double>& start) {
+    const Matrix x = matrix(X, "X");
+    const auto* pieces = std::get_if<PieceArrays>(&given);
+    NarrowIn in{.loss = {LossKind::squared, nullptr, nullptr},
+                .x = {x, vector(shift, "shift", x.columns)},
+                .c = vector(c, "c", x.rows),
+                .penalty = kinks_of(penalty, x.columns),
+                .has_intercept = has_intercept};
+    DualLosses parts{};
+    if (pieces != nullptr) {
+        parts = {.kind = DualLoss::pieces,
+                 .kink = vector(std::get<0>(*pieces), "kink", x.rows),
+                 .low = vector(std::get<1>(*pieces), "low", x.rows),
+                 .high = vector(std::get<2>(*pieces), "high", x.rows),
+                 .bend = std::get<3>(*pieces),
+                 .width = std::get<4>(*pieces)};
+        require(parts.bend > 0.0, "pieces must bend");
+        in.loss.pieces = &parts;
+    } else {
+        in.loss.kind = loss_kind(loss);
+        in.loss.y = vector(std::get<Array>(given), "y", x.rows);
+        require(in.loss.kind != LossKind::softmax, "this descent knows losses of one score a row");
+    }
+    Fresh<double> w = copy_of(vector(std::get<0>(start), "w", x.columns), x.columns);
+    Fresh<double> t({x.rows});
+    Fresh<double> slope({x.rows});
+    Fresh<double> gradient({x.columns});
+    NarrowState state{w.get(), std::get<1>(start), t.get(), slope.get(), gradient.get()};
+    NarrowDone done{};
+    run([&] { done = descend_narrow(in, goal_of(goal), state); });
+    return nb::make_tuple(w.give(), state.b, t.give(), slope.give(), gradient.give(), done.loss, done.gap, done.rounds,
+                          done.is_over);
+}
+
 Doubles taken(const Array& X, const Array& index, const MaybeArray& scale, const MaybeArray& shift) {
     const Matrix x = matrix(X, "X");
     const Index* columns = indices_of(index, "index");
@@ -202,6 +274,10 @@ void bind_coordinate(nb::module_& module) {
     module.def("descend_columns", &dense_of, arg("A"), arg("penalty"), arg("goal"), arg("w"), arg("residual"));
     module.def("descend_sparse_columns", &sparse_of, arg("A"), arg("centring"), arg("penalty"), arg("goal"), arg("w"),
                arg("residual"));
+    module.def("descend_curved", &curved_of, arg("loss"), arg("rows"), arg("A"), arg("penalty"), arg("has_intercept"),
+               arg("goal"), arg("start"), arg("pace"));
+    module.def("descend_narrow", &narrow_of, arg("loss"), arg("rows"), arg("c"), arg("X"), arg("shift").none(),
+               arg("penalty"), arg("has_intercept"), arg("goal"), arg("start"));
     module.def("take_columns", &taken, arg("X"), arg("index"), arg("scale").none(), arg("shift").none());
     module.def("column_sums", &sums_of, arg("X"), arg("U"), arg("s").none(), arg("shift").none());
 }

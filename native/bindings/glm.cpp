@@ -6,12 +6,10 @@
 #include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
+#include "loss_names.hpp"
 #include "sparse_arrays.hpp"
 
 namespace qed::bindings {
-namespace {
-
-using nb::arg;
 
 LossKind loss_kind(const std::string& name) {
     if (name == "logistic") {
@@ -29,6 +27,10 @@ LossKind loss_kind(const std::string& name) {
     require(name == "squared", "no compiled loss is called " + name);
     return LossKind::squared;
 }
+
+namespace {
+
+using nb::arg;
 
 /// Contiguous doubles of the shape of rows and classes.
 const double* table(const Array& array, const char* name, const LossRows& rows) {

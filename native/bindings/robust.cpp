@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "arrays.hpp"
+#include "qed/central_path.hpp"
 #include "qed/dual_ascent.hpp"
 #include "qed/scale.hpp"
 #include "sparse_arrays.hpp"
@@ -161,9 +162,51 @@ nb::tuple class_sparse(const nb::tuple& X, const Shape& shape, const nb::tuple& 
     return ascent.finish();
 }
 
+/// `lists` are weights, kinks, low ends and high ends; `columns` are curvatures, pull and sizes; `state` is written to:
+/// coefficients, distances above and below, dual variables.
+nb::tuple path_of(const Array& table, Index copies, const Order& kinked, const std::tuple<Array, Array, Array, Array>& lists,
+                  const std::tuple<Array, Array, Array>& columns, bool has_intercept, double spread,
+                  const std::pair<double, Index>& goal, std::tuple<Changed, Changed, Changed, Changed> state) {
+    const Matrix view = matrix(table, "table");
+    require(view.kind == Kind::float64 && (view.columns <= 1 || view.column_stride == 1) &&
+                (view.rows <= 1 || view.row_stride == view.columns),
+            "table must be float64, row after row");
+    const Index kinks = static_cast<Index>(kinked.shape(0));
+    const Index length = view.rows * copies + kinks;
+    require(copies >= 1 && std::all_of(kinked.data(), kinked.data() + kinks,
+                                       [&](Index j) { return j >= 0 && j + 1 < view.columns; }),
+            "kinked must name columns before the last");
+    auto& [w, above, below, u] = state;
+    require(w.shape(0) == static_cast<std::size_t>(view.columns), "w must have a number for each column");
+    for (const Changed* one : {&above, &below, &u}) {
+        require(one->shape(0) == static_cast<std::size_t>(length), "above, below and u must be as long as the list");
+    }
+    const PathIn in{.table = static_cast<const double*>(view.data),
+                    .rows = view.rows,
+                    .columns = view.columns,
+                    .copies = copies,
+                    .kinked = kinked.data(),
+                    .kinks = kinks,
+                    .weight = vector(std::get<0>(lists), "weight", length),
+                    .kink = vector(std::get<1>(lists), "kink", length),
+                    .low = vector(std::get<2>(lists), "low", length),
+                    .high = vector(std::get<3>(lists), "high", length),
+                    .curvature = vector(std::get<0>(columns), "curvature", view.columns),
+                    .pull = vector(std::get<1>(columns), "pull", view.columns),
+                    .size = vector(std::get<2>(columns), "size", view.columns),
+                    .has_intercept = has_intercept,
+                    .spread = spread};
+    PathState at{w.data(), above.data(), below.data(), u.data()};
+    PathDone done{};
+    run([&] { done = follow_path(in, goal.first, goal.second, at); });
+    return nb::make_tuple(done.distance, done.steps, done.is_over);
+}
+
 }  // namespace
 
 void bind_robust(nb::module_& module) {
+    module.def("follow_path", &path_of, arg("table"), arg("copies"), arg("kinked"), arg("lists"), arg("columns"),
+               arg("has_intercept"), arg("spread"), arg("goal"), arg("state"));
     module.def("scaled_spread", &spread_of, arg("r"), arg("c"), arg("knee"), arg("guess"));
     module.def("dual_ascent", &ascend_dense, arg("X"), arg("logistic"), arg("loss"), arg("rows"), arg("u"), arg("w"),
                arg("order"), arg("active"), arg("numbers"), arg("seed"), arg("passes"));

@@ -174,3 +174,27 @@ def test_walks_from_face_to_face_end_at_the_optimum(rank, low):
             assert np.all(-g[~used] <= alpha + off)
             assert np.all(-g[~used] >= low * alpha - off)
             assert gap <= goal[0]
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array], ids=["array", "sparse"])
+def test_compiled_rounds_keep_to_the_steps_allowed(form):
+    problem = problem_of(form(np.where(np.abs(X) > 0.8, X, 0.0)), LOSSES["logistic"], L1(0.01))
+    whole = solved(problem, CoordinateDescent(), tol=1e-10)
+    assert whole.outcome == "solved"
+    short = solved(problem, CoordinateDescent(), tol=1e-10, max_iter=2)
+    assert (short.outcome, short.n_iter) == ("max_iter", 2)
+    assert short.gap.objective - whole.gap.objective <= short.gap.value
+    told = []
+    with listen(lambda event: told.append(event.step)):
+        heard = solved(problem, CoordinateDescent(), tol=1e-10)
+    assert told[1:-1] == list(range(1, len(told) - 1))  # one step at a time, between start and end
+    assert heard.gap.objective == pytest.approx(whole.gap.objective, abs=2e-10 * problem.null_objective)
+
+    def press(event):
+        if event.kind == "step" and event.step == 2:
+            raise KeyboardInterrupt
+
+    with listen(press):
+        left = solved(problem, CoordinateDescent(), tol=1e-10)
+    assert left.outcome == "interrupted"
+    assert np.isfinite(left.gap.value)

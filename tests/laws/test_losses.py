@@ -257,6 +257,18 @@ def test_traits_bound_slope_and_curvature(name, seed, spread):
     assert t.ndim == (1 if traits.n_scores == 1 else 2)
 
 
+@pytest.mark.parametrize("name", [name for name in RECIPES if made(name, 0)[0].traits.pieces is not None])
+@given(seed=seeds, spread=spreads)
+def test_pieces_tell_the_conjugate(name, seed, spread):
+    loss, random = made(name, seed)
+    bend, width = loss.traits.pieces
+    u = duals(loss, random, spread)
+    pieces = u * (0.5 * bend * u + loss.y) + width * np.abs(u)
+    told = pieces if u.ndim == 1 else pieces.sum(axis=1)
+    scale = size(u * loss.y) + size(u) ** 2 + width * size(u)
+    assert np.all(np.abs(loss.conjugate(u) - told) <= 16 * EPS * scale)
+
+
 @pytest.mark.parametrize("name", [name for name in CONVEX if np.isfinite(made(name, 0)[0].traits.steepest)])
 @given(seed=seeds, spread=spreads)
 def test_steepest_is_attained(name, seed, spread):

@@ -138,3 +138,92 @@ def test_shapes_are_checked(native):
         native.descend_gram((Q, LINEAR, CONSTANT), kinks(0.1, size=3), GOAL, np.zeros(90))
     with pytest.raises(ValueError, match="column after column"):
         native.descend_columns(np.ascontiguousarray(A), kinks(0.1), GOAL, np.zeros(90), TARGET)
+
+
+def slow_minimum(loss, table, y, c, penalty, *, intercept):
+    """Proximal gradient with momentum that starts anew uphill: slow, and nothing is shared with what is tested."""
+    n, p = table.shape
+    low, high, ridge = penalty
+    A = np.hstack([table, np.ones((n, 1))]) if intercept else table
+    low, high = (np.append(one, 0.0) if intercept else one for one in (low, high))
+    ridges = np.full(A.shape[1], ridge)
+    ridges[p:] = 0.0
+    slopes = {
+        "logistic": lambda t: -y / (1 + np.exp(y * t)),
+        "squared_hinge": lambda t: -y * np.maximum(1 - y * t, 0.0),
+        "tube": lambda t: np.sign(t - y) * np.maximum(np.abs(t - y) - 0.3, 0.0),
+    }
+    step = 1.0 / (np.linalg.norm(A * np.sqrt(c)[:, None], 2) ** 2 + ridge)
+    z = ahead = np.zeros(A.shape[1])
+    momentum = 1.0
+    for _ in range(60_000):
+        v = ahead - step * (A.T @ (c * slopes[loss](A @ ahead)) + ridges * ahead)
+        new = np.maximum(v - step * high, 0.0) + np.minimum(v - step * low, 0.0)
+        uphill = (ahead - new) @ (new - z) > 0
+        longer = 1.0 if uphill else 0.5 * (1 + np.sqrt(1 + 4 * momentum**2))
+        moved = np.abs(new - z).max()
+        ahead, z, momentum = new + (0.0 if uphill else (momentum - 1) / longer) * (new - z), new, longer
+        if moved < 1e-13:
+            break
+    return z
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("ridge", [0.0, 0.05])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "tube"])
+def test_curved_losses_end_where_small_steps_do(native, loss, ridge, intercept):
+    random = np.random.default_rng(4)
+    X = np.where(random.random((60, 25)) < 0.4, random.normal(size=(60, 25)), 0.0)
+    score = X[:, :4] @ np.array([2.0, -1.0, 1.0, 0.5]) + 0.5 * random.normal(size=60)
+    y = score if loss == "tube" else np.where(score > 0, 1.0, -1.0)
+    c = random.random(60) + 0.5
+    c /= c.sum()
+    penalty = kinks(0.02, ridge, 25)
+    want = slow_minimum(loss, X, y, c, penalty, intercept=intercept)
+    free = np.full(60, np.inf)
+    rows = (y, -free, free, 1.0, 0.3) if loss == "tube" else y
+    centre = X.mean(axis=0) if intercept else None
+    given = (loss, rows, c, X, centre, penalty, intercept, (1e-11, 200), (np.zeros(25), 0.0))
+    w, b, t, slope, gradient, _, gap, _, _ = native.descend_narrow(*given)
+    np.testing.assert_allclose(w, want[:25], atol=1e-5)
+    assert gap <= 1e-11
+    middle = 0.0 if centre is None else centre @ w
+    if intercept:
+        assert b - middle == pytest.approx(want[25], abs=1e-5)
+    np.testing.assert_allclose(t, X @ w + b - middle, atol=1e-12)
+    np.testing.assert_allclose(gradient, (X - (0.0 if centre is None else centre)).T @ (c * slope), atol=1e-13)
+    if loss == "tube":
+        return
+    columns = scipy.sparse.csc_array(X)
+    arrays = (columns.indptr, columns.indices, columns.data)
+    goal = (1e-11, 10_000, 1e9)
+    found = native.descend_curved(loss, (y, c), arrays, penalty, intercept, goal, (np.zeros(25), 0.0), np.zeros(5))
+    np.testing.assert_allclose(found[0], want[:25], atol=1e-5)
+    np.testing.assert_allclose(found[2], X @ found[0] + found[1], atol=1e-12)
+    if intercept:
+        assert found[1] == pytest.approx(want[25], abs=1e-5)
+
+
+def test_curved_descents_have_the_same_bits_on_any_number_of_threads(native):
+    random = np.random.default_rng(5)
+    table = scipy.sparse.random_array((9000, 700), density=0.02, rng=random, format="csc")
+    y = np.where(table @ random.normal(size=700) + random.normal(size=9000) > 0, 1.0, -1.0)
+    c, penalty = np.full(9000, 1 / 9000), kinks(4e-4, 0.0, 700)
+    arrays = (table.indptr, table.indices, table.data)
+    dense = np.ascontiguousarray(table[:, :60].toarray())
+    results = []
+    for threads in (1, 2, 3):
+        native.set_num_threads(threads)
+        goal = (1e-9, 1000, 1e9)
+        sparse = native.descend_curved(
+            "logistic", (y, c), arrays, penalty, True, goal, (np.zeros(700), 0.0), np.zeros(5)
+        )
+        part = tuple(one[:60] for one in penalty[:2])
+        narrow = native.descend_narrow(
+            "squared_hinge", y, c, dense, None, (*part, 0.0), True, (1e-9, 100), (np.zeros(60), 0.0)
+        )
+        results.append((sparse, narrow))
+    assert 0 < np.count_nonzero(results[0][0][0]) < 700
+    for sparse, narrow in results[1:]:
+        np.testing.assert_array_equal(sparse[0], results[0][0][0])
+        np.testing.assert_array_equal(narrow[0], results[0][1][0])

@@ -131,3 +131,33 @@ def to_simplex(v):
     high = np.sort(v)[::-1]
     level = (np.cumsum(high) - 1) / np.arange(1, len(v) + 1)
     return np.maximum(v - level[np.flatnonzero(high > level)[-1]], 0.0)
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.parametrize("shape", [(3, 1), (40, 3), (131, 7)], ids=str)
+def test_a_path_ends_where_its_conditions_hold(shape, copies):
+    n, p = shape
+    rng = np.random.default_rng(n)
+    X, y, ridge, edge = rng.normal(size=(n, p)), rng.normal(size=n), 0.3, 0.2
+    table = np.hstack([X, np.ones((n, 1))])
+    length = n * copies + p
+    # absolute errors, beyond a tube where there are two kinks a row; the first p coefficients have a kink too
+    weight = np.append(np.full(n * copies, 1 / n), np.full(p, 1 / p))
+    kink = np.append(y if copies == 1 else np.append(y - edge, y + edge), np.zeros(p))
+    low = np.append(-np.ones(n) if copies == 1 else np.append(-np.ones(n), np.zeros(n)), np.full(p, -0.05))
+    high = np.append(np.ones(n) if copies == 1 else np.append(np.zeros(n), np.ones(n)), np.full(p, 0.05))
+    curvature = np.append(np.full(p, ridge), 0.0)
+    w, above, below, u = np.zeros(p + 1), np.ones(length), np.ones(length), 0.5 * (low + high)
+    columns = (curvature, np.zeros(p + 1), np.ones(p + 1))
+    given = (table, copies, np.arange(p), (weight, kink, low, high), columns, True, 1.0)
+    distance, steps, is_over = _native.follow_path(*given, (1e-10, 100), (w, above, below, u))
+    assert distance <= 1e-10
+    assert 0 < steps < 60
+    assert not is_over
+    scores = np.append(np.tile(table @ w, copies), w[:p])
+    np.testing.assert_allclose(above - below, scores - kink, atol=1e-6)
+    assert np.all((u >= low) & (u <= high))
+    rows = (weight * u)[: n * copies].reshape(copies, n).sum(axis=0)
+    slopes = table.T @ rows + curvature * w + np.append((weight * u)[n * copies :], 0.0)
+    np.testing.assert_allclose(slopes, 0.0, atol=1e-9)
+    np.testing.assert_allclose((above * (high - u) + below * (u - low)) * weight, 0.0, atol=1e-9)

@@ -5,7 +5,7 @@ import warnings
 import cvxpy as cp
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 from sklearn.datasets import load_iris
 from sklearn.svm import SVC
 from sklearn.svm import LinearSVC as Theirs
@@ -184,3 +184,17 @@ def test_a_listener_ends_the_fit_and_what_there_is_can_be_verified():
     assert model.certificate_.outcome == "stopped"
     assert not model.certificate_.reached
     assert qed.verify(model, X3, y3).holds
+
+
+def test_absolute_values_of_sparse_and_dense_tables_have_the_same_planes():
+    random = np.random.default_rng(8)
+    table = np.where(random.random((80, 30)) < 0.2, random.normal(size=(80, 30)), 0.0)
+    label = table[:, 0] - table[:, 1] + 0.3 * random.normal(size=80) > 0
+    dense = LinearSVC("l1", C=0.5, tol=1e-9).fit(table, label)
+    assert 0 < np.count_nonzero(dense.coef_) < 30
+    for form in (csr_array, csc_array):
+        sparse = LinearSVC("l1", C=0.5, tol=1e-9).fit(form(table), label)
+        np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-4)
+        np.testing.assert_allclose(sparse.intercept_, dense.intercept_, atol=1e-4)
+        assert sparse.certificate_.reached
+        assert qed.verify(sparse, form(table), label).holds

@@ -308,6 +308,42 @@ def descend_sparse_columns(
 ) -> tuple[Vector, Vector, Vector, int, float]:
     """Do the same for compressed columns less ``root`` (n,) times their ``centre`` (k,); ``centring`` is (centre, root)."""
 
+def descend_curved(
+    loss: str,
+    rows: tuple[Vector, Vector],
+    A: tuple[Indices, Indices, Vector],
+    penalty: Kinks,
+    has_intercept: bool,
+    goal: tuple[float, int, float],
+    start: tuple[Vector, float],
+    pace: Vector,
+) -> tuple[Vector, float, Vector, Vector, Vector, Vector | None, float, int, bool]:
+    """Minimise a loss of one score a row plus a penalty with kinks, for compressed columns with sorted entries.
+
+    ``rows`` are targets and weights, ``goal`` is a gap, a number of rounds and about how many visits of entries to make at
+    most, ``start`` are coefficients and intercept, ``pace`` are five numbers, zeros at first, that are written to for the
+    next call. Returns coefficients and intercept, scores, slopes, gradient, a dual point or None, the gap,
+    the rounds made, and whether no step is possible any more.
+    """
+
+def descend_narrow(
+    loss: str,
+    rows: Vector | tuple[Vector, Vector, Vector, float, float],
+    c: Vector,
+    X: Matrix,
+    shift: Vector | None,
+    penalty: Kinks,
+    has_intercept: bool,
+    goal: Goal,
+    start: tuple[Vector, float],
+) -> tuple[Vector, float, Vector, Vector, Vector, float, float, int, bool]:
+    """Minimise a loss of one score a row plus a penalty with kinks by Newton's method, for a table of few columns.
+
+    ``rows`` are the targets of a loss by name, or kinks, low ends and high ends of conjugates, their bend and their width;
+    ``goal`` is a gap and a number of rounds, ``start`` are coefficients and intercept. Returns both, scores, slopes,
+    gradient, mean loss, the gap, the rounds made, and whether no step is possible any more.
+    """
+
 def ranked(
     scores: Matrix, positive: NDArray[np.uint8], s: Vector | None
 ) -> tuple[int, NDArray[np.floating], Vector, Vector] | None:
@@ -377,6 +413,24 @@ def number_objects(addresses: NDArray[np.uint64]) -> tuple[NDArray[np.int32], ND
 
 def hash_words(bytes: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.int32]:  # noqa: A002
     """MurmurHash3 (32 bits, seed zero) of words that follow each other in memory and end where ``ends`` says."""
+
+def follow_path(
+    table: Matrix,
+    copies: int,
+    kinked: NDArray[np.int64],
+    lists: tuple[Vector, Vector, Vector, Vector],
+    columns: tuple[Vector, Vector, Vector],
+    has_intercept: bool,
+    spread: float,
+    goal: tuple[float, int],
+    state: tuple[Vector, Vector, Vector, Vector],
+) -> tuple[float, int, bool]:
+    """Go along the central path of a problem with kinks until the distance from the optimum is within ``goal``.
+
+    ``lists`` are weights, kinks, low and high ends; ``columns`` are curvatures, pull and sizes; ``state`` is written to:
+    coefficients with the intercept last, distances above and below kinks, dual variables. Returns the distance, the steps
+    made, and whether no further step is possible.
+    """
 
 def scaled_spread(r: Vector, c: Vector, knee: float, guess: float) -> tuple[float, float]:
     """Return the largest σ with σ² = Σ c min(r², knee² σ²), and σ/2 + Σ c σ h(r/σ) there, h the squared loss with a knee.

@@ -115,6 +115,11 @@ class Concomitant:
         return w, b
 
     @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What a solver and its driver keep with the problem."""
+        return {}
+
+    @cached_property
     def null_objective(self) -> float:
         """Objective of the null model."""
         w, b = self.null_point

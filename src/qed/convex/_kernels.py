@@ -17,6 +17,8 @@ __all__ = [
     "ONE_SCORE",
     "AscentLosses",
     "AscentRows",
+    "Curved",
+    "Narrow",
     "cholesky",
     "class_ascent",
     "compressed_adjoint",
@@ -27,13 +29,16 @@ __all__ = [
     "curvature_product",
     "dense_pass",
     "descend_columns",
+    "descend_curved",
     "descend_gram",
     "descend_grams",
+    "descend_narrow",
     "descend_rows",
     "descend_sparse",
     "descend_targets",
     "dual_ascent",
     "face_factor",
+    "follow_path",
     "gram",
     "longest_square",
     "loss_excess",
@@ -233,6 +238,90 @@ def descend_sparse(
     )
 
 
+class Curved(NamedTuple):
+    """Where a descent on a curved loss stands; ``is_over`` says that no further step is possible."""
+
+    w: Vector
+    b: float
+    t: Vector
+    slope: Vector
+    gradient: Vector
+    u: Vector | None
+    gap: float
+    rounds: int
+    is_over: bool
+
+
+def descend_curved(
+    name: str,
+    rows: tuple[Vector, Vector],
+    A: Any,
+    penalty: tuple[Any, ...],
+    goal: tuple[float, int, float],
+    start: tuple[Vector, float | None],
+    pace: Vector,
+) -> Curved:
+    """Minimise the mean of a loss plus a penalty with kinks over a table compressed by columns.
+
+    ``rows`` are targets and shares, ``goal`` is a gap, a number of rounds and one of visits of entries; a start without an
+    intercept (None) stays without. ``pace`` are five numbers that one call hands to the next, zeros at first.
+    """
+    y, c = rows
+    w, b = start
+    found = _native.descend_curved(
+        name,
+        (_plain(y), _plain(c)),
+        csr_arrays(A),
+        _numbers(penalty),
+        b is not None,
+        goal,
+        (_plain(w), 0.0 if b is None else float(b)),
+        pace,
+    )
+    return Curved(*found)
+
+
+class Narrow(NamedTuple):
+    """Where Newton's method on few columns stands; ``is_over`` says that no further step is possible."""
+
+    w: Vector
+    b: float
+    t: Vector
+    slope: Vector
+    gradient: Vector
+    loss: float
+    gap: float
+    rounds: int
+    is_over: bool
+
+
+def descend_narrow(
+    loss: tuple[str, Any],
+    c: Vector,
+    table: tuple[Any, Vector | None],
+    penalty: tuple[Any, ...],
+    goal: Goal,
+    start: tuple[Vector, float | None],
+) -> Narrow:
+    """Minimise the mean of a loss plus a penalty with kinks over an array of few columns, less a centre.
+
+    ``loss`` is a name with targets, or any name with `AscentLosses`; a start without an intercept (None) stays without.
+    """
+    X, centre = table
+    w, b = start
+    found = _native.descend_narrow(
+        *loss,
+        _plain(c),
+        X,
+        None if centre is None else _plain(centre),
+        _numbers(penalty),
+        b is not None,
+        goal,
+        (_plain(w), 0.0 if b is None else float(b)),
+    )
+    return Narrow(*found)
+
+
 def compressed_product(starts: Any, rows: Any, values: Vector, n: int, w: Vector) -> Vector:
     """Return A w for compressed columns of n rows."""
     shape = (len(starts) - 1, n)
@@ -269,6 +358,26 @@ class AscentRows(NamedTuple):
 def scaled_spread(r: Vector, c: Vector, knee: float, guess: float) -> tuple[float, float]:
     """Return the best scale of residuals, and their spread there."""
     return _native.scaled_spread(np.ascontiguousarray(r), np.ascontiguousarray(c), float(knee), float(guess))
+
+
+def follow_path(
+    table: tuple[Vector, int, Any],
+    lists: tuple[Vector, Vector, Vector, Vector],
+    columns: tuple[Vector, Vector, Vector],
+    spread: float,
+    goal: tuple[float, int],
+    state: tuple[Vector, Vector, Vector, Vector],
+    *,
+    has_intercept: bool,
+) -> tuple[float, int, bool]:
+    """Go along a central path; ``table`` is the array with the intercept's column, copies of its rows, and kinked columns.
+
+    ``lists`` are weights, kinks, low and high ends, ``columns`` are curvatures, pull and sizes, ``state`` is written to:
+    coefficients, distances above and below kinks, dual variables. Returns the distance, the steps made, and whether none is left.
+    """
+    X, copies, kinked = table
+    lists, columns = (tuple(_plain(one) for one in part) for part in (lists, columns))  # type: ignore[assignment]
+    return _native.follow_path(X, copies, kinked, lists, columns, has_intercept, float(spread), goal, state)
 
 
 def dual_ascent(

@@ -36,6 +36,9 @@ class LossTraits:
     swing : float
         Largest ratio of the third derivative to the second: how fast curvature can fade. 0 for quadratics, 1 for logistic
         and Poisson; ``inf`` where nothing is claimed.
+    pieces : (float, float) or None
+        Bend and width of a conjugate ``bend u²/2 + y u + width |u|`` on the dual variables that it allows, y being the target
+        (or a label of -1 or 1): the loss is made of straight and quadratic pieces. None means that nothing is claimed.
     """
 
     bend: float
@@ -46,6 +49,7 @@ class LossTraits:
     native: str | None = None
     is_convex: bool = True
     swing: float = np.inf
+    pieces: tuple[float, float] | None = None
 
 
 class Loss(Protocol):

@@ -192,7 +192,7 @@ class Problem:
 
     @cached_property
     def kept(self) -> dict[str, Any]:
-        """Parts of proofs that serve again: second derivatives that do not change."""
+        """What serves again, of proofs (second derivatives that do not change) and of solvers (what was read of a loss)."""
         return {}
 
     @property

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Gap, Known, Problem
 
-__all__ = ["Iterate", "Solution", "Solver", "choose", "solve"]
+__all__ = ["Iterate", "Solution", "Solver", "choose", "solve", "steps_allowed"]
 
 
 class Iterate(NamedTuple):
@@ -39,6 +39,8 @@ class Iterate(NamedTuple):
         Products at exactly this point.
     is_on_its_way : bool
         Whether further iterates will need no dear proof; what the last of them proves is then looked for all the same.
+    steps : int
+        Steps that led here from the iterate before; of compiled loops no more than `steps_allowed`.
     """
 
     w: Vector
@@ -47,6 +49,7 @@ class Iterate(NamedTuple):
     hint: float | None = None
     known: Known | None = None
     is_on_its_way: bool = False
+    steps: int = 1
 
 
 class Solver(Protocol):
@@ -119,8 +122,9 @@ def solve(
     trace: list[tuple[int, float, float]] = []
     outcome, taken = "stalled", 0
     try:
+        problem.kept["steps"] = 1 if progress.is_heard else max_iter
         for at in iterates:
-            taken += 1
+            taken += at.steps
             last = taken >= max_iter
             if last or at.hint is None or at.hint <= target:
                 dear = {"is_thorough": False} if at.is_on_its_way and not last else {}
@@ -130,12 +134,15 @@ def solve(
                 if best[1].value - best[1].rounding <= target:
                     outcome = "solved"
                     break
-            if progress.step(at.hint if at.hint is not None else best[1].value if best else None) is STOP:
+            reached = at.hint if at.hint is not None else best[1].value if best else None
+            heard = progress.step(reached) if at.steps == 1 else progress.step(reached, count=at.steps)
+            if heard is STOP:
                 outcome = "stopped"
                 break
             if last:
                 outcome = "max_iter"
                 break
+            problem.kept["steps"] = 1 if progress.is_heard else max_iter - taken
     except KeyboardInterrupt:
         outcome = "interrupted"
     if best is None or outcome in ("stopped", "interrupted") or (outcome == "stalled" and at.is_on_its_way):
@@ -143,6 +150,12 @@ def solve(
         best = (at, gap) if best is None or gap.value <= best[1].value else best
     point, gap = best
     return Solution(point.w, point.b, gap, outcome, max(taken, 1), solver.name, tuple(trace))
+
+
+def steps_allowed(problem: Problem) -> int:
+    """Return how many steps a compiled loop may make before its next iterate: one if anyone listens to them."""
+    allowed: int = problem.kept.get("steps", 1)
+    return allowed
 
 
 def choose(problem: Problem, solvers: Sequence[Solver], tol: float) -> Solver:

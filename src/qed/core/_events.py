@@ -162,6 +162,11 @@ class Progress:
         if verbose > 0:
             self._listeners = (_Screen(), *self._listeners)
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether anyone listens: then every step is to be announced by itself."""
+        return bool(self._listeners)
+
     def __enter__(self) -> Self:
         try:
             self._tell("start", None, "")

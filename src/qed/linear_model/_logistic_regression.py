@@ -101,7 +101,7 @@ def fit_classes(
     constant = constant_of(model, n_classes)
     constant = constant if np.isfinite(strength.C) else None  # without a penalty it is free
     if constant is not None:
-        rows, wish = with_constant(rows, constant), wish._replace(intercept=False)
+        rows, wish = with_constant(rows, constant, by_columns=strength.l1_ratio > 0), wish._replace(intercept=False)
         start = None if start is None else (np.append(start[0], start[1] / constant), 0.0)
     model.classes_ = data.classes
     try:

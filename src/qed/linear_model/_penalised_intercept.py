@@ -34,8 +34,11 @@ def constant_of(model: Any, n_classes: int) -> float | None:
     return scaling if model.fit_intercept else None
 
 
-def with_constant(rows: Rows, value: float) -> Rows:
-    """Return the rows with a constant column at the end; they are still recognised by the columns they came with."""
+def with_constant(rows: Rows, value: float, *, by_columns: bool = False) -> Rows:
+    """Return the rows with a constant column at the end; they are still recognised by the columns they came with.
+
+    ``by_columns`` is for solvers that read columns: a sparse table is then compressed by them, which makes room at its end.
+    """
     X, n = rows.X, rows.X.shape[0]
     if isinstance(X, Chunked):
         raise InvalidParameter(
@@ -49,5 +52,19 @@ def with_constant(rows: Rows, value: float) -> Rows:
     else:
         from scipy import sparse  # noqa: PLC0415  a sparse container came, so that it is there
 
-        wider = sparse.hstack([X, sparse.csr_array(column)], format=X.format)
+        if by_columns and X.nnz + n < np.iinfo(X.indices.dtype).max:
+            wider = _appended(X.tocsc(), column[:, 0])
+        else:
+            wider = sparse.hstack([X, sparse.csr_array(column)], format=X.format)
     return replace(rows, X=wider, mean=np.append(rows.mean, value), length=np.append(rows.length, 0.0))
+
+
+def _appended(X: Any, column: Any) -> Any:
+    """Return a table compressed by columns with one more, full column."""
+    from scipy import sparse  # noqa: PLC0415  a sparse container came, so that it is there
+
+    n, p = X.shape
+    starts = np.append(X.indptr, X.indptr.dtype.type(X.nnz + n))
+    indices = np.concatenate([X.indices, np.arange(n, dtype=X.indices.dtype)])
+    values = np.concatenate([X.data, column])
+    return sparse.csc_array((values, indices, starts), shape=(n, p + 1))

@@ -12,6 +12,7 @@ from qed.convex.solvers import (
     CoordinateDescent,
     DualAscent,
     InteriorPoint,
+    NarrowNewton,
     Newton,
     NewtonCG,
     NewtonTargets,
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
 __all__ = ["LinearSVC"]
 
 TOGETHER = NewtonTargets()
-SMOOTH = (Newton(), NewtonCG())
-KINKS = (DualAscent(), InteriorPoint())
+SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG())
+STRAIGHT, KINKS = InteriorPoint(), (DualAscent(), InteriorPoint())
 SPARSE = (CoordinateDescent(), ProximalGradient())
 
 
@@ -150,9 +151,9 @@ class LinearSVC(LinearClassifier):
             return self
         weights = self._weights_of_classes(rows)
         constant = float(self.intercept_scaling) if self.fit_intercept else None
-        wider = rows if constant is None else with_constant(rows, constant)
+        wider = rows if constant is None else with_constant(rows, constant, by_columns=self.penalty == "l1")
         planes = self._planes(rows, len(data.classes), weights)
-        found = find_planes(self, wider, planes, self._solvers(len(data.classes)), wish)
+        found = find_planes(self, wider, planes, self._solvers(wider, len(data.classes)), wish)
         w = np.concatenate([np.atleast_2d(one.solution.w.T) for one in found])
         self.coef_ = np.ascontiguousarray(w if constant is None else w[:, :-1])
         self.intercept_ = np.zeros(len(w)) if constant is None else constant * w[:, -1]
@@ -174,9 +175,8 @@ class LinearSVC(LinearClassifier):
         if joint and n_classes > 2:
             return [Plane(factor, lambda rows: self._declared(rows, CrammerSinger(codes, n_classes)))]
         smooth = self.penalty == "l2" and self.loss == "squared_hinge" and not joint
-        if smooth and (factor is None or n_classes == 2) and self._is_small(rows, n_classes):
-            own = np.ones(1) if n_classes == 2 else np.arange(float(n_classes))
-            signs = np.where(codes[:, np.newaxis] == own, 1.0, -1.0)
+        if smooth and factor is None and n_classes > 2 and self._is_small(rows, n_classes):
+            signs = np.where(codes[:, np.newaxis] == np.arange(float(n_classes)), 1.0, -1.0)
             return [Plane(factor, lambda rows: self._declared(rows, SquaredHinge(signs)))]
         if n_classes == 2:
             sign = 2.0 * codes - 1.0
@@ -189,13 +189,17 @@ class LinearSVC(LinearClassifier):
             planes.append(Plane(weight, lambda rows, sign=sign: self._declared(rows, self._loss(sign))))  # type: ignore[misc]
         return planes
 
-    def _solvers(self, n_classes: int) -> Any:
-        """Return the solvers that can take the declared problems."""
-        if self.multi_class == "crammer_singer":
-            return KINKS if n_classes == 2 else (ClassAscent(),)
-        if self.loss == "hinge":
-            return KINKS
-        return SPARSE if self.penalty == "l1" else (TOGETHER, *SMOOTH)
+    def _solvers(self, rows: Rows, n_classes: int) -> Any:
+        """Return the solvers that can take the declared problems; one alone where the table is small."""
+        if self.multi_class == "crammer_singer" and n_classes > 2:
+            return (ClassAscent(),)
+        n, p = rows.X.shape
+        is_table = isinstance(rows.X, np.ndarray)
+        if self.loss == "hinge" or self.multi_class == "crammer_singer":
+            return (STRAIGHT,) if is_table and STRAIGHT.takes(n, p) else KINKS
+        if self.penalty == "l1":
+            return SPARSE
+        return (SMALL,) if n_classes == 2 and is_table and SMALL.takes(n, p) else (TOGETHER, *SMOOTH)
 
     def _is_small(self, rows: Rows, n_classes: int) -> bool:
         """Say whether all planes are best found at once."""

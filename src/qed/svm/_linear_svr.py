@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from qed.convex import L2, EpsilonInsensitive, SquaredEpsilonInsensitive
-from qed.convex.solvers import DualAscent, InteriorPoint, Newton, NewtonCG
+from qed.convex.solvers import DualAscent, InteriorPoint, NarrowNewton, Newton, NewtonCG
 from qed.core import KW_ONLY, NonNegative, NonNegativeInt, Positive, PositiveInt, Seed, param
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._learn_convex import Declared, Rows, Wish
@@ -16,7 +16,8 @@ from qed.svm._planes import Plane, find_planes, store_planes
 
 __all__ = ["LinearSVR"]
 
-SOLVERS = (Newton(), NewtonCG(), DualAscent(), InteriorPoint())
+SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG())
+STRAIGHT, KINKS = InteriorPoint(), (DualAscent(), InteriorPoint())
 
 
 class LinearSVR(ConvexRegressor):
@@ -79,11 +80,19 @@ class LinearSVR(ConvexRegressor):
         wish = Wish(False, self.tol, self.max_iter, self.strict, self.verbose)
         constant = float(self.intercept_scaling) if self.fit_intercept else None
         wider = rows if constant is None else with_constant(rows, constant)
-        found = find_planes(self, wider, [Plane(None, self._declared)], SOLVERS, wish)
+        found = find_planes(self, wider, [Plane(None, self._declared)], self._solvers(wider), wish)
         w = found[0].solution.w
         self.coef_ = np.array(w if constant is None else w[:-1])
         self.intercept_ = 0.0 if constant is None else float(constant * w[-1])
         store_planes(self, found, wish, rows.seen)
+
+    def _solvers(self, rows: Rows) -> Any:
+        """Return the solvers that can take the declared problem; one alone where the table is small."""
+        n, p = rows.X.shape
+        is_table = isinstance(rows.X, np.ndarray)
+        if self.loss == "squared_epsilon_insensitive":
+            return (SMALL,) if is_table and SMALL.takes(n, p) else SMOOTH
+        return (STRAIGHT,) if is_table and STRAIGHT.takes(n, p) else KINKS
 
     def _declared(self, rows: Rows) -> Declared:
         squares = self.loss == "squared_epsilon_insensitive"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,10 @@ class Absolute:
 
     y: Vector
 
-    @property
+    @cached_property
     def traits(self) -> LossTraits:
         """A kink at the target, slopes of one."""
-        return LossTraits(np.inf, 1.0, has_curvature=False, native="absolute")
+        return LossTraits(np.inf, 1.0, has_curvature=False, native="absolute", pieces=(0.0, 0.0))
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,10 +45,12 @@ class EpsilonInsensitive:
                 f"EpsilonInsensitive.epsilon must be a number >= 0, got {self.epsilon!r}. Smaller errors cost nothing."
             )
 
-    @property
+    @cached_property
     def traits(self) -> LossTraits:
         """Kinks at both walls of the tube, slopes of one."""
-        return LossTraits(np.inf, 1.0, has_curvature=False, native="epsilon_insensitive")
+        return LossTraits(
+            np.inf, 1.0, has_curvature=False, native="epsilon_insensitive", pieces=(0.0, float(self.epsilon))
+        )
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,10 @@ class Hinge:
 
     y: Vector
 
-    @property
+    @cached_property
     def traits(self) -> LossTraits:
         """A kink at margin one, slopes of one."""
-        return LossTraits(np.inf, 1.0, has_curvature=False, native="hinge")
+        return LossTraits(np.inf, 1.0, has_curvature=False, native="hinge", pieces=(0.0, 0.0))
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,10 +48,12 @@ class Quantile:
                 f"Quantile.tau must be between 0 and 1, got {self.tau!r}. It is the level of the quantile."
             )
 
-    @property
+    @cached_property
     def traits(self) -> LossTraits:
         """A kink at the target."""
-        return LossTraits(np.inf, max(self.tau, 1.0 - self.tau), has_curvature=False, native="quantile")
+        return LossTraits(
+            np.inf, max(self.tau, 1.0 - self.tau), has_curvature=False, native="quantile", pieces=(0.0, 0.0)
+        )
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""

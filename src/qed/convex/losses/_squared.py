@@ -30,7 +30,9 @@ class Squared:
     def traits(self) -> LossTraits:
         """Curvature one everywhere."""
         k = 1 if self.y.ndim == 1 else self.y.shape[1]
-        return LossTraits(1.0, np.inf, has_curvature=True, is_quadratic=True, n_scores=k, native="squared")
+        return LossTraits(
+            1.0, np.inf, has_curvature=True, is_quadratic=True, n_scores=k, native="squared", pieces=(1.0, 0.0)
+        )
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""

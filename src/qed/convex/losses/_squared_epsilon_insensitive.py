@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,12 @@ class SquaredEpsilonInsensitive:
                 "Smaller errors cost nothing."
             )
 
-    @property
+    @cached_property
     def traits(self) -> LossTraits:
         """Curvature zero in the tube and one outside."""
-        return LossTraits(1.0, np.inf, has_curvature=True, native="squared_epsilon_insensitive")
+        return LossTraits(
+            1.0, np.inf, has_curvature=True, native="squared_epsilon_insensitive", pieces=(1.0, float(self.epsilon))
+        )
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""

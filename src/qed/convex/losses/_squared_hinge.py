@@ -39,7 +39,7 @@ class SquaredHinge:
     def traits(self) -> LossTraits:
         """Curvature one, then zero."""
         k = 1 if self.y.ndim == 1 else self.y.shape[1]
-        return LossTraits(1.0, np.inf, has_curvature=True, n_scores=k, native="squared_hinge")
+        return LossTraits(1.0, np.inf, has_curvature=True, n_scores=k, native="squared_hinge", pieces=(1.0, 0.0))
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""

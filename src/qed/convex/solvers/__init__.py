@@ -8,6 +8,7 @@ from qed.convex.solvers._dual_ascent import DualAscent
 from qed.convex.solvers._gradient_descent import GradientDescent
 from qed.convex.solvers._interior_point import InteriorPoint
 from qed.convex.solvers._lbfgs import LBFGS
+from qed.convex.solvers._narrow import NarrowNewton
 from qed.convex.solvers._newton import Newton
 from qed.convex.solvers._newton_cg import NewtonCG
 from qed.convex.solvers._newton_kinks import NewtonKinks
@@ -24,6 +25,7 @@ __all__ = [
     "DualAscent",
     "GradientDescent",
     "InteriorPoint",
+    "NarrowNewton",
     "Newton",
     "NewtonCG",
     "NewtonKinks",

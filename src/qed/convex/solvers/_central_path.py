@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qed.convex import _kernels
 from qed.convex.solvers._straight import solver_of
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class CentralPath:
         self.above, self.below = np.maximum(r, 0.0) + away, np.maximum(-r, 0.0) + away
         self.u = 0.5 * (straight.low + straight.high)
         self.rho = np.zeros(straight.p + 1)
+        self.is_over = False
 
     def distance(self) -> float:
         """Estimate the distance from the optimum: what is left of the products, and of the slopes."""
@@ -61,6 +63,26 @@ class CentralPath:
         left = float(line.weight @ (self.above * (line.high - self.u) + self.below * (self.u - line.low)))
         self.rho = line.slopes(self.w, self.u)
         return left + self.spread * float(np.abs(self.rho[:-1] / line.size).sum() + abs(self.rho[-1]))
+
+    def advance(self, until: float, most: int) -> tuple[float, int]:
+        """Go along the path to a distance from the optimum, as far as rounding allows; return it and the steps made.
+
+        The table must be at hand as one small array.
+        """
+        line = self.straight
+        z = np.append(self.w, self.b)
+        state = (z, self.above, self.below, self.u)
+        hint, steps, self.is_over = _kernels.follow_path(
+            (np.asarray(line.table), line.copies, line.kinked),
+            (line.weight, line.kink, line.low, line.high),
+            (np.append(line.curvature, 0.0), line.pull, np.append(line.size, 1.0)),
+            self.spread,
+            (until, most),
+            state,
+            has_intercept=line.problem.free_intercept,
+        )
+        self.w, self.b = z[:-1], float(z[-1])
+        return hint, steps
 
     def step(self) -> bool:
         """Go one step along the path; False if rounding allows none. `distance` must have been asked before."""

@@ -18,6 +18,8 @@ from qed.convex._passes import Passes
 from qed.convex._problem import Known
 from qed.convex._solve import Iterate
 from qed.convex._working_columns import gram_pays, taken_columns, working_columns
+from qed.convex.solvers._curved_columns import by_compressed_columns, takes_compressed_columns
+from qed.convex.solvers._narrow import by_products, rows_of_loss, takes_products
 from qed.designs import Compressed, Sparse
 
 if TYPE_CHECKING:
@@ -73,6 +75,13 @@ class CoordinateDescent:
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield a point for each working set."""
+        if not problem.loss.traits.is_quadratic and problem.penalty.traits.native == "kinks":
+            if takes_compressed_columns(problem):
+                yield from by_compressed_columns(problem, start, target)
+                return
+            if takes_products(problem) and rows_of_loss(problem) is not None:
+                yield from by_products(problem, start, target)
+                return
         if problem.loss.traits.is_quadratic:
             descent: _Quadratic | _Curved = _Quadratic(problem)
         else:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from qed.convex._loss import Loss, Vector
     from qed.convex._problem import Problem
 
-__all__ = ["DualAscent", "row_squares", "rows_of"]
+__all__ = ["DualAscent", "read_ascent", "row_squares", "rows_of"]
 
 HUGE = 1e300
 SEED = 20_011
@@ -55,7 +55,7 @@ class DualAscent:
             return "it needs a table in memory"
         if problem.loss.traits.n_scores > 1 or problem.loss.y.ndim > 1:
             return "it needs one score a row"
-        if not problem.loss.traits.is_convex or ascent_losses(problem.loss) is None:
+        if not problem.loss.traits.is_convex or read_ascent(problem) is None:
             return "it needs a convex loss whose conjugate is quadratic either side of zero, or a logistic one"
         return None
 
@@ -93,9 +93,14 @@ def ascent_losses(loss: Loss) -> AscentLosses | None:
     if loss.traits.native == "logistic":
         return AscentLosses(np.ascontiguousarray(loss.y), np.zeros(n), np.zeros(n), 0.0, 0.0)
     low, high = loss.project(np.full(n, -HUGE)), loss.project(np.full(n, HUGE))
+    if loss.traits.pieces is not None:
+        return AscentLosses(np.ascontiguousarray(loss.y), *_open_ends(low, high), *loss.traits.pieces)
     ends = [np.sign(low) * np.minimum(np.abs(low), 1.0), np.sign(high) * np.minimum(np.abs(high), 1.0)]
     bends, lines = [], []
     for end in ends:
+        if not end.any():  # nothing on this side
+            lines.append(end)
+            continue
         whole, half, third = (loss.conjugate(part * end) for part in (1.0, 0.5, 0.25))
         size = np.where(end == 0, 1.0, end)
         bend = 4 * (whole - 2 * half) / size**2
@@ -106,17 +111,40 @@ def ascent_losses(loss: Loss) -> AscentLosses | None:
         bends.append(bend[end != 0])
         lines.append(line)
     every = np.concatenate(bends)
-    if len(every) and np.ptp(every) > 1e-6 * (1.0 + np.abs(loss.y).max(initial=0.0)):
-        return None
+    unit = 1e-6 * (1.0 + np.abs(loss.y).max(initial=0.0))
+    bend = _one_number(every, unit)
     left, right = np.where(low == 0, lines[1], lines[0]), np.where(high == 0, lines[0], lines[1])
     width = 0.5 * (right - left)
-    if np.ptp(width) > 1e-6 * (1.0 + np.abs(loss.y).max(initial=0.0)) or width.min(initial=0.0) < -1e-6:
+    edge = _one_number(width, unit)
+    if bend is None or edge is None or width.min(initial=0.0) < -1e-6:
         return None
-    bend = float(np.round(np.median(every), 9)) if len(every) else 0.0
-    edge = max(float(np.round(np.median(width), 9)), 0.0) if n else 0.0
+    edge = max(edge, 0.0)
     kink = np.ascontiguousarray(0.5 * (left + right))
-    low, high = np.where(low <= -0.1 * HUGE, -np.inf, low), np.where(high >= 0.1 * HUGE, np.inf, high)
-    return AscentLosses(kink, np.ascontiguousarray(low), np.ascontiguousarray(high), bend, edge)
+    return AscentLosses(kink, *_open_ends(low, high), bend, edge)
+
+
+def _open_ends(low: Vector, high: Vector) -> tuple[Vector, Vector]:
+    """Return ends of intervals, those that are out of reach as infinities."""
+    return np.where(low <= -0.1 * HUGE, -np.inf, low), np.where(high >= 0.1 * HUGE, np.inf, high)
+
+
+def _one_number(read: Vector, unit: float) -> float | None:
+    """Return the number that all entries are, up to the rounding of differences; None if they differ."""
+    if not len(read):
+        return 0.0
+    low, high = float(read.min()), float(read.max())
+    if not high - low <= unit:
+        return None
+    # the middle of many is nearer than the ends of a range that rounding has spread
+    return round(float(read.mean() if high - low > 1e-9 else 0.5 * (low + high)), 9)
+
+
+def read_ascent(problem: Problem) -> AscentLosses | None:
+    """Return what `ascent_losses` reads of a problem's loss, which is read once."""
+    if "ascent" not in problem.kept:
+        problem.kept["ascent"] = ascent_losses(problem.loss)
+    found: AscentLosses | None = problem.kept["ascent"]
+    return found
 
 
 def _entangled(problem: Problem) -> float:
@@ -146,7 +174,7 @@ class _Ascent:
     def __init__(self, problem: Problem, start: tuple[Vector, Any]) -> None:
         n, p = problem.shape
         self.problem = problem
-        losses = ascent_losses(problem.loss)
+        losses = read_ascent(problem)
         assert losses is not None  # noqa: S101  refused before
         self.losses, self.logistic = losses, problem.loss.traits.native == "logistic"
         self.table = table = rows_of(problem.design)

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.convex._solve import Iterate
+from qed.convex._solve import Iterate, steps_allowed
 from qed.convex.solvers._central_path import CentralPath
-from qed.convex.solvers._straight import Straight, pieces, sides
+from qed.convex.solvers._straight import Straight, is_small, read_straight
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +31,8 @@ __all__ = ["InteriorPoint"]
 LARGEST = 4000  # unknowns of a system of equations that is worth factorising
 FEW = 1500  # rows that need no screening
 FURTHER = 1e3  # a vertex is worth the few steps that lead to it from a point within the tolerance
+MOST = 200  # steps of one call
+CLOSER = 0.03  # share of the distance after which a vertex is tried again
 BAND = 12  # rows in doubt for each coefficient, at least
 
 
@@ -46,19 +48,26 @@ class InteriorPoint:
             return "it needs a convex loss"
         if problem.loss.traits.has_curvature or problem.loss.traits.n_scores > 1 or problem.loss.y.ndim > 1:
             return "it needs a loss made of straight pieces, one score a row"
-        penalty = sides(problem.penalty, p)
+        penalty, straight = read_straight(problem)
         if penalty is None:
             return "it needs a penalty that is the same quadratic either side of a kink at zero"
-        if pieces(problem.loss) is None:
+        if straight is None:
             return "it needs a loss made of straight pieces, with slopes that end"
         held = bool(np.all(penalty[0] + penalty[1] > 0))
         if (min(n, p) if held else p) > LARGEST:
             return f"its systems of equations would have more than {LARGEST} unknowns"
         return None
 
+    @staticmethod
+    def takes(n: int, p: int) -> bool:
+        """Say whether a table is small enough for all of it to run in compiled code, where it is the best choice."""
+        return is_small(n, p) and p <= n
+
     def cost(self, problem: Problem, tol: float) -> float:
         """Predict some twenty Gram matrices of the rows in doubt, and as many passes over all of them before."""
         n, p = problem.shape
+        if self.takes(n, p):
+            return float(15 * (2e-5 + 3e-8 * n + 2e-10 * n * p * p))
         small = min(n, p)
         steps = 12 + 0.5 * max(0.0, -np.log10(max(tol, 1e-16)))
         path = steps * (4e-4 + 4e-11 * min(n, FEW + 100 * p) * p * small + 1e-10 * small**3)
@@ -68,13 +77,15 @@ class InteriorPoint:
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
         w, b = np.asarray(start[0], dtype=np.float64), float(start[1])
-        if problem.objective(w, b) == 0.0:
+        is_null = not w.any() and b == problem.null_point[1]
+        if (problem.null_objective if is_null else problem.objective(w, b)) == 0.0:
             yield Iterate(w, b, np.zeros(problem.shape[0]))
             return
         whole = Straight(problem)
-        if problem.shape[0] <= max(FEW, 4 * BAND * (problem.shape[1] + 1)):
+        if whole.table is not None or problem.shape[0] <= max(FEW, 4 * BAND * (problem.shape[1] + 1)):
             for at in _follow(whole, w, b, target):
-                yield Iterate(at.w, at.b, whole.per_row(at.u), None if at.is_last else at.hint)
+                hint = None if at.is_last else at.hint
+                yield Iterate(at.w, at.b, whole.per_row(at.u), hint, steps=at.steps)
             return
         band = BAND * (problem.shape[1] + 1)
         for near in _smoothed(whole, w, b, band):
@@ -85,8 +96,9 @@ class InteriorPoint:
         while True:
             doubtful |= _nearest(whole, w, b, wanted)
             part, fixed = _screened(whole, w, b, doubtful)
+            part.problem.kept["steps"] = steps_allowed(problem)
             for at in _follow(part, w, b, 0.1 * target):
-                yield Iterate(at.w, at.b, hint=np.inf)
+                yield Iterate(at.w, at.b, hint=np.inf, steps=at.steps)
                 if at.hint <= 0.1 * target:
                     break
             if not at.hint <= 0.1 * target and not doubtful.all():
@@ -146,11 +158,15 @@ class _Place(NamedTuple):
     u: Vector
     hint: float
     is_last: bool = False
+    steps: int = 1
 
 
 def _follow(line: Straight, w: Vector, b: float, target: float) -> Iterator[_Place]:
     """Follow the central path to the vertex that it points at."""
     path = CentralPath(line, w, b)
+    if line.table is not None and not line.is_wide:
+        yield from _in_calls(line, path, target)
+        return
     first, hint = np.inf, np.inf
     for _ in range(200):
         hint = path.distance()
@@ -166,6 +182,23 @@ def _follow(line: Straight, w: Vector, b: float, target: float) -> Iterator[_Pla
         if hint * FURTHER <= target or not path.step():
             break
     yield _Place(path.w, path.b, path.u, hint, is_last=True)
+
+
+def _in_calls(line: Straight, path: CentralPath, target: float) -> Iterator[_Place]:
+    """Do the same in calls of compiled code, one for each digit or so once the vertex may be told."""
+    until = max(target, 1e-2 * path.spread) if line.is_linear else target / FURTHER
+    while True:
+        hint, steps = path.advance(until, min(MOST, steps_allowed(line.problem)))
+        if hint <= until:
+            vertex = path.vertex(anyway=hint <= target)
+            if vertex is not None and _left(line, *vertex) * FURTHER <= target:
+                yield _Place(*vertex, 0.0, is_last=True, steps=steps)
+                return
+        if path.is_over or hint * FURTHER <= target:
+            break
+        yield _Place(path.w, path.b, path.u, hint * FURTHER, steps=max(1, steps))
+        until = until if hint > until else max(CLOSER * hint, target / FURTHER)
+    yield _Place(path.w, path.b, path.u, hint, is_last=True, steps=max(1, steps))
 
 
 def _left(line: Straight, w: Vector, b: float, u: Vector) -> float:

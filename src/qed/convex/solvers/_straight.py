@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qed.designs import Dense
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
     from qed.convex._problem import Problem
 
-__all__ = ["Straight", "pieces", "sides", "solver_of"]
+__all__ = ["Straight", "is_small", "pieces", "read_straight", "sides", "solver_of"]
 
 HUGE = 1e300
 SMALL_TABLE, SMALL_SIDE = 200_000, 200  # entries and columns of a table that is copied
@@ -44,6 +46,9 @@ def pieces(loss: Loss) -> Pieces | None:
     low, high = loss.project(np.full(n, -HUGE)), loss.project(np.full(n, HUGE))
     if not (low.min(initial=0.0) > -HUGE and high.max(initial=0.0) < HUGE):
         return None
+    if loss.traits.pieces is not None:
+        bend, width = loss.traits.pieces
+        return None if bend > 0 else _with_width(loss.y, low, high, width)
     found = []
     for end in (low, high):
         whole, half = loss.conjugate(end), loss.conjugate(0.5 * end)
@@ -57,6 +62,14 @@ def pieces(loss: Loss) -> Pieces | None:
     return Pieces(np.stack([left, right]), np.stack([low, zero]), np.stack([zero, high]))
 
 
+def _with_width(y: Vector, low: Vector, high: Vector, width: float) -> Pieces:
+    """Return the kinks of a loss that is flat on ``width`` either side of y."""
+    if width == 0.0:
+        return Pieces(y[np.newaxis], low[np.newaxis], high[np.newaxis])
+    zero = np.zeros(len(y))
+    return Pieces(np.stack([y - width, y + width]), np.stack([low, zero]), np.stack([zero, high]))
+
+
 def sides(penalty: Penalty, p: int) -> tuple[Vector, Vector] | None:
     """Return the jump of the slope at zero (half of it) and the curvature of each coordinate; None if there is more to it.
 
@@ -64,6 +77,9 @@ def sides(penalty: Penalty, p: int) -> tuple[Vector, Vector] | None:
     """
     if not penalty.traits.is_separable:
         return None
+    told = penalty.numbers(p)
+    if len(told) == 3 and np.array_equal(told[0], -told[1]):
+        return told[1], np.full(p, float(told[2]))
     one = np.ones(p)
     curvature = penalty.curvature(one)
     first, second, back = penalty.slope(one), penalty.slope(2 * one), penalty.slope(-one)
@@ -74,6 +90,21 @@ def sides(penalty: Penalty, p: int) -> tuple[Vector, Vector] | None:
         return None
     jump = first - curvature
     return np.where(jump > 1e-14 * np.abs(first), jump, 0.0), curvature
+
+
+def read_straight(problem: Problem) -> tuple[tuple[Vector, Vector] | None, Pieces | None]:
+    """Return what `sides` and `pieces` read of a problem, which is read once."""
+    kept = problem.kept.get("straight")
+    if kept is None:
+        kept = sides(problem.penalty, problem.shape[1]), pieces(problem.loss)
+        problem.kept["straight"] = kept
+    found: tuple[tuple[Vector, Vector] | None, Pieces | None] = kept
+    return found
+
+
+def is_small(n: int, p: int) -> bool:
+    """Say whether a table is copied as one array, the intercept's column with it."""
+    return n * (p + 1) <= SMALL_TABLE and p <= SMALL_SIDE
 
 
 class Straight:
@@ -90,7 +121,7 @@ class Straight:
     def __init__(self, problem: Problem, pull: Vector | None = None) -> None:
         n, p = problem.shape
         self.problem, self.n, self.p = problem, n, p
-        kinks, penalty = pieces(problem.loss), sides(problem.penalty, p)
+        penalty, kinks = read_straight(problem)
         if kinks is None or penalty is None:
             raise ValueError("the loss or the penalty is not made of straight pieces")
         jump, self.curvature = penalty
@@ -118,10 +149,13 @@ class Straight:
     @cached_property
     def table(self) -> Vector | None:
         """Columns and ones as one array where that is small: NumPy's own products start sooner than those of a design."""
-        if self.n * (self.p + 1) > SMALL_TABLE or self.p > SMALL_SIDE:
+        if not is_small(self.n, self.p):
             return None
-        out = np.empty((self.n, self.p + 1))
-        out[:, :-1] = self.problem.design.product(np.eye(self.p), self.problem.centre)
+        problem, out = self.problem, np.empty((self.n, self.p + 1))
+        if isinstance(problem.design, Dense):
+            out[:, :-1] = problem.design.table if problem.centre is None else problem.design.table - problem.centre
+        else:
+            out[:, :-1] = problem.design.product(np.eye(self.p), problem.centre)
         out[:, -1] = 1.0 if self.problem.free_intercept else 0.0
         return out
 
