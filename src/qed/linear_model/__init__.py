@@ -6,6 +6,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
 
     _linear_regression, _ridge, _ridge_cv   least squares, as declarations
     _lasso, _elastic_net, _multi_task       sparse models, as declarations; _sparse_regression is what they share
+    _group_lasso, _groups                   whole groups of columns, and how users name them
     _least_squares, _linear, _stream        what they share: learn, learn more, forget, predict
     _learn                                  which way to solve, what to store
     _solve                                  products of columns -> coefficients and proof
@@ -44,6 +45,7 @@ from qed.linear_model._constrained import ConstrainedLasso, ConstrainedRidge
 from qed.linear_model._elastic_net import ElasticNet
 from qed.linear_model._fisher import Discriminant, fisher_criterion, fisher_discriminant
 from qed.linear_model._geometry import Hyperplane, margins, robustness_radius, signed_distance
+from qed.linear_model._group_lasso import GroupLasso, GroupPath, group_lasso_path
 from qed.linear_model._huber_regressor import HuberRegressor
 from qed.linear_model._lasso import Lasso
 from qed.linear_model._lasso_cv import ElasticNetCV, LassoCV, MultiTaskElasticNetCV, MultiTaskLassoCV
@@ -75,6 +77,8 @@ __all__ = [
     "Discriminant",
     "ElasticNet",
     "ElasticNetCV",
+    "GroupLasso",
+    "GroupPath",
     "HuberRegressor",
     "Hyperplane",
     "Lasso",
@@ -107,6 +111,7 @@ __all__ = [
     "enet_path",
     "fisher_criterion",
     "fisher_discriminant",
+    "group_lasso_path",
     "hard_thresholding",
     "lasso_path",
     "margins",
