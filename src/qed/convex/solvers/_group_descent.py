@@ -7,6 +7,7 @@ a sweep of proximal steps, group after group, settles which are, and Newton step
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -180,14 +181,14 @@ class _Descent:
 
     def solved(self, w: Vector, goal: float) -> Vector:
         """Minimise over the working set."""
-        index = self.columns.index
-        order = np.argsort(self.group[index], kind="stable")  # columns of a group side by side
-        index = index[order]
-        Q = self.columns.gram()
-        if not np.array_equal(order, np.arange(len(order))):
-            Q = Q[np.ix_(order, order)]
-        groups, starts = np.unique(self.group[index], return_index=True)
-        inner = _Inner(np.ascontiguousarray(Q), self.pull[order], starts, self.strength[groups], self.ridge)
+        index, Q, pull = self.columns.index, self.columns.gram(), self.pull
+        label = self.group[index]
+        starts = np.flatnonzero(np.diff(label, prepend=-1))
+        if len(starts) > len(self.held):  # groups whose columns do not lie side by side, in a design that is taken whole
+            order = np.argsort(label, kind="stable")
+            index, pull, label, Q = index[order], pull[order], label[order], Q[np.ix_(order, order)]
+            starts = np.flatnonzero(np.diff(label, prepend=-1))
+        inner = _Inner(Q, pull, starts, self.strength[label[starts]], self.ridge)
         whole = np.zeros_like(w)
         constant = float(self.target @ self.target)
         whole[index] = inner.minimised(w[index], goal, constant)
@@ -203,6 +204,7 @@ class _Inner:
         self.slices = [slice(int(a), int(b)) for a, b in zip(starts, ends, strict=True)]
         self.number = np.repeat(np.arange(len(starts)), ends - starts)
         self.bend = np.array([_largest(Q[one, one]) for one in self.slices]) + ridge
+        self.bends, self.strengths = self.bend.tolist(), strength.tolist()
 
     def lengths(self, v: Vector) -> Vector:
         """Return the length of each group."""
@@ -216,7 +218,7 @@ class _Inner:
         for _ in range(ROUNDS):
             for _ in range(self._sweeps(w)):
                 for _ in range(SWEEPS):
-                    self._sweep(w, r)
+                    self._sweep(w, r, self._awake(w, r))
                 if self._gap(w, r, constant) <= goal:
                     return w
             w = self._newton(w, r, goal)
@@ -234,24 +236,28 @@ class _Inner:
         batch = SWEEPS * (len(self.starts) * SWEEP_COST + PRODUCT_COST * k * max(used, 1))
         return int(np.clip(SOLVE_COST * used**3 / batch, 1, 40))
 
-    def _sweep(self, w: Vector, r: Vector) -> None:
+    def _awake(self, w: Vector, r: Vector) -> list[int]:
+        """Return the groups that are not zero, or nearly want not to be: the others need no visit."""
+        near = self.lengths(r) > 0.9 * self.strength
+        near |= self.lengths(w) > 0
+        return np.flatnonzero(near & (self.bend > 0)).tolist()
+
+    def _sweep(self, w: Vector, r: Vector, groups: list[int]) -> None:
         """Take one proximal step along each group; r is kept the gradient of the quadratic."""
-        Q, ridge = self.Q, self.ridge
-        for one, bend, strength in zip(self.slices, self.bend.tolist(), self.strength.tolist(), strict=True):
-            if not bend > 0:
-                continue
+        Q, ridge, bends, strengths = self.Q, self.ridge, self.bends, self.strengths
+        for g in groups:
+            one, bend, strength = self.slices[g], bends[g], strengths[g]
             old = w[one]
             new = old - (r[one] + ridge * old) / bend
-            length = float(np.sqrt(new @ new))
-            if length * bend <= strength:
-                if not old.any():
-                    continue
+            length = sqrt(new @ new)
+            if length * bend > strength:
+                new *= 1.0 - strength / (bend * length)
+            elif old.any():
                 new = np.zeros_like(old)
             else:
-                new = new * (1.0 - strength / (bend * length))
-            d = new - old
+                continue
+            r += (new - old) @ Q[one]
             w[one] = new
-            r += d @ Q[one]
 
     def _newton(self, w: Vector, r: Vector, goal: float) -> Vector:
         """Take Newton steps on the groups that are not zero, as long as they pay."""
@@ -322,10 +328,10 @@ def _largest(block: Vector) -> float:
 
 
 def _solved(H: Vector, g: Vector) -> Vector:
-    """Solve equations whose matrix is nonnegative definite and may be singular."""
-    most = float(H.diagonal().max(initial=0.0))
+    """Solve equations whose matrix is nonnegative definite and may be singular; a little is added to its diagonal."""
+    H[np.diag_indices_from(H)] += 1e-14 * float(H.diagonal().max(initial=0.0))
     try:
-        d = np.linalg.solve(H + 1e-14 * most * np.eye(len(H)), g)
+        d = np.linalg.solve(H, g)
     except np.linalg.LinAlgError:
         d = np.full_like(g, np.nan)
     if np.isfinite(d).all() and float(np.linalg.norm(H @ d - g)) <= 1e-6 * float(np.linalg.norm(g)):
