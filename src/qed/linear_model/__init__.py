@@ -25,7 +25,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
                                           models that learn one row at a time, as declarations
     _online, _learn_online                  what they share: rules and memories; from the doors to attributes
     _threshold, _random_linear              a cut through one column; the best of planes drawn at random
-    _ridge_classifier                       classes by least squares
+    _ridge_classifier, _ridge_classifier_cv classes by least squares
     _constrained                            coefficients of limited size, and the strength that stands for
     _ordinal                                ordered classes: one score and cut points
     _best_subset                            few columns: the best of all subsets
@@ -63,6 +63,7 @@ from qed.linear_model._quantile_regressor import QuantileRegressor
 from qed.linear_model._random_linear import RandomLinearClassifier
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_classifier import RidgeClassifier
+from qed.linear_model._ridge_classifier_cv import RidgeClassifierCV
 from qed.linear_model._ridge_cv import RidgeCV
 from qed.linear_model._separation import Separation, separating_plane
 from qed.linear_model._square_root_lasso import SquareRootLasso
@@ -99,6 +100,7 @@ __all__ = [
     "Ridge",
     "RidgeCV",
     "RidgeClassifier",
+    "RidgeClassifierCV",
     "SGDClassifier",
     "SGDRegressor",
     "Separation",
