@@ -28,7 +28,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _ridge_classifier, _ridge_classifier_cv classes by least squares
     _constrained                            coefficients of limited size, and the strength that stands for
     _ordinal                                ordered classes: one score and cut points
-    _best_subset                            few columns: the best of all subsets
+    _best_subset, _best_subset_regressor    few columns: the best of all subsets
     _chain                                  the best sequence of labels
     _fisher                                 the direction along which two classes are furthest apart
     _geometry                               planes: sides, distances, margins, how far a row can be pushed
@@ -40,6 +40,7 @@ from __future__ import annotations
 
 from qed.core._missing import lacking
 from qed.linear_model._best_subset import Subset, best_subset, hard_thresholding
+from qed.linear_model._best_subset_regressor import BestSubsetRegressor
 from qed.linear_model._chain import best_sequence
 from qed.linear_model._constrained import ConstrainedLasso, ConstrainedRidge
 from qed.linear_model._elastic_net import ElasticNet
@@ -72,6 +73,7 @@ from qed.linear_model._threshold import ThresholdClassifier
 from qed.linear_model._voted_perceptron import VotedPerceptron
 
 __all__ = [
+    "BestSubsetRegressor",
     "CoefficientTable",
     "ConstrainedLasso",
     "ConstrainedRidge",

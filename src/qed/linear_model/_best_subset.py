@@ -105,17 +105,12 @@ def best_subset(
         raise InvalidParameter(f"best_subset.size must be between 0 and the number of columns, {p}, got {size!r}.")
     if penalty is not None and not penalty >= 0:
         raise InvalidParameter(f"best_subset.penalty must be a number >= 0, got {penalty!r}.")
-    search = _Search(
-        rows, target, p if size is None else int(size), 0.0 if penalty is None else float(penalty), max_nodes
-    )
+    limit, price = p if size is None else int(size), 0.0 if penalty is None else float(penalty)
+    search = Search(triangle(rows, target), limit, price, most=max_nodes)
     search.run()
-    coef = np.zeros(p)
-    columns = np.array(sorted(search.order[j] for j in search.best), dtype=np.intp)
-    if len(columns):
-        coef[columns] = np.linalg.lstsq(rows[:, columns], target, rcond=None)[0]
-    objective = float(np.sum((target - rows @ coef) ** 2)) + search.price * len(columns)
-    bound = objective if search.ended else min(search.open, objective)
-    return Subset(columns, coef, float(mean_y - mean_x @ coef), objective, bound, search.nodes)
+    coef, objective = settled(rows, target, search.columns, price)
+    bound = objective if search.bound >= search.least * (1 - 1e-12) else min(search.bound, objective)  # rounding aside
+    return Subset(search.columns, coef, float(mean_y - mean_x @ coef), objective, bound, search.nodes)
 
 
 def hard_thresholding(X: Any, y: Any, size: int, *, fit_intercept: bool = True, max_iter: int = 1000) -> Subset:
@@ -185,41 +180,103 @@ def _centred(X: Any, y: Any, *, fit_intercept: bool) -> tuple[Array, Array, Arra
     return rows - mean_x, target - mean_y, mean_x, mean_y
 
 
-class _Search:
-    """Depth first: at each node some columns are in, some are open, all others are out."""
+def triangle(rows: Array, target: Array) -> Array:
+    """Return a table of at most p + 1 rows in which every subset leaves the same sum of squares; the target comes last."""
+    whole = np.column_stack([rows, target])
+    return whole if len(whole) <= whole.shape[1] else np.asarray(np.linalg.qr(whole, mode="r"))
 
-    def __init__(self, rows: Array, target: Array, size: int, price: float, most: int) -> None:
-        length = np.sqrt(np.sum(rows**2, axis=0))
-        alone = np.abs(rows.T @ target) / np.where(length > 0, length, 1.0)
+
+def settled(rows: Array, target: Array, columns: Array, price: float) -> tuple[Array, float]:
+    """Return the coefficients of least squares on some columns, zeros elsewhere, and what they cost."""
+    coef = np.zeros(rows.shape[1])
+    if len(columns):
+        coef[columns] = np.linalg.lstsq(rows[:, columns], target, rcond=None)[0]
+    rest = target - rows @ coef
+    return coef, float(rest @ rest) + price * len(columns)
+
+
+class Search:
+    """Depth first: at each node some columns are in, some are open, all others are out.
+
+    Parameters
+    ----------
+    table : ndarray
+        Columns, and the target last.
+    size : int
+        Most columns.
+    price : float
+        Of a column.
+    most : int
+        Most nodes.
+    slack : float
+        A branch that can only gain so much is left.
+    first : ndarray of int
+        Columns to begin with, a good guess.
+    """
+
+    def __init__(
+        self, table: Array, size: int, price: float, *, most: int, slack: float = 0.0, first: Array | None = None
+    ) -> None:
+        rows, target = table[:, :-1], table[:, -1]
+        self.length = np.sqrt(np.sum(rows**2, axis=0))
+        alone = np.abs(rows.T @ target) / np.where(self.length > 0, self.length, 1.0)
         self.order = np.argsort(-alone, kind="stable")
-        self.rows, self.target, self.size, self.price, self.most = rows[:, self.order], target, size, price, most
-        self.total = float(target @ target)
+        self.table, self.size, self.price, self.most, self.slack = table, size, price, most, slack
+        self.target = target
+        self.nodes, self.floor = 0, np.inf
         self.best: tuple[int, ...] = ()
-        self.least, self.nodes, self.ended, self.open = self.total, 0, True, np.inf
+        self.least = self._squares(())
+        if first is not None and len(first):
+            place = np.argsort(self.order)
+            guess = tuple(sorted(int(place[j]) for j in first))
+            cost = self._squares(guess) + price * len(guess)
+            if cost < self.least:
+                self.least, self.best = cost, guess
+
+    @property
+    def columns(self) -> Array:
+        """The best columns found, sorted."""
+        return np.array(sorted(self.order[j] for j in self.best), dtype=np.intp)
+
+    @property
+    def bound(self) -> float:
+        """What no subset is below."""
+        return min(self.floor, self.least)
 
     def run(self) -> None:
         """Search; greedy choices come first, so that much is left early."""
-        p = self.rows.shape[1]
-        stack: list[tuple[tuple[int, ...], int]] = [((), 0)]
+        p = len(self.order)
+        everything = self._squares(tuple(range(p)))
+        # columns that are in, the first that is open, and the squares that in and open columns leave together
+        stack: list[tuple[tuple[int, ...], int, float, float | None]] = [((), 0, everything, self._squares(()))]
         while stack:
-            chosen, first = stack.pop()
-            bound = self._squares((*chosen, *range(first, p))) + self.price * len(chosen)
-            if bound >= self.least * (1 - 1e-12) and self.nodes:
+            chosen, first, together, here = stack.pop()
+            bound = together + self.price * len(chosen)
+            if bound >= self.least * (1 - 1e-12) - self.slack and self.nodes:
+                self.floor = min(self.floor, bound)
                 continue
             if self.nodes >= self.most:
-                self.ended, self.open = False, min(self.open, bound)
+                self.floor = min(self.floor, bound)
                 continue
             self.nodes += 1
-            here = self._squares(chosen) + self.price * len(chosen)
-            if here < self.least:
-                self.least, self.best = here, chosen
+            if here is None:
+                here = self._squares(chosen)
+            if here + self.price * len(chosen) < self.least:
+                self.least, self.best = here + self.price * len(chosen), chosen
             if first < p and len(chosen) < self.size:
-                stack.append((chosen, first + 1))
-                stack.append(((*chosen, first), first + 1))
+                without = self._squares((*chosen, *range(first + 1, p)))
+                stack.append((chosen, first + 1, without, here))
+                stack.append(((*chosen, first), first + 1, together, None))
 
     def _squares(self, columns: tuple[int, ...]) -> float:
+        """Return what is left of the target: the end of its column once the others are made a triangle."""
         if not columns:
-            return self.total
-        part = self.rows[:, list(columns)]
-        rest = self.target - part @ np.linalg.lstsq(part, self.target, rcond=None)[0]
+            return float(self.target @ self.target)
+        index = self.order[list(columns)]
+        R = np.linalg.qr(np.column_stack([self.table[:, index], self.target]), mode="r")
+        k = len(index)
+        rest = R[:, k].copy()
+        depth = np.abs(np.diagonal(R))[:k]
+        real = np.flatnonzero(depth > 1e-11 * self.length[index][: len(depth)])
+        rest[real] = 0.0  # a column that depends on those before it explains nothing
         return float(rest @ rest)

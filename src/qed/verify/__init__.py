@@ -18,6 +18,7 @@ decompositions; importing anything that fits is barred by contract.
     _mistakes        margins and mistake bounds of online learners
     _counts          shares of labels, best constants and cuts: what the simplest predictors learnt
     _levels          edges, knots and quantiles; _words: vocabularies and codes of categories
+    _subsets         subsets of columns, by a search of its own
     _powers          powers of columns, by the slopes of their objectives
     _parts           the parts of a model of models, each on what reached it
     _verdict         what is reported
@@ -41,6 +42,7 @@ from qed.core._certificates import (
     LeastSquaresCertificate,
     MistakesCertificate,
     PartsCertificate,
+    SubsetCertificate,
     Uncertified,
 )
 from qed.verify import (
@@ -53,6 +55,7 @@ from qed.verify import (
     _ordinal,
     _parts,
     _powers,
+    _subsets,
     _transformers,
 )
 from qed.verify._verdict import Verdict
@@ -149,6 +152,7 @@ _CHECKS: dict[type, Callable[..., Verdict]] = {
     ExactCertificate: _by_counting,
     LeastSquaresCertificate: _least_squares.check,
     MistakesCertificate: _mistakes.check,
+    SubsetCertificate: _subsets.check,
 }
 
 
