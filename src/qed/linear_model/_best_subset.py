@@ -263,10 +263,58 @@ class Search:
                 here = self._squares(chosen)
             if here + self.price * len(chosen) < self.least:
                 self.least, self.best = here + self.price * len(chosen), chosen
-            if first < p and len(chosen) < self.size:
+            if first == p or len(chosen) >= self.size:
+                continue
+            if len(chosen) + 2 >= self.size:
+                self._finish(chosen, first, here)
+            else:
                 without = self._squares((*chosen, *range(first + 1, p)))
                 stack.append((chosen, first + 1, without, here))
                 stack.append(((*chosen, first), first + 1, together, None))
+
+    def _finish(self, chosen: tuple[int, ...], first: int, here: float) -> None:
+        """Try every open column, and every pair of them where two may join, at once.
+
+        Without what the chosen columns explain, columns u and v of length one explain ``(a² + b² - 2 a b g) / (1 - g²)`` of a target
+        whose products with them are a and b, if their own is g.
+        """
+        open_ = np.arange(first, len(self.order))
+        U, left = self.table[:, self.order[open_]], self.target
+        if chosen:
+            Q = np.linalg.qr(self.table[:, self.order[list(chosen)]])[0]
+            U, left = U - Q @ (Q.T @ U), left - Q @ (Q.T @ left)
+            U, left = U - Q @ (Q.T @ U), left - Q @ (Q.T @ left)  # twice is enough
+        length = np.sqrt(np.einsum("ij,ij->j", U, U))
+        real = length > 1e-11 * self.length[self.order[open_]]
+        U, open_ = U[:, real] / length[real], open_[real]
+        a = left @ U
+        price = self.price * (len(chosen) + 1)
+        if not len(a):
+            return
+        best = int(np.argmax(a * a))
+        self._offer((*chosen, int(open_[best])), here - float(a[best] ** 2) + price)
+        if len(chosen) + 2 > self.size or len(a) < 2:
+            return
+        G = U.T @ U
+        room = 1.0 - G * G
+        near = room < 1e-4  # too nearly parallel for the formula, and each of itself
+        squares = a * a
+        explained = (squares[:, np.newaxis] + squares - 2.0 * np.multiply.outer(a, a) * G) / np.where(near, 1.0, room)
+        explained[near] = -1.0
+        place = int(np.argmax(explained))
+        i, j = divmod(place, len(a))
+        self._offer((*chosen, int(open_[i]), int(open_[j])), here - float(explained[i, j]) + price + self.price)
+        for i, j in np.argwhere(np.triu(near, 1)):
+            self._offer((*chosen, int(open_[i]), int(open_[j])), -np.inf)
+
+    def _offer(self, columns: tuple[int, ...], about: float) -> None:
+        """Keep a set that is better than the best; what it costs is looked at again where it may be."""
+        if about >= self.least * (1 + 1e-9):
+            return
+        columns = tuple(sorted(columns))
+        cost = self._squares(columns) + self.price * len(columns)
+        if cost < self.least:
+            self.least, self.best = cost, columns
 
     def _squares(self, columns: tuple[int, ...]) -> float:
         """Return what is left of the target: the end of its column once the others are made a triangle."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 Array = np.ndarray[Any, Any]
-MORE = 20  # times as many sets as the fit looked at may be looked at here
+MORE = 2000  # sets that are looked at in any case; beyond, those of the fit, with all pairs of columns for each
 
 
 def check(model: Any, certificate: SubsetCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
@@ -58,7 +58,7 @@ def check(model: Any, certificate: SubsetCertificate, X: Any, y: Any, sample_wei
     goal = float(objective) - 2 * certificate.gap - slack
     search = _Search(products, size, float(price), seen.rows - bool(model.fit_intercept))
     if certificate.nodes:
-        bound = search.bound_above(goal, MORE * certificate.nodes + 2000)
+        bound = search.bound_above(goal, MORE + certificate.nodes * max(rows.p, 8) ** 2)
     else:
         bound = search.bound_of_coherence()
     distance = max(float(objective) - bound, 0.0)
@@ -118,6 +118,11 @@ class _Search:
                 return bound
             if first == every or len(chosen) >= self.size:
                 continue
+            if len(chosen) + 1 == self.size:
+                last = self._with_one_more(chosen, self.order[first:]) + self.price * self.size
+                if last < goal:
+                    return last
+                continue
             price = self.price * len(chosen)
             without = self.left([*chosen, *self.order[first + 1 :]])
             if without + price < goal:
@@ -126,6 +131,19 @@ class _Search:
                 more = (*chosen, self.order[first])
                 heappush(heap, (together + price + self.price, 2 * count + 1, more, first + 1, together))
         return goal
+
+    def _with_one_more(self, chosen: tuple[int, ...], others: list[int]) -> float:
+        """Return the least that some columns leave with one of others."""
+        have = list(chosen)
+        inverse = np.linalg.pinv(self.Q[np.ix_(have, have)], hermitian=True)
+        between = self.Q[np.ix_(have, others)]
+        rest = self.c[others] - between.T @ (inverse @ self.c[have])
+        room = np.diagonal(self.Q)[others] - np.sum(between * (inverse @ between), axis=0)
+        clear = room > 1e-4
+        gains = rest[clear] ** 2 / room[clear]
+        least = self.left(have) - float(np.max(gains, initial=0.0))
+        nearly = [self.left([*have, others[j]]) for j in np.flatnonzero(~clear)]
+        return max(min([least, *nearly]), 0.0)
 
     def bound_of_coherence(self) -> float:
         """Return what all columns together leave, or what so nearly orthogonal ones cannot explain, for the best number of them."""
