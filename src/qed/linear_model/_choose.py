@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Rows = slice | Indices
     Score = Callable[[Array, Array, Array], Array]
 
-__all__ = ["SCORES", "Choice", "Found", "by_folds", "by_leaving_one_out", "predictions_of_folds"]
+__all__ = ["SCORES", "Choice", "Found", "by_folds", "by_leaving_one_out", "predictions_of_folds", "training_statistics"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ def predictions_of_folds(
     if isinstance(X, np.ndarray) and len(y) <= X.shape[1]:
         paths = [_wide_path(train, X, y, s, alphas, intercept=intercept) for train, _ in folds]
     else:
-        statistics, everything = _training_statistics(folds, X, y, s)
+        statistics, everything = training_statistics(folds, X, y, s)
         paths = [ridge_path(moments, alphas, intercept=intercept, digits=digits) for moments in statistics]
     return (_predicted(X[test], *path) for (_, test), path in zip(folds, paths, strict=True)), everything
 
@@ -192,7 +192,7 @@ def _wide_path(
     return wide_path(wide, alphas)
 
 
-def _training_statistics(
+def training_statistics(
     folds: list[tuple[Indices, Indices]], X: Any, y: Array, s: Array | None
 ) -> tuple[list[Moments], Moments | None]:
     """Return the statistic of the rows each fold trains on, and that of all rows if it comes along.

@@ -19,6 +19,7 @@ decompositions; importing anything that fits is barred by contract.
     _counts          shares of labels, best constants and cuts: what the simplest predictors learnt
     _levels          edges, knots and quantiles; _words: vocabularies and codes of categories
     _subsets         subsets of columns, by a search of its own
+    _steps           greedy steps over columns, each fitted and scored again
     _powers          powers of columns, by the slopes of their objectives
     _parts           the parts of a model of models, each on what reached it
     _verdict         what is reported

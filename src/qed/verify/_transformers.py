@@ -16,6 +16,7 @@ from qed.core import CertificateError
 from qed.core._mixed import read as read_columns
 from qed.core._tables import is_sparse
 from qed.verify._levels import check_bins, check_centres, check_knots, check_quantiles
+from qed.verify._steps import check_steps
 from qed.verify._verdict import Verdict
 from qed.verify._words import check_encodings, check_rare, check_vocabulary, check_weights
 
@@ -37,6 +38,8 @@ def check(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weig
     off = 0.0
     if model.__dict__.get("encodings_") is not None:
         off = check_encodings(model, X, y, certificate.rounding)
+    if model.__dict__.get("order_") is not None and model.__dict__.get("support_") is not None:
+        off = check_steps(model, X, y, sample_weight)
     for attribute, test in _CHECKS.items():
         if model.__dict__.get(attribute) is not None:
             off = max(off, test(model, X, sample_weight, certificate.rounding))
