@@ -17,6 +17,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _leave_one_out                          exact leave-one-out predictions for many strengths
     _inference                              standard errors and intervals
     _quantile_regressor, _power_regressor   models that are a loss and a penalty, as declarations
+    _bounded_regressor                      a loss that stops growing, and the weights it implies
     _huber_regressor, _square_root_lasso    models that estimate a scale with the coefficients, as declarations
     _convex_regressor, _learn_convex        what they share: from the door of fit to coefficients and proof
     _learn_scaled                           the same, with a scale
@@ -41,6 +42,7 @@ from __future__ import annotations
 from qed.core._missing import lacking
 from qed.linear_model._best_subset import Subset, best_subset, hard_thresholding
 from qed.linear_model._best_subset_regressor import BestSubsetRegressor
+from qed.linear_model._bounded_regressor import BoundedRegressor
 from qed.linear_model._chain import best_sequence
 from qed.linear_model._constrained import ConstrainedLasso, ConstrainedRidge
 from qed.linear_model._elastic_net import ElasticNet
@@ -74,6 +76,7 @@ from qed.linear_model._voted_perceptron import VotedPerceptron
 
 __all__ = [
     "BestSubsetRegressor",
+    "BoundedRegressor",
     "CoefficientTable",
     "ConstrainedLasso",
     "ConstrainedRidge",

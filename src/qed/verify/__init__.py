@@ -18,6 +18,7 @@ decompositions; importing anything that fits is barred by contract.
     _mistakes        margins and mistake bounds of online learners
     _counts          shares of labels, best constants and cuts: what the simplest predictors learnt
     _levels          edges, knots and quantiles; _words: vocabularies and codes of categories
+    _bounded         losses that stop growing: what is proved near a fit
     _subsets         subsets of columns, by a search of its own
     _steps           greedy steps over columns, each fitted and scored again
     _powers          powers of columns, by the slopes of their objectives
@@ -43,10 +44,12 @@ from qed.core._certificates import (
     LeastSquaresCertificate,
     MistakesCertificate,
     PartsCertificate,
+    StationaryCertificate,
     SubsetCertificate,
     Uncertified,
 )
 from qed.verify import (
+    _bounded,
     _counts,
     _duality,
     _largest,
@@ -153,6 +156,7 @@ _CHECKS: dict[type, Callable[..., Verdict]] = {
     ExactCertificate: _by_counting,
     LeastSquaresCertificate: _least_squares.check,
     MistakesCertificate: _mistakes.check,
+    StationaryCertificate: _bounded.check,
     SubsetCertificate: _subsets.check,
 }
 
