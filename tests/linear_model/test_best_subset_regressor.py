@@ -31,7 +31,9 @@ def cost(columns, s, price, *, intercept=True):
 def test_no_subset_is_better(size, price, intercept):
     model = BestSubsetRegressor(size, penalty=price, fit_intercept=intercept).fit(X, Y, S)
     limit = P if size is None else size
-    every = {c: cost(list(c), S, price, intercept=intercept) for k in range(limit + 1) for c in combinations(range(P), k)}
+    every = {
+        c: cost(list(c), S, price, intercept=intercept) for k in range(limit + 1) for c in combinations(range(P), k)
+    }
     best = min(every, key=every.get)
     assert model.columns_.tolist() == list(best)
     assert model.certificate_.objective == pytest.approx(every[best], rel=1e-9)
@@ -63,7 +65,9 @@ def test_many_columns_are_not_searched_and_bounded_by_their_coherence():
     assert model.columns_.tolist() == [7, 99]
     assert (proof.nodes, proof.outcome) == (0, "not searched")
     together = float(np.sum((y - wide @ np.linalg.lstsq(wide, y, rcond=None)[0]) ** 2))
-    assert proof.gap < 0.9 * (proof.objective - together)  # nearly orthogonal columns prove more than all of them together
+    assert proof.gap < 0.9 * (
+        proof.objective - together
+    )  # nearly orthogonal columns prove more than all of them together
     assert qed.verify(model, wide, y).holds
 
 

@@ -68,7 +68,9 @@ class SequentialFeatureSelector(Transformer, sparse=True, min_samples=2):
     [0, 1]
     """
 
-    estimator: Any = param(None, "The model that sets of columns are judged by; a copy is fitted for every set and fold.")
+    estimator: Any = param(
+        None, "The model that sets of columns are judged by; a copy is fitted for every set and fold."
+    )
     _: KW_ONLY
     n_features_to_select: Auto | Count | Share = param(
         "auto",
@@ -283,7 +285,11 @@ class SequentialFeatureSelector(Transformer, sparse=True, min_samples=2):
 
     def _check_fitted_state(self) -> None:
         support = self.__dict__.get("support_")
-        if not (isinstance(support, np.ndarray) and support.dtype == np.bool_ and support.shape == (self.n_features_in_,)):
+        if not (
+            isinstance(support, np.ndarray)
+            and support.dtype == np.bool_
+            and support.shape == (self.__dict__.get("n_features_in_"),)
+        ):
             raise ModelFileError("support_ of SequentialFeatureSelector does not say yes or no for each column")
 
 

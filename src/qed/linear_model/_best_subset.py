@@ -321,7 +321,7 @@ class Search:
         if not columns:
             return float(self.target @ self.target)
         index = self.order[list(columns)]
-        R = np.linalg.qr(np.column_stack([self.table[:, index], self.target]), mode="r")
+        R = np.asarray(np.linalg.qr(np.column_stack([self.table[:, index], self.target]), mode="r"))
         k = len(index)
         rest = R[:, k].copy()
         depth = np.abs(np.diagonal(R))[:k]

@@ -6,7 +6,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, ModelFileError, NonNegative, NonNegativeInt, Regressor, SubsetCertificate, fitted, param
+from qed.core import (
+    KW_ONLY,
+    Array,
+    ModelFileError,
+    NonNegative,
+    NonNegativeInt,
+    Regressor,
+    SubsetCertificate,
+    fitted,
+    param,
+)
 from qed.core._memory import require_memory
 from qed.core._threads import one_blas_thread
 from qed.linear_model._best_subset import Search, settled, triangle
@@ -15,7 +25,9 @@ from qed.linear_model._linear import predict_linear, require_linear_state
 
 __all__ = ["BestSubsetRegressor"]
 
-SEARCHED = 64  # columns up to which subsets are searched; beyond, looking at one costs too much for the number there are
+SEARCHED = (
+    64  # columns up to which subsets are searched; beyond, looking at one costs too much for the number there are
+)
 UNIT = 2.0**-53
 
 
@@ -156,7 +168,9 @@ def _scaled(rows: Rows, *, intercept: bool) -> tuple[Array, Array, Array, float]
     """Return columns and target, centred, times the roots of the weights; and what they were centred by."""
     X = rows.X
     if not isinstance(X, np.ndarray):
-        require_memory(8 * X.shape[0] * X.shape[1], f"A dense copy of a {X.shape[0]} x {X.shape[1]} sparse design", "Use Lasso.")
+        require_memory(
+            8 * X.shape[0] * X.shape[1], f"A dense copy of a {X.shape[0]} x {X.shape[1]} sparse design", "Use Lasso."
+        )
         X = X.toarray()
     X, root = np.asarray(X, dtype=np.float64), np.sqrt(rows.weight * rows.share)
     middle = rows.mean if intercept else np.zeros(X.shape[1])

@@ -186,8 +186,8 @@ class BoundedRegressor(Regressor, sparse=True):
         threshold, weights = state.get("threshold_"), state.get("weights_")
         if not (isinstance(threshold, float) and np.isfinite(threshold) and threshold > 0):
             raise ModelFileError("threshold_ of BoundedRegressor is not a finite number > 0")
-        good = isinstance(weights, np.ndarray) and weights.ndim == 1 and weights.dtype == np.float64
-        if not good or not bool(np.all((weights >= 0) & (weights <= 1))):
+        is_row = isinstance(weights, np.ndarray) and weights.ndim == 1 and weights.dtype == np.float64
+        if weights is None or not is_row or not bool(np.all((weights >= 0) & (weights <= 1))):
             raise ModelFileError("weights_ of BoundedRegressor are not numbers between 0 and 1, one for each row")
 
 

@@ -9,7 +9,17 @@ import numpy as np
 from qed.convex import Problem, Squared, solve
 from qed.convex.penalties import Group
 from qed.convex.solvers import GroupDescent
-from qed.core import KW_ONLY, Array, InvalidParameter, ModelFileError, NonNegative, NonNegativeInt, PositiveInt, fitted, param
+from qed.core import (
+    KW_ONLY,
+    Array,
+    InvalidParameter,
+    ModelFileError,
+    NonNegative,
+    NonNegativeInt,
+    PositiveInt,
+    fitted,
+    param,
+)
 from qed.core._events import Progress
 from qed.core._threads import one_blas_thread
 from qed.linear_model._convex_regressor import ConvexRegressor
@@ -104,7 +114,7 @@ class GroupLasso(ConvexRegressor):
         good = (
             isinstance(number, np.ndarray)
             and isinstance(weights, np.ndarray)
-            and number.shape == (self.n_features_in_,)
+            and number.shape == (self.__dict__.get("n_features_in_"),)
             and number.dtype.kind == "i"
             and np.array_equal(np.unique(number), np.arange(len(weights)))
             and weights.ndim == 1

@@ -68,7 +68,9 @@ def _from_lists(owner: str, lists: list[Any], names: Any, p: int) -> Array:
                 known = f"numbers from 0 to {p - 1}" + (" or names of columns" if place else "")
                 raise _refused(owner, lists, f"group {group} holds {one!r}, and columns are {known}")
             if number[at] >= 0:
-                raise _refused(owner, lists, f"column {_called(names, int(at))} is in group {number[at]} and in group {group}")
+                raise _refused(
+                    owner, lists, f"column {_called(names, int(at))} is in group {number[at]} and in group {group}"
+                )
             number[at] = group
     if (number < 0).any():
         left = int(np.flatnonzero(number < 0)[0])

@@ -68,13 +68,13 @@ class RidgeClassifierCV(LinearClassifier):
     class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
         None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
     )
-    store_cv_results: bool = param(
-        False, "Whether to keep what leave-one-out found for every row, class and strength."
-    )
+    store_cv_results: bool = param(False, "Whether to keep what leave-one-out found for every row, class and strength.")
 
     alpha_: float = fitted("The chosen strength.")
     best_score_: float = fitted("Its score.")
-    cv_results_: Array = fitted("Squared errors of the signs (or their predictions, with ``scoring``), (n, m, k); if stored.")
+    cv_results_: Array = fitted(
+        "Squared errors of the signs (or their predictions, with ``scoring``), (n, m, k); if stored."
+    )
     ridge_: Any = fitted("The least-squares fit to the signs of all rows.")
     solver_used_: str = fitted("How the coefficients were found.")
     certificate_: PartsCertificate = fitted("What is proved about the fit inside.")

@@ -77,8 +77,12 @@ def _net(model: Any, sums: Sums, *, by_rows: bool = False) -> Objective:
 def _grouped(model: Any, sums: Sums) -> Objective:
     """Half the mean square, plus alpha times the lengths of groups, each times the root of its size or a given weight."""
     number = _group_numbers(model)
-    weights = np.sqrt(np.bincount(number).astype(EXTENDED)) if model.weights is None else np.asarray(model.weights, EXTENDED)
-    same = np.array_equal(number, model.groups_) and np.allclose(np.asarray(model.weights_, EXTENDED), weights, 1e-12, 0)
+    weights = (
+        np.sqrt(np.bincount(number).astype(EXTENDED)) if model.weights is None else np.asarray(model.weights, EXTENDED)
+    )
+    same = np.array_equal(number, model.groups_) and np.allclose(
+        np.asarray(model.weights_, EXTENDED), weights, 1e-12, 0
+    )
     if not same:
         raise CertificateError(
             "The groups_ or weights_ of this GroupLasso are not those that its parameters name: they were changed after the"

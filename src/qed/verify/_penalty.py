@@ -47,7 +47,7 @@ class Penalty:
             squares = np.zeros((len(np.asarray(self.l1)), 1), dtype=a.dtype)
             np.add.at(squares[:, 0], self.groups, np.sum(a * a, axis=1))
             return np.sqrt(squares)
-        return np.sqrt(np.sum(a * a, axis=1, keepdims=True)) if self.by_rows else np.abs(a)
+        return np.asarray(np.sqrt(np.sum(a * a, axis=1, keepdims=True)) if self.by_rows else np.abs(a))
 
     def spread(self, sizes: Any) -> Any:
         """Give each row what belongs to its group."""

@@ -23,7 +23,11 @@ def check_steps(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     order, scores = model.order_.tolist(), model.scores_.tolist()
     grows = model.direction == "forward"
     kept = set(order) if grows else set(range(p)) - set(order)
-    if kept != set(np.flatnonzero(model.support_).tolist()) or len(order) != len(set(order)) or len(scores) != len(order):
+    if (
+        kept != set(np.flatnonzero(model.support_).tolist())
+        or len(order) != len(set(order))
+        or len(scores) != len(order)
+    ):
         _refuse(model, "keeps other columns than its steps lead to")
     wish = model.n_features_to_select
     if not isinstance(wish, str) or model.tol is None:
@@ -53,7 +57,9 @@ def check_steps(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
         slack = TIE * (1 + max(abs(value) for value in trials.values()))
         best = max(trials, key=lambda other: trials[other])
         if not abs(trials[column] - stated) <= slack:
-            _refuse(model, f"states a score of {stated:.10g} with {_called(model, column)}, and it is {trials[column]:.10g}")
+            _refuse(
+                model, f"states a score of {stated:.10g} with {_called(model, column)}, and it is {trials[column]:.10g}"
+            )
         if trials[best] > trials[column] + slack:
             _refuse(
                 model,

@@ -31,7 +31,11 @@ LEAST = 64
 ROUNDS = 60  # of sweeps and Newton steps on one working set, at most
 SWEEPS = 5  # of a batch
 NEWTON_STEPS = 4  # between batches
-SWEEP_COST, PRODUCT_COST, SOLVE_COST = 8e-6, 5e-10, 5e-11  # seconds for a group, an entry of Q, a cubed column: measured
+SWEEP_COST, PRODUCT_COST, SOLVE_COST = (
+    8e-6,
+    5e-10,
+    5e-11,
+)  # seconds for a group, an entry of Q, a cubed column: measured
 ROUGH = 0.1  # a working set that will grow is solved to this share of the gap there is
 TIGHTER = 0.1  # a working set is solved to this share of the gap asked for
 
@@ -184,7 +188,9 @@ class _Descent:
         index, Q, pull = self.columns.index, self.columns.gram(), self.pull
         label = self.group[index]
         starts = np.flatnonzero(np.diff(label, prepend=-1))
-        if len(starts) > len(self.held):  # groups whose columns do not lie side by side, in a design that is taken whole
+        if len(starts) > len(
+            self.held
+        ):  # groups whose columns do not lie side by side, in a design that is taken whole
             order = np.argsort(label, kind="stable")
             index, pull, label, Q = index[order], pull[order], label[order], Q[np.ix_(order, order)]
             starts = np.flatnonzero(np.diff(label, prepend=-1))
@@ -214,7 +220,8 @@ class _Inner:
         """Sweep and take Newton steps until the gap is within the goal, or rounding allows no more."""
         w = w.copy()
         r = self.Q @ w - self.c
-        best, since = np.inf, 0
+        best: float = np.inf
+        since = 0
         for _ in range(ROUNDS):
             for _ in range(self._sweeps(w)):
                 for _ in range(SWEEPS):
@@ -223,7 +230,7 @@ class _Inner:
                     return w
             w = self._newton(w, r, goal)
             r = self.Q @ w - self.c
-            gap = self._gap(w, r, constant)
+            gap: float = self._gap(w, r, constant)
             since = 0 if gap < 0.5 * best else since + 1
             best = min(gap, best)
             if gap <= goal or since > 8:
@@ -300,7 +307,9 @@ class _Inner:
         now = float(self.strength @ self.lengths(w))
         step = 1.0
         for _ in range(12):
-            change = step * tilt + 0.5 * step * step * bent + float(self.strength @ self.lengths(w + step * whole)) - now
+            change = (
+                step * tilt + 0.5 * step * step * bent + float(self.strength @ self.lengths(w + step * whole)) - now
+            )
             if change <= -0.1 * step * fall + 1e-16 * now:
                 return step
             step *= 0.5
