@@ -17,7 +17,7 @@ from qed.model_selection import KFold
 rng = np.random.default_rng(5)
 X = rng.normal(size=(60, 7)) @ (np.eye(7) + 0.4) + 3.0
 Y = X[:, [1, 4, 5]] @ [1.0, -2.0, 0.5] + rng.normal(size=60)
-LABELS = np.where(Y > np.median(Y), "high", "low")
+LABELS = np.where(np.median(Y) < Y, "high", "low")
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])

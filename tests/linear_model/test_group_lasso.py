@@ -28,7 +28,7 @@ def largest(weights=None):
 
 def reference(alpha, weights, s, *, intercept):
     w, b = cp.Variable(P), cp.Variable()
-    lengths = sum(weight * cp.norm(w[NUMBER == g]) for g, weight in enumerate(weights))
+    lengths = sum(weight * cp.norm(w[g == NUMBER]) for g, weight in enumerate(weights))
     error = cp.sum(cp.multiply(s, (Y - X @ w - (b if intercept else 0)) ** 2)) / (2 * s.sum())
     problem = cp.Problem(cp.Minimize(error + alpha * lengths))
     return problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
@@ -62,7 +62,7 @@ def test_groups_of_one_column_are_the_lasso():
 
 
 def test_groups_by_lists_labels_names_and_size():
-    lists = [np.flatnonzero(NUMBER == g).tolist() for g in range(6)]
+    lists = [np.flatnonzero(g == NUMBER).tolist() for g in range(6)]
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(P)])
     names = [[f"c{j}" for j in columns] for columns in lists]
     labels = np.array(list("abcdef"))[NUMBER]

@@ -256,8 +256,8 @@ class SequentialFeatureSelector(Transformer, sparse=True, min_samples=2):
         rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
         if rows.ndim != 2 or rows.shape[1] != self.n_features_to_select_:
             raise InvalidData(
-                f"X has a different shape than during fitting: SequentialFeatureSelector keeps {self.n_features_to_select_} columns,"
-                f" got shape {rows.shape}."
+                "X has a different shape than during fitting: SequentialFeatureSelector keeps"
+                f" {self.n_features_to_select_} columns, got shape {rows.shape}."
             )
         whole = np.zeros((len(rows), len(self.support_)), dtype=rows.dtype)
         whole[:, self.support_] = rows

@@ -275,8 +275,8 @@ class Search:
     def _finish(self, chosen: tuple[int, ...], first: int, here: float) -> None:
         """Try every open column, and every pair of them where two may join, at once.
 
-        Without what the chosen columns explain, columns u and v of length one explain ``(a² + b² - 2 a b g) / (1 - g²)`` of a target
-        whose products with them are a and b, if their own is g.
+        Without what the chosen columns explain, two columns of length one explain ``(a² + b² - 2 a b g) / (1 - g²)`` of a
+        target whose products with them are a and b, if their own is g.
         """
         open_ = np.arange(first, len(self.order))
         U, left = self.table[:, self.order[open_]], self.target

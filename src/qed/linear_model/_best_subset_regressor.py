@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from qed.core import (
 from qed.core._memory import require_memory
 from qed.core._threads import one_blas_thread
 from qed.linear_model._best_subset import Search, settled, triangle
+from qed.linear_model._inference import refused_table
 from qed.linear_model._learn_convex import Rows
 from qed.linear_model._linear import predict_linear, require_linear_state
 
@@ -86,7 +87,7 @@ class BestSubsetRegressor(Regressor, sparse=True):
     columns_: Array = fitted("The chosen columns, sorted.")
     certificate_: SubsetCertificate = fitted("What is proved about the choice.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the columns and find their coefficients.
 
         Parameters
@@ -156,6 +157,21 @@ class BestSubsetRegressor(Regressor, sparse=True):
             Float32 for float32 rows, float64 otherwise.
         """
         return predict_linear(self, X)
+
+    def coefficient_table(self, level: float = 0.95) -> NoReturn:  # noqa: ARG002
+        """Refuse: classical standard errors are valid for least squares without a penalty alone.
+
+        Parameters
+        ----------
+        level : float
+            Probability that an interval would cover its coefficient.
+
+        Raises
+        ------
+        InvalidData
+            With the reason, and what to use instead.
+        """
+        refused_table(self)
 
     def _check_fitted_state(self) -> None:
         require_linear_state(self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, NoReturn, Self
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from qed.core import (
 from qed.core._events import STOP, Progress
 from qed.core._threads import one_blas_thread
 from qed.designs import design
+from qed.linear_model._inference import refused_table
 from qed.linear_model._learn_convex import Declared, Rows
 from qed.linear_model._linear import predict_linear, require_linear_state
 
@@ -103,7 +104,7 @@ class BoundedRegressor(Regressor, sparse=True):
     n_iter_: int = fitted("Steps from the start that was kept.")
     certificate_: StationaryCertificate = fitted("What is proved about the coefficients.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the coefficients.
 
         Parameters
@@ -179,6 +180,21 @@ class BoundedRegressor(Regressor, sparse=True):
             Float32 for float32 rows, float64 otherwise.
         """
         return predict_linear(self, X)
+
+    def coefficient_table(self, level: float = 0.95) -> NoReturn:  # noqa: ARG002
+        """Refuse: classical standard errors are valid for least squares without a penalty alone.
+
+        Parameters
+        ----------
+        level : float
+            Probability that an interval would cover its coefficient.
+
+        Raises
+        ------
+        InvalidData
+            With the reason, and what to use instead.
+        """
+        refused_table(self)
 
     def _check_fitted_state(self) -> None:
         require_linear_state(self)

@@ -119,8 +119,8 @@ def _require_rows_to_leave_out(choice: Choice, s: Array | None, n: int) -> None:
     rows, weight = (n, float(n)) if s is None else (int(np.count_nonzero(s)), float(s.sum()))
     if choice.intercept and rows == 1 and weight <= 1:
         raise InvalidData(
-            f"{choice.owner} leaves out one row at a time, and n_samples=1 row of positive weight leaves none to learn from. Pass at"
-            " least two rows, or use Ridge(alpha)."
+            f"{choice.owner} leaves out one row at a time, and n_samples=1 row of positive weight leaves none to learn from. Pass"
+            " at least two rows, or use Ridge(alpha)."
         )
 
 

@@ -29,7 +29,7 @@ from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
 __all__ = ["GroupLasso", "GroupPath", "group_lasso_path"]
 
 
-class GroupLasso(ConvexRegressor):
+class GroupLasso(ConvexRegressor, chunks=True):
     r"""Least squares that keeps few groups of columns, each of them whole.
 
     Objective
@@ -95,13 +95,14 @@ class GroupLasso(ConvexRegressor):
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         start = (self.__dict__.get("coef_"), self.__dict__.get("intercept_"))
         data = self._fit_data(X, y, sample_weight, finite=False)
-        number = group_numbers("GroupLasso", self.groups, data.names, data.X.shape[1])
+        rows = Rows.of(data)
+        number = group_numbers("GroupLasso", self.groups, data.names, len(rows.mean))
         weights = group_weights("GroupLasso", self.weights, number)
         penalty = Group(float(self.alpha) * weights, number)
         self.groups_, self.weights_ = number, weights
         learn_rows(
             self,
-            Rows.of(data),
+            rows,
             declare=lambda rows: Declared(Squared(rows.y), penalty),
             solvers=(GroupDescent(),),
             wish=Wish(self.fit_intercept, self.tol, self.max_iter or 2**31, self.strict, self.verbose),

@@ -76,7 +76,7 @@ class RidgeClassifier(LinearClassifier):
     solver_used_: str = fitted("How the coefficients were found.")
     certificate_: PartsCertificate = fitted("What is proved about the fit inside.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the coefficients.
 
         Parameters

@@ -79,7 +79,7 @@ class RidgeClassifierCV(LinearClassifier):
     solver_used_: str = fitted("How the coefficients were found.")
     certificate_: PartsCertificate = fitted("What is proved about the fit inside.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the strength and find the coefficients.
 
         Parameters

@@ -60,7 +60,7 @@ class Penalty:
     def beyond(self, z: Array) -> Array:
         """Return how much of z exceeds l1: what only l2 can pay for."""
         size = np.maximum(z, 0) if self.positive else self.size(z)
-        return np.maximum(size - self._l1, 0)
+        return np.asarray(np.maximum(size - self._l1, 0))
 
     def factor(self, z: Array, doubt: Array) -> Any:
         """Return the factor that brings z, uncertain by doubt, within l1, if l2 does not pay for the rest."""
@@ -91,7 +91,8 @@ class Penalty:
     def _best(self, z: Array) -> Array:
         """Return the coefficients for which z is the slope."""
         size = self.spread(self.size(z))
-        return np.where(size > 0, z / np.where(size > 0, size, 1), 0) * self.spread(self.beyond(z)) / EXTENDED(self.l2)
+        direction = np.where(size > 0, z / np.where(size > 0, size, 1), 0)
+        return np.asarray(direction * self.spread(self.beyond(z)) / EXTENDED(self.l2))
 
     @property
     def _l1(self) -> Any:

@@ -78,5 +78,6 @@ def _called(model: Any, column: int) -> str:
 
 def _refuse(model: Any, words: str) -> None:
     raise CertificateError(
-        f"{type(model).__name__} {words}. The model was changed, the data are others, or the folds are cut at random without a seed."
+        f"{type(model).__name__} {words}. The model was changed, the data are others, or the folds are cut at random without a"
+        " seed."
     )

@@ -232,7 +232,7 @@ class _Inner:
             r = self.Q @ w - self.c
             gap: float = self._gap(w, r, constant)
             since = 0 if gap < 0.5 * best else since + 1
-            best = min(gap, best)
+            best = gap if gap < best else best
             if gap <= goal or since > 8:
                 break
         return w
