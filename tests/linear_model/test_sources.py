@@ -66,7 +66,9 @@ def test_many_columns_and_several_targets():
 def test_what_cannot_learn_from_chunks_says_so():
     source = ArraySource(X, Y[:, np.newaxis], None)
     for model in (LassoCV(), QuantileRegressor(), LogisticRegression()):
-        with pytest.raises(InvalidDataType, match=rf"{type(model).__name__} needs all rows in memory, and got a source"):
+        with pytest.raises(
+            InvalidDataType, match=rf"{type(model).__name__} needs all rows in memory, and got a source"
+        ):
             model.fit(source)
     with pytest.raises(InvalidData, match="together with y"):
         Lasso().fit(source, Y)

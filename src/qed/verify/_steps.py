@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from qed.core import CertificateError, clone
+from qed.verify._names import called
 
 __all__ = ["check_steps"]
 
@@ -58,22 +59,17 @@ def check_steps(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
         best = max(trials, key=lambda other: trials[other])
         if not abs(trials[column] - stated) <= slack:
             _refuse(
-                model, f"states a score of {stated:.10g} with {_called(model, column)}, and it is {trials[column]:.10g}"
+                model, f"states a score of {stated:.10g} with {called(model, column)}, and it is {trials[column]:.10g}"
             )
         if trials[best] > trials[column] + slack:
             _refuse(
                 model,
-                f"took {_called(model, column)}, which scores {trials[column]:.10g}, and {_called(model, best)} scores"
+                f"took {called(model, column)}, which scores {trials[column]:.10g}, and {called(model, best)} scores"
                 f" {trials[best]:.10g}",
             )
         off = max(off, abs(trials[column] - stated))
         touched.add(column)
     return off
-
-
-def _called(model: Any, column: int) -> str:
-    names = model.__dict__.get("feature_names_in_")
-    return f"column {column}" if names is None else f"column {str(names[column])!r}"
 
 
 def _refuse(model: Any, words: str) -> None:
