@@ -24,7 +24,7 @@ def test_other_rows_are_told_by_the_name_of_the_column():
         qed.verify(scaler, FRAME)
     plain = Lasso(0.1).fit(FRAME.to_numpy(), Y)
     with pytest.raises(CertificateError, match="They differ in column 1"):
-        qed.verify(plain, FRAME.to_numpy() + [0.0, 1.0, 0.0], Y)
+        qed.verify(plain, FRAME.to_numpy() + np.array([0.0, 1.0, 0.0]), Y)
 
 
 def test_verdicts_speak_of_what_was_measured():
