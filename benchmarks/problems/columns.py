@@ -33,8 +33,10 @@ def some_useful(rng: np.random.Generator, n: int, p: int) -> Data:
 STRENGTHS = np.logspace(-2, 4, 13).tolist()
 PROBLEMS = (
     Problem("group-lasso", "GroupLasso 1000×5000, groups of 10", (1000, 5000), grouped, "GroupLasso",
+            {"alpha": 1.2, "groups": MEMBERS, "tol": 1e-6}, scales=(True, True)),
+    Problem("group-lasso-weak", "GroupLasso 1000×5000, a weak penalty", (1000, 5000), grouped, "GroupLasso",
             {"alpha": 0.2, "groups": MEMBERS, "tol": 1e-6}, scales=(True, True)),
-    Problem("group-lasso-weak", "GroupLasso 500×2000, weak penalty", (500, 2000), grouped, "GroupLasso",
+    Problem("group-lasso-dense", "GroupLasso 500×2000, nearly no penalty", (500, 2000), grouped, "GroupLasso",
             {"alpha": 0.02, "groups": MEMBERS, "tol": 1e-6}, scales=(True, True)),
     Problem("ridge-classes-cv", "RidgeClassifierCV 20000×50, 10 classes, 13 strengths", (20_000, 50), classes,
             "RidgeClassifierCV", {"alphas": STRENGTHS}),

@@ -1,20 +1,20 @@
 """Descent by groups of columns: whole groups enter a working set, sweeps find which of them are zero, Newton steps do the rest.
 
 As in `_coordinate_descent` one pass over the design tells which groups want to leave zero; everything until the next pass
-happens on the products of the columns of the working set. There the lengths of groups are smooth wherever they are not zero:
-a sweep of proximal steps, group after group, settles which are, and Newton steps on the others converge in a few.
+happens on the working set, by `qed.convex._group_sweeps`.
 """
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qed.convex._group_sweeps import AlongColumns, ByProducts, Groups
 from qed.convex._problem import Known
 from qed.convex._solve import Iterate
 from qed.convex._working_columns import working_columns
+from qed.designs import Dense
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,16 +28,9 @@ __all__ = ["GroupDescent"]
 Indices = np.ndarray[Any, Any]
 FIRST = 4.0  # columns of the first working set, times the root of all, as for single columns
 LEAST = 64
-ROUNDS = 60  # of sweeps and Newton steps on one working set, at most
-SWEEPS = 5  # of a batch
-NEWTON_STEPS = 4  # between batches
-SWEEP_COST, PRODUCT_COST, SOLVE_COST = (
-    8e-6,
-    5e-10,
-    5e-11,
-)  # seconds for a group, an entry of Q, a cubed column: measured
 ROUGH = 0.1  # a working set that will grow is solved to this share of the gap there is
-TIGHTER = 0.1  # a working set is solved to this share of the gap asked for
+LONG = 0.7  # columns over rows from which products of columns cost more than descents along them
+TIGHTER = 0.3  # a working set is solved to this share of the gap asked for
 
 
 class GroupDescent:
@@ -107,7 +100,9 @@ class _Descent:
         self.columns_of = np.split(np.argsort(self.group, kind="stable"), np.cumsum(np.bincount(self.group))[:-1])
         self.held = np.zeros(0, dtype=np.intp)  # groups of the working set, in the order of its columns
         self.columns: WorkingColumns
-        self.pull = np.zeros(0)
+        self.is_dense = isinstance(problem.design, Dense)
+        self.parts: dict[int, Vector] = {}  # columns of groups, for descents along them
+        self.bends: list[float] = []  # largest eigenvalues of these, in the order of the working set
 
     def look(self, w: Vector) -> _Look:
         """Make scores and gradient: two passes, the first over the columns in use."""
@@ -181,168 +176,35 @@ class _Descent:
         else:
             self.columns = working_columns(self.problem.design, self.root, self.problem.centre, index)
         self.held = np.concatenate([self.held, groups])
-        self.pull = self.columns.adjoint(self.target)
 
     def solved(self, w: Vector, goal: float) -> Vector:
         """Minimise over the working set."""
-        index, Q, pull = self.columns.index, self.columns.gram(), self.pull
+        if self.is_dense and len(self.columns.index) > LONG * len(self.target):
+            return self._along(w, goal)
+        index, Q, pull = self.columns.index, self.columns.gram(), self.columns.adjoint(self.target)
         label = self.group[index]
         starts = np.flatnonzero(np.diff(label, prepend=-1))
-        if len(starts) > len(
-            self.held
-        ):  # groups whose columns do not lie side by side, in a design that is taken whole
+        if len(starts) > len(self.held):  # of a design that is taken whole, columns of a group need not lie side by side
             order = np.argsort(label, kind="stable")
             index, pull, label, Q = index[order], pull[order], label[order], Q[np.ix_(order, order)]
             starts = np.flatnonzero(np.diff(label, prepend=-1))
-        inner = _Inner(Q, pull, starts, self.strength[label[starts]], self.ridge)
+        inner = ByProducts(Groups(starts, len(index), self.strength[label[starts]], self.ridge), Q, pull, self.target)
         whole = np.zeros_like(w)
-        constant = float(self.target @ self.target)
-        whole[index] = inner.minimised(w[index], goal, constant)
+        whole[index] = inner.minimised(w[index], goal)
         return whole
 
-
-class _Inner:
-    """Half of w'Qw - c'w, plus the strengths times the lengths of groups that lie side by side, plus a ridge."""
-
-    def __init__(self, Q: Vector, c: Vector, starts: Indices, strength: Vector, ridge: float) -> None:
-        self.Q, self.c, self.starts, self.strength, self.ridge = Q, c, starts, strength, ridge
-        ends = np.append(starts[1:], len(c))
-        self.slices = [slice(int(a), int(b)) for a, b in zip(starts, ends, strict=True)]
-        self.number = np.repeat(np.arange(len(starts)), ends - starts)
-        self.bend = np.array([_largest(Q[one, one]) for one in self.slices]) + ridge
-        self.bends, self.strengths = self.bend.tolist(), strength.tolist()
-
-    def lengths(self, v: Vector) -> Vector:
-        """Return the length of each group."""
-        return np.sqrt(np.add.reduceat(v * v, self.starts))
-
-    def minimised(self, w: Vector, goal: float, constant: float) -> Vector:
-        """Sweep and take Newton steps until the gap is within the goal, or rounding allows no more."""
-        w = w.copy()
-        r = self.Q @ w - self.c
-        best: float = np.inf
-        since = 0
-        for _ in range(ROUNDS):
-            for _ in range(self._sweeps(w)):
-                for _ in range(SWEEPS):
-                    self._sweep(w, r, self._awake(w, r))
-                if self._gap(w, r, constant) <= goal:
-                    return w
-            w = self._newton(w, r, goal)
-            r = self.Q @ w - self.c
-            gap: float = self._gap(w, r, constant)
-            since = 0 if gap < 0.5 * best else since + 1
-            best = gap if gap < best else best
-            if gap <= goal or since > 8:
-                break
-        return w
-
-    def _sweeps(self, w: Vector) -> int:
-        """Return after how many batches of sweeps a Newton step is about as dear as they were."""
-        used, k = np.count_nonzero(w), len(w)
-        batch = SWEEPS * (len(self.starts) * SWEEP_COST + PRODUCT_COST * k * max(used, 1))
-        return int(np.clip(SOLVE_COST * used**3 / batch, 1, 40))
-
-    def _awake(self, w: Vector, r: Vector) -> list[int]:
-        """Return the groups that are not zero, or nearly want not to be: the others need no visit."""
-        near = self.lengths(r) > 0.9 * self.strength
-        near |= self.lengths(w) > 0
-        return np.flatnonzero(near & (self.bend > 0)).tolist()
-
-    def _sweep(self, w: Vector, r: Vector, groups: list[int]) -> None:
-        """Take one proximal step along each group; r is kept the gradient of the quadratic."""
-        Q, ridge, bends, strengths = self.Q, self.ridge, self.bends, self.strengths
-        for g in groups:
-            one, bend, strength = self.slices[g], bends[g], strengths[g]
-            old = w[one]
-            new = old - (r[one] + ridge * old) / bend
-            length = sqrt(new @ new)
-            if length * bend > strength:
-                new *= 1.0 - strength / (bend * length)
-            elif old.any():
-                new = np.zeros_like(old)
-            else:
-                continue
-            r += (new - old) @ Q[one]
-            w[one] = new
-
-    def _newton(self, w: Vector, r: Vector, goal: float) -> Vector:
-        """Take Newton steps on the groups that are not zero, as long as they pay."""
-        for _ in range(NEWTON_STEPS):
-            length = self.lengths(w)
-            used = np.flatnonzero((length > 0)[self.number])
-            if not len(used):
-                break
-            number, v = self.number[used], w[used]
-            over = self.strength[number] / length[number]
-            g = r[used] + (self.ridge + over) * v
-            H = self.Q[np.ix_(used, used)]
-            self._bend(H, number, v / length[number], over)
-            d = -_solved(H, g)
-            fall = -float(g @ d)
-            step = self._line(w, used, d, r, fall) if fall > 0 else 0.0
-            if step == 0.0:
-                break
-            w = w.copy()
-            w[used] += step * d
-            r = self.Q[:, used] @ w[used] - self.c
-            if fall <= max(0.01 * goal, 1e-15 * float(np.abs(self.c) @ np.abs(w))) or step < 1:
-                break  # near enough, or a group wants to be zero, which sweeps find
-        return w
-
-    def _bend(self, H: Vector, number: Indices, direction: Vector, over: Vector) -> None:
-        """Add the second derivatives of the lengths of groups."""
-        H[np.diag_indices_from(H)] += over + self.ridge
-        edges = np.flatnonzero(np.diff(number)) + 1
-        for first, last in zip([0, *edges], [*edges, len(number)], strict=True):
-            one = slice(first, last)
-            H[one, one] -= over[first] * np.multiply.outer(direction[one], direction[one])
-
-    def _line(self, w: Vector, used: Indices, d: Vector, r: Vector, fall: float) -> float:
-        """Return the first of 1, 1/2, 1/4 … that lowers the objective enough; 0 for none."""
+    def _along(self, w: Vector, goal: float) -> Vector:
+        """Minimise over the working set along its columns, whose products would cost more."""
+        fresh = [g for g in self.held.tolist() if g not in self.parts]
+        if fresh:
+            index = np.concatenate([self.columns_of[g] for g in fresh])
+            taken = np.asarray(self.problem.design.taken(index, self.root, self.problem.centre))
+            ends = np.cumsum([len(self.columns_of[g]) for g in fresh])[:-1]
+            self.parts.update(zip(fresh, np.split(taken, ends, axis=1), strict=True))
+        index = np.concatenate([self.columns_of[g] for g in self.held])
+        sizes = np.array([len(self.columns_of[g]) for g in self.held])
+        groups = Groups(np.cumsum(sizes) - sizes, len(index), self.strength[self.held], self.ridge)
         whole = np.zeros_like(w)
-        whole[used] = d
-        bent = float(d @ (self.Q[np.ix_(used, used)] @ d)) + self.ridge * float(d @ d)
-        tilt = float((r + self.ridge * w) @ whole)
-        now = float(self.strength @ self.lengths(w))
-        step = 1.0
-        for _ in range(12):
-            change = (
-                step * tilt + 0.5 * step * step * bent + float(self.strength @ self.lengths(w + step * whole)) - now
-            )
-            if change <= -0.1 * step * fall + 1e-16 * now:
-                return step
-            step *= 0.5
-        return 0.0
-
-    def _gap(self, w: Vector, r: Vector, constant: float) -> float:
-        """Return the duality gap on the working set, with a dual point that is the residual, shrunk if it must be."""
-        error = max(constant + float(w @ (r - self.c)), 0.0)  # squared length of the residual
-        pull, length = self.lengths(r), self.lengths(w)
-        lengths = float(self.strength @ length)
-        if self.ridge > 0:
-            out = np.maximum(pull - self.strength, 0.0)
-            conjugate = float(out @ out) / (2 * self.ridge)
-            return lengths + 0.5 * self.ridge * float(w @ w) + conjugate + float(w @ r)
-        ratio = np.divide(self.strength, pull, out=np.ones_like(pull), where=pull > self.strength)
-        factor = float(ratio.min(initial=1.0))
-        return 0.5 * (1 - factor) ** 2 * error + lengths + factor * float(w @ r)
-
-
-def _largest(block: Vector) -> float:
-    """Return the largest eigenvalue, never too small."""
-    if len(block) == 1:
-        return float(block[0, 0])
-    return float(np.linalg.eigvalsh(block)[-1]) * (1 + 1e-12)
-
-
-def _solved(H: Vector, g: Vector) -> Vector:
-    """Solve equations whose matrix is nonnegative definite and may be singular; a little is added to its diagonal."""
-    H[np.diag_indices_from(H)] += 1e-14 * float(H.diagonal().max(initial=0.0))
-    try:
-        d = np.linalg.solve(H, g)
-    except np.linalg.LinAlgError:
-        d = np.full_like(g, np.nan)
-    if np.isfinite(d).all() and float(np.linalg.norm(H @ d - g)) <= 1e-6 * float(np.linalg.norm(g)):
-        return np.asarray(d)
-    return np.asarray(np.linalg.lstsq(H, g, rcond=None)[0])
+        inner = AlongColumns(groups, [self.parts[g] for g in self.held.tolist()], self.target, self.bends)
+        whole[index] = inner.minimised(w[index], goal)
+        return whole
