@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 import qed
-from qed.core import CertificateError
+from qed.core import CertificateError, NotReached
 from qed.linear_model import BestSubsetRegressor, LinearRegression
 
 rng = np.random.default_rng(8)
@@ -112,3 +112,24 @@ def test_changed_models_are_refused():
         qed.verify(model, X, Y)
     with pytest.raises(CertificateError, match="not the data"):
         qed.verify(fitted(), X + 1e-3, Y)
+
+
+def test_a_search_can_be_stopped_interrupted_and_strict():
+    wide = rng.normal(size=(60, 30)) @ (np.eye(30) + 0.3)
+    y = wide @ rng.normal(size=30) + 3 * rng.normal(size=60)
+    with qed.listen(lambda event: qed.STOP if event.kind == "step" and event.step >= 2 else None):
+        stopped = BestSubsetRegressor(8).fit(wide, y)
+    assert stopped.certificate_.outcome == "stopped"
+    assert qed.verify(stopped, wide, y).holds
+
+    def interrupt(event):
+        if event.kind == "step":
+            raise KeyboardInterrupt
+
+    model = BestSubsetRegressor(8)
+    with qed.listen(interrupt), pytest.raises(KeyboardInterrupt):
+        model.fit(wide, y)
+    assert model.certificate_.outcome == "interrupted"
+    assert qed.verify(model, wide, y).holds
+    with pytest.raises(NotReached, match="The model so far is stored"):
+        BestSubsetRegressor(8, max_nodes=3, strict=True).fit(wide, y)

@@ -7,8 +7,9 @@ Newton steps end it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from math import sqrt
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +22,11 @@ Indices = np.ndarray[Any, Any]
 ROUNDS = 400  # batches of sweeps, at most
 SWEEPS = 5  # of a batch
 NEWTON_STEPS = 4  # between batches
-SWEEP_COST, PRODUCT_COST, SOLVE_COST = 8e-6, 5e-10, 5e-11  # seconds for a group, an entry of Q, a cubed column: measured
+SWEEP_COST, PRODUCT_COST, SOLVE_COST = (
+    8e-6,
+    5e-10,
+    5e-11,
+)  # seconds for a group, an entry of Q, a cubed column: measured
 STALLED = 30  # batches without a gap that halves, after which rounding rules
 
 
@@ -54,33 +59,38 @@ class Groups:
         return 0.5 * (1 - factor) ** 2 * error + lengths + factor * float(w @ g)
 
 
-class _Way(Protocol):
-    """How half the squared error is followed: by a vector that is affine in the coefficients."""
-
-    groups: Groups
-
-    def state(self, w: Vector) -> Vector: ...
-
-    def gradient(self, state: Vector) -> Vector: ...
-
-    def error(self, w: Vector, state: Vector) -> float: ...
-
-    def sweep(self, w: Vector, state: Vector, which: list[int]) -> None: ...
-
-    def settle(self, w: Vector, state: Vector, goal: float, batches: int) -> Vector | None: ...
-
-
-class _Sweeping:
-    """What both ways share."""
+class _Sweeping(ABC):
+    """What both ways share: half the squared error is followed by a state that is affine in the coefficients."""
 
     groups: Groups
     bend: Vector
 
-    def minimised(self: Any, w: Vector, goal: float) -> Vector:
+    @abstractmethod
+    def state(self, w: Vector) -> Vector:
+        """Return the state at a point."""
+
+    @abstractmethod
+    def gradient(self, state: Vector) -> Vector:
+        """Return the gradient of half the squared error."""
+
+    @abstractmethod
+    def error(self, w: Vector, state: Vector) -> float:
+        """Return the squared error."""
+
+    @abstractmethod
+    def sweep(self, w: Vector, state: Vector, which: list[int]) -> None:
+        """Take one proximal step along each group; point and state are written to."""
+
+    @abstractmethod
+    def settle(self, w: Vector, state: Vector, goal: float, batches: int) -> Vector | None:
+        """Return a point that dearer steps lead to; None if they do not pay yet."""
+
+    def minimised(self, w: Vector, goal: float) -> Vector:
         """Sweep, extrapolate and take Newton steps until the gap is within the goal, or rounding allows no more."""
         groups, w = self.groups, w.copy()
         state = self.state(w)
-        best, since = np.inf, 0
+        best: float = np.inf
+        since = 0
         for batch in range(1, ROUNDS + 1):
             kept, states = [w.copy()], [state.copy()]
             which = self._awake(w, self.gradient(state))
@@ -106,14 +116,14 @@ class _Sweeping:
                 break
         return np.asarray(w)
 
-    def _awake(self: Any, w: Vector, g: Vector) -> list[int]:
+    def _awake(self, w: Vector, g: Vector) -> list[int]:
         """Return the groups that are not zero, or nearly want not to be: the others need no visit."""
         near = self.groups.lengths(g) > 0.9 * self.groups.strength
         near |= self.groups.lengths(w) > 0
         found: list[int] = np.flatnonzero(near & (self.bend > 0)).tolist()
         return found
 
-    def _ahead(self: Any, kept: list[Vector], states: list[Vector]) -> tuple[Vector, Vector]:
+    def _ahead(self, kept: list[Vector], states: list[Vector]) -> tuple[Vector, Vector]:
         """Return the combination of the last points whose steps cancel best, if it is lower; the last point otherwise."""
         w, state = kept[-1], states[-1]
         steps = np.diff(np.stack(kept), axis=0)
@@ -171,8 +181,8 @@ class ByProducts(_Sweeping):
 
     def settle(self, w: Vector, state: Vector, goal: float, batches: int) -> Vector | None:
         """Take Newton steps on the groups that are not zero, once the sweeps have cost as much."""
-        used, k = np.count_nonzero(w), len(w)
-        batch = SWEEPS * (len(self.groups.starts) * SWEEP_COST + PRODUCT_COST * k * max(used, 1))
+        used, k = int(np.count_nonzero(w)), len(w)
+        batch = SWEEPS * (len(self.groups.starts) * SWEEP_COST + PRODUCT_COST * k * used) + SWEEP_COST
         if batches < self._next or not used:
             return None
         self._next = batches + int(np.clip(SOLVE_COST * used**3 / batch, 1, 40))

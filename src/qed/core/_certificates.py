@@ -325,7 +325,7 @@ class SubsetCertificate(Certificate):
         Sets of columns that the search looked at; 0 if it did not search and the bound is that of all columns together or of
         how nearly they are orthogonal.
     outcome : str
-        ``"solved"``, ``"max_nodes"`` or ``"not searched"``.
+        ``"solved"``, ``"max_nodes"``, ``"stopped"``, ``"interrupted"`` or ``"not searched"``.
     fingerprint : Fingerprint
         The data this is about.
     """

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
+from qed.core._events import STOP
 from qed.core._records import record
 
-__all__ = ["Subset", "best_subset", "hard_thresholding"]
+if TYPE_CHECKING:
+    from qed.core._events import Progress
+
+__all__ = ["Search", "Subset", "best_subset", "hard_thresholding", "settled", "triangle"]
 
 Array = np.ndarray[Any, Any]
+_Node = tuple[tuple[int, ...], int, float, float | None]
 NODES = 2_000_000
 
 
@@ -243,34 +248,54 @@ class Search:
         """What no subset is below."""
         return min(self.floor, self.least)
 
-    def run(self) -> None:
-        """Search; greedy choices come first, so that much is left early."""
-        p = len(self.order)
-        everything = self._squares(tuple(range(p)))
+    def run(self, progress: Progress | None = None) -> str:
+        """Search, and say how it ended; what was not looked at when it was stopped lowers the bound."""
         # columns that are in, the first that is open, and the squares that in and open columns leave together
-        stack: list[tuple[tuple[int, ...], int, float, float | None]] = [((), 0, everything, self._squares(()))]
-        while stack:
-            chosen, first, together, here = stack.pop()
-            bound = together + self.price * len(chosen)
-            if bound >= self.least * (1 - 1e-12) - self.slack and self.nodes:
-                self.floor = min(self.floor, bound)
-                continue
-            if self.nodes >= self.most:
-                self.floor = min(self.floor, bound)
-                continue
-            self.nodes += 1
-            if here is None:
-                here = self._squares(chosen)
-            if here + self.price * len(chosen) < self.least:
-                self.least, self.best = here + self.price * len(chosen), chosen
-            if first == p or len(chosen) >= self.size:
-                continue
-            if len(chosen) + 2 >= self.size:
-                self._finish(chosen, first, here)
-            else:
-                without = self._squares((*chosen, *range(first + 1, p)))
-                stack.append((chosen, first + 1, without, here))
-                stack.append(((*chosen, first), first + 1, together, None))
+        stack: list[_Node] = [((), 0, self._squares(tuple(range(len(self.order)))), self._squares(()))]
+        outcome = "ended"
+        try:
+            while stack:
+                if self.nodes >= self.most and self._is_open(stack[-1]):
+                    outcome = "max_nodes"
+                    break
+                node = stack[-1]
+                children = self._opened(node) if self._is_open(node) else []
+                stack.pop()  # only now: an interrupt before leaves the node among those to be counted
+                stack += children
+                if progress is not None and self.nodes % 64 == 1 and progress.step(self.least) is STOP:
+                    outcome = "stopped"
+                    break
+        except KeyboardInterrupt:
+            outcome = "interrupted"
+        for chosen, _, together, _ in stack:
+            self.floor = min(self.floor, together + self.price * len(chosen))
+        return outcome
+
+    def _is_open(self, node: _Node) -> bool:
+        """Say whether a branch may hold something better; if not, its bound counts."""
+        chosen, _, together, _ = node
+        bound = together + self.price * len(chosen)
+        if bound >= self.least * (1 - 1e-12) - self.slack and self.nodes:
+            self.floor = min(self.floor, bound)
+            return False
+        return True
+
+    def _opened(self, node: _Node) -> list[_Node]:
+        """Look at a node and return its branches: greedy choices last, which are taken first, so that much is left early."""
+        chosen, first, together, here = node
+        self.nodes += 1
+        if here is None:
+            here = self._squares(chosen)
+        if here + self.price * len(chosen) < self.least:
+            self.least, self.best = here + self.price * len(chosen), chosen
+        p = len(self.order)
+        if first == p or len(chosen) >= self.size:
+            return []
+        if len(chosen) + 2 >= self.size:
+            self._finish(chosen, first, here)
+            return []
+        without = self._squares((*chosen, *range(first + 1, p)))
+        return [(chosen, first + 1, without, here), ((*chosen, first), first + 1, together, None)]
 
     def _finish(self, chosen: tuple[int, ...], first: int, here: float) -> None:
         """Try every open column, and every pair of them where two may join, at once.

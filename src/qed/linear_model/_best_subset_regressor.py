@@ -12,11 +12,13 @@ from qed.core import (
     ModelFileError,
     NonNegative,
     NonNegativeInt,
+    NotReached,
     Regressor,
     SubsetCertificate,
     fitted,
     param,
 )
+from qed.core._events import Progress
 from qed.core._memory import require_memory
 from qed.core._threads import one_blas_thread
 from qed.linear_model._best_subset import Search, settled, triangle
@@ -81,6 +83,8 @@ class BestSubsetRegressor(Regressor, sparse=True):
     fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
     tol: NonNegative = param(1e-9, "Largest accepted gap, relative to the sum of squares of the intercept alone.")
     max_nodes: NonNegativeInt = param(100_000, "Most sets of columns to look at; 0 for no search.")
+    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
     coef_: Array = fitted("Coefficients, zero but for the chosen columns, shape (p,).")
     intercept_: float = fitted("Intercept.")
@@ -120,16 +124,17 @@ class BestSubsetRegressor(Regressor, sparse=True):
             search = Search(
                 triangle(A, target), size, price, most=int(self.max_nodes), slack=float(self.tol) * null, first=guess
             )
-            search.run()
+            with Progress("BestSubsetRegressor", int(self.max_nodes), verbose=self.verbose) as progress:
+                ended = search.run(progress)
             guess, bound, nodes = search.columns, search.bound, search.nodes
-            outcome = "solved"
+            outcome = "solved" if ended == "ended" else ended
         else:
             bound = coherence_bound(A, target, size, price)
         coef, objective = settled(A, target, guess, price)
         rounding = 64 * (n + p) * UNIT * (null + price * p)
         gap = max(objective - bound, 0.0) + rounding
-        if nodes and gap - rounding > float(self.tol) * null + rounding:
-            outcome = "max_nodes"
+        if outcome == "max_nodes" and gap - rounding <= float(self.tol) * null:
+            outcome = "solved"
         self.coef_, self.columns_ = coef, np.flatnonzero(coef)
         self.intercept_ = float(level - middle @ coef)
         self.certificate_ = SubsetCertificate(
@@ -142,6 +147,13 @@ class BestSubsetRegressor(Regressor, sparse=True):
             outcome=outcome,
             fingerprint=rows.seen,
         )
+        if outcome == "interrupted":
+            raise KeyboardInterrupt
+        if self.strict and not self.certificate_.reached:
+            raise NotReached(
+                f"BestSubsetRegressor stopped at a relative gap of {self.certificate_.relative_gap:.2e}, above tol={self.tol:.1e}"
+                f" ({outcome}). The model so far is stored; raise max_nodes or tol, choose fewer columns, or pass strict=False."
+            )
 
     def predict(self, X: Any) -> Array:
         """Predict the target of each row.

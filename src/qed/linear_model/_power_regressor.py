@@ -8,8 +8,9 @@ import numpy as np
 
 from qed.convex import Absolute, Power, Squared, Zero
 from qed.convex.solvers import InteriorPoint, Newton, NewtonCG
-from qed.core import KW_ONLY, NonNegative, NonNegativeInt, PositiveInt, param
+from qed.core import KW_ONLY, NonNegative, NonNegativeInt, NotReached, PositiveInt, param
 from qed.core._certificates import DualityGapCertificate
+from qed.core._events import STOP, Progress
 from qed.core._rules import Number
 from qed.core._threads import one_blas_thread
 from qed.linear_model._convex_regressor import ConvexRegressor
@@ -91,7 +92,7 @@ def _least_largest(model: Any, rows: Rows) -> None:
         A = np.hstack([A, np.ones((n, 1))])
     unit = float(np.abs(target).max(initial=0.0)) or 1.0
     with one_blas_thread(A.size):
-        found = _exchanged(A, target / unit, int(model.max_iter))
+        found = _exchanged(A, target / unit, int(model.max_iter), int(model.verbose))
     dual, w = found.dual, found.w * unit
     coef = w[: len(size)] / size
     model.coef_ = np.ascontiguousarray(coef)
@@ -101,6 +102,7 @@ def _least_largest(model: Any, rows: Rows) -> None:
     model.n_iter_, model.solver_used_ = found.rounds, "linear program"
     null = unit if model.fit_intercept else float(np.abs(rows.y).max(initial=0.0))
     gap = max(height - proved, 0.0) + rounding
+    outcome = "solved" if gap - rounding <= model.tol * null and found.outcome != "interrupted" else found.outcome
     model.certificate_ = DualityGapCertificate(
         gap=gap,
         rounding=rounding,
@@ -108,10 +110,17 @@ def _least_largest(model: Any, rows: Rows) -> None:
         null_objective=null,
         tol=float(model.tol),
         radius=radius,
-        outcome="solved" if gap - rounding <= model.tol * null else found.outcome,
+        outcome=outcome,
         fingerprint=rows.seen,
         dual=dual,
     )
+    if outcome == "interrupted":
+        raise KeyboardInterrupt
+    if model.strict and not model.certificate_.reached:
+        raise NotReached(
+            f"PowerRegressor stopped at a relative gap of {model.certificate_.relative_gap:.2e}, above tol={model.tol:.1e}"
+            f" ({outcome}). The model so far is stored; raise max_iter or tol, or pass strict=False."
+        )
 
 
 class _Exchange(NamedTuple):
@@ -123,7 +132,7 @@ class _Exchange(NamedTuple):
     outcome: str
 
 
-def _exchanged(A: Any, target: Any, max_iter: int) -> _Exchange:
+def _exchanged(A: Any, target: Any, max_iter: int, verbose: int) -> _Exchange:
     """Solve for few rows, and let those join that are further off than the rest, until none is.
 
     At most one row more than there are columns decides; what is proved for some rows holds for all.
@@ -138,25 +147,32 @@ def _exchanged(A: Any, target: Any, max_iter: int) -> _Exchange:
     used[np.argpartition(-np.abs(error), more - 1)[:more]] = True
     cost = np.append(np.zeros(k), 1.0)
     dual, outcome, rounds = np.zeros(n), "max_iter", 0
-    for rounds in range(1, max_iter + 1):  # noqa: B007  the last is told
-        some = np.flatnonzero(used)
-        down = -np.ones((len(some), 1))
-        sides = np.vstack([np.hstack([A[some], down]), np.hstack([-A[some], down]), -cost[np.newaxis]])
-        limits = np.concatenate([target[some], -target[some], [0.0]])
-        start = np.append(w, np.abs(error[some]).max(initial=0.0))
-        found = linear_program(cost, sides, limits, start=start, tol=1e-12)
-        w, height = found.point[:-1], float(found.point[-1])
-        prices = found.multipliers["inequalities"]
-        dual = np.zeros(n)
-        dual[some] = prices[len(some) : 2 * len(some)] - prices[: len(some)]
-        error = target - A @ w
-        beyond = np.abs(error) - height * (1 + 1e-13)
-        beyond[used] = -np.inf
-        count = min(int(np.count_nonzero(beyond > 1e-13)), 2 * (k + 1))
-        if not count:
-            outcome = "stalled"  # all rows have been heard; what is left is rounding
-            break
-        used[np.argpartition(-beyond, count - 1)[:count]] = True
+    with Progress("PowerRegressor", max_iter, verbose=verbose) as progress:
+        try:
+            for rounds in range(1, max_iter + 1):  # noqa: B007  the last is told
+                some = np.flatnonzero(used)
+                down = -np.ones((len(some), 1))
+                sides = np.vstack([np.hstack([A[some], down]), np.hstack([-A[some], down]), -cost[np.newaxis]])
+                limits = np.concatenate([target[some], -target[some], [0.0]])
+                start = np.append(w, np.abs(error[some]).max(initial=0.0))
+                found = linear_program(cost, sides, limits, start=start, tol=1e-12)
+                w, height = found.point[:-1], float(found.point[-1])
+                prices = found.multipliers["inequalities"]
+                dual = np.zeros(n)
+                dual[some] = prices[len(some) : 2 * len(some)] - prices[: len(some)]
+                error = target - A @ w
+                beyond = np.abs(error) - height * (1 + 1e-13)
+                beyond[used] = -np.inf
+                count = min(int(np.count_nonzero(beyond > 1e-13)), 2 * (k + 1))
+                if not count:
+                    outcome = "stalled"  # all rows have been heard; what is left is rounding
+                    break
+                used[np.argpartition(-beyond, count - 1)[:count]] = True
+                if progress.step(float(beyond.max(initial=0.0))) is STOP:
+                    outcome = "stopped"
+                    break
+        except KeyboardInterrupt:
+            outcome = "interrupted"
     return _Exchange(w, dual, rounds, outcome)
 
 

@@ -8,6 +8,7 @@ their number.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,8 +73,8 @@ def read(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     data = model._fit_data(X, y, sample_weight, reset=False)  # noqa: SLF001
     targets = data.y.reshape(data.n_rows, -1)
     kind = _precision(data.n_rows, data.X.shape[1])
-    every = lambda: _cut(data.X, targets, data.weight, kind)  # noqa: E731
-    return Rows(every, data.X.shape[1], targets.shape[1], kind, data.classes, data.names)
+    blocks = partial(_cut, data.X, targets, data.weight, kind)
+    return Rows(blocks, data.X.shape[1], targets.shape[1], kind, data.classes, data.names)
 
 
 def _labels(chunks: Iterator[Any]) -> np.ndarray[Any, Any]:

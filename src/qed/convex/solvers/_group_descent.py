@@ -184,7 +184,9 @@ class _Descent:
         index, Q, pull = self.columns.index, self.columns.gram(), self.columns.adjoint(self.target)
         label = self.group[index]
         starts = np.flatnonzero(np.diff(label, prepend=-1))
-        if len(starts) > len(self.held):  # of a design that is taken whole, columns of a group need not lie side by side
+        if len(starts) > len(
+            self.held
+        ):  # of a design that is taken whole, columns of a group need not lie side by side
             order = np.argsort(label, kind="stable")
             index, pull, label, Q = index[order], pull[order], label[order], Q[np.ix_(order, order)]
             starts = np.flatnonzero(np.diff(label, prepend=-1))
