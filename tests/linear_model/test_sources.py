@@ -6,17 +6,21 @@ import pytest
 
 import qed
 from qed.compose import ColumnTransformer, Pipeline, make_pipeline
-from qed.core import InvalidData, InvalidDataType, InvalidParameter
+from qed.core import InvalidData, InvalidParameter
 from qed.data import ArraySource
 from qed.linear_model import (
+    BestSubsetRegressor,
+    BoundedRegressor,
     ElasticNet,
     GroupLasso,
     Lasso,
     LassoCV,
     LogisticRegression,
     MultiTaskLasso,
+    PowerRegressor,
     QuantileRegressor,
     Ridge,
+    RidgeClassifierCV,
 )
 from qed.model_selection import GridSearchCV
 from qed.preprocessing import StandardScaler
@@ -65,10 +69,8 @@ def test_many_columns_and_several_targets():
 
 def test_what_cannot_learn_from_chunks_says_so():
     source = ArraySource(X, Y[:, np.newaxis], None)
-    for model in (LassoCV(), QuantileRegressor(), LogisticRegression()):
-        with pytest.raises(
-            InvalidDataType, match=rf"{type(model).__name__} needs all rows in memory, and got a source"
-        ):
+    for model in (LassoCV(), BestSubsetRegressor(), BoundedRegressor(), PowerRegressor(), RidgeClassifierCV()):
+        with pytest.raises(InvalidData, match=rf"{type(model).__name__} needs all rows in memory, and got a source"):
             model.fit(source)
     with pytest.raises(InvalidData, match="together with y"):
         Lasso().fit(source, Y)
