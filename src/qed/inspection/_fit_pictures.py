@@ -134,8 +134,8 @@ class ProjectionDisplay:
     >>> from qed.linear_model import LinearRegression
     >>> x, y = np.arange(4.0)[:, np.newaxis], [0.0, 1.0, 1.0, 2.0]
     >>> display = ProjectionDisplay.from_estimator(LinearRegression().fit(x, y), x, y)
-    >>> round(display.fit**2 + display.residual**2 - display.target**2, 9)
-    0.0
+    >>> abs(display.fit**2 + display.residual**2 - display.target**2) < 1e-12
+    True
     """
 
     ax_: Any
