@@ -133,3 +133,24 @@ def test_changed_models_are_refused(shape):
     model.certificate_ = type(model.certificate_)(**{**numbers, "objective": value, "radius": 0.0})
     with pytest.raises(CertificateError, match="nearby it may be lower"):
         qed.verify(model, X, Y)
+
+
+@pytest.mark.parametrize("after", [1, 12, 40])
+def test_ctrl_c_leaves_a_model_with_a_true_certificate(after):
+    heard = []
+
+    def interrupt(event):
+        if event.kind == "step":
+            heard.append(event)
+            if len(heard) == after:
+                raise KeyboardInterrupt
+
+    model = BoundedRegressor()
+    with qed.listen(interrupt):
+        try:
+            model.fit(X, Y)
+        except KeyboardInterrupt:
+            assert model.certificate_.outcome == "interrupted"
+        else:
+            assert len(heard) < after
+    assert qed.verify(model, X, Y).holds

@@ -138,12 +138,15 @@ class BoundedRegressor(Regressor, sparse=True):
         return self
 
     def _learn(self, rows: Rows) -> None:
-        start = _least_absolute(rows, intercept=self.fit_intercept)
+        start, early = _least_absolute(rows, intercept=self.fit_intercept)
         self.threshold_ = _threshold(rows, start) if self.threshold is None else float(self.threshold)
         descent = _Descent(rows, self.shape, self.threshold_, intercept=self.fit_intercept)
         null = descent.null_objective()
         with Progress("BoundedRegressor", 2 * int(self.max_iter), verbose=self.verbose) as progress:
-            found = descent.run(start, float(self.tol) * null, int(self.max_iter), progress)
+            if early in ("interrupted", "stopped"):
+                found = _Found(start, descent.value(start), 0, early)
+            else:
+                found = descent.run(start, float(self.tol) * null, int(self.max_iter), progress)
             if found.outcome not in ("interrupted", "stopped"):
                 other = descent.run(descent.narrowed(), float(self.tol) * null, int(self.max_iter), progress)
                 found = other if other.objective < found.objective * (1 - 1e-9) else found
@@ -211,12 +214,12 @@ def _loss(y: Array, shape: Any, threshold: float) -> Bounded:
     return Bounded(Squared(y), shape, 0.5 * threshold**2)
 
 
-def _least_absolute(rows: Rows, *, intercept: bool) -> Array:
-    """Return coefficients of the centred columns and the intercept that minimise absolute errors."""
+def _least_absolute(rows: Rows, *, intercept: bool) -> tuple[Array, str]:
+    """Return coefficients of the centred columns and the intercept that minimise absolute errors, and how that ended."""
     problem = rows.problem(Declared(Absolute(rows.y), Zero()), intercept=intercept)
     with Progress("BoundedRegressor", 200) as progress:
         found = solve(problem, InteriorPoint(), tol=1e-10, max_iter=200, progress=progress)
-    return np.append(found.w, found.b) if intercept else np.asarray(found.w)
+    return (np.append(found.w, found.b) if intercept else np.asarray(found.w)), found.outcome
 
 
 def _threshold(rows: Rows, start: Array) -> float:
