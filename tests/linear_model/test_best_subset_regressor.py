@@ -87,6 +87,28 @@ def test_sparse_float32_and_repetition():
     )
 
 
+@pytest.mark.parametrize("n", [6, 20])
+def test_empty_repeated_and_too_many_columns_are_searched_rightly(n):
+    for _ in range(4):
+        table = rng.normal(size=(n, 11)) * 10.0 ** rng.uniform(-3, 3, size=11)
+        table[:, 2] = 0.0
+        table[:, 5] = 3 * table[:, 1]
+        table[:, 8] = table[:, 1] - 2 * table[:, 3]
+        y = table @ (rng.normal(size=11) / np.abs(table).max(axis=0).clip(1e-9)) + 0.1 * rng.normal(size=n)
+        rows, target = table - table.mean(axis=0), y - y.mean()
+        unit = np.maximum(np.linalg.norm(rows, axis=0), 1e-300)
+        rows = rows / unit
+
+        def left(columns, rows=rows, target=target):
+            part = rows[:, columns]
+            return float(np.sum((target - part @ np.linalg.lstsq(part, target, rcond=1e-12)[0]) ** 2))
+
+        best = min(left(list(columns)) for columns in combinations(range(11), 4))
+        model = BestSubsetRegressor(4).fit(table, y)
+        assert model.certificate_.objective == pytest.approx(best, rel=1e-6, abs=1e-12)
+        assert qed.verify(model, table, y).holds
+
+
 def test_changed_models_are_refused():
     def fitted(**options):
         return BestSubsetRegressor(3, **options).fit(X, Y)

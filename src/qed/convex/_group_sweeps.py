@@ -297,12 +297,15 @@ def _largest(block: Vector) -> float:
 
 
 def _solved(H: Vector, g: Vector) -> Vector:
-    """Solve equations whose matrix is nonnegative definite and may be singular; a little is added to its diagonal."""
-    H[np.diag_indices_from(H)] += 1e-14 * float(H.diagonal().max(initial=0.0))
+    """Solve equations whose matrix is nonnegative definite and may be singular, in units that make its diagonal one."""
+    size = np.sqrt(np.maximum(H.diagonal(), 0.0))
+    unit = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+    scaled, right = H * unit[:, np.newaxis] * unit, unit * g
+    scaled[np.diag_indices_from(scaled)] += 1e-14
     try:
-        d = np.linalg.solve(H, g)
+        d = np.linalg.solve(scaled, right)
     except np.linalg.LinAlgError:
         d = np.full_like(g, np.nan)
-    if np.isfinite(d).all() and float(np.linalg.norm(H @ d - g)) <= 1e-6 * float(np.linalg.norm(g)):
-        return np.asarray(d)
-    return np.asarray(np.linalg.lstsq(H, g, rcond=None)[0])
+    if not (np.isfinite(d).all() and float(np.linalg.norm(scaled @ d - right)) <= 1e-6 * float(np.linalg.norm(right))):
+        d = np.linalg.lstsq(scaled, right, rcond=None)[0]
+    return np.asarray(unit * d)

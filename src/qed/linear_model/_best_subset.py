@@ -306,7 +306,7 @@ class Search:
         open_ = np.arange(first, len(self.order))
         U, left = self.table[:, self.order[open_]], self.target
         if chosen:
-            Q = np.linalg.qr(self.table[:, self.order[list(chosen)]])[0]
+            Q = self._span(chosen)
             U, left = U - Q @ (Q.T @ U), left - Q @ (Q.T @ left)
             U, left = U - Q @ (Q.T @ U), left - Q @ (Q.T @ left)  # twice is enough
         length = np.sqrt(np.einsum("ij,ij->j", U, U))
@@ -332,6 +332,16 @@ class Search:
         for i, j in np.argwhere(np.triu(near, 1)):
             self._offer((*chosen, int(open_[i]), int(open_[j])), -np.inf)
 
+    def _span(self, columns: tuple[int, ...]) -> Array:
+        """Return directions of length one that span some columns, dependent ones included."""
+        index = self.order[list(columns)]
+        table = self.table[:, index] / np.where(self.length[index] > 0, self.length[index], 1.0)
+        Q, R = np.linalg.qr(table)
+        if len(Q) >= len(index) and np.abs(np.diagonal(R)).min(initial=1.0) > 1e-8:
+            return np.asarray(Q)
+        U, values, _ = np.linalg.svd(table, full_matrices=False)
+        return np.asarray(U[:, values > 1e-13 * values.max(initial=0.0)])
+
     def _offer(self, columns: tuple[int, ...], about: float) -> None:
         """Keep a set that is better than the best; what it costs is looked at again where it may be."""
         if about >= self.least * (1 + 1e-9):
@@ -346,10 +356,14 @@ class Search:
         if not columns:
             return float(self.target @ self.target)
         index = self.order[list(columns)]
-        R = np.asarray(np.linalg.qr(np.column_stack([self.table[:, index], self.target]), mode="r"))
+        index = index[self.length[index] > 0]
         k = len(index)
-        rest = R[:, k].copy()
-        depth = np.abs(np.diagonal(R))[:k]
-        real = np.flatnonzero(depth > 1e-11 * self.length[index][: len(depth)])
-        rest[real] = 0.0  # a column that depends on those before it explains nothing
+        table = self.table[:, index] / self.length[index]
+        if k < len(table):
+            R = np.asarray(np.linalg.qr(np.column_stack([table, self.target]), mode="r"))
+            if np.abs(np.diagonal(R))[:k].min(initial=1.0) > 1e-8:
+                rest = R[k:, k]
+                return float(rest @ rest)
+        # dependent columns, or as many as rows: a triangle without exchanges would leave what later columns explain
+        rest = self.target - table @ np.linalg.lstsq(table, self.target, rcond=1e-13)[0]
         return float(rest @ rest)

@@ -131,7 +131,11 @@ class BestSubsetRegressor(Regressor, sparse=True):
         else:
             bound = coherence_bound(A, target, size, price)
         coef, objective = settled(A, target, guess, price)
-        rounding = 64 * (n + p) * UNIT * (null + price * p)
+        # a column far from zero is centred up to the rounding of its mean, which is more beside what is left of it
+        far = float(
+            np.max(np.where(rows.length > 0, np.abs(middle) / np.where(rows.length > 0, rows.length, 1.0), 0.0))
+        )
+        rounding = (64 * (n + p) + 64 * far) * UNIT * (null + price * p)
         gap = max(objective - bound, 0.0) + rounding
         if outcome == "max_nodes" and gap - rounding <= float(self.tol) * null:
             outcome = "solved"

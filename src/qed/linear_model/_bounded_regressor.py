@@ -152,22 +152,39 @@ class BoundedRegressor(Regressor, sparse=True):
                 found = other if other.objective < found.objective * (1 - 1e-9) else found
         found = descent.shortest(found)
         proof = descent.proof(found.v)
+        for _ in range(3):  # where the objective hardly bends, a step that gains little does not yet prove much
+            if proof.gap <= self.tol * null or found.outcome != "solved" or not proof.radius > 0:
+                break
+            with Progress("BoundedRegressor", int(self.max_iter), verbose=self.verbose) as progress:
+                target = 0.1 * float(self.tol) * null * min(float(self.tol) * null / proof.gap, 1.0)
+                further = descent.run(found.v, target, int(self.max_iter), progress)
+            found = descent.shortest(further._replace(steps=found.steps + further.steps))
+            proof = descent.proof(found.v)
         self.coef_ = np.ascontiguousarray(found.v[: len(rows.mean)])
         self.intercept_ = float(found.v[-1] - rows.mean @ self.coef_) if self.fit_intercept else 0.0
         self.n_iter_ = found.steps
-        gap, rounding = proof.gap, 64 * (len(rows.y) + len(found.v)) * UNIT * (found.objective + null)
+        objective, off = self._stored(rows)
+        gap, rounding = proof.gap, 64 * (len(rows.y) + len(found.v)) * UNIT * (objective + null)
+        rounding += off * (off + float(np.sqrt(2 * objective)))
         outcome = found.outcome if found.outcome != "max_iter" or gap > self.tol * null else "solved"
         self.certificate_ = StationaryCertificate(
             gap=gap + rounding,
             rounding=rounding,
             radius=proof.radius,
-            objective=found.objective,
+            objective=objective,
             null_objective=null,
             curvature=proof.curvature,
             tol=float(self.tol),
             outcome=outcome,
             fingerprint=rows.seen,
         )
+
+    def _stored(self, rows: Rows) -> tuple[float, float]:
+        """Return the objective of the coefficients as they are stored, and a bound on the rounding of a prediction."""
+        plain, loss = design(rows.X), _loss(rows.y, self.shape, self.threshold_)
+        value = float(rows.share @ loss.value(plain.product(self.coef_) + self.intercept_))
+        sizes = design(abs(rows.X)).product(np.abs(self.coef_)) + abs(self.intercept_) + np.abs(rows.y)
+        return value, 4 * (len(rows.mean) + 4) * UNIT * float(sizes.max(initial=0.0))
 
     def predict(self, X: Any) -> Array:
         """Predict the target of each row.
@@ -227,10 +244,11 @@ def _threshold(rows: Rows, start: Array) -> float:
     p = len(rows.mean)
     centre = rows.mean if len(start) > p else None
     sizes = np.abs(rows.y - design(rows.X).product(start[:p], centre) - (start[p] if len(start) > p else 0.0))
-    least = 1e-10 * float(np.sqrt(rows.share @ rows.y**2))  # errors below are those of the start
+    length = float(np.sqrt(rows.share @ rows.y**2))
+    least = 1e-7 * length  # errors below are those of the start
     middle = NORMAL * float(weighted_quantile(sizes, rows.share, 0.5))
     middle = middle if middle > least else float(rows.share @ sizes)
-    return WIDTH * middle if middle > least else 1.0
+    return WIDTH * middle if middle > least else length or 1.0
 
 
 class _Found(NamedTuple):
@@ -349,7 +367,9 @@ class _Descent:
             return found
         v = found.v.copy()
         v[:p] = vectors[:, keep] @ (vectors[:, keep].T @ v[:p])
-        return found._replace(v=v, objective=self.value(v))
+        value = self.value(v)
+        # columns of very different size: what looks dependent among the long ones may be what the short ones need
+        return found._replace(v=v, objective=value) if value <= found.objective * (1 + 1e-12) else found
 
     def proof(self, v: Array) -> _Proof:
         """Return what is proved near a point.
@@ -374,7 +394,7 @@ class _Descent:
 
 def _least(matrix: Array, g: Array) -> Array:
     """Solve equations that may be singular, in units that make the diagonal one."""
-    size = np.sqrt(matrix.diagonal())
+    size = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
     unit = np.where(size > 0, 1.0 / np.where(size > 0, size, 1.0), 0.0)
     values, vectors = np.linalg.eigh(matrix * np.multiply.outer(unit, unit))
     keep = values > max(float(values[-1]), 0.0) * len(values) * 1e-14
@@ -397,7 +417,7 @@ def _newton(matrix: Array, g: Array) -> Array | None:
 
 def _least_ratio(H: Array, M: Array) -> float:
     """Return the least of d'Hd / d'Md over directions that M sees."""
-    size = np.sqrt(M.diagonal())
+    size = np.sqrt(np.maximum(M.diagonal(), 0.0))
     unit = np.where(size > 0, 1.0 / np.where(size > 0, size, 1.0), 0.0)
     scale = np.multiply.outer(unit, unit)
     values, vectors = np.linalg.eigh(M * scale)

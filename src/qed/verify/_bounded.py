@@ -45,7 +45,7 @@ def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample
     nulls = [float(q @ (c**2 / 2 * _parts(model.shape, ((target - one) / c) ** 2)[0])) for one in middles]
     null = min(nulls, key=lambda one: abs(one - certificate.null_objective))
     slack = 1e-9 * (objective + null)
-    if not abs(objective - certificate.objective) <= slack:
+    if not abs(objective - certificate.objective) <= slack + 4 * min(certificate.rounding, 1e-6 * null):
         raise CertificateError(_CHANGED.format(f"its objective is {objective:.10g}, not {certificate.objective:.10g}"))
     if not abs(null - certificate.null_objective) <= 1e-6 * null + slack:
         raise CertificateError(_CHANGED.format(f"the median alone has an objective of {null:.10g}"))
@@ -56,11 +56,11 @@ def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample
     size = np.sqrt(q @ A**2)
     A = (A / np.where(size > 0, size, 1))[:, size > 0].astype(np.float64)
     proved, radius = _proved(model.shape, float(c), A, q.astype(np.float64), error.astype(np.float64), weight, bend)
-    if certificate.radius > radius * (1 + 1e-6):
+    if certificate.radius > radius * (1 + 1e-6) + 1e-6 * float(c):
         raise CertificateError(
             _CHANGED.format(f"within {certificate.radius:.3g} it need not be convex; within {radius:.3g} it is")
         )
-    if not proved <= 2 * certificate.gap + slack * 1e-3:
+    if not proved <= 2 * certificate.gap + slack:
         raise CertificateError(
             _CHANGED.format(f"nearby it may be lower by {proved:.3g}, and at most {certificate.gap:.3g} is claimed")
         )

@@ -1,7 +1,8 @@
 """Subsets of columns, checked: the objective recomputed, and the search for a better subset made again by other code.
 
-Sums of squares come from products of columns in extended precision, not from triangles, and branches are taken best first: if
-a subset were better than claimed, a branch whose bound is below the claim would lead to it.
+Sums of squares come from products of columns where these keep enough digits, from least squares on a triangle of the rows
+elsewhere, and branches are taken best first: if a subset were better than claimed, a branch whose bound is below the claim would
+lead to it.
 """
 
 from __future__ import annotations
@@ -40,23 +41,26 @@ def check(model: Any, certificate: SubsetCertificate, X: Any, y: Any, sample_wei
     middle = seen.mean if model.fit_intercept else np.zeros(rows.p + 1, EXTENDED)
     squares = EXTENDED(0)
     products = np.zeros((rows.p + 1, rows.p + 1), EXTENDED)
+    triangle = np.zeros((0, rows.p + 1))
     for block in rows.blocks():
         error = block.y[:, 0] - block.X @ w - EXTENDED(model.intercept_)
         squares += block.s @ error**2
         # centred in extended precision, multiplied in double: what that rounds is far below the slack
         z = ((np.hstack([block.X, block.y]) - middle) * np.sqrt(block.s)[:, None]).astype(np.float64)
         products += z.T @ z
+        triangle = np.linalg.qr(np.vstack([triangle, z]), mode="r")
     null, price = products[-1, -1], EXTENDED(model.penalty)
     objective = squares + price * len(used)
-    slack = 1e-9 * float(null + price * len(used))
+    slack = 1e-9 * float(null + price * len(used)) + 1e-12 * float(seen.spread[-1] + seen.weight * seen.mean[-1] ** 2)
     if not abs(float(objective) - certificate.objective) <= slack + certificate.rounding:
         raise CertificateError(
             _CHANGED.format(f"its objective is {float(objective):.10g}, not {certificate.objective:.10g}")
         )
-    if not abs(float(null) - certificate.null_objective) <= 1e-6 * float(null):
+    raw = float(seen.spread[-1] + seen.weight * seen.mean[-1] ** 2)  # constant targets leave nothing but rounding
+    if not abs(float(null) - certificate.null_objective) <= 1e-6 * float(null) + 1e-12 * raw:
         raise CertificateError(_CHANGED.format(f"the intercept alone leaves {float(null):.10g}"))
     goal = float(objective) - 2 * certificate.gap - slack
-    search = _Search(products, size, float(price), seen.rows - bool(model.fit_intercept))
+    search = _Search(products, triangle, size, float(price), seen.rows - bool(model.fit_intercept))
     if certificate.nodes:
         bound = search.bound_above(goal, MORE + certificate.nodes * max(rows.p, 8) ** 2)
     else:
@@ -72,13 +76,14 @@ def check(model: Any, certificate: SubsetCertificate, X: Any, y: Any, sample_wei
 class _Search:
     """Sums of squares of subsets, from products of columns of length one."""
 
-    def __init__(self, products: Array, size: int, price: float, free: int) -> None:
+    def __init__(self, products: Array, triangle: Array, size: int, price: float, free: int) -> None:
         length = np.sqrt(np.diagonal(products)[:-1])
         used = length > 0
         scale = np.where(used, length, 1)
         self.total = float(products[-1, -1])
         self.Q = (products[:-1, :-1] / np.multiply.outer(scale, scale)).astype(np.float64)
         self.c = (products[:-1, -1] / scale).astype(np.float64)
+        self.rows, self.target = triangle[:, :-1] / scale.astype(np.float64), triangle[:, -1]
         self.size, self.price, self.free = size, price, free
         self.order = [int(j) for j in np.argsort(-(self.c**2)) if used[j]]
 
@@ -91,15 +96,14 @@ class _Search:
         Q, c = self.Q[np.ix_(columns, columns)], self.c[columns]
         try:
             root = np.linalg.cholesky(Q)
-            if root.diagonal().min() > 1e-4:  # far enough from dependent
+            if root.diagonal().min() > 1e-2:  # far enough from dependent for products to keep their digits
                 along = np.linalg.solve(root, c)
                 return max(self.total - float(along @ along), 0.0)
         except np.linalg.LinAlgError:
             pass
-        values, vectors = np.linalg.eigh(Q)
-        keep = values > 1e-12 * values[-1]
-        along = vectors[:, keep].T @ c
-        return max(self.total - float(np.sum(along**2 / values[keep])), 0.0)
+        rows = self.rows[:, columns]
+        rest = self.target - rows @ np.linalg.lstsq(rows, self.target, rcond=1e-13)[0]
+        return float(rest @ rest)
 
     def bound_above(self, goal: float, most: int) -> float:
         """Return a bound on all subsets: the goal as soon as none is below it, less if one is or there are too many."""
@@ -139,7 +143,7 @@ class _Search:
         between = self.Q[np.ix_(have, others)]
         rest = self.c[others] - between.T @ (inverse @ self.c[have])
         room = np.diagonal(self.Q)[others] - np.sum(between * (inverse @ between), axis=0)
-        clear = room > 1e-4
+        clear = room > 1e-3
         gains = rest[clear] ** 2 / room[clear]
         least = self.left(have) - float(np.max(gains, initial=0.0))
         nearly = [self.left([*have, others[j]]) for j in np.flatnonzero(~clear)]

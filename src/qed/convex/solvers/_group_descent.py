@@ -29,6 +29,7 @@ Indices = np.ndarray[Any, Any]
 FIRST = 4.0  # columns of the first working set, times the root of all, as for single columns
 LEAST = 64
 ROUGH = 0.1  # a working set that will grow is solved to this share of the gap there is
+FEW = 600  # columns up to which Newton steps cost little, whatever the number of rows
 LONG = 0.7  # columns over rows from which products of columns cost more than descents along them
 TIGHTER = 0.3  # a working set is solved to this share of the gap asked for
 
@@ -179,7 +180,9 @@ class _Descent:
 
     def solved(self, w: Vector, goal: float) -> Vector:
         """Minimise over the working set."""
-        if self.is_dense and len(self.columns.index) > LONG * len(self.target):
+        if not len(self.held):  # no column has a length
+            return np.zeros_like(w)
+        if self.is_dense and len(self.columns.index) > max(LONG * len(self.target), FEW):
             return self._along(w, goal)
         index, Q, pull = self.columns.index, self.columns.gram(), self.columns.adjoint(self.target)
         label = self.group[index]
