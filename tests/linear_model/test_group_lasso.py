@@ -123,6 +123,17 @@ def test_more_columns_than_rows_and_a_warm_start():
     np.testing.assert_allclose(model.coef_, before, atol=1e-6)
 
 
+def test_columns_of_very_different_size_and_the_same_column_in_two_groups():
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        table = random.normal(size=(25, 6)) * 10.0 ** random.uniform(-4, 4, size=6)
+        table[:, 1] = table[:, 0]
+        y = table @ (random.normal(size=6) / np.abs(table).max(axis=0)) + random.normal(size=25)
+        model = GroupLasso(0.003, groups=[0, 1, 0, 0, 2, 2], tol=1e-8).fit(table, y)
+        assert model.certificate_.reached
+        assert qed.verify(model, table, y).holds
+
+
 def test_a_changed_model_is_refused():
     model = GroupLasso(0.1, groups=NUMBER, tol=1e-8).fit(X, Y)
     model.coef_ = model.coef_ * 1.01

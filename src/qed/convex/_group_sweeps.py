@@ -203,14 +203,38 @@ class ByProducts(_Sweeping):
             d = -_solved(H, g)
             fall = -float(g @ d)
             step = self._line(w, used, d, r, fall) if fall > 0 else 0.0
-            if step == 0.0:
+            ended = self._to_zero(w, used, d) if 0 < step < 1 or (fall > 0 and step == 0.0) else None
+            if step == 0.0 and ended is None:
                 break
-            w = w.copy()
-            w[used] += step * d
-            r = self.state(w)
+            far = w.copy()
+            far[used] += step * d
+            if ended is not None and (step == 0.0 or self._objective(ended) < self._objective(far)):
+                far, step = ended, 1.0  # on with one group less
+            w, r = far, self.state(far)
             if fall <= max(0.01 * goal, 1e-15 * float(np.abs(self.c) @ np.abs(w))) or step < 1:
                 break  # near enough, or a group wants to be zero, which sweeps find
         return w
+
+    def _objective(self, w: Vector) -> float:
+        return 0.5 * self.error(w, self.state(w)) + self.groups.value(w)
+
+    def _to_zero(self, w: Vector, used: Indices, d: Vector) -> Vector | None:
+        """Return the point on the way where the first group passes through zero, with that group at zero; None if none does."""
+        whole = np.zeros_like(w)
+        whole[used] = d
+        starts = self.groups.starts
+        along, square = np.add.reduceat(w * whole, starts), np.add.reduceat(whole * whole, starts)
+        share = np.divide(-along, square, out=np.full_like(along, np.inf), where=square > 0)
+        near = self.groups.lengths(w + share.clip(0.0, 1.0)[self.groups.number] * whole) <= 1e-3 * self.groups.lengths(
+            w
+        )
+        share = np.where(near & (share > 0) & (share < 1), share, np.inf)
+        first = int(np.argmin(share))
+        if not share[first] < 1:
+            return None
+        there = w + share[first] * whole
+        there[self.groups.slices[first]] = 0.0
+        return np.asarray(there) if self._objective(there) < self._objective(w) else None
 
     def _line(self, w: Vector, used: Indices, d: Vector, r: Vector, fall: float) -> float:
         """Return the first of 1, 1/2, 1/4 … that lowers the objective enough; 0 for none."""
