@@ -48,7 +48,7 @@ def check(model: Any, certificate: SubsetCertificate, X: Any, y: Any, sample_wei
         # centred in extended precision, multiplied in double: what that rounds is far below the slack
         z = ((np.hstack([block.X, block.y]) - middle) * np.sqrt(block.s)[:, None]).astype(np.float64)
         products += z.T @ z
-        triangle = np.linalg.qr(np.vstack([triangle, z]), mode="r")
+        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, z]), mode="r"))
     null, price = products[-1, -1], EXTENDED(model.penalty)
     objective = squares + price * len(used)
     slack = 1e-9 * float(null + price * len(used)) + 1e-12 * float(seen.spread[-1] + seen.weight * seen.mean[-1] ** 2)
