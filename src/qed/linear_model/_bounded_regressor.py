@@ -369,7 +369,8 @@ class _Descent:
         v[:p] = vectors[:, keep] @ (vectors[:, keep].T @ v[:p])
         value = self.value(v)
         # columns of very different size: what looks dependent among the long ones may be what the short ones need
-        return found._replace(v=v, objective=value) if value <= found.objective * (1 + 1e-12) else found
+        no_worse = value <= found.objective * (1 + 1e-12) + 1e-14 * self.threshold**2
+        return found._replace(v=v, objective=value) if no_worse else found
 
     def proof(self, v: Array) -> _Proof:
         """Return what is proved near a point.
