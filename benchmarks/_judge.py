@@ -31,15 +31,22 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
     if problem.task in MACHINES:
         return MACHINES[problem.task](data.y, data.X @ W + b, np.vstack([W, b]), problem.params)
     total = 0.0
-    Y = data.y.reshape(len(data.y), -1)
+    Y = targets(problem, data)
     for start in range(0, len(Y), ROWS):
         block = data.X[start : start + ROWS]
         block = block.astype(np.float64)
         residual = Y[start : start + ROWS].astype(np.float64) - (block @ W + b)
         total += float(np.sum(residual**2))
-    if problem.task in ("Lasso", "ElasticNet", "LassoCV"):
+    if problem.task in ("Lasso", "ElasticNet", "LassoCV", "GroupLasso"):
         return total + 2 * len(Y) * sparse_penalty(problem, W)
     return total + strength(problem, data) * float(np.sum(W**2))
+
+
+def targets(problem: Problem | None, data: Data) -> np.ndarray:
+    """The targets as a table: of classes by least squares the signs."""
+    if problem is not None and problem.task == "RidgeClassifierCV":
+        return np.where(data.y[:, None] == np.unique(data.y), 1.0, -1.0)
+    return data.y.reshape(len(data.y), -1)
 
 
 ONLINE = ("Perceptron", "SGDClassifier", "SGDRegressor")
@@ -58,8 +65,12 @@ def mistakes(problem: Problem, data: Data, W: np.ndarray, b: np.ndarray) -> floa
 
 
 def sparse_penalty(problem: Problem, W: np.ndarray) -> float:
-    """The documented penalty of lasso and elastic net."""
+    """The documented penalty of lasso, elastic net and group lasso."""
     alpha = problem.params["alpha"] if problem.judged_at is None else problem.judged_at
+    if problem.task == "GroupLasso":
+        size = problem.params["groups"]
+        lengths = np.sqrt(np.add.reduceat(W[:, 0] ** 2, np.arange(0, len(W), size)))
+        return float(alpha * np.sqrt(size) * lengths.sum())
     ratio = problem.params.get("l1_ratio", 1.0)
     return float(alpha * ratio * np.abs(W).sum() + 0.5 * alpha * (1 - ratio) * np.sum(W**2))
 
@@ -167,28 +178,28 @@ def null_objective(data: Data, problem: Problem | None = None) -> float:
         return float(problem.params.get("C", 1.0)) * len(data.y) * (planes if planes > 2 else 1)
     if problem is not None and problem.task == "LinearSVR":
         return tube(data.y, np.zeros((len(data.y), 1)), np.zeros(1), problem.params)
-    Y = data.y.reshape(len(data.y), -1).astype(np.float64)
+    Y = targets(problem, data).astype(np.float64)
     return float(np.sum((Y - Y.mean(axis=0)) ** 2))
 
 
 def strength(problem: Problem, data: Data) -> float:
-    if problem.task == "RidgeCV":
-        return best_strength(data, problem.params["alphas"])
+    if problem.task in ("RidgeCV", "RidgeClassifierCV"):
+        return best_strength(data.X, targets(problem, data), problem.params["alphas"])
     return float(problem.params.get("alpha", 0.0))
 
 
-def best_strength(data: Data, alphas: list[float]) -> float:
+def best_strength(rows: np.ndarray, Y: np.ndarray, alphas: list[float]) -> float:
     """The strength with the least leave-one-out error, by the textbook formula on the singular value decomposition."""
-    X = data.X - data.X.mean(axis=0)
-    y = data.y - data.y.mean()
+    X = rows - rows.mean(axis=0)
+    y = Y - Y.mean(axis=0)
     U, values, _ = np.linalg.svd(X, full_matrices=False)
     projected = U.T @ y
     errors = []
     for alpha in alphas:
         shrink = values**2 / (values**2 + alpha)
-        residual = y - U @ (shrink * projected)
+        residual = y - U @ (shrink[:, None] * projected)
         leverage = (U**2) @ shrink + 1.0 / len(y)
-        errors.append(float(np.mean((residual / (1.0 - leverage)) ** 2)))
+        errors.append(float(np.mean((residual / (1.0 - leverage)[:, None]) ** 2)))
     return float(alphas[int(np.argmin(errors))])
 
 

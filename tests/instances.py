@@ -23,6 +23,8 @@ def _two_classifiers() -> list[Any]:
 SMALL = {"alpha": [0.1, 1.0]}
 PATHS = ("ElasticNetCV", "LassoCV", "MultiTaskElasticNetCV", "MultiTaskLassoCV")
 HOLDING: dict[str, Callable[[Any], Any]] = {
+    "BestSubsetRegressor": lambda kind: kind(2),  # larger sets of many columns take long to search
+    "SequentialFeatureSelector": lambda kind: kind(Ridge(), cv=2),
     "ColumnTransformer": lambda kind: kind([("scale", StandardScaler(), [0])], remainder="passthrough"),
     "KBinsDiscretizer": lambda kind: kind(strategy="uniform"),  # quantiles of few rows are warned about
     "FeatureUnion": lambda kind: kind([("scale", StandardScaler()), ("range", MinMaxScaler())]),

@@ -40,6 +40,11 @@ def workflow(task: str, **params: Any) -> Any:
     if task == "cross_validate":
         model, scoring = linear_model.LogisticRegression(), "neg_log_loss"
         return lambda X, y: model_selection.cross_validate(model, X, y, cv=5, scoring=scoring)["test_score"].mean()
+    if task == "SequentialFeatureSelector":
+        from qed.feature_selection import SequentialFeatureSelector
+
+        ols = linear_model.LinearRegression()
+        return lambda X, y: SequentialFeatureSelector(ols, **params).fit(X, y).transform(X)
     if task == "Pipeline":
         steps = preprocessing.StandardScaler(), linear_model.Ridge()
         return lambda X, y: compose.make_pipeline(*steps).fit(X, y).predict(X)

@@ -32,7 +32,8 @@ def estimator(task: str, *, sparse: bool = False, **params: Any) -> Any:
         params["tol"] = 1e-4  # of a norm of slopes: its objective is then equal to less than a millionth
     if task == "LogisticRegression" and params.get("solver") == "saga":
         params["max_iter"] = 10_000
-    return getattr(linear_model, task)(**params)
+    kind = getattr(linear_model, task, None)
+    return None if kind is None else kind(**params)
 
 
 def score(task: str) -> Any:
@@ -52,6 +53,11 @@ def workflow(task: str, **params: Any) -> Any:
     if task == "cross_validate":
         model, scoring = linear_model.LogisticRegression(), "neg_log_loss"
         return lambda X, y: model_selection.cross_validate(model, X, y, cv=5, scoring=scoring)["test_score"].mean()
+    if task == "SequentialFeatureSelector":
+        from sklearn.feature_selection import SequentialFeatureSelector
+
+        model = linear_model.LinearRegression()
+        return lambda X, y: SequentialFeatureSelector(model, **params).fit(X, y).transform(X)
     if task == "Pipeline":
         steps = preprocessing.StandardScaler(), linear_model.Ridge()
         return lambda X, y: pipeline.make_pipeline(*steps).fit(X, y).predict(X)

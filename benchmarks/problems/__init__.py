@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.problems import (
+    columns,
     hard,
     lasso,
     likelihood,
@@ -25,6 +26,7 @@ PROBLEMS: tuple[Problem, ...] = (
     *sparse.PROBLEMS,
     *hard.PROBLEMS,
     *lasso.PROBLEMS,
+    *columns.PROBLEMS,
     *scores.PROBLEMS,
     *robust.PROBLEMS,
     *likelihood.PROBLEMS,

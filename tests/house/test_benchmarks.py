@@ -73,7 +73,7 @@ def test_the_judge_chooses_the_strength_by_true_leave_one_out():
             w = np.linalg.solve((X - mean).T @ (X - mean) + alpha * np.eye(5), (X - mean).T @ (y - y.mean()))
             total += (data.y[left] - y.mean() - (data.X[left] - mean) @ w) ** 2
         errors.append(total)
-    assert _judge.best_strength(data, alphas) == alphas[int(np.argmin(errors))]
+    assert _judge.best_strength(data.X, data.y[:, None], alphas) == alphas[int(np.argmin(errors))]
 
 
 def test_losses_are_printed_as_plainly_as_wins():

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import RidgeClassifier as Theirs
 
 import qed
-from qed import CertificateError, InvalidData, InvalidParameter
+from qed import CertificateError, InvalidData, InvalidParameter, NotReached
 from qed.compose import make_pipeline
 from qed.convex import Logistic
 from qed.linear_model import (
@@ -172,6 +172,23 @@ def test_powers_agree_with_an_interior_point_method_from_outside(p, intercept):
     model.coef_ = 1.01 * model.coef_
     with pytest.raises(CertificateError):
         qed.verify(model, X, y)
+
+
+def test_the_largest_error_of_many_rows_is_that_of_the_few_that_decide():
+    random = np.random.default_rng(3)
+    rows = random.normal(size=(2000, 4))
+    target = np.exp(rows[:, 0]) + rows[:, 1]
+    model = PowerRegressor(np.inf).fit(rows, target)
+    w, b = cp.Variable(4), cp.Variable()
+    best = cp.Problem(cp.Minimize(cp.norm_inf(rows @ w + b - target))).solve(solver=cp.CLARABEL)
+    assert model.certificate_.objective == pytest.approx(best, rel=1e-6)
+    assert np.count_nonzero(model.certificate_.dual) <= 6  # one row more than coefficients
+    assert qed.verify(model, rows, target).holds
+    early = PowerRegressor(np.inf, max_iter=1)
+    assert model.n_iter_ > 1
+    with pytest.raises(NotReached, match="The model so far is stored"):
+        early.set_params(strict=True).fit(rows, target)
+    assert qed.verify(early, rows, target).holds
 
 
 @pytest.mark.covers("LIN-34")

@@ -13,6 +13,7 @@ from qed.compose._steps import (
     announced,
     named_params,
     parts_certificate,
+    require_instances,
     require_names,
     set_named_params,
 )
@@ -233,6 +234,7 @@ class ColumnTransformer(Transformer):
                 f" {parts!r}."
             )
         require_names(self, [part[0] for part in parts])
+        require_instances(self, [part[:2] for part in parts])
         for name, model, _ in [*parts, ("remainder", self.remainder, None)]:
             if isinstance(model, str) and model in ("drop", "passthrough"):
                 continue
@@ -381,6 +383,7 @@ class FeatureUnion(Transformer):
         if not isinstance(parts, list | tuple) or not parts:
             raise InvalidParameter(f"FeatureUnion.transformer_list must be a list of pairs, got {parts!r}.")
         require_names(self, [name for name, _ in parts])
+        require_instances(self, parts)
         X = _table(X)
         self.n_features_in_ = _width(X)
         self.__dict__.pop("feature_names_in_", None)

@@ -11,6 +11,7 @@ from qed.compose._steps import (
     conditional,
     named_params,
     parts_certificate,
+    require_instances,
     require_names,
     set_named_params,
 )
@@ -194,6 +195,7 @@ class Pipeline(Estimator):
                 f" {steps!r}."
             )
         require_names(self, [name for name, _ in steps])
+        require_instances(self, steps)
         for name, step in steps[:-1]:
             if not _is_nothing(step) and not (hasattr(step, "fit") and hasattr(step, "transform")):
                 raise InvalidParameter(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qed.core import (
     Certificate,
@@ -18,6 +18,9 @@ from qed.core._arrays import require_kind
 from qed.core._events import Progress
 from qed.core._targets import as_target
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 __all__ = [
     "accepts_weight",
     "announced",
@@ -26,6 +29,7 @@ __all__ = [
     "named_params",
     "one_column",
     "parts_certificate",
+    "require_instances",
     "require_names",
     "set_named_params",
 ]
@@ -67,6 +71,16 @@ def one_column(owner: Estimator, y: Any) -> Any:
         warnings.warn(DataConversionWarning(message), stacklevel=3)
         return array[:, 0]
     return array
+
+
+def require_instances(owner: Estimator, parts: Iterable[tuple[Any, Any]]) -> None:
+    """Refuse a class where a model is meant."""
+    for name, part in parts:
+        if isinstance(part, type):
+            raise InvalidParameter(
+                f"{type(owner).__name__}: {name!r} is the class {part.__name__}, and a model is wanted. Write"
+                f" {part.__name__}() instead of {part.__name__}."
+            )
 
 
 def require_names(owner: Estimator, names: list[Any]) -> None:

@@ -27,8 +27,9 @@ class PenaltyTraits:
         Whether the conjugate is finite near zero, so that shrinking a dual point makes it feasible; without this
         (no penalty, nonnegativity) a gap needs a radius.
     native : str or None
-        How compiled loops know the penalty: ``"kinks"`` (a coordinate costs one slope on each side of zero, and a ridge) or
-        ``"rows"`` (the lengths of rows, and a ridge), with the numbers in `numbers`; None means that only NumPy does.
+        How special loops know the penalty: ``"kinks"`` (a coordinate costs one slope on each side of zero, and a ridge),
+        ``"rows"`` (the lengths of rows, and a ridge) or ``"groups"`` (the lengths of groups of coordinates, and a ridge), with
+        the numbers in `numbers`; None means that only general solvers do.
     """
 
     is_smooth: bool
@@ -83,7 +84,10 @@ class Penalty(Protocol):
         ...
 
     def numbers(self, p: int) -> tuple[Any, ...]:
-        """Return what compiled loops ask for: slopes below and above zero, (p,) each, and the ridge; or strengths and ridge."""
+        """Return what special loops ask for: slopes below and above zero, (p,) each, and the ridge; or strengths and ridge.
+
+        Groups of coordinates come with the number of the group of each, and a strength for each group.
+        """
         ...
 
     def take(self, columns: Any) -> Self:

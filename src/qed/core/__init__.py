@@ -28,6 +28,8 @@ from qed.core._certificates import (
     LeastSquaresCertificate,
     MistakesCertificate,
     PartsCertificate,
+    StationaryCertificate,
+    SubsetCertificate,
     Uncertified,
 )
 from qed.core._doors import FitData
@@ -116,6 +118,8 @@ __all__ = [
     "QedError",
     "Regressor",
     "Seed",
+    "StationaryCertificate",
+    "SubsetCertificate",
     "Traits",
     "Transformer",
     "Uncertified",

@@ -10,6 +10,8 @@ record                       statement
 ===========================  =====================================================================================
 ``LeastSquaresCertificate``  no coefficients lower the sum of squares (plus penalty) by more than ``gap``
 ``DualityGapCertificate``    no coefficients lower the objective of a convex model by more than ``gap``
+``SubsetCertificate``        no other subset of columns lowers the objective by more than ``gap``
+``StationaryCertificate``    nothing near lowers an objective that is not convex by more than ``gap``
 ``HeldOutCertificate``       errors on new rows, with a stated confidence, from rows the fit never saw
 ``BracketCertificate``       one parameter a column is best up to ``gap``: slopes of opposite signs enclose the optimum
 ``MistakesCertificate``      mistakes made while learning, against the most that any order of the rows can cause
@@ -41,6 +43,8 @@ __all__ = [
     "LeastSquaresCertificate",
     "MistakesCertificate",
     "PartsCertificate",
+    "StationaryCertificate",
+    "SubsetCertificate",
     "Uncertified",
 ]
 
@@ -298,6 +302,147 @@ class DualityGapCertificate(Certificate):
             raise ModelFileError(msg)
         if self.dual is not None and not (self.dual.ndim in (1, 2) and np.isfinite(self.dual).all()):
             msg = "the certificate holds dual variables that are not finite numbers, one for each row"
+            raise ModelFileError(msg)
+
+
+@record("subset-search")
+class SubsetCertificate(Certificate):
+    """How far a subset of columns can be from the best one.
+
+    Attributes
+    ----------
+    gap : float
+        Upper bound on objective minus that of the best subset, its own rounding included.
+    rounding : float
+        The part of ``gap`` that is a bound on floating-point error.
+    objective : float
+        Sum of squares with these columns, and their price.
+    null_objective : float
+        Sum of squares of the intercept alone.
+    tol : float
+        Tolerance asked for, relative to ``null_objective``.
+    nodes : int
+        Sets of columns that the search looked at; 0 if it did not search and the bound is that of all columns together or of
+        how nearly they are orthogonal.
+    outcome : str
+        ``"solved"``, ``"max_nodes"``, ``"stopped"``, ``"interrupted"`` or ``"not searched"``.
+    fingerprint : Fingerprint
+        The data this is about.
+    """
+
+    gap: float
+    rounding: float
+    objective: float
+    null_objective: float
+    tol: float
+    nodes: int
+    outcome: str
+    fingerprint: Fingerprint
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the null model's objective: what ``tol`` is compared with."""
+        if self.null_objective > 0:
+            return self.gap / self.null_objective
+        return 0.0 if self.gap <= self.rounding else float("inf")
+
+    @property
+    def reached(self) -> bool:
+        """Whether the gap, as far as it is more than rounding, is within ``tol`` of the null model's objective."""
+        return self.gap - self.rounding <= self.tol * self.null_objective
+
+    @property
+    def statement(self) -> str:
+        """The claim in one sentence."""
+        return f"No other subset of columns lowers the objective {self.objective:.8g} by more than {self.gap:.2g}."
+
+    def numbers(self) -> dict[str, str]:
+        """Return the numbers behind the statement."""
+        remark = "" if self.reached else ", tolerance not reached"
+        return {
+            "gap": f"{self.gap:.3e} ({self.relative_gap:.1e} of the null model's objective, tol {self.tol:.0e})",
+            "sets looked at": str(self.nodes),
+            "data": f"{self.fingerprint.rows} rows of weight {self.fingerprint.weight:.8g}",
+            "outcome": self.outcome + remark,
+        }
+
+    def check(self) -> None:
+        """Refuse numbers that no fit produces."""
+        numbers = (self.gap, self.rounding, self.objective, self.null_objective, self.tol, self.nodes)
+        if not all(number >= 0 for number in numbers):
+            msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
+            raise ModelFileError(msg)
+
+
+@record("stationary")
+class StationaryCertificate(Certificate):
+    """How low an objective that is not convex can be near a fit.
+
+    Attributes
+    ----------
+    gap : float
+        No coefficients within ``radius`` lower the objective by more than this, rounding included; with a radius of zero, no
+        step of the method lowers it by more.
+    rounding : float
+        The part of ``gap`` that is a bound on floating-point error.
+    radius : float
+        How far predictions of the rows of the fit may differ from those of the model, each of them: within it the objective
+        is convex along every line through the coefficients. Zero where it is not convex at the coefficients themselves.
+    objective : float
+        Objective at the fitted coefficients.
+    null_objective : float
+        Objective of the starting point that is always there: the weighted median alone.
+    curvature : float
+        Least curvature of the objective, as a share of that of least squares on the same rows; positive at a strict minimum.
+    tol : float
+        Tolerance asked for, relative to ``null_objective``.
+    outcome : str
+        ``"solved"``, ``"interrupted"``, ``"stopped"``, ``"stalled"`` or ``"max_iter"``.
+    fingerprint : Fingerprint
+        The data this is about.
+    """
+
+    gap: float
+    rounding: float
+    radius: float
+    objective: float
+    null_objective: float
+    curvature: float
+    tol: float
+    outcome: str
+    fingerprint: Fingerprint
+
+    @property
+    def reached(self) -> bool:
+        """Whether the gap, as far as it is more than rounding, is within ``tol`` of the null objective."""
+        return self.gap - self.rounding <= self.tol * self.null_objective
+
+    @property
+    def statement(self) -> str:
+        """The claim in one sentence."""
+        if self.radius > 0:
+            return (
+                f"No coefficients whose predictions differ by at most {self.radius:.3g} lower the objective {self.objective:.8g}"
+                f" by more than {self.gap:.2g}; further away nothing is claimed."
+            )
+        return f"No reweighted fit lowers the objective {self.objective:.8g} by more than {self.gap:.2g}; no minimum is claimed."
+
+    def numbers(self) -> dict[str, str]:
+        """Return the numbers behind the statement."""
+        remark = "" if self.reached else ", tolerance not reached"
+        return {
+            "gap": f"{self.gap:.3e} (tol {self.tol:.0e} of {self.null_objective:.4g})",
+            "radius, in units of y": f"{self.radius:.3e}",
+            "least curvature": f"{self.curvature:.3g} of that of least squares",
+            "data": f"{self.fingerprint.rows} rows of weight {self.fingerprint.weight:.8g}",
+            "outcome": self.outcome + remark,
+        }
+
+    def check(self) -> None:
+        """Refuse numbers that no fit produces."""
+        numbers = (self.gap, self.rounding, self.radius, self.objective, self.null_objective, self.tol)
+        if not all(number >= 0 for number in numbers) or not self.curvature <= 1 + 1e-9:
+            msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
             raise ModelFileError(msg)
 
 

@@ -14,6 +14,7 @@ from qed.compose._steps import (
     named_params,
     one_column,
     parts_certificate,
+    require_instances,
     require_names,
     set_named_params,
 )
@@ -52,6 +53,7 @@ class Members:
                 f" got {given!r}."
             )
         require_names(owner, [name for name, _ in given])
+        require_instances(owner, given)
         kept = [(name, model) for name, model in given if not (isinstance(model, str) and model == "drop")]
         if not kept:
             raise InvalidParameter(f"{title}: all estimators are dropped. At least one is required to be an estimator.")

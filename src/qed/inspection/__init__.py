@@ -1,17 +1,29 @@
-"""Models, looked at: where a classifier draws its boundaries.
+"""Models, looked at: boundaries of classifiers, paths and limits of coefficients, a fit and what it leaves.
 
 One rule: **a figure shows what the model says, at every point that it shows.**
 
 ::
 
     _decision_boundary   regions, boundaries and margins in the plane of two columns
+    _coefficient_path    coefficients along strengths
+    _norm_ball           a limit on two coefficients, and the contours of the squared error
+    _fit_pictures        residuals of one column; target, fit and residual as a triangle
 """
 
 from __future__ import annotations
 
 from qed.core._missing import lacking
+from qed.inspection._coefficient_path import CoefficientPathDisplay
 from qed.inspection._decision_boundary import DecisionBoundaryDisplay
+from qed.inspection._fit_pictures import FitDisplay, ProjectionDisplay
+from qed.inspection._norm_ball import NormBallDisplay
 
-__all__ = ["DecisionBoundaryDisplay"]
+__all__ = [
+    "CoefficientPathDisplay",
+    "DecisionBoundaryDisplay",
+    "FitDisplay",
+    "NormBallDisplay",
+    "ProjectionDisplay",
+]
 
 __getattr__ = lacking(__name__)

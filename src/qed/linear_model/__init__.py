@@ -6,6 +6,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
 
     _linear_regression, _ridge, _ridge_cv   least squares, as declarations
     _lasso, _elastic_net, _multi_task       sparse models, as declarations; _sparse_regression is what they share
+    _group_lasso, _groups                   whole groups of columns, and how users name them
     _least_squares, _linear, _stream        what they share: learn, learn more, forget, predict
     _learn                                  which way to solve, what to store
     _solve                                  products of columns -> coefficients and proof
@@ -16,6 +17,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _leave_one_out                          exact leave-one-out predictions for many strengths
     _inference                              standard errors and intervals
     _quantile_regressor, _power_regressor   models that are a loss and a penalty, as declarations
+    _bounded_regressor                      a loss that stops growing, and the weights it implies
     _huber_regressor, _square_root_lasso    models that estimate a scale with the coefficients, as declarations
     _convex_regressor, _learn_convex        what they share: from the door of fit to coefficients and proof
     _learn_scaled                           the same, with a scale
@@ -24,10 +26,10 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
                                           models that learn one row at a time, as declarations
     _online, _learn_online                  what they share: rules and memories; from the doors to attributes
     _threshold, _random_linear              a cut through one column; the best of planes drawn at random
-    _ridge_classifier                       classes by least squares
+    _ridge_classifier, _ridge_classifier_cv classes by least squares
     _constrained                            coefficients of limited size, and the strength that stands for
     _ordinal                                ordered classes: one score and cut points
-    _best_subset                            few columns: the best of all subsets
+    _best_subset, _best_subset_regressor    few columns: the best of all subsets
     _chain                                  the best sequence of labels
     _fisher                                 the direction along which two classes are furthest apart
     _geometry                               planes: sides, distances, margins, how far a row can be pushed
@@ -39,11 +41,14 @@ from __future__ import annotations
 
 from qed.core._missing import lacking
 from qed.linear_model._best_subset import Subset, best_subset, hard_thresholding
+from qed.linear_model._best_subset_regressor import BestSubsetRegressor
+from qed.linear_model._bounded_regressor import BoundedRegressor
 from qed.linear_model._chain import best_sequence
 from qed.linear_model._constrained import ConstrainedLasso, ConstrainedRidge
 from qed.linear_model._elastic_net import ElasticNet
 from qed.linear_model._fisher import Discriminant, fisher_criterion, fisher_discriminant
 from qed.linear_model._geometry import Hyperplane, margins, robustness_radius, signed_distance
+from qed.linear_model._group_lasso import GroupLasso, GroupPath, group_lasso_path
 from qed.linear_model._huber_regressor import HuberRegressor
 from qed.linear_model._lasso import Lasso
 from qed.linear_model._lasso_cv import ElasticNetCV, LassoCV, MultiTaskElasticNetCV, MultiTaskLassoCV
@@ -61,6 +66,7 @@ from qed.linear_model._quantile_regressor import QuantileRegressor
 from qed.linear_model._random_linear import RandomLinearClassifier
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_classifier import RidgeClassifier
+from qed.linear_model._ridge_classifier_cv import RidgeClassifierCV
 from qed.linear_model._ridge_cv import RidgeCV
 from qed.linear_model._separation import Separation, separating_plane
 from qed.linear_model._square_root_lasso import SquareRootLasso
@@ -69,12 +75,16 @@ from qed.linear_model._threshold import ThresholdClassifier
 from qed.linear_model._voted_perceptron import VotedPerceptron
 
 __all__ = [
+    "BestSubsetRegressor",
+    "BoundedRegressor",
     "CoefficientTable",
     "ConstrainedLasso",
     "ConstrainedRidge",
     "Discriminant",
     "ElasticNet",
     "ElasticNetCV",
+    "GroupLasso",
+    "GroupPath",
     "HuberRegressor",
     "Hyperplane",
     "Lasso",
@@ -95,6 +105,7 @@ __all__ = [
     "Ridge",
     "RidgeCV",
     "RidgeClassifier",
+    "RidgeClassifierCV",
     "SGDClassifier",
     "SGDRegressor",
     "Separation",
@@ -107,6 +118,7 @@ __all__ = [
     "enet_path",
     "fisher_criterion",
     "fisher_discriminant",
+    "group_lasso_path",
     "hard_thresholding",
     "lasso_path",
     "margins",

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
+from qed.core._events import STOP
 from qed.core._records import record
 
-__all__ = ["Subset", "best_subset", "hard_thresholding"]
+if TYPE_CHECKING:
+    from qed.core._events import Progress
+
+__all__ = ["Search", "Subset", "best_subset", "hard_thresholding", "settled", "triangle"]
 
 Array = np.ndarray[Any, Any]
+_Node = tuple[tuple[int, ...], int, float, float | None]
 NODES = 2_000_000
 
 
@@ -105,17 +110,12 @@ def best_subset(
         raise InvalidParameter(f"best_subset.size must be between 0 and the number of columns, {p}, got {size!r}.")
     if penalty is not None and not penalty >= 0:
         raise InvalidParameter(f"best_subset.penalty must be a number >= 0, got {penalty!r}.")
-    search = _Search(
-        rows, target, p if size is None else int(size), 0.0 if penalty is None else float(penalty), max_nodes
-    )
+    limit, price = p if size is None else int(size), 0.0 if penalty is None else float(penalty)
+    search = Search(triangle(rows, target), limit, price, most=max_nodes)
     search.run()
-    coef = np.zeros(p)
-    columns = np.array(sorted(search.order[j] for j in search.best), dtype=np.intp)
-    if len(columns):
-        coef[columns] = np.linalg.lstsq(rows[:, columns], target, rcond=None)[0]
-    objective = float(np.sum((target - rows @ coef) ** 2)) + search.price * len(columns)
-    bound = objective if search.ended else min(search.open, objective)
-    return Subset(columns, coef, float(mean_y - mean_x @ coef), objective, bound, search.nodes)
+    coef, objective = settled(rows, target, search.columns, price)
+    bound = objective if search.bound >= search.least * (1 - 1e-12) else min(search.bound, objective)  # rounding aside
+    return Subset(search.columns, coef, float(mean_y - mean_x @ coef), objective, bound, search.nodes)
 
 
 def hard_thresholding(X: Any, y: Any, size: int, *, fit_intercept: bool = True, max_iter: int = 1000) -> Subset:
@@ -185,41 +185,185 @@ def _centred(X: Any, y: Any, *, fit_intercept: bool) -> tuple[Array, Array, Arra
     return rows - mean_x, target - mean_y, mean_x, mean_y
 
 
-class _Search:
-    """Depth first: at each node some columns are in, some are open, all others are out."""
+def triangle(rows: Array, target: Array) -> Array:
+    """Return a table of at most p + 1 rows in which every subset leaves the same sum of squares; the target comes last."""
+    whole = np.column_stack([rows, target])
+    return whole if len(whole) <= whole.shape[1] else np.asarray(np.linalg.qr(whole, mode="r"))
 
-    def __init__(self, rows: Array, target: Array, size: int, price: float, most: int) -> None:
-        length = np.sqrt(np.sum(rows**2, axis=0))
-        alone = np.abs(rows.T @ target) / np.where(length > 0, length, 1.0)
+
+def settled(rows: Array, target: Array, columns: Array, price: float) -> tuple[Array, float]:
+    """Return the coefficients of least squares on some columns, zeros elsewhere, and what they cost."""
+    coef = np.zeros(rows.shape[1])
+    if len(columns):
+        coef[columns] = np.linalg.lstsq(rows[:, columns], target, rcond=None)[0]
+    rest = target - rows @ coef
+    return coef, float(rest @ rest) + price * len(columns)
+
+
+class Search:
+    """Depth first: at each node some columns are in, some are open, all others are out.
+
+    Parameters
+    ----------
+    table : ndarray
+        Columns, and the target last.
+    size : int
+        Most columns.
+    price : float
+        Of a column.
+    most : int
+        Most nodes.
+    slack : float
+        A branch that can only gain so much is left.
+    first : ndarray of int
+        Columns to begin with, a good guess.
+    """
+
+    def __init__(
+        self, table: Array, size: int, price: float, *, most: int, slack: float = 0.0, first: Array | None = None
+    ) -> None:
+        rows, target = table[:, :-1], table[:, -1]
+        self.length = np.sqrt(np.sum(rows**2, axis=0))
+        alone = np.abs(rows.T @ target) / np.where(self.length > 0, self.length, 1.0)
         self.order = np.argsort(-alone, kind="stable")
-        self.rows, self.target, self.size, self.price, self.most = rows[:, self.order], target, size, price, most
-        self.total = float(target @ target)
+        self.table, self.size, self.price, self.most, self.slack = table, size, price, most, slack
+        self.target = target
+        self.nodes, self.floor = 0, np.inf
         self.best: tuple[int, ...] = ()
-        self.least, self.nodes, self.ended, self.open = self.total, 0, True, np.inf
+        self.least = self._squares(())
+        if first is not None and len(first):
+            place = np.argsort(self.order)
+            guess = tuple(sorted(int(place[j]) for j in first))
+            cost = self._squares(guess) + price * len(guess)
+            if cost < self.least:
+                self.least, self.best = cost, guess
 
-    def run(self) -> None:
-        """Search; greedy choices come first, so that much is left early."""
-        p = self.rows.shape[1]
-        stack: list[tuple[tuple[int, ...], int]] = [((), 0)]
-        while stack:
-            chosen, first = stack.pop()
-            bound = self._squares((*chosen, *range(first, p))) + self.price * len(chosen)
-            if bound >= self.least * (1 - 1e-12) and self.nodes:
-                continue
-            if self.nodes >= self.most:
-                self.ended, self.open = False, min(self.open, bound)
-                continue
-            self.nodes += 1
-            here = self._squares(chosen) + self.price * len(chosen)
-            if here < self.least:
-                self.least, self.best = here, chosen
-            if first < p and len(chosen) < self.size:
-                stack.append((chosen, first + 1))
-                stack.append(((*chosen, first), first + 1))
+    @property
+    def columns(self) -> Array:
+        """The best columns found, sorted."""
+        return np.array(sorted(self.order[j] for j in self.best), dtype=np.intp)
+
+    @property
+    def bound(self) -> float:
+        """What no subset is below."""
+        return min(self.floor, self.least)
+
+    def run(self, progress: Progress | None = None) -> str:
+        """Search, and say how it ended; what was not looked at when it was stopped lowers the bound."""
+        # columns that are in, the first that is open, and the squares that in and open columns leave together
+        stack: list[_Node] = [((), 0, self._squares(tuple(range(len(self.order)))), self._squares(()))]
+        outcome = "ended"
+        try:
+            while stack:
+                if self.nodes >= self.most and self._is_open(stack[-1]):
+                    outcome = "max_nodes"
+                    break
+                node = stack[-1]
+                children = self._opened(node) if self._is_open(node) else []
+                stack.pop()  # only now: an interrupt before leaves the node among those to be counted
+                stack += children
+                if progress is not None and self.nodes % 64 == 1 and progress.step(self.least) is STOP:
+                    outcome = "stopped"
+                    break
+        except KeyboardInterrupt:
+            outcome = "interrupted"
+        for chosen, _, together, _ in stack:
+            self.floor = min(self.floor, together + self.price * len(chosen))
+        return outcome
+
+    def _is_open(self, node: _Node) -> bool:
+        """Say whether a branch may hold something better; if not, its bound counts."""
+        chosen, _, together, _ = node
+        bound = together + self.price * len(chosen)
+        if bound >= self.least * (1 - 1e-12) - self.slack and self.nodes:
+            self.floor = min(self.floor, bound)
+            return False
+        return True
+
+    def _opened(self, node: _Node) -> list[_Node]:
+        """Look at a node and return its branches: greedy choices last, which are taken first, so that much is left early."""
+        chosen, first, together, here = node
+        self.nodes += 1
+        if here is None:
+            here = self._squares(chosen)
+        if here + self.price * len(chosen) < self.least:
+            self.least, self.best = here + self.price * len(chosen), chosen
+        p = len(self.order)
+        if first == p or len(chosen) >= self.size:
+            return []
+        if len(chosen) + 2 >= self.size:
+            self._finish(chosen, first, here)
+            return []
+        without = self._squares((*chosen, *range(first + 1, p)))
+        return [(chosen, first + 1, without, here), ((*chosen, first), first + 1, together, None)]
+
+    def _finish(self, chosen: tuple[int, ...], first: int, here: float) -> None:
+        """Try every open column, and every pair of them where two may join, at once.
+
+        Without what the chosen columns explain, two columns of length one explain ``(a² + b² - 2 a b g) / (1 - g²)`` of a
+        target whose products with them are a and b, if their own is g.
+        """
+        open_ = np.arange(first, len(self.order))
+        U, left = self.table[:, self.order[open_]], self.target
+        if chosen:
+            Q = self._span(chosen)
+            U, left = U - Q @ (Q.T @ U), left - Q @ (Q.T @ left)
+            U, left = U - Q @ (Q.T @ U), left - Q @ (Q.T @ left)  # twice is enough
+        length = np.sqrt(np.einsum("ij,ij->j", U, U))
+        real = length > 1e-11 * self.length[self.order[open_]]
+        U, open_ = U[:, real] / length[real], open_[real]
+        a = left @ U
+        price = self.price * (len(chosen) + 1)
+        if not len(a):
+            return
+        best = int(np.argmax(a * a))
+        self._offer((*chosen, int(open_[best])), here - float(a[best] ** 2) + price)
+        if len(chosen) + 2 > self.size or len(a) < 2:
+            return
+        G = U.T @ U
+        room = 1.0 - G * G
+        near = room < 1e-4  # too nearly parallel for the formula, and each of itself
+        squares = a * a
+        explained = (squares[:, np.newaxis] + squares - 2.0 * np.multiply.outer(a, a) * G) / np.where(near, 1.0, room)
+        explained[near] = -1.0
+        place = int(np.argmax(explained))
+        i, j = divmod(place, len(a))
+        self._offer((*chosen, int(open_[i]), int(open_[j])), here - float(explained[i, j]) + price + self.price)
+        for i, j in np.argwhere(np.triu(near, 1)):
+            self._offer((*chosen, int(open_[i]), int(open_[j])), -np.inf)
+
+    def _span(self, columns: tuple[int, ...]) -> Array:
+        """Return directions of length one that span some columns, dependent ones included."""
+        index = self.order[list(columns)]
+        table = self.table[:, index] / np.where(self.length[index] > 0, self.length[index], 1.0)
+        Q, R = np.linalg.qr(table)
+        if len(Q) >= len(index) and np.abs(np.diagonal(R)).min(initial=1.0) > 1e-8:
+            return np.asarray(Q)
+        U, values, _ = np.linalg.svd(table, full_matrices=False)
+        return np.asarray(U[:, values > 1e-13 * values.max(initial=0.0)])
+
+    def _offer(self, columns: tuple[int, ...], about: float) -> None:
+        """Keep a set that is better than the best; what it costs is looked at again where it may be."""
+        if about >= self.least * (1 + 1e-9):
+            return
+        columns = tuple(sorted(columns))
+        cost = self._squares(columns) + self.price * len(columns)
+        if cost < self.least:
+            self.least, self.best = cost, columns
 
     def _squares(self, columns: tuple[int, ...]) -> float:
+        """Return what is left of the target: the end of its column once the others are made a triangle."""
         if not columns:
-            return self.total
-        part = self.rows[:, list(columns)]
-        rest = self.target - part @ np.linalg.lstsq(part, self.target, rcond=None)[0]
+            return float(self.target @ self.target)
+        index = self.order[list(columns)]
+        index = index[self.length[index] > 0]
+        k = len(index)
+        table = self.table[:, index] / self.length[index]
+        if k < len(table):
+            R = np.asarray(np.linalg.qr(np.column_stack([table, self.target]), mode="r"))
+            if np.abs(np.diagonal(R))[:k].min(initial=1.0) > 1e-8:
+                rest = R[k:, k]
+                return float(rest @ rest)
+        # dependent columns, or as many as rows: a triangle without exchanges would leave what later columns explain
+        rest = self.target - table @ np.linalg.lstsq(table, self.target, rcond=1e-13)[0]
         return float(rest @ rest)

@@ -18,15 +18,16 @@ from qed.linear_model._leave_one_out import predictions_left_out, ridge_path, wi
 from qed.linear_model._range import fingerprint, fingerprint_of, require_range
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
     Indices = NDArray[np.intp]
     Rows = slice | Indices
+    Score = Callable[[Array, Array, Array], Array]
 
-__all__ = ["Choice", "Found", "by_folds", "by_leaving_one_out", "predictions_of_folds"]
+__all__ = ["SCORES", "Choice", "Found", "by_folds", "by_leaving_one_out", "predictions_of_folds", "training_statistics"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,10 @@ class Choice:
     cv: Any
     per_target: bool
     keep: bool
+    owner: str = "RidgeCV"
+    one: Array | None = None  # the weight of one observation of each row; None means one
+    scores: Mapping[str, Score] | None = None  # by name; None means those of numbers
+    score_of_folds: str = "r2"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be chosen from."""
@@ -48,11 +53,11 @@ class Choice:
             or not np.all(self.alphas > 0)
             or not np.isfinite(self.alphas).all()
         ):
-            msg = f"RidgeCV.alphas must be one or more finite numbers > 0, got {self.alphas!r}. Use LinearRegression for none."
+            msg = f"{self.owner}.alphas must be one or more finite numbers > 0, got {self.alphas!r}. Use LinearRegression for none."
             raise InvalidParameter(msg)
         if self.cv is not None and (self.keep or self.per_target):
             what = "store_cv_results=True" if self.keep else "alpha_per_target=True"
-            msg = f"RidgeCV: cv!=None and {what} are incompatible: both belong to leave-one-out. Leave cv=None."
+            msg = f"{self.owner}: cv!=None and {what} are incompatible: both belong to leave-one-out. Leave cv=None."
             raise InvalidParameter(msg)
 
 
@@ -75,14 +80,14 @@ def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Fou
         instead = "Use folds, cv=5, which leave it sparse."
         require_memory(size, f"Leave-one-out on a dense copy of a {n} x {X.shape[1]} sparse design", instead)
         X = X.toarray()  # leverages of all rows fill it anyway
-    _require_rows_to_leave_out(s, n, intercept=choice.intercept)
+    _require_rows_to_leave_out(choice, s, n)
     moments, known = None, None
     everything = choice.keep or choice.scoring is not None
     blocks: Iterator[tuple[Rows, Array]]
     if n > X.shape[1]:
         moments = fold(ArraySource(X, y, s), Moments.of)
         require_range(ArraySource(X, y, s), fingerprint_of(moments))
-        blocks = predictions_left_out(X, y, s, moments, choice.alphas, intercept=choice.intercept)
+        blocks = predictions_left_out(X, y, s, moments, choice.alphas, intercept=choice.intercept, one=choice.one)
     else:
         wide, used = _used_rows(X, y, s, choice)
         require_range(ArraySource(X, y, s), fingerprint(X, y, s))
@@ -110,12 +115,12 @@ def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Fou
     )
 
 
-def _require_rows_to_leave_out(s: Array | None, n: int, *, intercept: bool) -> None:
+def _require_rows_to_leave_out(choice: Choice, s: Array | None, n: int) -> None:
     rows, weight = (n, float(n)) if s is None else (int(np.count_nonzero(s)), float(s.sum()))
-    if intercept and rows == 1 and weight <= 1:
+    if choice.intercept and rows == 1 and weight <= 1:
         raise InvalidData(
-            "RidgeCV leaves out one row at a time, and n_samples=1 row of positive weight leaves none to learn from. Pass at"
-            " least two rows, or use Ridge(alpha)."
+            f"{choice.owner} leaves out one row at a time, and n_samples=1 row of positive weight leaves none to learn from. Pass"
+            " at least two rows, or use Ridge(alpha)."
         )
 
 
@@ -126,7 +131,7 @@ def _used_rows(X: Any, y: Array, s: Array | None, choice: Choice) -> tuple[Wide,
 
 
 def _wide_blocks(wide: Wide, K: Array, used: Indices, y: Array, choice: Choice) -> Iterator[tuple[Rows, Array]]:
-    yield used, wide_left_out(wide, K, y[used], choice.alphas)
+    yield used, wide_left_out(wide, K, y[used], choice.alphas, one=None if choice.one is None else choice.one[used])
     unused = np.setdiff1d(np.arange(len(y)), used)
     if len(unused):  # rows that do not count are predicted by nobody: their own value keeps every score as it is
         yield unused, np.repeat(y[unused][:, :, None], len(choice.alphas), axis=2)
@@ -134,9 +139,9 @@ def _wide_blocks(wide: Wide, K: Array, used: Indices, y: Array, choice: Choice) 
 
 def by_folds(choice: Choice, X: Any, y: Array, s: Array | None) -> Found:
     """Judge every strength on folds: one decomposition a fold, all strengths at once."""
-    folds = folds_of("RidgeCV", choice.cv, X, y[:, 0] if y.shape[1] == 1 else y, s)
+    folds = folds_of(choice.owner, choice.cv, X, y[:, 0] if y.shape[1] == 1 else y, s)
     require_range(ArraySource(X, y, s), fingerprint(X, y, s))
-    judged = replace(choice, scoring=choice.scoring or "r2")
+    judged = replace(choice, scoring=choice.scoring or choice.score_of_folds)
     total = np.zeros((1, len(choice.alphas)))
     predictions, everything = predictions_of_folds(folds, X, y, s, choice.alphas, intercept=choice.intercept)
     for (_, test), predicted in zip(folds, predictions, strict=True):
@@ -162,7 +167,7 @@ def predictions_of_folds(
     if isinstance(X, np.ndarray) and len(y) <= X.shape[1]:
         paths = [_wide_path(train, X, y, s, alphas, intercept=intercept) for train, _ in folds]
     else:
-        statistics, everything = _training_statistics(folds, X, y, s)
+        statistics, everything = training_statistics(folds, X, y, s)
         paths = [ridge_path(moments, alphas, intercept=intercept, digits=digits) for moments in statistics]
     return (_predicted(X[test], *path) for (_, test), path in zip(folds, paths, strict=True)), everything
 
@@ -175,7 +180,7 @@ def _predicted(X: Any, w: Array, b: Array) -> Array:
 def _require_scores(scores: Array, choice: Choice) -> None:
     if np.isnan(scores).any():
         alpha = choice.alphas[int(np.flatnonzero(np.isnan(scores).any(axis=0))[0])]
-        msg = f"RidgeCV.scoring gave NaN for alpha={alpha:g}. A score is a number, larger for a better model."
+        msg = f"{choice.owner}.scoring gave NaN for alpha={alpha:g}. A score is a number, larger for a better model."
         raise InvalidParameter(msg)
 
 
@@ -187,7 +192,7 @@ def _wide_path(
     return wide_path(wide, alphas)
 
 
-def _training_statistics(
+def training_statistics(
     folds: list[tuple[Indices, Indices]], X: Any, y: Array, s: Array | None
 ) -> tuple[list[Moments], Moments | None]:
     """Return the statistic of the rows each fold trains on, and that of all rows if it comes along.
@@ -232,7 +237,7 @@ def _determination(y: Array, t: Array, s: Array) -> Array:
     return np.asarray(1 - np.divide(squares, spread, out=(squares > 0).astype(float), where=spread > 0))
 
 
-SCORES: dict[str, Callable[[Array, Array, Array], Array]] = {
+SCORES: dict[str, Score] = {
     "neg_mean_squared_error": _squared,
     "neg_mean_absolute_error": _absolute,
     "r2": _determination,
@@ -256,12 +261,13 @@ def _scored(choice: Choice, y: Array, predicted: Array, s: Array | None) -> Arra
         return np.array(
             [[ask(shown, predicted[:, 0, a] if y.shape[1] == 1 else predicted[:, :, a]) for a in strengths]]
         )
-    if choice.scoring not in SCORES:
+    known = SCORES if choice.scores is None else choice.scores
+    if choice.scoring not in known:
         msg = (
-            f"RidgeCV.scoring must be None, a function of (model, X, y) or one of {sorted(SCORES)}, got {choice.scoring!r}."
+            f"{choice.owner}.scoring must be None, a function of (model, X, y) or one of {sorted(known)}, got {choice.scoring!r}."
             " sklearn.metrics.get_scorer(name) gives such a function."
         )
         raise InvalidParameter(msg)
-    score = SCORES[choice.scoring]
+    score = known[choice.scoring]
     each = np.stack([score(y, predicted[:, :, a], weight) for a in strengths], axis=1)
     return each if choice.per_target else each.mean(axis=0, keepdims=True)

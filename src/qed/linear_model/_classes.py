@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from qed.core import Array, Classifier, InvalidData, InvalidParameter, ModelFileError, fitted
 from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
+from qed.linear_model._inference import refused_table
 from qed.linear_model._linear import predict_linear, require_linear_state
 
 if TYPE_CHECKING:
@@ -55,6 +56,21 @@ class LinearClassifier(Classifier, sparse=True):
         scores = self.decision_function(X)
         index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[index])
+
+    def coefficient_table(self, level: float = 0.95) -> NoReturn:  # noqa: ARG002
+        """Refuse: classical standard errors are valid for least squares without a penalty alone.
+
+        Parameters
+        ----------
+        level : float
+            Probability that an interval would cover its coefficient.
+
+        Raises
+        ------
+        InvalidData
+            With the reason, and what to use instead.
+        """
+        refused_table(self)
 
     def _check_fitted_state(self) -> None:
         require_linear_state(self)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from qed.core import Array, Regressor, fitted
 from qed.core._certificates import DualityGapCertificate
+from qed.linear_model._inference import refused_table
 from qed.linear_model._linear import predict_linear, require_linear_state, require_scale_state
 
 __all__ = ["ConvexRegressor"]
@@ -54,6 +55,21 @@ class ConvexRegressor(Regressor, sparse=True):
             Float32 for float32 rows, float64 otherwise.
         """
         return predict_linear(self, X)
+
+    def coefficient_table(self, level: float = 0.95) -> NoReturn:  # noqa: ARG002
+        """Refuse: classical standard errors are valid for least squares without a penalty alone.
+
+        Parameters
+        ----------
+        level : float
+            Probability that an interval would cover its coefficient.
+
+        Raises
+        ------
+        InvalidData
+            With the reason, and what to use instead.
+        """
+        refused_table(self)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Solve the problem that the parameters declare."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -16,7 +16,18 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["coefficient_table"]
+__all__ = ["coefficient_table", "refused_table"]
+
+
+def refused_table(model: Any) -> NoReturn:
+    """Say why a model has no standard errors, and what has."""
+    name = type(model).__name__
+    raise InvalidData(
+        f"No standard errors: {name} pulls its coefficients towards zero, chooses among columns or weighs rows by their own errors,"
+        " and the classical intervals would then not cover the truth as often as they say. Use"
+        " LinearRegression().fit(X, y).coefficient_table() on columns that were chosen on other rows; for bounds on predictions use"
+        f" {name}.certify(X_held, y_held)."
+    )
 
 
 def coefficient_table(model: Any, level: float, *, alpha: Any, intercept: bool) -> CoefficientTable:

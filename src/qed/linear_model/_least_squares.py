@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from qed.core import Array, Regressor, fitted
 from qed.core._certificates import LeastSquaresCertificate
 from qed.data import Moments
 from qed.linear_model._inference import coefficient_table
 from qed.linear_model._learn import Settings, learn
 from qed.linear_model._linear import predict_linear, require_linear_state
+from qed.linear_model._shared_columns import predict_columns
 from qed.linear_model._stream import forget, merge
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from qed.linear_model._linear import CoefficientTable
 
 __all__ = ["LeastSquares", "Solved"]
@@ -80,6 +85,13 @@ class Solved(Regressor, sparse=True, multi_output=True):
 
 class LeastSquares(Solved):
     """A regressor whose coefficients follow from the means and products of the columns."""
+
+    def _predict_columns(self, X: Any, y: Any, sample_weight: Any, folds: Sequence[Any]) -> Callable[[Any], Any] | None:
+        """Predict the test rows of all folds for many sets of columns from one pass; None where that is not the same."""
+        settings = self._settings()
+        if settings.prior is not None or np.ndim(settings.alpha):
+            return None
+        return predict_columns(self, float(settings.alpha), X, y, sample_weight, folds)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the coefficients.

@@ -88,7 +88,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
     n_iter_: int = fitted("Newton steps.")
     certificate_: DualityGapCertificate = fitted("What is proved about coefficients and cut points.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find coefficients and cut points.
 
         Parameters

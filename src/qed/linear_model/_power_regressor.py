@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from qed.convex import Absolute, Power, Squared, Zero
 from qed.convex.solvers import InteriorPoint, Newton, NewtonCG
-from qed.core import KW_ONLY, NonNegative, NonNegativeInt, PositiveInt, param
+from qed.core import KW_ONLY, NonNegative, NonNegativeInt, NotReached, PositiveInt, param
 from qed.core._certificates import DualityGapCertificate
+from qed.core._events import STOP, Progress
 from qed.core._rules import Number
+from qed.core._threads import one_blas_thread
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
 
@@ -36,7 +38,8 @@ class PowerRegressor(ConvexRegressor):
 
     Cost
     ----
-    A few passes of O(n p^2); for p = 1 as `QuantileRegressor`; for an infinite p a linear program of n rows.
+    A few passes of O(n p^2); for p = 1 as `QuantileRegressor`; for an infinite p linear programs of some
+    rows, to which those that stick out are added, with one pass of O(n p) each.
 
     See Also
     --------
@@ -77,12 +80,10 @@ class PowerRegressor(ConvexRegressor):
 
 def _least_largest(model: Any, rows: Rows) -> None:
     """Solve the linear program: the least h with ``-h <= y - Xw - b <= h``, whose dual variables prove it."""
-    from scipy.optimize import linprog  # noqa: PLC0415  a linear program, which nothing else here asks for
-
     table = rows.X if isinstance(rows.X, np.ndarray) else rows.X.toarray()
     n = len(rows.y)
     centre = rows.mean if model.fit_intercept else np.zeros(table.shape[1])
-    size = np.where(rows.length > 0, rows.length, 1.0) if model.fit_intercept else np.hypot(rows.length, rows.mean)
+    size = rows.length if model.fit_intercept else np.hypot(rows.length, rows.mean)
     size = np.where(size > 0, size, 1.0)
     A = (np.asarray(table, dtype=np.float64) - centre) / size
     level = 0.5 * float(rows.y.min() + rows.y.max()) if model.fit_intercept else 0.0
@@ -90,21 +91,18 @@ def _least_largest(model: Any, rows: Rows) -> None:
     if model.fit_intercept:
         A = np.hstack([A, np.ones((n, 1))])
     unit = float(np.abs(target).max(initial=0.0)) or 1.0
-    sides = np.vstack([np.hstack([A, -np.ones((n, 1))]), np.hstack([-A, -np.ones((n, 1))])])
-    cost = np.append(np.zeros(A.shape[1]), 1.0)
-    bounds = [(None, None)] * A.shape[1] + [(0, None)]
-    found = linprog(cost, sides, np.concatenate([target, -target]) / unit, bounds=bounds, method="highs")
-    v = np.asarray(found.ineqlin.marginals)
-    dual = v[:n] - v[n:]
-    w = found.x[:-1] * unit
+    with one_blas_thread(A.size):
+        found = _exchanged(A, target / unit, int(model.max_iter), int(model.verbose))
+    dual, w = found.dual, found.w * unit
     coef = w[: len(size)] / size
     model.coef_ = np.ascontiguousarray(coef)
     model.intercept_ = float(level + w[-1] - centre @ coef) if model.fit_intercept else 0.0
     height = float(np.max(np.abs(rows.y - (table @ coef + model.intercept_)), initial=0.0))
     proved, radius, rounding = _proved_height(A, target, dual, w, height)
-    model.n_iter_, model.solver_used_ = int(found.nit), "linear program"
+    model.n_iter_, model.solver_used_ = found.rounds, "linear program"
     null = unit if model.fit_intercept else float(np.abs(rows.y).max(initial=0.0))
     gap = max(height - proved, 0.0) + rounding
+    outcome = "solved" if gap - rounding <= model.tol * null and found.outcome != "interrupted" else found.outcome
     model.certificate_ = DualityGapCertificate(
         gap=gap,
         rounding=rounding,
@@ -112,10 +110,70 @@ def _least_largest(model: Any, rows: Rows) -> None:
         null_objective=null,
         tol=float(model.tol),
         radius=radius,
-        outcome="solved" if gap - rounding <= model.tol * null else "stalled",
+        outcome=outcome,
         fingerprint=rows.seen,
         dual=dual,
     )
+    if outcome == "interrupted":
+        raise KeyboardInterrupt
+    if model.strict and not model.certificate_.reached:
+        raise NotReached(
+            f"PowerRegressor stopped at a relative gap of {model.certificate_.relative_gap:.2e}, above tol={model.tol:.1e}"
+            f" ({outcome}). The model so far is stored; raise max_iter or tol, or pass strict=False."
+        )
+
+
+class _Exchange(NamedTuple):
+    """Coefficients, the weights of rows that prove them, how many programs were solved, and how it ended."""
+
+    w: Any
+    dual: Any
+    rounds: int
+    outcome: str
+
+
+def _exchanged(A: Any, target: Any, max_iter: int, verbose: int) -> _Exchange:
+    """Solve for few rows, and let those join that are further off than the rest, until none is.
+
+    At most one row more than there are columns decides; what is proved for some rows holds for all.
+    """
+    from qed.optimize import linear_program  # noqa: PLC0415  other powers do without
+
+    n, k = A.shape
+    w = np.linalg.lstsq(A, target, rcond=None)[0]
+    error = target - A @ w
+    more = min(n, 4 * (k + 1))
+    used = np.zeros(n, dtype=bool)
+    used[np.argpartition(-np.abs(error), more - 1)[:more]] = True
+    cost = np.append(np.zeros(k), 1.0)
+    dual, outcome, rounds = np.zeros(n), "max_iter", 0
+    with Progress("PowerRegressor", max_iter, verbose=verbose) as progress:
+        try:
+            for rounds in range(1, max_iter + 1):  # noqa: B007  the last is told
+                some = np.flatnonzero(used)
+                down = -np.ones((len(some), 1))
+                sides = np.vstack([np.hstack([A[some], down]), np.hstack([-A[some], down]), -cost[np.newaxis]])
+                limits = np.concatenate([target[some], -target[some], [0.0]])
+                start = np.append(w, np.abs(error[some]).max(initial=0.0))
+                found = linear_program(cost, sides, limits, start=start, tol=1e-12)
+                w, height = found.point[:-1], float(found.point[-1])
+                prices = found.multipliers["inequalities"]
+                dual = np.zeros(n)
+                dual[some] = prices[len(some) : 2 * len(some)] - prices[: len(some)]
+                error = target - A @ w
+                beyond = np.abs(error) - height * (1 + 1e-13)
+                beyond[used] = -np.inf
+                count = min(int(np.count_nonzero(beyond > 1e-13)), 2 * (k + 1))
+                if not count:
+                    outcome = "stalled"  # all rows have been heard; what is left is rounding
+                    break
+                used[np.argpartition(-beyond, count - 1)[:count]] = True
+                if progress.step(float(beyond.max(initial=0.0))) is STOP:
+                    outcome = "stopped"
+                    break
+        except KeyboardInterrupt:
+            outcome = "interrupted"
+    return _Exchange(w, dual, rounds, outcome)
 
 
 def _proved_height(A: Any, target: Any, dual: Any, w: Any, height: float) -> tuple[float, float, float]:

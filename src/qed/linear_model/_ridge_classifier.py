@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, NonNegative, PartsCertificate, PositiveInt, Seed, fitted, param
+from qed.core import KW_ONLY, Array, NonNegative, PartsCertificate, PositiveInt, Seed, fitted, param
 from qed.linear_model._classes import LinearClassifier, class_factors, require_classes
 from qed.linear_model._ridge import Ridge
 
-__all__ = ["RidgeClassifier"]
+__all__ = ["RidgeClassifier", "Signed", "signs_of", "store_signs"]
 
 
 class RidgeClassifier(LinearClassifier):
@@ -33,6 +33,7 @@ class RidgeClassifier(LinearClassifier):
 
     See Also
     --------
+    RidgeClassifierCV : Chooses the strength.
     LogisticRegression : Probabilities, and no price for being far on the right side.
 
     Examples
@@ -75,7 +76,7 @@ class RidgeClassifier(LinearClassifier):
     solver_used_: str = fitted("How the coefficients were found.")
     certificate_: PartsCertificate = fitted("What is proved about the fit inside.")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the coefficients.
 
         Parameters
@@ -92,23 +93,46 @@ class RidgeClassifier(LinearClassifier):
         self
             The fitted model.
         """
-        data = self._fit_data(X, y, sample_weight, finite=False)
-        data.raise_if_not_finite()
-        weight = np.ones(data.n_rows) if data.weight is None else data.weight
-        codes = data.y.astype(np.float64)
-        require_classes("RidgeClassifier", data.classes, codes[weight > 0])
-        factor = class_factors("RidgeClassifier", self.class_weight, data.classes, codes, weight)
-        given = data.weight if factor is None else weight * factor
-        label = np.ones(1) if len(data.classes) == 2 else np.arange(len(data.classes))
-        signs = np.where(codes[:, np.newaxis] == label, 1.0, -1.0)
+        signed = signs_of(self, X, y, sample_weight)
         ridge = Ridge(
             self.alpha, fit_intercept=self.fit_intercept, max_iter=self.max_iter, tol=self.tol, strict=self.strict
         )
-        ridge.fit(data.X, signs, given)
-        self.ridge_, self.classes_ = ridge, data.classes
-        self.coef_ = np.array(np.atleast_2d(ridge.coef_))
-        self.intercept_ = np.broadcast_to(np.asarray(ridge.intercept_, dtype=np.float64), (len(self.coef_),)).copy()
-        self.solver_used_ = ridge.solver_used_
-        self.n_iter_ = int(np.max(np.asarray(ridge.n_iter_ if ridge.n_iter_ is not None else 1), initial=1))
-        self.certificate_ = PartsCertificate({"ridge": ridge.certificate_})
+        ridge.fit(signed.X, signed.signs, signed.weight)
+        store_signs(self, ridge, signed.classes)
         return self
+
+
+class Signed(NamedTuple):
+    """Labels as signs, one column for two classes and one a class for more, with the weights of classes taken in."""
+
+    X: Any
+    signs: Array
+    weight: Array | None
+    factor: Array | None  # what class weights multiply each row by
+    codes: Array
+    classes: Array
+
+
+def signs_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Signed:
+    """Let the data of a fit in, and turn its labels into signs."""
+    data = model._fit_data(X, y, sample_weight, finite=False)  # noqa: SLF001
+    data.raise_if_not_finite()
+    weight = np.ones(data.n_rows) if data.weight is None else data.weight
+    codes = data.y.astype(np.float64)
+    name = type(model).__name__
+    require_classes(name, data.classes, codes[weight > 0])
+    factor = class_factors(name, model.class_weight, data.classes, codes, weight)
+    label = np.ones(1) if len(data.classes) == 2 else np.arange(len(data.classes))
+    signs = np.where(codes[:, np.newaxis] == label, 1.0, -1.0)
+    return Signed(data.X, signs, data.weight if factor is None else weight * factor, factor, data.y, data.classes)
+
+
+def store_signs(model: Any, ridge: Ridge, classes: Array) -> None:
+    """Keep what a classifier takes from the least-squares fit inside."""
+    model.ridge_, model.classes_ = ridge, classes
+    model.coef_ = np.array(np.atleast_2d(ridge.coef_))
+    model.intercept_ = np.broadcast_to(np.asarray(ridge.intercept_, dtype=np.float64), (len(model.coef_),)).copy()
+    model.solver_used_ = ridge.solver_used_
+    model.certificate_ = PartsCertificate({"ridge": ridge.certificate_})
+    if "n_iter_" in type(model)._results:  # noqa: SLF001
+        model.n_iter_ = int(np.max(np.asarray(ridge.n_iter_ if ridge.n_iter_ is not None else 1), initial=1))

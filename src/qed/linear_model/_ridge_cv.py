@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from qed.core import KW_ONLY, Array, InvalidData, NonNegativeInt, Positive, Vector, fitted, param
 from qed.core._threads import one_blas_thread
 from qed.data import ArraySource
-from qed.linear_model._choose import Choice, by_folds, by_leaving_one_out
+from qed.linear_model._choose import Choice, Found, by_folds, by_leaving_one_out
 from qed.linear_model._learn import Settings, is_source, learn_rows, learn_wide, relearn
 from qed.linear_model._least_squares import Solved
 
-__all__ = ["RidgeCV"]
+if TYPE_CHECKING:
+    from qed.core import FitData
+
+__all__ = ["RidgeCV", "chosen", "learn_chosen"]
 
 
 class RidgeCV(Solved):
@@ -114,13 +117,7 @@ class RidgeCV(Solved):
             per_target=self.alpha_per_target,
             keep=self.store_cv_results,
         )
-        choose = by_leaving_one_out if self.cv is None else by_folds
-        try:
-            with one_blas_thread():
-                found = choose(choice, data.X, y2, data.weight)
-        except InvalidData:
-            data.raise_if_not_finite()  # says so with the name of the column
-            raise
+        found = chosen(choice, data, y2)
         self.alpha_ = (
             found.alpha[0] if len(found.alpha) == 1 and not (self.alpha_per_target and not flat) else found.alpha
         )
@@ -128,14 +125,7 @@ class RidgeCV(Solved):
         self.__dict__.pop("cv_results_", None)
         if found.results is not None:
             self.cv_results_ = found.results[:, 0] if flat else found.results
-        settings = self._settings()
-        if found.moments is not None:
-            source = ArraySource(data.X, y2, data.weight)
-            relearn(self, found.moments, settings, flat=flat, source=source)
-        elif found.rows is not None:
-            learn_wide(self, *found.rows, settings, flat=flat)
-        else:
-            learn_rows(self, data, settings)
+        learn_chosen(self, found, data, y2, flat=flat)
         return self
 
     def _settings(self) -> Settings:
@@ -147,3 +137,25 @@ class RidgeCV(Solved):
             verbose=self.verbose,
             alpha=self.alpha_,
         )
+
+
+def chosen(choice: Choice, data: FitData, y: Array) -> Found:
+    """Choose a strength for targets (n, m), by leaving out rows one by one or by folds."""
+    choose = by_leaving_one_out if choice.cv is None else by_folds
+    try:
+        with one_blas_thread():
+            return choose(choice, data.X, y, data.weight)
+    except InvalidData:
+        data.raise_if_not_finite()  # says so with the name of the column
+        raise
+
+
+def learn_chosen(model: Any, found: Found, data: FitData, y: Array, *, flat: bool) -> None:
+    """Fit a least-squares model with the strength that was chosen, from what the choice has made already."""
+    settings = model._settings()  # noqa: SLF001
+    if found.moments is not None:
+        relearn(model, found.moments, settings, flat=flat, source=ArraySource(data.X, y, data.weight))
+    elif found.rows is not None:
+        learn_wide(model, *found.rows, settings, flat=flat)
+    else:
+        learn_rows(model, data, settings)

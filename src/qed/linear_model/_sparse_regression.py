@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from qed.convex import Squared
 from qed.convex.solvers import CoordinateDescent
 from qed.core import Array, InvalidData, Regressor, fitted
 from qed.core._certificates import DualityGapCertificate
+from qed.linear_model._inference import refused_table
 from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_convex
 from qed.linear_model._linear import predict_linear, require_linear_state
 
@@ -85,6 +86,21 @@ class SparseRegression(Regressor, sparse=True, chunks=True, multi_output=True):
             Float32 for float32 rows, float64 otherwise.
         """
         return predict_linear(self, X)
+
+    def coefficient_table(self, level: float = 0.95) -> NoReturn:  # noqa: ARG002
+        """Refuse: classical standard errors are valid for least squares without a penalty alone.
+
+        Parameters
+        ----------
+        level : float
+            Probability that an interval would cover its coefficient.
+
+        Raises
+        ------
+        InvalidData
+            With the reason, and what to use instead.
+        """
+        refused_table(self)
 
     @property
     def sparse_coef_(self) -> Any:

@@ -280,9 +280,10 @@ class _Run:
     def __init__(self, search: Any, X: Any, y: Any, groups: Any, fit_params: Mapping[str, Any]) -> None:
         self.search = search
         X, y = countable(X), countable(y)
-        if search.estimator is None or not hasattr(search.estimator, "fit"):
+        if not hasattr(search.estimator, "fit") or isinstance(search.estimator, type):
             raise InvalidParameter(
-                f"{type(search).__name__}.estimator must be a model with fit, got {search.estimator!r}."
+                f"{type(search).__name__}.estimator must be a model with fit, got {search.estimator!r}. Pass an instance, such as"
+                " Ridge()."
             )
         self.table = Table(X, y, dict(fit_params))
         self.scorers, self.several = scorers_of(search.estimator, search.scoring)

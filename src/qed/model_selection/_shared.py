@@ -6,6 +6,12 @@ A model that can predict the test rows of many folds and settings together says 
 
 which yields, fold by fold, the predictions of its test rows for every setting, shape (rows, settings), as if each had been
 fitted alone; or returns None for settings it cannot treat together. Scores then cost one product for all settings.
+
+One that can do so for many sets of columns says::
+
+    def _predict_columns(self, X, y, sample_weight, folds) -> Callable[[sets], list[ndarray]] | None
+
+a function of sets of column numbers, (sets, k), whose result is by fold, (rows, sets), with NaN for sets that need a fit.
 """
 
 from __future__ import annotations
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
     from qed.model_selection._judge import Table
     from qed.model_selection._splitter import Indices
 
-__all__ = ["judged_together"]
+__all__ = ["columns_together", "judged_together"]
 
 
 def judged_together(
@@ -63,6 +69,32 @@ def judged_together(
             scores = {name: float(value[k]) for name, value in values.items()}
             column.append(Judged(scores, None, took, spent, None))
     return columns
+
+
+def columns_together(
+    estimator: Any, table: Table, folds: Sequence[tuple[Indices, Indices]], scorer: Callable[..., float]
+) -> Callable[[Any], Any] | None:
+    """Return a function of sets of columns, (sets, k), that gives scores (sets, folds); None where nothing can be shared.
+
+    NaN stands for sets that must be fitted one by one.
+    """
+    hook, measure = getattr(estimator, "_predict_columns", None), _measure(estimator, scorer)
+    if hook is None or measure is None or set(table.extra) - {"sample_weight"} or table.y is None:
+        return None
+    predict = hook(table.X, table.y, table.extra.get("sample_weight"), folds)
+    if predict is None:
+        return None
+    truths = [np.asarray(rows_of(table.y, test), dtype=np.float64) for _, test in folds]
+
+    def score(sets: Any) -> Any:
+        found = np.full((len(sets), len(folds)), np.nan)
+        for fold, (truth, predicted) in enumerate(zip(truths, predict(sets), strict=True)):
+            sure = ~np.isnan(predicted).any(axis=0)
+            if sure.any():
+                found[sure, fold] = measure(truth, predicted[:, sure])
+        return found
+
+    return score
 
 
 def _measure(estimator: Any, scorer: Any) -> Callable[[Any, Any], Any] | None:

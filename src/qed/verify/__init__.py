@@ -10,7 +10,8 @@ decompositions; importing anything that fits is barred by contract.
     _least_squares   objective and distance from the optimum of a least-squares model
     _objectives      the documented objective of each convex model, from its public parameters
     _losses          losses by definition, and _penalty, the one family of penalties
-    _margins         the same of margins and tubes, and _margin, machines with a hard one; _ramps: losses with a knee
+    _margins         the same of margins and tubes; _ramps: losses with a knee
+    _hard_margin     machines that let no row fall short of its margin
     _largest         the largest error, and _ordinal, cut points between ordered classes
     _table           passes over the rows, and _search, dual points of its own
     _duality         objective and distance from the optimum of a convex model
@@ -18,8 +19,12 @@ decompositions; importing anything that fits is barred by contract.
     _mistakes        margins and mistake bounds of online learners
     _counts          shares of labels, best constants and cuts: what the simplest predictors learnt
     _levels          edges, knots and quantiles; _words: vocabularies and codes of categories
+    _bounded         losses that stop growing: what is proved near a fit
+    _subsets         subsets of columns, by a search of its own
+    _steps           greedy steps over columns, each fitted and scored again
     _powers          powers of columns, by the slopes of their objectives
     _parts           the parts of a model of models, each on what reached it
+    _names           how messages name columns
     _verdict         what is reported
 
 The package is callable: ``qed.verify(model, X, y)`` is ``qed.verify.verify(model, X, y)``.
@@ -41,18 +46,22 @@ from qed.core._certificates import (
     LeastSquaresCertificate,
     MistakesCertificate,
     PartsCertificate,
+    StationaryCertificate,
+    SubsetCertificate,
     Uncertified,
 )
 from qed.verify import (
+    _bounded,
     _counts,
     _duality,
+    _hard_margin,
     _largest,
     _least_squares,
-    _margin,
     _mistakes,
     _ordinal,
     _parts,
     _powers,
+    _subsets,
     _transformers,
 )
 from qed.verify._verdict import Verdict
@@ -139,7 +148,7 @@ def _by_slopes(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any)
 
 
 def _by_duality(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any) -> Verdict:
-    own = [kind.check for kind in (_margin, _largest, _ordinal) if kind.applies(model)]
+    own = [kind.check for kind in (_hard_margin, _largest, _ordinal) if kind.applies(model)]
     return (own[0] if own else _duality.check)(model, certificate, X, y, sample_weight)
 
 
@@ -149,6 +158,8 @@ _CHECKS: dict[type, Callable[..., Verdict]] = {
     ExactCertificate: _by_counting,
     LeastSquaresCertificate: _least_squares.check,
     MistakesCertificate: _mistakes.check,
+    StationaryCertificate: _bounded.check,
+    SubsetCertificate: _subsets.check,
 }
 
 

@@ -34,7 +34,9 @@ def check(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weig
     for attribute, test in _CHECKS.items():
         if attribute in model.__dict__:
             objective, distance = test(model, X, target, s, certificate.rounding)
-            return Verdict(certificate.statement, objective, distance, certificate.rounding, certificate.rounding)
+            measure = "share of mistakes" if "classes_" in model.__dict__ else ""
+            rounding = certificate.rounding
+            return Verdict(certificate.statement, objective, distance, rounding, rounding, measure)
     msg = f"{type(model).__name__} stores nothing that this checker knows how to count."
     raise CertificateError(msg)
 

@@ -64,7 +64,7 @@ def _proved(table: Any, target: Any, certificate: DualityGapCertificate, *, inte
         v = v - A @ np.linalg.lstsq(A.astype(np.float64), v.astype(np.float64), rcond=None)[0]
     total = np.abs(v).sum()
     seen = np.abs(A.T @ v).sum() * certificate.radius
-    return float((v @ (target - middle) - seen) / total) if total > 0 else 0.0
+    return max(float((v @ (target - middle) - seen) / total), 0.0) if total > 0 else 0.0  # no error is below zero
 
 
 _CHANGED = (

@@ -13,6 +13,7 @@ import numpy as np
 from qed.core import CertificateError
 from qed.core._mixed import read as read_columns
 from qed.core._tables import is_sparse
+from qed.verify._names import called
 
 __all__ = ["check_bins", "check_centres", "check_knots", "check_quantiles"]
 
@@ -61,7 +62,7 @@ def _read(X: Any, sample_weight: Any) -> list[_Column]:
 
 def _refuse(model: Any, what: str, j: int, stored: Any, true: Any) -> None:
     raise CertificateError(
-        f"{type(model).__name__} stores {what} {stored!s:.60} for column {j}, and the rows give {true!s:.60}. The model was"
+        f"{type(model).__name__} stores {what} {stored!s:.60} for {called(model, j)}, and the rows give {true!s:.60}. The model was"
         " changed, or the data are others."
     )
 

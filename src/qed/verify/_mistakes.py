@@ -62,4 +62,5 @@ def check(model: Any, certificate: MistakesCertificate, X: Any, y: Any, sample_w
         float(np.max(np.abs(margins - certificate.margins))),
         float(slack),
         0.0,
+        "mistakes",
     )

@@ -74,6 +74,40 @@ def _net(model: Any, sums: Sums, *, by_rows: bool = False) -> Objective:
     return _mean(Squared(), sums, l1=alpha * ratio, l2=alpha * (1 - ratio), by_rows=by_rows, positive=positive)
 
 
+def _grouped(model: Any, sums: Sums) -> Objective:
+    """Half the mean square, plus alpha times the lengths of groups, each times the root of its size or a given weight."""
+    number = _group_numbers(model)
+    weights = (
+        np.sqrt(np.bincount(number).astype(EXTENDED)) if model.weights is None else np.asarray(model.weights, EXTENDED)
+    )
+    same = np.array_equal(number, model.groups_) and np.allclose(
+        np.asarray(model.weights_, EXTENDED), weights, 1e-12, 0
+    )
+    if not same:
+        raise CertificateError(
+            "The groups_ or weights_ of this GroupLasso are not those that its parameters name: they were changed after the"
+            " fit. Fit again, or load the model from its file."
+        )
+    return _mean(Squared(), sums, l1=EXTENDED(model.alpha) * weights[:, None], groups=number)
+
+
+def _group_numbers(model: Any) -> Array:
+    """Read the groups of columns from the parameter, by other code than the fit's."""
+    groups, p = model.groups, model.n_features_in_
+    if groups is None:
+        return np.arange(p)
+    if isinstance(groups, int | np.integer):
+        return np.repeat(np.arange(p), int(groups))[:p]
+    if all(np.ndim(one) == 0 for one in groups):
+        order = {label: at for at, label in enumerate(sorted(set(np.asarray(groups).tolist())))}
+        return np.array([order[label] for label in np.asarray(groups).tolist()])
+    names = [str(name) for name in model.__dict__.get("feature_names_in_", ())]
+    where = {}
+    for number, columns in enumerate(groups):
+        where.update({names.index(one) if isinstance(one, str) else int(one): number for one in columns})
+    return np.array([where.get(column, -1) for column in range(p)])
+
+
 def _logistic(model: Any, sums: Sums) -> Objective:
     """C times the sum of cross-entropies, plus a mixture of both penalties; without a penalty the sum alone."""
     if sums.classes is None:
@@ -176,6 +210,7 @@ TABLE: dict[str, Callable[[Any, Sums], Objective]] = {
     "LassoCV": _net,
     "ElasticNet": _net,
     "ElasticNetCV": _net,
+    "GroupLasso": _grouped,
     "MultiTaskLasso": lambda model, sums: _net(model, sums, by_rows=True),
     "MultiTaskLassoCV": lambda model, sums: _net(model, sums, by_rows=True),
     "MultiTaskElasticNet": lambda model, sums: _net(model, sums, by_rows=True),

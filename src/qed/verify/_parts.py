@@ -44,7 +44,7 @@ def check(
         msg = f"{type(model).__name__} has no part that claims anything which could be verified."
         raise CertificateError(msg)
     worst = max(verdicts, key=lambda one: one.distance)
-    return Verdict(certificate.statement, worst.objective, worst.distance, worst.rounding, worst.claimed)
+    return Verdict(certificate.statement, worst.objective, worst.distance, worst.rounding, worst.claimed, worst.measure)
 
 
 def _counts(part: Any) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from qed.core import CertificateError
 from qed.core._mixed import read as read_columns
+from qed.verify._names import called
 from qed.verify._transformers import check_scaler
 from qed.verify._verdict import Verdict
 
@@ -57,15 +58,15 @@ def check(model: Any, certificate: BracketCertificate, X: Any, sample_weight: An
         check_scaler(
             model.scaler_, np.stack(bent, axis=1).astype(np.float64), sample_weight, 8 * float(np.finfo(kind).eps)
         )
-    return Verdict(certificate.statement, 0.0, worst, doubt, certificate.gap)
+    return Verdict(certificate.statement, 0.0, worst, doubt, certificate.gap, measure="")
 
 
 def _require_nothing_to_choose(model: Any, j: int, x: Array) -> None:
     constant = not len(x) or np.max(x) - np.min(x) <= len(x) ** 1.5 * 2.3e-16 * np.max(np.abs(x))
     if not constant or model.lambdas_[j] != 1:
         raise CertificateError(
-            f"PowerTransformer stores the power {model.lambdas_[j]:.6g} without an interval for column {j}: only columns that do"
-            " not vary have none, and their power is one. The model was changed, or the data are others."
+            f"PowerTransformer stores the power {model.lambdas_[j]:.6g} without an interval for {called(model, j)}: only columns"
+            " that do not vary have none, and their power is one. The model was changed, or the data are others."
         )
 
 
@@ -143,7 +144,7 @@ def _distance(model: Any, j: int, column: _Column, ends: tuple[float, float]) ->
     sound = sound and (column.slope(high) >= -slack or (at_most and high == power))
     if not sound:
         raise CertificateError(
-            f"PowerTransformer stores the power {power:.10g} for column {j} and encloses it between {low:.10g} and {high:.10g}; the"
-            " slopes of the objective there do not. The model was changed, or the data are others."
+            f"PowerTransformer stores the power {power:.10g} for {called(model, j)} and encloses it between {low:.10g} and"
+            f" {high:.10g}; the slopes of the objective there do not. The model was changed, or the data are others."
         )
     return abs(column.slope(power)) * (high - low), slack * (high - low)

@@ -8,6 +8,7 @@ their number.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +47,7 @@ class Rows:
     m: int
     kind: Any  # float64 or extended, of what is summed within a block
     classes: Any = None  # labels, whose numbers the targets of a classifier are
+    names: Any = None  # of the columns, where they are known
 
     def rounding(self, terms: int) -> float:
         """Bound the relative rounding of a sum over the rows of products of ``p`` terms each."""
@@ -67,11 +69,12 @@ def read(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
         classes = _labels(chunks()) if "classes_" in model.__dict__ else None
         code = (lambda y: y) if classes is None else (lambda y: np.searchsorted(classes, y))
         every = lambda: (block for chunk in chunks() for block in _cut(chunk.X, code(chunk.y), chunk.s, kind))  # noqa: E731
-        return Rows(every, schema.n_features, schema.n_targets, kind, classes)
+        return Rows(every, schema.n_features, schema.n_targets, kind, classes, schema.names)
     data = model._fit_data(X, y, sample_weight, reset=False)  # noqa: SLF001
     targets = data.y.reshape(data.n_rows, -1)
     kind = _precision(data.n_rows, data.X.shape[1])
-    return Rows(lambda: _cut(data.X, targets, data.weight, kind), data.X.shape[1], targets.shape[1], kind, data.classes)
+    blocks = partial(_cut, data.X, targets, data.weight, kind)
+    return Rows(blocks, data.X.shape[1], targets.shape[1], kind, data.classes, data.names)
 
 
 def _labels(chunks: Iterator[Any]) -> np.ndarray[Any, Any]:

@@ -26,6 +26,7 @@ class Seen:
     weight: Any
     mean: Array  # (q,) extended
     spread: Array  # (q,) extended
+    names: Any = None  # of the columns, where they are known
 
 
 def look(rows: Rows) -> Seen:
@@ -43,7 +44,7 @@ def look(rows: Rows) -> Seen:
     if not count:
         msg = "There is no row of positive weight to verify on. Pass the rows of the fit."
         raise CertificateError(msg)
-    return Seen(count, weight, mean, spread)
+    return Seen(count, weight, mean, spread, rows.names)
 
 
 def _tolerances(stated: Fingerprint, seen: Seen) -> tuple[Any, Array, Array]:
@@ -82,7 +83,8 @@ def difference(print_: Fingerprint, seen: Seen, p: int) -> str | None:
         return None
     where = ""
     if column >= 0:
-        where = f" They differ in {f'column {column}' if column < p else f'target {column - p}'}."
+        called = f"column {column}" if seen.names is None or column >= p else f"column {str(seen.names[column])!r}"
+        where = f" They differ in {called if column < p else f'target {column - p}'}."
     return (
         f"These are not the data of the certificate: it is about {print_.rows} rows of weight {print_.weight:.10g}, these are "
         f"{seen.rows} of weight {float(seen.weight):.10g}.{where} Pass the rows, targets and weights of the fit."

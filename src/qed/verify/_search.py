@@ -98,7 +98,8 @@ class _Step:
         if isinstance(objective.loss, Scaled):
             rest.append(np.array([table.q @ (1 - u[:, 0] ** 2 / 4)]))
         size = np.maximum(-g, 0) if penalty.positive else penalty.size(g)
-        near = np.broadcast_to((w != 0) | (size > 0.5 * penalty.l1), w.shape).any(axis=1) & (table.length > 0)
+        near = (w != 0) | penalty.spread(size > 0.5 * np.asarray(penalty.l1))
+        near = np.broadcast_to(near, w.shape).any(axis=1) & (table.length > 0)
         every = table.length > 0
         is_small = (every.sum() + len(rest)) * k <= LARGEST
         columns = np.flatnonzero(every if is_small else near)
@@ -163,9 +164,14 @@ def _least(table: Table, objective: Objective, at: Point, columns: Array, extra:
     w = np.vstack([at.w[columns].astype(np.float64), np.zeros((width - m, k))]).T.ravel()
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         start = np.where(unit > 0, w / np.where(unit > 0, unit, 1.0), 0.0)
-    quadratic = _Quadratic(matrix, start, rhs.T.ravel(), unit, np.where(is_feature, EXTENDED(penalty.l1), EXTENDED(0)))
-    if penalty.by_rows and penalty.l1 > 0:
-        move = quadratic.least_by_rows(width, m)
+    each = np.broadcast_to(np.asarray(penalty.spread(np.ravel(penalty.l1)), EXTENDED), at.w.shape[:1])[columns]
+    l1 = np.tile(np.concatenate([each, np.zeros(width - m, EXTENDED)]), k)
+    quadratic = _Quadratic(matrix, start, rhs.T.ravel(), unit, l1)
+    if (penalty.by_rows or penalty.groups is not None) and penalty.is_bounding and np.any(l1 > 0):
+        index = np.arange(width * k).reshape(k, width).T  # (width, k): where the entries of a row are
+        number = np.arange(m) if penalty.groups is None else penalty.groups[columns]
+        together = [index[:m][number == group].ravel() for group in np.unique(number)]
+        move = quadratic.least_by_groups(together, index[m:].ravel())
     else:
         move = quadratic.least(is_feature & penalty.positive)
     return np.asarray((-unit * move).reshape(k, width).T)
@@ -255,29 +261,26 @@ class _Quadratic:
                 return far
         return self._solved(sign)
 
-    def least_by_rows(self, width: int, m: int) -> Array:
-        """Return the best move for a penalty of the lengths of rows, linearised again and again where they lie."""
-        k = len(self.g) // width
-        index = np.arange(len(self.g)).reshape(k, width).T  # (width, k): where the entries of a row are
+    def least_by_groups(self, groups: list[Array], others: Array) -> Array:
+        """Return the best move for a penalty of the lengths of groups, linearised again and again where they lie."""
         move, plain = np.zeros(len(self.g)), self._fall(np.zeros(len(self.g)))
-        l1 = float(self.l1.max(initial=EXTENDED(0)))
-        step = self.unit[index[:m]].max(axis=1)
         for _ in range(60):
             v = self.start + move
-            rows, ahead = (v * self.unit)[index[:m]], ((v + plain - self.matrix @ move) * self.unit)[index[:m]]
-            length, size = np.linalg.norm(rows, axis=1), np.linalg.norm(ahead, axis=1)
-            keep = size > l1 * step**2
-            guess = np.where(length > 0, length, size - l1 * step**2)
-            toward = np.where((length > 0)[:, None], rows, ahead)
-            toward = toward / np.maximum(np.linalg.norm(toward, axis=1, keepdims=True), 1e-300)
+            here, ahead = v * self.unit, (v + plain - self.matrix @ move) * self.unit
             sign, matrix = np.zeros(len(v)), self.matrix.copy()
             used = np.zeros(len(v), dtype=bool)
-            used[index[m:].ravel()] = self.unit[index[m:].ravel()] > 0
+            used[others] = self.unit[others] > 0
             bent = np.zeros(len(v))  # the penalty is linearised about v, the move starts at the start
-            for row in np.flatnonzero(keep):
-                at = index[row]
-                used[at], sign[at] = self.unit[at] > 0, toward[row]
-                around = l1 / max(guess[row], 1e-300) * (np.eye(k) - np.outer(toward[row], toward[row]))
+            for at in groups:
+                l1, step = float(self.l1[at[0]]), float(self.unit[at].max())
+                length, size = float(np.linalg.norm(here[at])), float(np.linalg.norm(ahead[at]))
+                if not size > l1 * step**2:
+                    continue
+                guess = length if length > 0 else size - l1 * step**2
+                toward = here[at] if length > 0 else ahead[at]
+                toward = toward / max(float(np.linalg.norm(toward)), 1e-300)
+                used[at], sign[at] = self.unit[at] > 0, toward
+                around = l1 / max(guess, 1e-300) * (np.eye(len(at)) - np.outer(toward, toward))
                 around = around * np.outer(self.unit[at], self.unit[at])
                 matrix[np.ix_(at, at)] += around
                 bent[at] = around @ self.start[at]
@@ -314,10 +317,11 @@ def _conjugate_gradients(
     )
     size = np.where(size > 0, size, 1.0)[:, None]
     w = at.w[columns].astype(np.float64)
-    used = np.vstack([(w != 0) | (penalty.l1 == 0), np.ones((extra.shape[1], w.shape[1]), dtype=bool)])
+    l1 = np.broadcast_to(np.asarray(penalty.spread(np.ravel(penalty.l1)), np.float64), at.w.shape[:1])[columns][:, None]
+    used = np.vstack([(w != 0) | (l1 == 0), np.ones((extra.shape[1], w.shape[1]), dtype=bool)])
     rhs = rhs.astype(np.float64)
-    lengths = penalty.size(w)
-    rhs[:m] += float(penalty.l1) * np.where(lengths > 0, w / np.where(lengths > 0, lengths, 1.0), 0.0)
+    lengths = penalty.spread(penalty.size(at.w.astype(np.float64)))[columns]
+    rhs[:m] += l1 * np.where(lengths > 0, w / np.where(lengths > 0, lengths, 1.0), 0.0)
 
     def times(d: Array) -> Array:
         total = np.zeros_like(d)

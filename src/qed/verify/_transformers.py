@@ -16,6 +16,8 @@ from qed.core import CertificateError
 from qed.core._mixed import read as read_columns
 from qed.core._tables import is_sparse
 from qed.verify._levels import check_bins, check_centres, check_knots, check_quantiles
+from qed.verify._names import called
+from qed.verify._steps import check_steps
 from qed.verify._verdict import Verdict
 from qed.verify._words import check_encodings, check_rare, check_vocabulary, check_weights
 
@@ -37,10 +39,12 @@ def check(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weig
     off = 0.0
     if model.__dict__.get("encodings_") is not None:
         off = check_encodings(model, X, y, certificate.rounding)
+    if model.__dict__.get("order_") is not None and model.__dict__.get("support_") is not None:
+        off = check_steps(model, X, y, sample_weight)
     for attribute, test in _CHECKS.items():
         if model.__dict__.get(attribute) is not None:
             off = max(off, test(model, X, sample_weight, certificate.rounding))
-    return Verdict(certificate.statement, 0.0, off, certificate.rounding, certificate.rounding)
+    return Verdict(certificate.statement, 0.0, off, certificate.rounding, certificate.rounding, measure="")
 
 
 def check_scaler(scaler: Any, X: Any, sample_weight: Any, rounding: float) -> float:
@@ -72,8 +76,8 @@ def _columns(X: Any) -> list[Array]:
 
 def _refuse(model: Any, what: str, column: int, stored: Any, true: Any) -> None:
     msg = (
-        f"{type(model).__name__} stores {what} {stored!s:.40} for column {column}, and the rows give {true!s:.40}. The model was"
-        " changed, or the data are others."
+        f"{type(model).__name__} stores {what} {stored!s:.40} for {called(model, column)}, and the rows give {true!s:.40}. The"
+        " model was changed, or the data are others."
     )
     raise CertificateError(msg)
 

@@ -23,6 +23,8 @@ class Verdict:
         How far off ``distance`` can be.
     claimed : float
         The gap that the certificate states.
+    measure : str
+        What ``objective`` is, where it is no objective: mistakes, for example. Empty where there is none.
     """
 
     statement: str
@@ -30,6 +32,7 @@ class Verdict:
     distance: float
     rounding: float
     claimed: float
+    measure: str = "objective"
 
     @property
     def holds(self) -> bool:
@@ -37,7 +40,11 @@ class Verdict:
         return True
 
     def __str__(self) -> str:
-        return (
-            f"Verified: {self.statement}\n  objective {self.objective:.10g}, at most {self.distance + self.rounding:.3g} above "
-            f"the optimum; claimed {self.claimed:.3g}"
-        )
+        head = f"Verified: {self.statement}\n  "
+        if self.measure == "objective":
+            return (
+                f"{head}objective {self.objective:.10g}, at most {self.distance + self.rounding:.3g} above the optimum; claimed"
+                f" {self.claimed:.3g}"
+            )
+        what = f"{self.measure} {self.objective:.10g}, " if self.measure else ""
+        return f"{head}{what}recomputed, and off by at most {self.distance + self.rounding:.3g}; claimed {self.claimed:.3g}"

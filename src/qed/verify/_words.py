@@ -10,6 +10,7 @@ import numpy as np
 from qed.core import CertificateError
 from qed.core._mixed import read as read_columns
 from qed.core._tables import is_sparse
+from qed.verify._names import called
 
 __all__ = ["check_encodings", "check_rare", "check_vocabulary", "check_weights"]
 
@@ -103,7 +104,8 @@ def check_rare(model: Any, X: Any) -> float:
         stored = set() if model.rare_[j] is None else set(model.rare_[j].tolist())
         if stored != rare:
             _refuse(
-                model, f"stores other rare categories for column {j} than the rows give: {sorted(stored ^ rare)[:5]}"
+                model,
+                f"stores other rare categories for {called(model, j)} than the rows give: {sorted(stored ^ rare)[:5]}",
             )
     return 0.0
 
@@ -129,14 +131,17 @@ def check_encodings(model: Any, X: Any, y: Any, rounding: float) -> float:
         for number in range(targets.shape[1]):
             stored = model.encodings_[j * targets.shape[1] + number]
             if len(stored) != len(model.categories_[j]):
-                _refuse(model, f"stores {len(stored)} codes for {len(model.categories_[j])} categories of column {j}")
+                _refuse(
+                    model,
+                    f"stores {len(stored)} codes for {len(model.categories_[j])} categories of {called(model, j)}",
+                )
             for place, category in enumerate(model.categories_[j].tolist()):
                 own = targets[entries == _key(category), number]
                 true = _code(own, mean[number], spread[number], model.smooth)
                 if not abs(stored[place] - true) <= 64 * slack:
                     _refuse(
                         model,
-                        f"codes {category!r:.40} of column {j} by {stored[place]:.10g}, and the rows give {true:.10g}",
+                        f"codes {category!r:.40} of {called(model, j)} by {stored[place]:.10g}, and the rows give {true:.10g}",
                     )
                 off = max(off, float(abs(stored[place] - true)))
     return off

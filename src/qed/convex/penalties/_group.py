@@ -44,7 +44,7 @@ class Group:
             is_separable=False,
             convexity=float(self.ridge),
             is_bounding=bounding,
-            native="rows" if self.groups is None else None,
+            native="rows" if self.groups is None else "groups",
         )
 
     def value(self, w: Vector) -> float:
@@ -115,8 +115,12 @@ class Group:
         return np.asarray(alive.any(axis=1) if w.ndim == 2 else alive)
 
     def numbers(self, p: int) -> tuple[Any, ...]:
-        """Return the strengths of the rows, and the ridge."""
-        return np.full(p, self.alpha, dtype=np.float64), float(self.ridge)
+        """Return the strengths of the rows, and the ridge; of groups their numbers, strengths and the ridge."""
+        if self.groups is None:
+            return np.full(p, self.alpha, dtype=np.float64), float(self.ridge)
+        number = np.asarray(self.groups, dtype=np.intp)
+        count = int(number.max(initial=-1)) + 1
+        return number, np.full(count, self.alpha, dtype=np.float64), float(self.ridge)
 
     def take(self, columns: Any) -> Group:
         """Return the penalty of some coordinates; of a group in pieces, the length of the pieces that are taken."""

@@ -6,6 +6,7 @@ from qed.convex.solvers._class_ascent import ClassAscent
 from qed.convex.solvers._coordinate_descent import CoordinateDescent
 from qed.convex.solvers._dual_ascent import DualAscent
 from qed.convex.solvers._gradient_descent import GradientDescent
+from qed.convex.solvers._group_descent import GroupDescent
 from qed.convex.solvers._interior_point import InteriorPoint
 from qed.convex.solvers._lbfgs import LBFGS
 from qed.convex.solvers._narrow import NarrowNewton
@@ -24,6 +25,7 @@ __all__ = [
     "CoordinateDescent",
     "DualAscent",
     "GradientDescent",
+    "GroupDescent",
     "InteriorPoint",
     "NarrowNewton",
     "Newton",
