@@ -2,10 +2,11 @@
 
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <vector>
 
+#include "qed/online_loss.hpp"
 #include "qed/parallel.hpp"
+#include "qed/visit_order.hpp"
 #include "qed/visited_rows.hpp"
 
 namespace qed {
@@ -13,151 +14,24 @@ namespace {
 
 /// Visits between looks at the clock, and how far ahead rows are fetched.
 constexpr Index kChunk = 1 << 15;
-constexpr Index kAhead = 8;
-/// Bytes of neighbouring rows that stay together when rows are shuffled, how many such groups are mixed at a time, and the size
-/// of a table whose rows are all near one another.
-constexpr Index kGroupBytes = 1 << 16;
-constexpr Index kHands = 16;
-constexpr Index kNearBytes = 1 << 20;
+constexpr Index kAhead = 16;
 /// Rows of a block when all of them are looked at.
 constexpr Index kLooked = 4096;
-/// Problems that share a visit to a row.
+/// Problems that share a visit to a row, at most.
 constexpr Index kTogether = 4;
 /// Below this the scale joins the coefficients.
 constexpr double kSmallScale = 1e-6;
-
-/// A loss of one score: slope and value at t.
-template <OnlineLoss kind>
-struct Loss {
-    double width;
-
-    [[nodiscard]] double slope(double t, double y) const noexcept {
-        const double m = y * t;
-        if constexpr (kind == OnlineLoss::perceptron) {
-            return m <= 0.0 ? -y : 0.0;
-        } else if constexpr (kind == OnlineLoss::hinge) {
-            return m < 1.0 ? -y : 0.0;
-        } else if constexpr (kind == OnlineLoss::squared_hinge) {
-            return m < 1.0 ? -2.0 * y * (1.0 - m) : 0.0;
-        } else if constexpr (kind == OnlineLoss::modified_huber) {
-            return m >= 1.0 ? 0.0 : (m >= -1.0 ? -2.0 * y * (1.0 - m) : -4.0 * y);
-        } else if constexpr (kind == OnlineLoss::logistic) {
-            return -y / (1.0 + std::exp(m));
-        } else {
-            const double r = t - y;
-            if constexpr (kind == OnlineLoss::squared) {
-                return r;
-            } else if constexpr (kind == OnlineLoss::huber) {
-                return std::clamp(r, -width, width);
-            } else {
-                const double over = std::fabs(r) - width;
-                const double size = kind == OnlineLoss::insensitive ? 1.0 : 2.0 * over;
-                return over > 0.0 ? std::copysign(size, r) : 0.0;
-            }
-        }
-    }
-    [[nodiscard]] double value(double t, double y) const noexcept {
-        const double m = y * t;
-        if constexpr (kind == OnlineLoss::perceptron) {
-            return std::max(0.0, -m);
-        } else if constexpr (kind == OnlineLoss::hinge) {
-            return std::max(0.0, 1.0 - m);
-        } else if constexpr (kind == OnlineLoss::squared_hinge) {
-            return m < 1.0 ? (1.0 - m) * (1.0 - m) : 0.0;
-        } else if constexpr (kind == OnlineLoss::modified_huber) {
-            return m >= 1.0 ? 0.0 : (m >= -1.0 ? (1.0 - m) * (1.0 - m) : -4.0 * m);
-        } else if constexpr (kind == OnlineLoss::logistic) {
-            return m > 0.0 ? std::log1p(std::exp(-m)) : std::log1p(std::exp(m)) - m;
-        } else {
-            const double r = std::fabs(t - y);
-            if constexpr (kind == OnlineLoss::squared) {
-                return 0.5 * r * r;
-            } else if constexpr (kind == OnlineLoss::huber) {
-                return r <= width ? 0.5 * r * r : width * (r - 0.5 * width);
-            } else {
-                const double over = std::max(0.0, r - width);
-                return kind == OnlineLoss::insensitive ? over : over * over;
-            }
-        }
-    }
-    static constexpr bool kOfLabels = kind <= OnlineLoss::logistic;
-    /// Second derivative of losses whose slope grows without bound.
-    static constexpr double kBend =
-        kind == OnlineLoss::squared ? 1.0
-        : kind == OnlineLoss::squared_hinge || kind == OnlineLoss::squared_insensitive ? 2.0
-                                                                                       : 0.0;
-};
-
-/// Runs `work` with the loss as a type.
-template <class Work>
-void with_loss(const OnlineRule& rule, Work&& work) {
-    switch (rule.loss) {
-        case OnlineLoss::perceptron: return work(Loss<OnlineLoss::perceptron>{rule.width});
-        case OnlineLoss::hinge: return work(Loss<OnlineLoss::hinge>{rule.width});
-        case OnlineLoss::squared_hinge: return work(Loss<OnlineLoss::squared_hinge>{rule.width});
-        case OnlineLoss::modified_huber: return work(Loss<OnlineLoss::modified_huber>{rule.width});
-        case OnlineLoss::logistic: return work(Loss<OnlineLoss::logistic>{rule.width});
-        case OnlineLoss::squared: return work(Loss<OnlineLoss::squared>{rule.width});
-        case OnlineLoss::huber: return work(Loss<OnlineLoss::huber>{rule.width});
-        case OnlineLoss::insensitive: return work(Loss<OnlineLoss::insensitive>{rule.width});
-        case OnlineLoss::squared_insensitive: return work(Loss<OnlineLoss::squared_insensitive>{rule.width});
-    }
-}
+/// Rows that are learnt from four at a time shrink the coefficients by no more than this each.
+constexpr double kGentle = 0.5;
 
 double step_size(const OnlineRule& rule, double t) noexcept {
     switch (rule.steps) {
         case StepRule::optimal: return 1.0 / (rule.alpha * (rule.offset + t));
-        case StepRule::power: return rule.eta / std::pow(t + 1.0, rule.power);
+        case StepRule::power:  // a root is many times faster than a power
+            return rule.eta / (rule.power == 0.25  ? std::sqrt(std::sqrt(t + 1.0))
+                               : rule.power == 0.5 ? std::sqrt(t + 1.0)
+                                                   : std::pow(t + 1.0, rule.power));
         default: return rule.eta;
-    }
-}
-
-/// A number below `count` < 2^32, each as likely as the others up to count / 2^32.
-Index draw_below(Index count, std::uint64_t& seed) noexcept {
-    return static_cast<Index>(((draw(seed) >> 32) * static_cast<std::uint64_t>(count)) >> 32);
-}
-
-void shuffle(std::uint32_t* order, Index count, std::uint64_t& seed) noexcept {
-    for (Index i = count - 1; i > 0; --i) {
-        std::swap(order[i], order[draw_below(i + 1, seed)]);
-    }
-}
-
-/// A new order of all rows. Of a large table groups of neighbouring rows are dealt out in random order to some hands, and every
-/// row is the next one of a hand drawn at random: memory is then read in a few streams, while a row drawn from anywhere would
-/// cost a page walk, which takes longer than learning from it.
-void reorder(std::uint32_t* order, Index rows, Index row_bytes, std::uint64_t& seed) {
-    const Index group = std::max<Index>(1, kGroupBytes / std::max<Index>(1, row_bytes));
-    if (rows * row_bytes <= kNearBytes || group == 1) {
-        return shuffle(order, rows, seed);
-    }
-    std::vector<std::uint32_t> groups(static_cast<std::size_t>(blocks_of(rows, group)));
-    std::iota(groups.begin(), groups.end(), 0U);
-    shuffle(groups.data(), static_cast<Index>(groups.size()), seed);
-    struct Hand {
-        Index next;
-        Index end;
-    };
-    Hand hands[kHands];
-    Index held = 0;
-    std::size_t dealt = 0;
-    const auto deal = [&](Hand& hand) {
-        if (dealt == groups.size()) {
-            return false;
-        }
-        const Index begin = static_cast<Index>(groups[dealt++]) * group;
-        hand = {begin, std::min(rows, begin + group)};
-        return true;
-    };
-    while (held < kHands && deal(hands[held])) {
-        ++held;
-    }
-    for (Index filled = 0; filled < rows; ++filled) {
-        Hand& hand = hands[draw_below(held, seed)];
-        order[filled] = static_cast<std::uint32_t>(hand.next++);
-        if (hand.next == hand.end && !deal(hand)) {
-            hand = hands[--held];
-        }
     }
 }
 
@@ -165,19 +39,31 @@ void reorder(std::uint32_t* order, Index rows, Index row_bytes, std::uint64_t& s
 template <class Table>
 class Learner {
   public:
-    Learner(const Table& table, Index columns, Index problem, const OnlineRule& rule, OnlineState& state) noexcept
+    Learner(const Table& table, Index columns, Index problem, const OnlineRule& rule, OnlineState& state, bool weighs) noexcept
         : table_(table),
           rule_(rule),
           columns_(columns),
+          problem_(problem),
+          weighs_(weighs && (rule.ridge > 0.0 || rule.lasso > 0.0) && rule.steps < StepRule::passive),
           w_(state.w + problem * columns),
           lag_(state.lag == nullptr ? nullptr : state.lag + problem * columns),
           paid_(state.paid == nullptr ? nullptr : state.paid + problem * columns),
           b_(state.b[problem]),
           scale_(state.scale[problem]),
           mass_(state.mass[problem]),
-          b_sum_(state.b_sum[problem]) {}
+          b_sum_(state.b_sum[problem]) {
+        for (Index j = 0; j < columns_ && weighs_; ++j) {
+            square_ += w_[j] * w_[j];
+            total_ += std::fabs(w_[j]);
+        }
+    }
 
+    [[nodiscard]] Index problem() const noexcept { return problem_; }
     [[nodiscard]] double score(Index row) const noexcept { return scale_ * table_.dot(row, w_) + b_; }
+    /// What the penalty comes to, or zero where nobody asks.
+    [[nodiscard]] double penalty() const noexcept {
+        return scale_ * (0.5 * rule_.ridge * scale_ * square_ + rule_.lasso * total_);
+    }
 
     void shrink(double eta) noexcept {
         if (rule_.ridge > 0.0) {
@@ -189,6 +75,9 @@ class Learner {
     }
     void move(Index row, double by) noexcept {
         const double factor = by / scale_;
+        if (weighs_) {
+            table_.each(row, [&](Index j, double x) { weigh(w_[j], w_[j] + factor * x); });
+        }
         table_.add(row, factor, w_);
         if (lag_ != nullptr && mass_ != 0.0) {
             table_.add(row, factor * mass_, lag_);
@@ -209,6 +98,7 @@ class Learner {
             }
             const double change = (after - before) / scale_;
             paid_[j] += after - before;
+            weigh(w_[j], w_[j] + change);
             w_[j] += change;
             if (lag_ != nullptr) {
                 lag_[j] += change * mass_;
@@ -220,8 +110,63 @@ class Learner {
         b_sum_ += b_;
     }
 
+    /// Learns from four rows. `far(k, t, penalty)` says how far row k moves the coefficients at score t; `counts` says from which
+    /// row on coefficients join the running mean.
+    template <class Quad, class Far>
+    void learn(const Quad& rows, const double* pairs, const double* squares, const double* eta, int counts,
+               Far&& far) noexcept {
+        if (scale_ < kSmallScale) {
+            rescale();
+        }
+        double factor[4];
+        double late[4];
+        alignas(kVectorBytes) double dots[4];
+        rows.dots(w_, dots);
+        double b = b_;
+        double scale = scale_;
+        double mass = mass_;
+        bool moves = false;
+        bool lags = false;
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k) {
+            double dot = dots[k];
+            for (int before = 0; before < k; ++before) {
+                dot += factor[before] * pairs[k * (k - 1) / 2 + before];
+            }
+            const double by = far(k, scale * dot + b, scale * scale * square_ * 0.5 * rule_.ridge);
+            scale *= 1.0 - eta[k] * rule_.ridge;
+            factor[k] = by * (1.0 / scale);
+            late[k] = factor[k] * mass;
+            moves |= factor[k] != 0.0;
+            lags |= late[k] != 0.0;
+            b += rule_.intercept ? by : 0.0;
+            if (k >= counts) {
+                mass += scale;
+                b_sum_ += b;
+            }
+            if (weighs_) {
+                square_ += factor[k] * (2.0 * dot + factor[k] * squares[k]);
+            }
+        }
+        b_ = b;
+        scale_ = scale;
+        mass_ = mass;
+        if (moves) {
+            rows.add(factor, w_);
+        }
+        if (lags && lag_ != nullptr) {
+            rows.add(late, lag_);
+        }
+    }
+
   private:
+    void weigh(double before, double after) noexcept {
+        square_ += after * after - before * before;
+        total_ += std::fabs(after) - std::fabs(before);
+    }
     void rescale() noexcept {
+        square_ *= scale_ * scale_;
+        total_ *= scale_;
         if (scale_ == 0.0) {  // everything was forgotten
             if (lag_ != nullptr) {
                 for (Index j = 0; j < columns_; ++j) {
@@ -243,6 +188,8 @@ class Learner {
     const Table& table_;
     const OnlineRule& rule_;
     Index columns_;
+    Index problem_;
+    bool weighs_;
     double* w_;
     double* lag_;
     double* paid_;
@@ -250,6 +197,8 @@ class Learner {
     double& scale_;
     double& mass_;
     double& b_sum_;
+    double square_ = 0.0;  ///< Σ w² and Σ |w|, before the scale, kept for the penalty where somebody asks
+    double total_ = 0.0;
 };
 
 /// What is the same for all problems of one chunk of visits.
@@ -263,38 +212,63 @@ struct Chunk {
 template <class Loss, class Table>
 class Pass {
   public:
-    Pass(const Table& table, Index columns, const OnlineTargets& targets, const OnlineRule& rule, OnlineState& state,
-         const Loss& loss, bool sums_losses) noexcept
-        : table_(table), columns_(columns), targets_(targets), rule_(rule), state_(state), loss_(loss),
+    Pass(const Table& table, Index rows, Index columns, const OnlineTargets& targets, const OnlineRule& rule,
+         OnlineState& state, const Loss& loss, bool sums_losses) noexcept
+        : table_(table), rows_(rows), columns_(columns), targets_(targets), rule_(rule), state_(state), loss_(loss),
           sums_losses_(sums_losses) {}
 
-    /// Problems from `first` to `last`, over one chunk.
-    OnlinePass operator()(Index first, Index last, const Chunk& chunk) const {
+    /// Some problems over one chunk; `found` has one entry for each of all problems.
+    void operator()(const Index* problems, Index count, const Chunk& chunk, OnlinePass* found) const {
         std::vector<Learner<Table>> learners;
-        for (Index problem = first; problem < last; ++problem) {
-            learners.emplace_back(table_, columns_, problem, rule_, state_);
+        for (Index at = 0; at < count; ++at) {
+            learners.emplace_back(table_, columns_, problems[at], rule_, state_, sums_losses_);
         }
-        OnlinePass out{};
+        const Index rows = chunk.end - chunk.begin;
+        Index k = 0;
+        if constexpr (Table::kQuads) {
+            while (rule_.batch == 1 && state_.paid == nullptr && k + 4 <= rows) {
+                const double step = chunk.steps + static_cast<double>(k);
+                if (step_size(rule_, step) * rule_.ridge <= kGentle) {
+                    four(learners, chunk.begin + k, step, found);
+                } else {
+                    few(learners, chunk, k, k + 4, found);
+                }
+                k += 4;
+            }
+        }
+        few(learners, chunk, k, rows, found);
+    }
+
+  private:
+    /// Rows from `k` to `end` of a chunk, a batch at a time.
+    void few(std::vector<Learner<Table>>& learners, const Chunk& chunk, Index k, Index end, OnlinePass* found) const {
+        const std::size_t count = learners.size();
+        std::vector<double> steps(static_cast<std::size_t>(rule_.batch) * count);
         double owed = chunk.owed;
-        const Index rows = static_cast<Index>(chunk.end - chunk.begin);
-        std::vector<double> slopes(static_cast<std::size_t>(rule_.batch * (last - first)));
-        for (Index k = 0; k < rows; k += rule_.batch) {
-            const Index together = std::min(rule_.batch, rows - k);
+        for (; k < end; k += rule_.batch) {
+            const Index together = std::min(rule_.batch, end - k);
             const double step = chunk.steps + static_cast<double>(k / rule_.batch);
             const double eta = step_size(rule_, step);
             owed += eta * rule_.lasso;
             for (Index at = 0; at < together; ++at) {
-                look(learners, first, chunk.begin + k + at, eta, &slopes[static_cast<std::size_t>(at * (last - first))], out);
+                fetch(chunk.begin + k + at);
+                const Index row = state_.order[chunk.begin + k + at];
+                const double square = needs_squares() ? table_.square(row) : 0.0;
+                for (std::size_t c = 0; c < count; ++c) {
+                    steps[static_cast<std::size_t>(at) * count + c] =
+                        far(learners[c].problem(), row, learners[c].score(row), learners[c].penalty(), eta, square,
+                            found[learners[c].problem()]);
+                }
             }
             const bool averages = state_.lag != nullptr && step >= state_.average_from;
-            for (std::size_t c = 0; c < learners.size(); ++c) {
+            for (std::size_t c = 0; c < count; ++c) {
                 learners[c].shrink(eta);
                 bool moved = false;
                 for (Index at = 0; at < together; ++at) {
-                    const double slope = slopes[static_cast<std::size_t>(at) * learners.size() + c];
+                    const double by = steps[static_cast<std::size_t>(at) * count + c];
                     const Index row = state_.order[chunk.begin + k + at];
-                    if (slope != 0.0) {
-                        learners[c].move(row, -far(row, eta, slope) / static_cast<double>(together));
+                    if (by != 0.0) {
+                        learners[c].move(row, by / static_cast<double>(together));
                         moved = true;
                     }
                     if (state_.paid != nullptr) {
@@ -309,80 +283,99 @@ class Pass {
                 }
             }
         }
-        return out;
     }
-
-  private:
-    /// The slopes of one row, times its weights, and what it adds to the losses.
-    void look(std::vector<Learner<Table>>& learners, Index first, Index place, double eta, double* slopes,
-              OnlinePass& out) const {
-        if (place + kAhead < ahead_end_) {
+    /// Four rows from a place on, one after the other for the result, side by side for the processor.
+    void four(std::vector<Learner<Table>>& learners, Index place, double step, OnlinePass* found) const {
+        double eta[4];
+        int counts = 4;
+        for (int k = 3; k >= 0; --k) {
+            fetch(place + k);
+            const double at = step + static_cast<double>(k);
+            eta[k] = step_size(rule_, at);
+            counts = state_.lag != nullptr && at >= state_.average_from ? k : counts;
+        }
+        const std::uint32_t* rows = state_.order + place;
+        const auto quad = table_.quad(rows);
+        alignas(kVectorBytes) double pairs[8];
+        alignas(kVectorBytes) double squares[4] = {};
+        quad.pairs(pairs);
+        if (needs_squares() || sums_losses_) {
+            quad.squares(squares);
+        }
+        for (Learner<Table>& learner : learners) {
+            const Index problem = learner.problem();
+            OnlinePass own = found[problem];  // in registers, not in memory that others might look at
+            learner.learn(quad, pairs, squares, eta, counts, [&](int k, double t, double penalty) {
+                const double by = far(problem, rows[k], t, penalty, eta[k], squares[k], own);
+                if (by != 0.0 && state_.log != nullptr) {
+                    state_.log[state_.logged++] = place + k;
+                }
+                return by;
+            });
+            found[problem] = own;
+        }
+    }
+    void fetch(Index place) const noexcept {
+        if (place + kAhead < rows_) {
             table_.prefetch(state_.order[place + kAhead]);
         }
-        const Index row = state_.order[place];
-        const double weight = targets_.weight == nullptr ? 1.0 : targets_.weight[row];
-        double most = std::numeric_limits<double>::infinity();
-        if constexpr (Loss::kBend > 0.0) {  // a longer step would overshoot the row, and the next ones without end
-            most = 1.0 / (eta * Loss::kBend * (table_.square(row) + (rule_.intercept ? 1.0 : 0.0)));
-        }
-        for (std::size_t c = 0; c < learners.size(); ++c) {
-            const double t = learners[c].score(row);
-            double y = targets_.y[row];
-            const Index problem = first + static_cast<Index>(c);
-            if (targets_.problems > 1) {
-                y = static_cast<Index>(y) == problem ? 1.0 : -1.0;
-            }
-            double s = weight;
-            if (targets_.favour != nullptr) {
-                s *= targets_.favour[2 * problem + (y > 0.0 ? 1 : 0)];
-            }
-            if (Loss::kOfLabels) {
-                out.mistakes += y * t <= 0.0 ? 1 : 0;
-            }
-            if (sums_losses_) {
-                out.loss += s * loss_.value(t, y);
-            }
-            const double slope = loss_.slope(t, y);
-            slopes[c] = rule_.steps < StepRule::passive || slope == 0.0 ? std::min(s, most) * slope
-                                                                       : s * std::copysign(loss_.value(t, y), slope);
-        }
     }
-    /// How far a row moves the coefficients; rules that look at the loss find it where the slope was.
-    [[nodiscard]] double far(Index row, double eta, double slope) const noexcept {
-        if (rule_.steps < StepRule::passive) {
-            return eta * slope;
+    [[nodiscard]] bool needs_squares() const noexcept { return Loss::kBend > 0.0 || rule_.steps >= StepRule::passive; }
+
+    /// How far a row moves the coefficients of a problem at score t; what it adds to the losses is added.
+    [[gnu::always_inline]] double far(Index problem, Index row, double t, double penalty, double eta, double square,
+                                      OnlinePass& found) const noexcept {
+        double y = targets_.y[row];
+        if (targets_.problems > 1) {
+            y = static_cast<Index>(y) == problem ? 1.0 : -1.0;
         }
-        const double square = table_.square(row);
-        if (square == 0.0) {
+        double s = targets_.weight == nullptr ? 1.0 : targets_.weight[row];
+        if (targets_.favour != nullptr) {
+            s *= targets_.favour[2 * problem + (y > 0.0 ? 1 : 0)];
+        }
+        if (Loss::kOfLabels) {
+            found.mistakes += y * t <= 0.0 ? 1 : 0;
+        }
+        if (sums_losses_) {
+            found.loss += s * loss_.value(t, y) + penalty;
+        }
+        const double slope = loss_.slope(t, y);
+        if (state_.slopes != nullptr) {
+            state_.slopes[problem * rows_ + row] += static_cast<float>(slope);
+        }
+        if (rule_.steps < StepRule::passive) {
+            if constexpr (Loss::kBend > 0.0) {  // a longer step would overshoot the row, and the next ones without end
+                s = std::min(s, 1.0 / (eta * Loss::kBend * (square + (rule_.intercept ? 1.0 : 0.0))));
+            }
+            return -eta * s * slope;
+        }
+        if (slope == 0.0 || square == 0.0) {
             return 0.0;
         }
-        if (rule_.steps == StepRule::passive) {
-            return std::copysign(std::min(rule_.eta, std::fabs(slope) / square), slope);
-        }
-        return slope / (square + 0.5 / rule_.eta);
+        const double lost = s * loss_.value(t, y);
+        const double length = rule_.steps == StepRule::passive ? std::min(rule_.eta, lost / square)
+                                                               : lost / (square + 0.5 / rule_.eta);
+        return -std::copysign(length, slope);
     }
 
     const Table& table_;
+    Index rows_;
     Index columns_;
     const OnlineTargets& targets_;
     const OnlineRule& rule_;
     OnlineState& state_;
     Loss loss_;
     bool sums_losses_;
-
-  public:
-    Index ahead_end_ = 0;
 };
 
 /// Classes that compete for a row: all scores are needed before any of them moves.
 template <class Table>
-OnlinePass compete(const Table& table, Index columns, const OnlineTargets& targets, const OnlineRule& rule,
-                   OnlineState& state, const Chunk& chunk, Index end) {
+void compete(const Table& table, Index columns, const OnlineTargets& targets, const OnlineRule& rule, OnlineState& state,
+             const Chunk& chunk, Index end, OnlinePass& out) {
     std::vector<Learner<Table>> learners;
     for (Index problem = 0; problem < targets.problems; ++problem) {
-        learners.emplace_back(table, columns, problem, rule, state);
+        learners.emplace_back(table, columns, problem, rule, state, false);
     }
-    OnlinePass out{};
     for (Index place = chunk.begin; place < chunk.end; ++place) {
         if (place + kAhead < end) {
             table.prefetch(state.order[place + kAhead]);
@@ -423,12 +416,13 @@ OnlinePass compete(const Table& table, Index columns, const OnlineTargets& targe
             }
         }
     }
-    return out;
 }
 
+/// One pass of some problems; `found` gets what each of all problems found.
 template <class Table>
-OnlinePass pass_over(const Table& table, Index rows, Index row_bytes, Index columns, const OnlineTargets& targets,
-                     const OnlineRule& rule, OnlineState& state, bool sums_losses) {
+void pass_over(const Table& table, Index rows, Index row_bytes, Index columns, const OnlineTargets& targets,
+               const OnlineRule& rule, OnlineState& state, const std::vector<Index>& problems, bool sums_losses,
+               std::vector<OnlinePass>& found) {
     if (state.replaces) {
         for (Index i = 0; i < rows; ++i) {
             state.order[i] = static_cast<std::uint32_t>(draw_below(rows, state.seed));
@@ -436,28 +430,25 @@ OnlinePass pass_over(const Table& table, Index rows, Index row_bytes, Index colu
     } else if (state.shuffles) {
         reorder(state.order, rows, row_bytes, state.seed);
     }
-    OnlinePass total{};
+    if (state.slopes != nullptr && (state.passes & (state.passes - 1)) == 0) {
+        std::fill_n(state.slopes, targets.problems * rows, 0.0F);
+        state.recorded = 0;
+    }
     const Index size = round_up(kChunk, rule.batch);
-    const Index groups = rule.competes ? 1 : blocks_of(targets.problems, kTogether);
-    std::vector<OnlinePass> parts(static_cast<std::size_t>(groups));
+    const auto many = static_cast<Index>(problems.size());
+    const Index groups = many <= 1 ? many : round_up(blocks_of(many, kTogether), 2);  // an even number: for two threads
     for (Index begin = 0; begin < rows; begin += size) {
         const Chunk chunk{begin, std::min(rows, begin + size), state.steps, state.owed};
         if (rule.competes) {
-            parallel_for(1, [&](Index) { parts[0] = compete(table, columns, targets, rule, state, chunk, rows); });
+            parallel_for(1, [&](Index) { compete(table, columns, targets, rule, state, chunk, rows, found[0]); });
         } else {
             with_loss(rule, [&](const auto& loss) {
-                Pass pass(table, columns, targets, rule, state, loss, sums_losses);
-                pass.ahead_end_ = rows;
+                const Pass pass(table, rows, columns, targets, rule, state, loss, sums_losses);
                 parallel_for(groups, [&](Index group) {
-                    const Index first = group * kTogether;
-                    const Index last = std::min(targets.problems, first + kTogether);
-                    parts[static_cast<std::size_t>(group)] = pass(first, last, chunk);
+                    const Index first = many * group / groups;
+                    pass(problems.data() + first, many * (group + 1) / groups - first, chunk, found.data());
                 });
             });
-        }
-        for (const OnlinePass& part : parts) {
-            total.loss += part.loss;
-            total.mistakes += part.mistakes;
         }
         const Index taken = blocks_of(chunk.end - chunk.begin, rule.batch);
         for (Index k = 0; k < taken && rule.lasso > 0.0; ++k) {
@@ -467,27 +458,49 @@ OnlinePass pass_over(const Table& table, Index rows, Index row_bytes, Index colu
         state.steps += static_cast<double>(taken);
         state.averaged += state.lag == nullptr ? 0.0 : std::max(0.0, state.steps - before);
     }
-    return total;
+    ++state.passes;
+    state.recorded += state.slopes == nullptr ? 0 : 1;
 }
 
 template <class Rows>
 Index passes_over(const Rows& x, const OnlineTargets& targets, const OnlineRule& rule, OnlineState& state,
                   OnlineStop& stop, bool sums_losses, OnlinePass* found) {
+    const auto ended = [&](Index problem) { return stop.idle[problem] < 0 || stop.idle[problem] >= stop.patience; };
+    std::vector<OnlinePass> own(static_cast<std::size_t>(targets.problems));
     Index done = 0;
     with_visited(x, [&](const auto& table) {
-        while (done < stop.most && stop.idle < stop.patience) {
-            const OnlinePass pass =
-                pass_over(table, x.rows, table.row_bytes(x.rows), x.columns, targets, rule, state,
-                          sums_losses || (stop.by_loss && !stop.when_clean));
-            found[done++] = pass;
-            if (stop.when_clean && pass.mistakes == 0) {
+        while (done < stop.most) {
+            std::vector<Index> left;
+            bool goes_on = false;
+            for (Index problem = 0; problem < (rule.competes ? 1 : targets.problems); ++problem) {
+                goes_on = goes_on || !ended(problem);
+                if (stop.together || !ended(problem)) {
+                    left.push_back(problem);
+                }
+            }
+            if (!goes_on) {
                 break;
             }
-            if (stop.by_loss) {
+            std::fill(own.begin(), own.end(), OnlinePass{});
+            pass_over(table, x.rows, table.row_bytes(x.rows), x.columns, targets, rule, state, left,
+                      sums_losses || (stop.by_loss && !stop.when_clean), own);
+            found[done] = {};
+            for (const Index problem : left) {
+                const OnlinePass& pass = own[static_cast<std::size_t>(problem)];
+                found[done].loss += pass.loss;
+                found[done].mistakes += pass.mistakes;
                 const double measure = stop.when_clean ? static_cast<double>(pass.mistakes) : pass.loss;
-                stop.idle = measure > stop.best - stop.least ? stop.idle + 1 : 0;
-                stop.best = std::min(stop.best, measure);
+                std::int64_t& idle = stop.idle[problem];
+                if (stop.when_clean && pass.mistakes == 0) {
+                    idle = -1;
+                } else if (stop.by_loss) {
+                    idle = measure > stop.best[problem] - stop.least ? std::max<std::int64_t>(idle, 0) + 1 : 0;
+                    stop.best[problem] = std::min(stop.best[problem], measure);
+                } else {
+                    idle = 0;
+                }
             }
+            ++done;
         }
     });
     return done;

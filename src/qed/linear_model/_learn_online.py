@@ -10,7 +10,7 @@ import numpy as np
 from qed.core import Classifier, InvalidData, InvalidParameter, generator
 from qed.core._events import STOP, Progress
 from qed.core._targets import as_target
-from qed.linear_model._online import Memory, Rule, Stop, Visits, learn, start
+from qed.linear_model._online import Memory, Rule, Stop, Trail, Visits, learn, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +102,17 @@ def favours(owner: str, given: Any, classes: Any, codes: Array, weight: Array | 
     return np.column_stack([np.ones(len(labels)), factor])
 
 
-def show(model: Any, memory: Memory, rows: Shown, rule: Rule, *, visits: Visits, stop: Stop, logs: bool = False) -> Any:
+def show(
+    model: Any,
+    memory: Memory,
+    rows: Shown,
+    rule: Rule,
+    *,
+    visits: Visits,
+    stop: Stop,
+    trail: Trail | None = None,
+    logs: bool = False,
+) -> Any:
     """Let a learner go through rows."""
     return learn(
         memory,
@@ -113,6 +123,7 @@ def show(model: Any, memory: Memory, rows: Shown, rule: Rule, *, visits: Visits,
         favour=rows.favour,
         visits=visits,
         stop=stop,
+        trail=trail,
         logs=logs,
         owner=type(model).__name__,
     )
@@ -126,6 +137,7 @@ def run(
     course: Course,
     *,
     score: Callable[[Memory], float] | None = None,
+    trail: Trail | None = None,
 ) -> tuple[Memory, int, str]:
     """Pass over the rows until the course ends; return the memory, the number of passes and how it ended.
 
@@ -133,20 +145,25 @@ def run(
     """
     n, p = rows.X.shape
     together = 1 if score is not None else int(max(1, min(course.passes, SLICE // max(1, n * p * rows.problems))))
-    least = None if course.tol is None or score is not None else course.tol * n * rows.problems
+    least = None if course.tol is None or score is not None else course.tol * n
+    trail = Trail(rows.problems) if trail is None else trail
+    idles = trail.idle[:1] if rule.competes else trail.idle
     done, outcome = 0, "max_iter"
     best, best_score, idle = memory, -np.inf, 0
-    memory = replace(memory, best=float("inf"), idle=0)
     with Progress(type(model).__name__, course.passes, verbose=model.verbose) as progress:
         try:
             while done < course.passes:
-                stop = Stop(min(together, course.passes - done), least, course.patience, course.when_clean)
-                found = show(model, memory, rows, rule, visits=course.visits, stop=stop)
+                # a running mean goes on while it is divided by the steps of all, and so do steps that shorten for all
+                joint = course.average_from is not None or course.slower
+                most = min(together, course.passes - done)
+                stop = Stop(most, least, course.patience, course.when_clean, joint)
+                found = show(model, memory, rows, rule, visits=course.visits, stop=stop, trail=trail)
                 memory, done = found.memory, done + len(found.losses)
-                if course.when_clean and found.mistakes and found.mistakes[-1] == 0:
+                if (idles < 0).all():
                     outcome = "solved"
                     break
-                value = float(memory.best) / n if np.isfinite(memory.best) else None
+                reached = float(trail.best.sum()) / n
+                value = reached if np.isfinite(reached) else None
                 if score is not None:
                     value = score(memory)
                     idle = 0 if value > best_score + (course.tol or 0.0) else idle + 1
@@ -155,9 +172,11 @@ def run(
                 if progress.step(value, count=len(found.losses)) is STOP:
                     outcome = "stopped"
                     break
-                if course.tol is not None and max(idle, memory.idle) >= course.patience:
+                stalled = bool(((idles < 0) | (idles >= course.patience)).all())
+                if course.tol is not None and (stalled or idle >= course.patience):
                     if course.slower and rule.eta > 1e-6:
-                        rule, memory, idle = rule._replace(eta=rule.eta / 5), replace(memory, idle=0), 0
+                        rule, idle = rule._replace(eta=rule.eta / 5), 0
+                        trail.idle[:] = 0
                         continue
                     outcome = "stalled"
                     break
