@@ -24,7 +24,7 @@ constexpr double kSmallScale = 1e-6;
 /// Rows that are learnt from four at a time shrink the coefficients by no more than this each.
 constexpr double kGentle = 0.5;
 
-double step_size(const OnlineRule& rule, double t) noexcept {
+[[gnu::always_inline]] inline double step_size(const OnlineRule& rule, double t) noexcept {
     switch (rule.steps) {
         case StepRule::optimal: return 1.0 / (rule.alpha * (rule.offset + t));
         case StepRule::power:  // a root is many times faster than a power
@@ -34,6 +34,24 @@ double step_size(const OnlineRule& rule, double t) noexcept {
         default: return rule.eta;
     }
 }
+
+/// Four steps, one after the other.
+struct Four {
+    double pairs[6];    ///< products of the rows with one another
+    double squares[4];  ///< |x|², where they are needed
+    double far[4];      ///< how far a row moves the coefficients against a slope of one; of one problem
+    double shrunk[4];   ///< what the coefficients are multiplied by up to and with each step
+    double grown[4];    ///< 1 / shrunk
+    double intercept;   ///< one, or zero without one
+    int counts;         ///< step from which on coefficients join the running mean
+};
+
+/// What four rows were when they were met, and the penalties at that time.
+struct Did {
+    double t[4];
+    double slope[4];
+    double penalty;
+};
 
 /// One of the problems, as the loop sees it.
 template <class Table>
@@ -110,52 +128,55 @@ class Learner {
         b_sum_ += b_;
     }
 
-    /// Learns from four rows. `far(k, t, penalty)` says how far row k moves the coefficients at score t; `counts` says from which
-    /// row on coefficients join the running mean.
-    template <class Quad, class Far>
-    void learn(const Quad& rows, const double* pairs, const double* squares, const double* eta, int counts,
-               Far&& far) noexcept {
+    /// Learns from four rows: `slope(k, t)` is that of the loss of row k at score t. `did` gets scores and slopes as they were met.
+    template <class Quad, class Slope>
+    [[gnu::always_inline]] void learn(const Quad& rows, const Four& four, Did& did, Slope&& slope) noexcept {
         if (scale_ < kSmallScale) {
             rescale();
         }
+        const double start = scale_;
+        const double inverse = 1.0 / start;
+        double dots[4];
         double factor[4];
-        double late[4];
-        alignas(kVectorBytes) double dots[4];
+        double level[4];
         rows.dots(w_, dots);
         double b = b_;
-        double scale = scale_;
-        double mass = mass_;
-        bool moves = false;
-        bool lags = false;
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k) {
-            double dot = dots[k];
+#pragma GCC unroll 4
             for (int before = 0; before < k; ++before) {
-                dot += factor[before] * pairs[k * (k - 1) / 2 + before];
+                dots[k] += factor[before] * four.pairs[k * (k - 1) / 2 + before];
             }
-            const double by = far(k, scale * dot + b, scale * scale * square_ * 0.5 * rule_.ridge);
-            scale *= 1.0 - eta[k] * rule_.ridge;
-            factor[k] = by * (1.0 / scale);
-            late[k] = factor[k] * mass;
-            moves |= factor[k] != 0.0;
-            lags |= late[k] != 0.0;
-            b += rule_.intercept ? by : 0.0;
-            if (k >= counts) {
-                mass += scale;
-                b_sum_ += b;
-            }
-            if (weighs_) {
-                square_ += factor[k] * (2.0 * dot + factor[k] * squares[k]);
-            }
+            const double shrunk = k == 0 ? start : start * four.shrunk[k - 1];
+            did.t[k] = shrunk * dots[k] + b;
+            did.slope[k] = slope(k, did.t[k]);
+            const double by = four.far[k] * did.slope[k];
+            factor[k] = by * (inverse * four.grown[k]);
+            b += four.intercept * by;
+            level[k] = b;
         }
         b_ = b;
-        scale_ = scale;
-        mass_ = mass;
-        if (moves) {
+        scale_ = start * four.shrunk[3];
+        if (weighs_) {
+            double shrunk = start;
+            for (int k = 0; k < 4; ++k) {
+                did.penalty += 0.5 * rule_.ridge * shrunk * shrunk * square_;
+                square_ += factor[k] * (2.0 * dots[k] + factor[k] * four.squares[k]);
+                shrunk = start * four.shrunk[k];
+            }
+        }
+        if (factor[0] != 0.0 || factor[1] != 0.0 || factor[2] != 0.0 || factor[3] != 0.0) {
             rows.add(factor, w_);
         }
-        if (lags && lag_ != nullptr) {
-            rows.add(late, lag_);
+        if (lag_ != nullptr) {
+            for (int k = 0; k < 4; ++k) {
+                factor[k] *= mass_;
+                if (k >= four.counts) {
+                    mass_ += start * four.shrunk[k];
+                    b_sum_ += level[k];
+                }
+            }
+            rows.add(factor, lag_);
         }
     }
 
@@ -226,14 +247,14 @@ class Pass {
         const Index rows = chunk.end - chunk.begin;
         Index k = 0;
         if constexpr (Table::kQuads) {
-            while (rule_.batch == 1 && state_.paid == nullptr && k + 4 <= rows) {
+            const bool quads = rule_.batch == 1 && state_.paid == nullptr && rule_.steps < StepRule::passive;
+            for (; quads && k + 4 <= rows; k += 4) {
                 const double step = chunk.steps + static_cast<double>(k);
                 if (step_size(rule_, step) * rule_.ridge <= kGentle) {
                     four(learners, chunk.begin + k, step, found);
                 } else {
                     few(learners, chunk, k, k + 4, found);
                 }
-                k += 4;
             }
         }
         few(learners, chunk, k, rows, found);
@@ -286,42 +307,97 @@ class Pass {
     }
     /// Four rows from a place on, one after the other for the result, side by side for the processor.
     void four(std::vector<Learner<Table>>& learners, Index place, double step, OnlinePass* found) const {
-        double eta[4];
-        int counts = 4;
-        for (int k = 3; k >= 0; --k) {
-            fetch(place + k);
-            const double at = step + static_cast<double>(k);
-            eta[k] = step_size(rule_, at);
-            counts = state_.lag != nullptr && at >= state_.average_from ? k : counts;
-        }
         const std::uint32_t* rows = state_.order + place;
         const auto quad = table_.quad(rows);
-        alignas(kVectorBytes) double pairs[8];
-        alignas(kVectorBytes) double squares[4] = {};
-        quad.pairs(pairs);
+        Four steps;
+        quad.pairs(steps.pairs);
         if (needs_squares() || sums_losses_) {
-            quad.squares(squares);
+            quad.squares(steps.squares);
+        }
+        double eta[4];
+        double y[4];
+        double weight[4];
+        double shrunk = 1.0;
+        steps.counts = 4;
+        steps.intercept = rule_.intercept ? 1.0 : 0.0;
+        for (int k = 3; k >= 0; --k) {
+            fetch(place + k);
+            eta[k] = step_size(rule_, step + static_cast<double>(k));
+            steps.counts = step + static_cast<double>(k) >= state_.average_from ? k : steps.counts;
+            y[k] = targets_.y[rows[k]];
+            weight[k] = targets_.weight == nullptr ? 1.0 : targets_.weight[rows[k]];
+        }
+        for (int k = 0; k < 4; ++k) {
+            shrunk *= 1.0 - eta[k] * rule_.ridge;
+            steps.shrunk[k] = shrunk;
+        }
+        for (int k = 0; k < 4; ++k) {
+            steps.grown[k] = 1.0 / steps.shrunk[k];
         }
         for (Learner<Table>& learner : learners) {
             const Index problem = learner.problem();
-            OnlinePass own = found[problem];  // in registers, not in memory that others might look at
-            learner.learn(quad, pairs, squares, eta, counts, [&](int k, double t, double penalty) {
-                const double by = far(problem, rows[k], t, penalty, eta[k], squares[k], own);
-                if (by != 0.0 && state_.log != nullptr) {
-                    state_.log[state_.logged++] = place + k;
+            double side[4];
+            double s[4];
+            for (int k = 0; k < 4; ++k) {
+                side[k] = targets_.problems == 1 ? y[k] : (static_cast<Index>(y[k]) == problem ? 1.0 : -1.0);
+                s[k] = weight[k];
+                if (targets_.favour != nullptr) {
+                    s[k] *= targets_.favour[2 * problem + (side[k] > 0.0 ? 1 : 0)];
                 }
-                return by;
-            });
-            found[problem] = own;
+                steps.far[k] = -eta[k] * gentle(s[k], eta[k], steps.squares[k]);
+            }
+            Did did;
+            did.penalty = 0.0;
+            learner.learn(quad, steps, did, [&](int k, double t) { return loss_.slope(t, side[k]); });
+            note(problem, place, did, side, s, found[problem]);
+        }
+    }
+    /// What four rows leave behind.
+    [[gnu::always_inline]] void note(Index problem, Index place, const Did& did, const double (&y)[4], const double (&s)[4],
+                                     OnlinePass& found) const noexcept {
+        const std::uint32_t* rows = state_.order + place;
+        if (Loss::kOfLabels) {
+            Index mistakes = 0;
+            for (int k = 0; k < 4; ++k) {
+                mistakes += y[k] * did.t[k] <= 0.0 ? 1 : 0;
+            }
+            found.mistakes += mistakes;
+        }
+        if (sums_losses_) {
+            double sum = did.penalty;
+            for (int k = 0; k < 4; ++k) {
+                sum += s[k] * loss_.value(did.t[k], y[k]);
+            }
+            found.loss += sum;
+        }
+        if (state_.slopes != nullptr) {
+            float* slopes = state_.slopes + problem * rows_;
+            for (int k = 0; k < 4; ++k) {
+                slopes[rows[k]] += static_cast<float>(did.slope[k]);
+            }
+        }
+        for (int k = 0; state_.log != nullptr && k < 4; ++k) {
+            if (did.slope[k] != 0.0) {
+                state_.log[state_.logged++] = place + k;
+            }
         }
     }
     void fetch(Index place) const noexcept {
         if (place + kAhead < rows_) {
-            table_.prefetch(state_.order[place + kAhead]);
+            const Index row = state_.order[place + kAhead];
+            table_.prefetch(row);
+            __builtin_prefetch(targets_.y + row);
         }
     }
     [[nodiscard]] bool needs_squares() const noexcept { return Loss::kBend > 0.0 || rule_.steps >= StepRule::passive; }
 
+    /// The weight of a row: a longer step would overshoot the row, and the next ones without end.
+    [[gnu::always_inline]] double gentle(double s, double eta, double square) const noexcept {
+        if constexpr (Loss::kBend > 0.0) {
+            return std::min(s, 1.0 / (eta * Loss::kBend * (square + (rule_.intercept ? 1.0 : 0.0))));
+        }
+        return s;
+    }
     /// How far a row moves the coefficients of a problem at score t; what it adds to the losses is added.
     [[gnu::always_inline]] double far(Index problem, Index row, double t, double penalty, double eta, double square,
                                       OnlinePass& found) const noexcept {
@@ -344,10 +420,7 @@ class Pass {
             state_.slopes[problem * rows_ + row] += static_cast<float>(slope);
         }
         if (rule_.steps < StepRule::passive) {
-            if constexpr (Loss::kBend > 0.0) {  // a longer step would overshoot the row, and the next ones without end
-                s = std::min(s, 1.0 / (eta * Loss::kBend * (square + (rule_.intercept ? 1.0 : 0.0))));
-            }
-            return -eta * s * slope;
+            return -eta * gentle(s, eta, square) * slope;
         }
         if (slope == 0.0 || square == 0.0) {
             return 0.0;

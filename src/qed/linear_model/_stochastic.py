@@ -31,7 +31,7 @@ from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._learn_convex import Rows
 from qed.linear_model._learn_online import Course, Shown, begin, favours, held_out, run, show, shown, stream
 from qed.linear_model._linear import predict_linear
-from qed.linear_model._online import Memory, Rule, Stop, Visits, optimal_offset
+from qed.linear_model._online import Memory, Rule, Stop, Trail, Visits, optimal_offset
 from qed.linear_model._prove_online import prove
 from qed.linear_model._range import fingerprint
 
@@ -215,15 +215,16 @@ class SGDClassifier(LinearClassifier):
         memory = before[0] if warm else begin(self, rows, rule, course)
         self.classes_ = data.classes
         taught, score = (rows, None) if not self.early_stopping else held_out(self, rows, codes)
-        memory, passes, outcome = run(self, memory, taught, rule, course, score=score)
+        trail = Trail(rows.problems, None if self.early_stopping else len(rows.y))
+        memory, passes, outcome = run(self, memory, taught, rule, course, score=score, trail=trail)
         _keep(self, memory, passes)
-        self.certificate_ = self._certified(data, rows, rule, outcome)
+        self.certificate_ = self._certified(data, rows, rule, outcome, trail)
         if outcome == "interrupted":
             raise KeyboardInterrupt
         return self
 
     def _certified(
-        self, data: FitData, rows: Shown, rule: Rule, outcome: str
+        self, data: FitData, rows: Shown, rule: Rule, outcome: str, trail: Trail
     ) -> DualityGapCertificate | PartsCertificate:
         looked = Rows.of(data)
         tol = 0.0 if self.tol is None else self.tol
@@ -234,7 +235,18 @@ class SGDClassifier(LinearClassifier):
                 looked = replace(looked, seen=_with_target(looked.seen, (signs + 1) / 2, rows.weight))
             own = looked if rows.favour is None else looked.weighed(rows.favour[problem][(signs > 0).astype(np.intp)])
             w, b = self.coef_[problem], float(self.intercept_[problem])
-            proof = prove(type(self).__name__, own, signs, rule, w, b, n_rows=len(signs), tol=tol, outcome=outcome)
+            proof = prove(
+                type(self).__name__,
+                own,
+                signs,
+                rule,
+                w,
+                b,
+                n_rows=len(signs),
+                tol=tol,
+                outcome=outcome,
+                met=trail.met(problem),
+            )
             if rows.problems == 1:
                 return proof
             parts[str(self.classes_[problem])] = proof
@@ -431,12 +443,22 @@ class SGDRegressor(Regressor, sparse=True):
         rows = shown(data, classes=False)
         memory = before if data.warm and before is not None else begin(self, rows, rule, course)
         taught, score = (rows, None) if not self.early_stopping else held_out(self, rows, rows.y)
-        memory, passes, outcome = run(self, memory, taught, rule, course, score=score)
+        trail = Trail(1, None if self.early_stopping else len(rows.y))
+        memory, passes, outcome = run(self, memory, taught, rule, course, score=score, trail=trail)
         self._store(memory, passes)
         tol = 0.0 if self.tol is None else self.tol
         w, b = self.coef_, float(self.intercept_[0])
         self.certificate_ = prove(
-            type(self).__name__, Rows.of(data), rows.y, rule, w, b, n_rows=len(rows.y), tol=tol, outcome=outcome
+            type(self).__name__,
+            Rows.of(data),
+            rows.y,
+            rule,
+            w,
+            b,
+            n_rows=len(rows.y),
+            tol=tol,
+            outcome=outcome,
+            met=trail.met(0),
         )
         if outcome == "interrupted":
             raise KeyboardInterrupt
