@@ -75,6 +75,10 @@ class CodedClassifier(Classifier):
         return self
 
     def _fitted_parts(self, data: FitData) -> list[Any]:
+        together = getattr(self.estimator, "_fit_coded", None)  # models that find the planes of many codes at once
+        parts = None if together is None else together(data, self.code_book_)
+        if parts is not None:
+            return list(parts)
         sides = self.code_book_[np.asarray(data.y).astype(np.intp)]
 
         def learnt(k: int) -> Any:

@@ -12,6 +12,7 @@ from qed.data._kernels import strided
 
 __all__ = [
     "cholesky",
+    "coded_planes",
     "column_sums",
     "margins",
     "matmul",
@@ -117,6 +118,17 @@ def online_passes(
         return _native.online_passes(rows_in_order(X), *given, *rest)
     X = X.tocsr()
     return _native.csr_online_passes((X.indptr, X.indices, X.data), X.shape, *given, *rest)
+
+
+def coded_planes(
+    X: Array, starts: np.ndarray[Any, Any], book: np.ndarray[Any, Any], strength: float, tol: float, most: int
+) -> tuple[Array, Array]:
+    """Return planes of squared hinges for the rows of a book, and objective, gap, rounding, rows and steps of each.
+
+    Rows are sorted by class; class c begins at ``starts[c]``, and ``book[k, c]`` is its side in problem k.
+    """
+    starts, book = np.ascontiguousarray(starts, dtype=np.int64), np.ascontiguousarray(book, dtype=np.int8)
+    return _native.coded_planes(np.ascontiguousarray(X), starts, book, float(strength), float(tol), int(most))
 
 
 def margins(X: Any, y: Array, w: Array, b: Array) -> tuple[Array, float]:

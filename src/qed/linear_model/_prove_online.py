@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["prove"]
 
 EFFORT = 0.1  # relative gap from which no dearer proof is looked for: random steps end about there
+SMALL = 1e6  # numbers in a table up to which dearer proofs are looked for: beyond it they would take longer than ten passes
 FAR = 1e6  # times the objective of predicting nothing: no step in the right direction leads there
 
 # each loss of the documentation as a multiple of one of the convex floor
@@ -91,7 +92,8 @@ def prove(
         u = None if met is None else met / times
         enough = max(tol, EFFORT) * problem.null_objective
         if problem.loss.traits.has_curvature:
-            gap = problem.certify(w, level, u, target=enough)
+            cheap = rows.share.size * rows.mean.size > SMALL
+            gap = problem.certify(w, level, u, target=enough, is_thorough=u is None or not cheap)
         else:
             t = problem.scores(w, level)
             gap = None
