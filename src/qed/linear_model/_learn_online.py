@@ -10,6 +10,7 @@ import numpy as np
 from qed.core import Classifier, InvalidData, InvalidParameter, generator
 from qed.core._events import STOP, Progress
 from qed.core._targets import as_target
+from qed.linear_model._classes import class_weights
 from qed.linear_model._online import Memory, Rule, Stop, Trail, Visits, learn, start
 
 if TYPE_CHECKING:
@@ -82,24 +83,12 @@ def shown(data: FitData, *, classes: bool, favour: Array | None = None) -> Shown
 
 def favours(owner: str, given: Any, classes: Any, codes: Array, weight: Array | None) -> Array | None:
     """Return the weights of the negative and positive rows of each problem, None when all are one."""
-    if given is None:
+    factor = class_weights(owner, given, classes, codes, weight, may_vanish=True)
+    if factor is None:
         return None
-    labels = classes.tolist()
-    if isinstance(given, str):
-        total = np.bincount(codes.astype(np.intp), weight, minlength=len(labels))
-        factor = np.where(total > 0, total.sum() / (len(labels) * np.where(total > 0, total, 1.0)), 1.0)
-    else:
-        unknown = [label for label in given if label not in labels]
-        if unknown and len(unknown) == len(given):
-            raise InvalidParameter(
-                f"The classes, {unknown}, are not in class_weight's labels: {owner}.class_weight names none of {labels}."
-            )
-        factor = np.array([float(given.get(label, 1.0)) for label in labels])
-    if not (np.isfinite(factor).all() and (factor >= 0).all()):
-        raise InvalidParameter(f"{owner}.class_weight must hold nonnegative numbers, got {given!r:.200}.")
-    if len(labels) == 2:
+    if len(factor) == 2:
         return factor.reshape(1, 2)
-    return np.column_stack([np.ones(len(labels)), factor])
+    return np.column_stack([np.ones(len(factor)), factor])
 
 
 def show(
