@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.problems._problem import Data
+
 if TYPE_CHECKING:
-    from benchmarks.problems import Data, Problem
+    from benchmarks.problems import Problem
 
 # an answer counts as equal when its objective exceeds the best one by less than this share of the null model's
 TOLERANCE = 1e-6
@@ -28,6 +30,10 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
         return ROBUST[problem.task](data.y - (data.X @ W[:, 0] + b[0]), W[:, 0], problem.params)
     if problem.task in LIKELIHOODS:
         return LIKELIHOODS[problem.task](data.y, data.X @ W + b, W, problem.params)
+    if problem.task in CODED:
+        return coded(problem, data, W, b)
+    if problem.task == "RidgeClassifier":
+        data = Data(data.X, signs(data.y))
     if problem.task == "LinearSVC":
         return machine(data.y, data.X @ W + b, np.vstack([W, b]), problem.params)
     total = 0.0
@@ -40,6 +46,31 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
     if problem.task in ("Lasso", "ElasticNet", "LassoCV"):
         return total + 2 * len(Y) * sparse_penalty(problem, W)
     return total + strength(problem, data) * float(np.sum(W**2))
+
+
+CODED = ("OneVsOneClassifier", "OneVsRestClassifier")
+
+
+def signs(y: np.ndarray) -> np.ndarray:
+    """Return a column for each class: one for its rows, minus one for the others."""
+    return np.where(y[:, np.newaxis] == np.arange(y.max() + 1), 1.0, -1.0)
+
+
+def coded(problem: Problem, data: Data, W: np.ndarray, b: np.ndarray) -> float:
+    """The sum of the objectives of the models of two classes, each on its rows; of W = 0 for a null model."""
+    classes = int(data.y.max()) + 1
+    pairs = [(i, j) for i in range(classes) for j in range(i + 1, classes)]
+    inner = {"LinearSVC": machine, "LogisticRegression": logistic}[problem.params["estimator"]]
+    total = 0.0
+    for k in range(W.shape[1]):
+        used = np.ones(len(data.y), dtype=bool)
+        own = k
+        if problem.task == "OneVsOneClassifier":
+            used, own = np.isin(data.y, pairs[k]), pairs[k][1]
+        t = data.X[used] @ W[:, k : k + 1] + b[k]
+        w = np.append(W[:, k], b[k]) if inner is machine else W[:, k]
+        total += inner((data.y[used] == own).astype(np.float64), t, w, {})
+    return total
 
 
 ONLINE = ("Perceptron", "SGDClassifier", "SGDRegressor")
@@ -143,6 +174,12 @@ def null_objective(data: Data, problem: Problem | None = None) -> float:
     """The objective of the model that predicts a constant: the mean, a quantile, or the frequencies of the classes."""
     if problem is not None and problem.task in ONLINE:
         return 1.0
+    if problem is not None and problem.task in CODED:
+        classes = int(data.y.max()) + 1
+        planes = classes * (classes - 1) // 2 if problem.task == "OneVsOneClassifier" else classes
+        return coded(problem, data, np.zeros((data.X.shape[1], planes)), np.zeros(planes))
+    if problem is not None and problem.task == "RidgeClassifier":
+        data = Data(data.X, signs(data.y))
     if problem is not None and problem.task in ROBUST:
         constant = np.quantile(data.y, problem.params.get("quantile", 0.5))
         return ROBUST[problem.task](data.y - constant, np.zeros(1), problem.params)
@@ -191,4 +228,7 @@ def report_words(excess: float) -> str:
 
 
 def as_arrays(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    if hasattr(model, "estimators_"):  # models of two classes, one after the other
+        parts = [as_arrays(part) for part in model.estimators_]
+        return np.concatenate([w.reshape(1, -1) for w, _ in parts]), np.concatenate([np.ravel(b) for _, b in parts])
     return np.asarray(model.coef_), np.asarray(model.intercept_)

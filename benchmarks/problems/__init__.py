@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.problems import (
+    classes,
     hard,
     lasso,
     likelihood,
@@ -30,6 +31,7 @@ PROBLEMS: tuple[Problem, ...] = (
     *likelihood.PROBLEMS,
     *margins.PROBLEMS,
     *online.PROBLEMS,
+    *classes.PROBLEMS,
     *tables.PROBLEMS,
 )
 
