@@ -30,12 +30,10 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
         return ROBUST[problem.task](data.y - (data.X @ W[:, 0] + b[0]), W[:, 0], problem.params)
     if problem.task in LIKELIHOODS:
         return LIKELIHOODS[problem.task](data.y, data.X @ W + b, W, problem.params)
-    if problem.task in CODED:
-        return coded(problem, data, W, b)
+    if problem.task in PLANES:
+        return planes(problem, data, W, b)
     if problem.task == "RidgeClassifier":
         data = Data(data.X, signs(data.y))
-    if problem.task == "LinearSVC":
-        return machine(data.y, data.X @ W + b, np.vstack([W, b]), problem.params)
     total = 0.0
     Y = data.y.reshape(len(data.y), -1)
     for start in range(0, len(Y), ROWS):
@@ -49,6 +47,7 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
 
 
 CODED = ("OneVsOneClassifier", "OneVsRestClassifier")
+PLANES = (*CODED, "LinearSVC")
 
 
 def signs(y: np.ndarray) -> np.ndarray:
@@ -56,8 +55,10 @@ def signs(y: np.ndarray) -> np.ndarray:
     return np.where(y[:, np.newaxis] == np.arange(y.max() + 1), 1.0, -1.0)
 
 
-def coded(problem: Problem, data: Data, W: np.ndarray, b: np.ndarray) -> float:
+def planes(problem: Problem, data: Data, W: np.ndarray, b: np.ndarray) -> float:
     """The sum of the objectives of the models of two classes, each on its rows; of W = 0 for a null model."""
+    if problem.task == "LinearSVC":
+        return machine(data.y, data.X @ W + b, np.vstack([W, b]), problem.params)
     classes = int(data.y.max()) + 1
     pairs = [(i, j) for i in range(classes) for j in range(i + 1, classes)]
     inner = {"LinearSVC": machine, "LogisticRegression": logistic}[problem.params["estimator"]]
@@ -176,8 +177,8 @@ def null_objective(data: Data, problem: Problem | None = None) -> float:
         return 1.0
     if problem is not None and problem.task in CODED:
         classes = int(data.y.max()) + 1
-        planes = classes * (classes - 1) // 2 if problem.task == "OneVsOneClassifier" else classes
-        return coded(problem, data, np.zeros((data.X.shape[1], planes)), np.zeros(planes))
+        count = classes * (classes - 1) // 2 if problem.task == "OneVsOneClassifier" else classes
+        return planes(problem, data, np.zeros((data.X.shape[1], count)), np.zeros(count))
     if problem is not None and problem.task == "RidgeClassifier":
         data = Data(data.X, signs(data.y))
     if problem is not None and problem.task in ROBUST:
@@ -190,8 +191,8 @@ def null_objective(data: Data, problem: Problem | None = None) -> float:
             constant = np.log(np.bincount(data.y.astype(np.intp)) / len(data.y))[np.newaxis].repeat(len(data.y), axis=0)
         return LIKELIHOODS[problem.task](data.y, constant, np.zeros(1), problem.params)
     if problem is not None and problem.task == "LinearSVC":
-        planes = len(np.unique(data.y))
-        return float(problem.params.get("C", 1.0)) * len(data.y) * (planes if planes > 2 else 1)
+        count = len(np.unique(data.y))
+        return float(problem.params.get("C", 1.0)) * len(data.y) * (count if count > 2 else 1)
     Y = data.y.reshape(len(data.y), -1).astype(np.float64)
     return float(np.sum((Y - Y.mean(axis=0)) ** 2))
 

@@ -281,7 +281,11 @@ def test_planes_found_at_once_are_those_found_one_by_one(options):
     rows = rng.normal(size=(300, 7)) + 2.0
     rows[np.arange(300), labels] += 1.5
     inner = LinearSVC(tol=1e-12, **options)
-    for kind, more in ((OneVsOneClassifier, {}), (OneVsRestClassifier, {}), (OutputCodeClassifier, {"random_state": 0})):
+    for kind, more in (
+        (OneVsOneClassifier, {}),
+        (OneVsRestClassifier, {}),
+        (OutputCodeClassifier, {"random_state": 0}),
+    ):
         model = kind(inner, **more).fit(rows, labels)
         sides = model.code_book_[labels]
         for k, part in enumerate(model.estimators_):
@@ -308,3 +312,22 @@ def test_planes_found_at_once_have_the_same_bits_on_any_number_of_threads():
         qed.set_num_threads(before)
     for other in found[1:]:
         np.testing.assert_array_equal(found[0], other)
+
+
+def test_rows_with_several_labels():
+    has = np.column_stack([y == 0, y > 0, X[:, 0] > 5.8]).astype(int)
+    ours = OneVsRestClassifier(tight()).fit(X, has)
+    other = theirs.OneVsRestClassifier(TheirSVC(dual=False, tol=1e-9, max_iter=100_000)).fit(X, has)
+    np.testing.assert_allclose(ours.decision_function(X), other.decision_function(X), atol=1e-4)
+    np.testing.assert_array_equal(ours.predict(X), other.predict(X))
+    assert ours.multilabel_
+    assert ours.score(X, has) == pytest.approx(other.score(X, has))
+    assert qed.verify(ours, X, has).holds
+    with pytest.raises(CertificateError):
+        qed.verify(ours, X, 1 - has)
+    sparse = OneVsRestClassifier(LogisticRegression()).fit(X, csr_array(has), sample_weight=weights)
+    shares = sparse.predict_proba(X)
+    np.testing.assert_allclose(shares[:, 0], sparse.estimators_[0].predict_proba(X)[:, 1])
+    with pytest.raises(qed.InvalidData, match="Column 1 of y holds only 1"):
+        OneVsRestClassifier(tight()).fit(X, np.column_stack([y == 0, y >= 0]))
+    assert not OneVsRestClassifier(tight()).fit(X, y).multilabel_

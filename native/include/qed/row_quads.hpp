@@ -5,8 +5,6 @@
 /// long sums are independent.
 #pragma once
 
-#include <cstdint>
-
 #include "qed/simd.hpp"
 
 namespace qed {
@@ -14,23 +12,21 @@ namespace qed {
 /// Sums of the lanes of four vectors, and of one number more for each.
 [[gnu::always_inline]] inline void sum_lanes_of_four(const Vector<double> (&v)[4], const double (&more)[4],
                                                      double (&out)[4]) noexcept {
-    if constexpr (kLanes<double> == 4) {
-        using Places [[gnu::vector_size(kVectorBytes)]] = std::int64_t;
-        constexpr Places kEven = {0, 4, 2, 6};
-        constexpr Places kOdd = {1, 5, 3, 7};
-        constexpr Places kFirst = {0, 1, 4, 5};
-        constexpr Places kSecond = {2, 3, 6, 7};
-        const Vector<double> a = __builtin_shuffle(v[0], v[1], kEven) + __builtin_shuffle(v[0], v[1], kOdd);
-        const Vector<double> b = __builtin_shuffle(v[2], v[3], kEven) + __builtin_shuffle(v[2], v[3], kOdd);
-        const Vector<double> sum = __builtin_shuffle(a, b, kFirst) + __builtin_shuffle(a, b, kSecond);
-        const Vector<double> rest = {more[0], more[1], more[2], more[3]};
-        store(out, sum + rest);
-    } else {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+    const auto halves = [](Vector<double> a, Vector<double> b) noexcept {
+        return __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
+    };
+    const Vector<double> a = halves(v[0], v[1]);
+    const Vector<double> b = halves(v[2], v[3]);
+    const Vector<double> sum = __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
+    const Vector<double> rest = {more[0], more[1], more[2], more[3]};
+    store(out, sum + rest);
+#else
 #pragma GCC unroll 4
-        for (int k = 0; k < 4; ++k) {
-            out[k] = sum_lanes(v[k]) + more[k];
-        }
+    for (int k = 0; k < 4; ++k) {
+        out[k] = sum_lanes(v[k]) + more[k];
     }
+#endif
 }
 
 template <class T>

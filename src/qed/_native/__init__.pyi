@@ -476,8 +476,8 @@ def online_passes(
     """Learn one row at a time; see ``native/include/qed/online.hpp`` for rules and state.
 
     ``X`` has contiguous rows. ``rule`` holds loss, width, steps, eta, power, alpha, offset, ridge, lasso, intercept, competes,
-    margin and batch; ``arrays`` holds w, b, scale, lag, b_sum, mass, paid, order and log, flat, and slopes, and is changed in place,
-    as is ``numbers`` (owed, steps, averaged, average_from, logged, passes, recorded); ``stop`` holds most, by_loss, least,
+    margin and batch; ``arrays`` holds w, b, scale, lag, b_sum, mass, paid, order and log, flat, and slopes, changed in place, as is
+    ``numbers`` (owed, steps, averaged, average_from, logged, passes, recorded); ``stop`` holds most, by_loss, least,
     patience, when_clean, together, best and idle, the last two changed in place. Returns losses and mistakes of each pass and
     the next seed. One thread for one problem.
     """

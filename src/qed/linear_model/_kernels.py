@@ -112,7 +112,15 @@ def online_passes(
     order = np.arange(X.shape[0], dtype=np.uint32)
     favour = None if favour is None else np.ascontiguousarray(favour).reshape(-1)
     weight = None if weight is None else np.ascontiguousarray(weight)
-    given = (len(b), np.ascontiguousarray(y, dtype=np.float64), weight, favour, rule, (*flat, order, log, slopes), numbers)
+    given = (
+        len(b),
+        np.ascontiguousarray(y, dtype=np.float64),
+        weight,
+        favour,
+        rule,
+        (*flat, order, log, slopes),
+        numbers,
+    )
     rest: Any = (tuple(visits), seed, stop, sums_losses)
     if isinstance(X, np.ndarray):
         return _native.online_passes(rows_in_order(X), *given, *rest)

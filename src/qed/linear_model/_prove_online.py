@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["prove"]
 
 EFFORT = 0.1  # relative gap from which no dearer proof is looked for: random steps end about there
-SMALL = 1e6  # numbers in a table up to which dearer proofs are looked for: beyond it they would take longer than ten passes
+SMALL = (
+    1e6  # numbers in a table up to which dearer proofs are looked for: beyond it they would take longer than ten passes
+)
 FAR = 1e6  # times the objective of predicting nothing: no step in the right direction leads there
 
 # each loss of the documentation as a multiple of one of the convex floor
@@ -54,7 +56,17 @@ LOSSES: dict[str, tuple[float, Callable[[Any, float], Any]]] = {
 
 
 def prove(
-    owner: str, rows: Rows, y: Any, rule: Rule, w: Any, b: float, *, n_rows: int, tol: float, outcome: str, met: Any = None
+    owner: str,
+    rows: Rows,
+    y: Any,
+    rule: Rule,
+    w: Any,
+    b: float,
+    *,
+    n_rows: int,
+    tol: float,
+    outcome: str,
+    met: Any = None,
 ) -> DualityGapCertificate:
     """Bound the distance of one plane from the optimum of ``Σ s ℓ / n + ridge |w|²/2 + lasso |w|_1``.
 

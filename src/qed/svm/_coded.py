@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,10 +84,7 @@ def fit_coded(model: Any, data: FitData, book: NDArray[np.int8]) -> list[Any] | 
 def _fingerprints(rows: Any, starts: Any, book: Any) -> list[Fingerprint]:
     """Recognise the rows of every problem: sums of classes about one row are added."""
     first = rows[0].copy()
-    classes = [
-        column_sums(rows[begin:end], np.ones(end - begin), first)
-        for begin, end in zip(starts[:-1], starts[1:], strict=True)
-    ]
+    classes = [column_sums(rows[begin:end], np.ones(end - begin), first) for begin, end in itertools.pairwise(starts)]
     sums, squares = (np.stack(part) for part in zip(*classes, strict=True))
     used = (book != 0).astype(np.float64)
     counts = np.diff(starts).astype(np.float64)
