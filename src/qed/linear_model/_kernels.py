@@ -136,7 +136,8 @@ def coded_planes(
     Rows are sorted by class; class c begins at ``starts[c]``, and ``book[k, c]`` is its side in problem k.
     """
     starts, book = np.ascontiguousarray(starts, dtype=np.int64), np.ascontiguousarray(book, dtype=np.int8)
-    return _native.coded_planes(np.ascontiguousarray(X), starts, book, float(strength), float(tol), int(most))
+    found: Any = _native.coded_planes(np.ascontiguousarray(X), starts, book, float(strength), float(tol), int(most))
+    return found[0], found[1]
 
 
 def margins(X: Any, y: Array, w: Array, b: Array) -> tuple[Array, float]:

@@ -36,9 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["prove"]
 
 EFFORT = 0.1  # relative gap from which no dearer proof is looked for: random steps end about there
-SMALL = (
-    1e6  # numbers in a table up to which dearer proofs are looked for: beyond it they would take longer than ten passes
-)
+LARGE = 1e6  # numbers in a table beyond which a dearer proof takes longer than the passes it is about,
+ROUGH = 0.5  # so that one within this share is left as it is
 FAR = 1e6  # times the objective of predicting nothing: no step in the right direction leads there
 
 # each loss of the documentation as a multiple of one of the convex floor
@@ -102,18 +101,19 @@ def prove(
     target = tol * problem.null_objective
     with one_blas_thread(rows.share.size * rows.mean.size):
         u = None if met is None else met / times
-        enough = max(tol, EFFORT) * problem.null_objective
+        is_large = u is not None and rows.share.size * rows.mean.size > LARGE
+        enough = max(tol, ROUGH if is_large else EFFORT) * problem.null_objective
         if problem.loss.traits.has_curvature:
-            cheap = rows.share.size * rows.mean.size > SMALL
-            gap = problem.certify(w, level, u, target=enough, is_thorough=u is None or not cheap)
+            gap = problem.certify(w, level, u, target=enough, is_thorough=not is_large)
         else:
-            t = problem.scores(w, level)
-            gap = None
-            for point in itertools.chain(() if u is None else (u,), _softened(problem, rule, t)):
-                found = problem.certify(w, level, point, target=np.inf, known=Known(t=t))
-                gap = found if gap is None or found.value < gap.value else gap
+            known = Known(t=problem.scores(w, level))
+            points = itertools.chain(() if u is None else (u,), _softened(problem, rule, known.t))
+            gap = problem.certify(w, level, next(points), target=np.inf, known=known)
+            for point in points:
                 if gap.value <= enough:
                     break
+                found = problem.certify(w, level, point, target=np.inf, known=known)
+                gap = found if found.value < gap.value else gap
     nothing = float(rows.share @ problem.loss.value(np.zeros(len(rows.share))))
     if not gap.objective <= FAR * max(problem.null_objective, nothing, np.finfo(np.float64).tiny) and nothing > 0:
         raise diverged(owner)
