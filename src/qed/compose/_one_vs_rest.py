@@ -218,6 +218,8 @@ class OneVsRestClassifier(CodedClassifier):
 
 def _indicator(y: Any) -> Array | None:
     """Return a table of zeros and ones with several columns as integers; None for anything else, which the doors judge."""
+    if y is None:
+        return None
     table = y.toarray() if hasattr(y, "toarray") else as_target(y, "y")
     if table.ndim != 2 or table.shape[1] < 2 or not len(table) or table.dtype.kind not in "biuf":
         return None
