@@ -247,7 +247,8 @@ class Pass {
         const Index rows = chunk.end - chunk.begin;
         Index k = 0;
         if constexpr (Table::kQuads) {
-            const bool quads = rule_.batch == 1 && state_.paid == nullptr && rule_.steps < StepRule::passive;
+            // steps that grow, or that ask the loss how long to be, go one by one
+            const bool quads = rule_.batch == 1 && state_.paid == nullptr && rule_.steps < StepRule::passive && rule_.power >= 0.0;
             for (; quads && k + 4 <= rows; k += 4) {
                 const double step = chunk.steps + static_cast<double>(k);
                 if (step_size(rule_, step) * rule_.ridge <= kGentle) {
