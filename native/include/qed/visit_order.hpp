@@ -14,7 +14,7 @@ namespace qed {
 /// Bytes of neighbouring rows that stay together when rows are shuffled, how many such groups are mixed at a time, and the size
 /// of a table whose rows are all near one another.
 inline constexpr Index kGroupBytes = 1 << 16;
-inline constexpr int kHandBits = 3;
+inline constexpr int kHandBits = 2;
 inline constexpr Index kHands = Index{1} << kHandBits;
 inline constexpr Index kDraws = 64 / kHandBits;  ///< hands that one draw names
 inline constexpr Index kNearBytes = 1 << 20;
