@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.problems._problem import Data
+
 if TYPE_CHECKING:
-    from benchmarks.problems import Data, Problem
+    from benchmarks.problems import Problem
 
 # an answer counts as equal when its objective exceeds the best one by less than this share of the null model's
 TOLERANCE = 1e-6
@@ -30,6 +32,8 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
         return LIKELIHOODS[problem.task](data.y, data.X @ W + b, W, problem.params)
     if problem.task in MACHINES:
         return MACHINES[problem.task](data.y, data.X @ W + b, np.vstack([W, b]), problem.params)
+    if problem.task in CODED:
+        return planes(problem, data, W, b)
     total = 0.0
     Y = targets(problem, data)
     for start in range(0, len(Y), ROWS):
@@ -43,10 +47,30 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
 
 
 def targets(problem: Problem | None, data: Data) -> np.ndarray:
-    """The targets as a table: of classes by least squares the signs."""
-    if problem is not None and problem.task == "RidgeClassifierCV":
+    """The targets as a table: of classes by least squares a column for each, one for its rows and minus one for the others."""
+    if problem is not None and problem.task in ("RidgeClassifier", "RidgeClassifierCV"):
         return np.where(data.y[:, None] == np.unique(data.y), 1.0, -1.0)
     return data.y.reshape(len(data.y), -1)
+
+
+CODED = ("OneVsOneClassifier", "OneVsRestClassifier")
+
+
+def planes(problem: Problem, data: Data, W: np.ndarray, b: np.ndarray) -> float:
+    """The sum of the objectives of the models of two classes, each on its rows; of W = 0 for a null model."""
+    classes = int(data.y.max()) + 1
+    pairs = [(i, j) for i in range(classes) for j in range(i + 1, classes)]
+    inner = {"LinearSVC": machine, "LogisticRegression": logistic}[problem.params["estimator"]]
+    total = 0.0
+    for k in range(W.shape[1]):
+        used = np.ones(len(data.y), dtype=bool)
+        own = k
+        if problem.task == "OneVsOneClassifier":
+            used, own = np.isin(data.y, pairs[k]), pairs[k][1]
+        t = data.X[used] @ W[:, k : k + 1] + b[k]
+        w = np.append(W[:, k], b[k]) if inner is machine else W[:, k]
+        total += inner((data.y[used] == own).astype(np.float64), t, w, {})
+    return total
 
 
 ONLINE = ("Perceptron", "SGDClassifier", "SGDRegressor")
@@ -164,6 +188,10 @@ def null_objective(data: Data, problem: Problem | None = None) -> float:
     """The objective of the model that predicts a constant: the mean, a quantile, or the frequencies of the classes."""
     if problem is not None and problem.task in ONLINE:
         return 1.0
+    if problem is not None and problem.task in CODED:
+        classes = int(data.y.max()) + 1
+        count = classes * (classes - 1) // 2 if problem.task == "OneVsOneClassifier" else classes
+        return planes(problem, data, np.zeros((data.X.shape[1], count)), np.zeros(count))
     if problem is not None and problem.task in ROBUST:
         constant = np.quantile(data.y, problem.params.get("quantile", 0.5))
         return ROBUST[problem.task](data.y - constant, np.zeros(1), problem.params)
@@ -174,8 +202,8 @@ def null_objective(data: Data, problem: Problem | None = None) -> float:
             constant = np.log(np.bincount(data.y.astype(np.intp)) / len(data.y))[np.newaxis].repeat(len(data.y), axis=0)
         return LIKELIHOODS[problem.task](data.y, constant, np.zeros(1), problem.params)
     if problem is not None and problem.task == "LinearSVC":
-        planes = len(np.unique(data.y))
-        return float(problem.params.get("C", 1.0)) * len(data.y) * (planes if planes > 2 else 1)
+        count = len(np.unique(data.y))
+        return float(problem.params.get("C", 1.0)) * len(data.y) * (count if count > 2 else 1)
     if problem is not None and problem.task == "LinearSVR":
         return tube(data.y, np.zeros((len(data.y), 1)), np.zeros(1), problem.params)
     Y = targets(problem, data).astype(np.float64)
@@ -214,4 +242,7 @@ def report_words(excess: float) -> str:
 
 
 def as_arrays(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    if hasattr(model, "estimators_"):  # models of two classes, one after the other
+        parts = [as_arrays(part) for part in model.estimators_]
+        return np.concatenate([w.reshape(1, -1) for w, _ in parts]), np.concatenate([np.ravel(b) for _, b in parts])
     return np.asarray(model.coef_), np.asarray(model.intercept_)

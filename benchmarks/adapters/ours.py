@@ -19,8 +19,10 @@ def versions() -> dict[str, str]:
 
 
 def estimator(task: str, **params: Any) -> Any:
-    from qed import linear_model, svm
+    from qed import compose, linear_model, svm
 
+    if task.startswith("OneVs"):
+        return getattr(compose, task)(estimator(params["estimator"]))
     return getattr(svm if task in ("LinearSVC", "LinearSVR") else linear_model, task)(**params)
 
 

@@ -14,8 +14,10 @@ def versions() -> dict[str, str]:
 
 
 def estimator(task: str, *, sparse: bool = False, **params: Any) -> Any:
-    from sklearn import linear_model, svm
+    from sklearn import linear_model, multiclass, svm
 
+    if task.startswith("OneVs"):
+        return getattr(multiclass, task)(estimator(params["estimator"]))
     if task == "LinearSVC":  # the way that its documentation recommends for the shape and the penalty
         return svm.LinearSVC(dual=params.get("loss") == "hinge", **params)
     if task == "LinearSVR":  # squares in the primal; without them the tolerance is one at which the objective is equal

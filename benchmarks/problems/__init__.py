@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.problems import (
+    classes,
     columns,
     hard,
     lasso,
@@ -32,6 +33,7 @@ PROBLEMS: tuple[Problem, ...] = (
     *likelihood.PROBLEMS,
     *margins.PROBLEMS,
     *online.PROBLEMS,
+    *classes.PROBLEMS,
     *tables.PROBLEMS,
 )
 

@@ -82,6 +82,7 @@ NB_MODULE(QED_MODULE, module) {
     bind_factor(module);
     bind_glm(module);
     bind_online(module);
+    bind_coded(module);
     bind_levels(module);
     bind_rank(module);
     bind_robust(module);

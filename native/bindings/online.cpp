@@ -15,6 +15,7 @@ using Changed = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using MaybeChanged = std::optional<Changed>;
 using Order = nb::ndarray<std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Log = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Slopes = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 double* changed(const MaybeChanged& array, const char* name, Index length) {
     if (!array) {
@@ -48,14 +49,15 @@ OnlineRule rule_of(const nb::tuple& rule) {
     return out;
 }
 
-/// `arrays` holds w, b, scale, lag, b_sum, mass, paid, order and log; `numbers` holds owed, steps, averaged, average_from and
-/// logged; `stop` holds most, by_loss, least, patience, when_clean, best and idle. Arrays and numbers are written to.
+/// `arrays` holds w, b, scale, lag, b_sum, mass, paid, order, log and slopes; `numbers` holds owed, steps, averaged, average_from,
+/// logged, passes and recorded; `stop` holds most, by_loss, least, patience, when_clean, together, best and idle. Arrays and
+/// numbers are written to.
 template <class Rows>
 nb::tuple learn(const Rows& x, Index problems, const Array& y, const MaybeArray& weight, const MaybeArray& favour,
                 const nb::tuple& rule, const nb::tuple& arrays, Changed& numbers, std::pair<bool, bool> visits,
                 std::uint64_t seed, const nb::tuple& stop, bool sums_losses) {
     require(problems >= 1 && x.rows < (Index{1} << 32), "rows and problems must be countable");
-    require(numbers.shape(0) == 5, "numbers must have five entries");
+    require(numbers.shape(0) == 7, "numbers must have seven entries");
     const Index size = problems * x.columns;
     const auto array = [&](int k) { return nb::cast<MaybeChanged>(arrays[k]); };
     const OnlineTargets targets{problems, vector(y, "y", x.rows), vector(weight, "weight", x.rows),
@@ -74,8 +76,16 @@ nb::tuple learn(const Rows& x, Index problems, const Array& y, const MaybeArray&
                     .least = nb::cast<double>(stop[2]),
                     .patience = nb::cast<Index>(stop[3]),
                     .when_clean = nb::cast<bool>(stop[4]),
-                    .best = nb::cast<double>(stop[5]),
-                    .idle = nb::cast<Index>(stop[6])};
+                    .together = nb::cast<bool>(stop[5]),
+                    .best = changed(nb::cast<MaybeChanged>(stop[6]), "best", problems),
+                    .idle = nullptr};
+    const auto idle = nb::cast<Log>(stop[7]);
+    require(when.best != nullptr && idle.shape(0) == static_cast<std::size_t>(problems), "best and idle must be given");
+    when.idle = idle.data();
+    const auto slopes = nb::cast<std::optional<Slopes>>(arrays[9]);
+    require(!slopes || (slopes->shape(0) == static_cast<std::size_t>(problems) &&
+                        slopes->shape(1) == static_cast<std::size_t>(x.rows)),
+            "slopes must have one row for each problem");
     require(!log || log->shape(0) >= static_cast<std::size_t>(x.rows * when.most), "log must have room for every row");
     double* kept = numbers.data();
     OnlineState state{.w = changed(array(0), "w", size),
@@ -94,7 +104,10 @@ nb::tuple learn(const Rows& x, Index problems, const Array& y, const MaybeArray&
                       .replaces = visits.second,
                       .seed = seed,
                       .log = log ? log->data() : nullptr,
-                      .logged = 0};
+                      .logged = 0,
+                      .slopes = slopes ? slopes->data() : nullptr,
+                      .passes = static_cast<Index>(kept[5]),
+                      .recorded = static_cast<Index>(kept[6])};
     require(state.w != nullptr && state.b != nullptr && state.scale != nullptr && state.b_sum != nullptr &&
                 state.mass != nullptr,
             "w, b, scale, b_sum and mass must be given");
@@ -102,7 +115,13 @@ nb::tuple learn(const Rows& x, Index problems, const Array& y, const MaybeArray&
     Index done = 0;
     const OnlineRule steps = rule_of(rule);
     run([&] { done = online_passes(x, targets, steps, state, when, sums_losses, found.data()); });
-    const double after[] = {state.owed, state.steps, state.averaged, state.average_from, static_cast<double>(state.logged)};
+    const double after[] = {state.owed,
+                            state.steps,
+                            state.averaged,
+                            state.average_from,
+                            static_cast<double>(state.logged),
+                            static_cast<double>(state.passes),
+                            static_cast<double>(state.recorded)};
     std::copy(std::begin(after), std::end(after), kept);
     nb::list losses;
     nb::list mistakes;
@@ -110,7 +129,7 @@ nb::tuple learn(const Rows& x, Index problems, const Array& y, const MaybeArray&
         losses.append(found[static_cast<std::size_t>(k)].loss);
         mistakes.append(found[static_cast<std::size_t>(k)].mistakes);
     }
-    return nb::make_tuple(losses, mistakes, state.seed, when.best, when.idle);
+    return nb::make_tuple(losses, mistakes, state.seed);
 }
 
 template <class Rows>

@@ -272,3 +272,62 @@ def test_regressors_answer_by_how_far_they_are_from_one_half():
     y = np.argmax(X @ [[1.0, 0.0, -1.0], [0.0, 1.0, 0.5], [0.0, 0.3, 1.0]], axis=1)
     ours = OneVsRestClassifier(LinearRegression()).fit(X, y)
     np.testing.assert_array_equal(ours.predict(X), TheirRest(Theirs()).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False, "C": 20.0}, {"intercept_scaling": 10.0}])
+def test_planes_found_at_once_are_those_found_one_by_one(options):
+    rng = np.random.default_rng(3)
+    labels = rng.integers(0, 6, 300)
+    rows = rng.normal(size=(300, 7)) + 2.0
+    rows[np.arange(300), labels] += 1.5
+    inner = LinearSVC(tol=1e-12, **options)
+    for kind, more in (
+        (OneVsOneClassifier, {}),
+        (OneVsRestClassifier, {}),
+        (OutputCodeClassifier, {"random_state": 0}),
+    ):
+        model = kind(inner, **more).fit(rows, labels)
+        sides = model.code_book_[labels]
+        for k, part in enumerate(model.estimators_):
+            used = sides[:, k] != 0
+            alone = LinearSVC(tol=1e-12, **options).fit(rows[used], (sides[used, k] > 0).astype(int))
+            np.testing.assert_allclose(part.coef_, alone.coef_, rtol=1e-8, atol=1e-10)
+            np.testing.assert_allclose(part.intercept_, alone.intercept_, rtol=1e-8, atol=1e-10)
+            np.testing.assert_allclose(part.certificate_.objective, alone.certificate_.objective, rtol=1e-11)
+            np.testing.assert_allclose(part.certificate_.null_objective, alone.certificate_.null_objective)
+            assert part.certificate_.reached
+        assert qed.verify(model, rows, labels).holds
+        narrow = kind(inner, **more).fit(rows.astype(np.float32), labels)
+        np.testing.assert_allclose(narrow.estimators_[0].coef_, model.estimators_[0].coef_, rtol=1e-3, atol=1e-4)
+
+
+def test_planes_found_at_once_have_the_same_bits_on_any_number_of_threads():
+    before = qed.get_num_threads()
+    try:
+        found = []
+        for threads in (1, 2, 5):
+            qed.set_num_threads(threads)
+            found.append(np.concatenate([part.coef_ for part in OneVsOneClassifier(LinearSVC()).fit(X, y).estimators_]))
+    finally:
+        qed.set_num_threads(before)
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0], other)
+
+
+def test_rows_with_several_labels():
+    has = np.column_stack([y == 0, y > 0, X[:, 0] > 5.8]).astype(int)
+    ours = OneVsRestClassifier(tight()).fit(X, has)
+    other = theirs.OneVsRestClassifier(TheirSVC(dual=False, tol=1e-9, max_iter=100_000)).fit(X, has)
+    np.testing.assert_allclose(ours.decision_function(X), other.decision_function(X), atol=1e-4)
+    np.testing.assert_array_equal(ours.predict(X), other.predict(X))
+    assert ours.multilabel_
+    assert ours.score(X, has) == pytest.approx(other.score(X, has))
+    assert qed.verify(ours, X, has).holds
+    with pytest.raises(CertificateError):
+        qed.verify(ours, X, 1 - has)
+    sparse = OneVsRestClassifier(LogisticRegression()).fit(X, csr_array(has), sample_weight=weights)
+    shares = sparse.predict_proba(X)
+    np.testing.assert_allclose(shares[:, 0], sparse.estimators_[0].predict_proba(X)[:, 1])
+    with pytest.raises(qed.InvalidData, match="Column 1 of y holds only 1"):
+        OneVsRestClassifier(tight()).fit(X, np.column_stack([y == 0, y >= 0]))
+    assert not OneVsRestClassifier(tight()).fit(X, y).multilabel_

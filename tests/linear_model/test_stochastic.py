@@ -288,3 +288,45 @@ def test_what_was_learnt_goes_through_a_file(tmp_path):
         again = qed.load(tmp_path / "model.qed")
         assert_array_equal(again.predict(X), model.predict(X))
         assert_array_equal(again.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
+
+
+@pytest.mark.parametrize("columns", [4, 11, 50])
+@pytest.mark.parametrize("loss", ["hinge", "log_loss", "squared_error"])
+def test_four_rows_at_a_time_are_four_rows_one_after_the_other(loss, columns):
+    rng = np.random.default_rng(columns)
+    X = rng.normal(size=(203, columns))
+    y = np.where(X[:, 0] + rng.normal(size=203) > 0, 1.0, -1.0)
+    for kind in (np.float64, np.float32):
+        rows = X.astype(kind)
+        for average in (False, True):
+            options = {"alpha": 0.01, "learning_rate": "constant", "eta0": 0.01, "shuffle": False, "average": average}
+            model = SGDClassifier(loss, max_iter=1, tol=None, **options).fit(rows, y)
+            w, b = slow(model, rows.astype(np.float64), y, np.ones(203), lambda _: 0.01)
+            assert_allclose(model.coef_[0], w, rtol=1e-10, atol=1e-13)
+            assert_allclose(model.intercept_[0], b, rtol=1e-10, atol=1e-13)
+
+
+# with both penalties at once scikit-learn does not count what absolute values take from the sum of squares
+@pytest.mark.parametrize("penalty", ["l2", "l1", None])
+def test_passes_end_where_those_of_scikit_learn_end(penalty):
+    rng = np.random.default_rng(16)
+    X = rng.normal(size=(150, 4))
+    y = np.digitize(X @ [1.0, -1.0, 0.5, 0.0] + rng.normal(size=150), [-1.0, 1.0])
+    for loss in ("hinge", "log_loss"):
+        ours = SGDClassifier(loss, penalty=penalty, shuffle=False).fit(X, y)
+        theirs = sklearn.linear_model.SGDClassifier(loss=loss, penalty=penalty, shuffle=False).fit(X, y)
+        assert ours.n_iter_ == theirs.n_iter_
+        assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-11)
+    target = X @ [1.0, -1.0, 0.5, 0.0]
+    ours = SGDRegressor(penalty=penalty, shuffle=False).fit(X, target)
+    assert ours.n_iter_ == sklearn.linear_model.SGDRegressor(penalty=penalty, shuffle=False).fit(X, target).n_iter_
+
+
+def test_slopes_that_rows_had_prove_a_small_gap():
+    rng = np.random.default_rng(17)
+    X = rng.normal(size=(20_000, 10))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=20_000) > 0, 1.0, -1.0)
+    for loss, relative in (("hinge", 0.1), ("log_loss", 0.05)):
+        model = SGDClassifier(loss, max_iter=10, tol=None, alpha=1e-3, random_state=0).fit(X, y)
+        assert model.certificate_.relative_gap < relative
+        assert qed.verify(model, X, y).holds

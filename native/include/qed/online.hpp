@@ -78,28 +78,32 @@ struct OnlineState {
     std::uint64_t seed;
     std::int64_t* log;    ///< null, or room for the places in the pass at which one problem moved
     Index logged;
+    float* slopes;    ///< problems x rows, sums of the slopes that each row had when it was met; null for none
+    Index passes;     ///< passes of this course so far
+    Index recorded;   ///< passes whose slopes are in the sums: these begin anew whenever `passes` is a power of two
 };
 
-/// What a pass found, each row as it was before the step: weighted losses, and rows on the wrong side.
+/// What a pass found, each row as it was before the step: weighted losses plus penalties, and rows on the wrong side.
 struct OnlinePass {
     double loss;
     Index mistakes;
 };
 
-/// When to stop: after `most` passes, after `patience` passes in a row whose loss was not below the best by `least`, or after a
-/// pass without mistakes; then mistakes take the place of losses.
+/// When a problem ends: after `patience` passes in a row whose sum was not below the best by `least`, or after a pass without
+/// mistakes; then mistakes take the place of losses. The course ends with the last problem, or after `most` passes.
 struct OnlineStop {
     Index most;
     bool by_loss;
     double least;
     Index patience;
     bool when_clean;
-    double best;
-    Index idle;
+    bool together;       ///< no problem ends before the others
+    double* best;        ///< of each problem
+    std::int64_t* idle;  ///< of each problem, passes without progress; -1 after a pass without mistakes that ended it
 };
 
-/// Passes over all rows; `found` has room for `most` of them. Returns how many there were. Losses are summed only when the
-/// stop asks for them or `sums_losses` does.
+/// Passes over all rows; `found` has room for `most` of them, with the sums of all problems. Returns how many there were. Losses
+/// are summed only when the stop asks for them or `sums_losses` does.
 Index online_passes(const Matrix& x, const OnlineTargets& targets, const OnlineRule& rule, OnlineState& state,
                     OnlineStop& stop, bool sums_losses, OnlinePass* found);
 Index online_passes(const SparseRows& x, const OnlineTargets& targets, const OnlineRule& rule, OnlineState& state,

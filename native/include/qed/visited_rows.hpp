@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "qed/row_quads.hpp"
 #include "qed/simd.hpp"
 #include "qed/sparse.hpp"
 
@@ -22,6 +23,8 @@ inline std::uint64_t draw(std::uint64_t& seed) noexcept {
 template <class T>
 class DenseRows {
   public:
+    static constexpr bool kQuads = true;
+
     explicit DenseRows(const Matrix& x) noexcept
         : data_(static_cast<const T*>(x.data)), stride_(x.row_stride), columns_(x.columns) {}
 
@@ -32,6 +35,11 @@ class DenseRows {
         for (Index at = 0; at < bytes; at += 64) {
             __builtin_prefetch(start + at);
         }
+    }
+    /// Four rows, by their numbers.
+    [[nodiscard]] RowQuad<T> quad(const std::uint32_t* rows) const noexcept {
+        return {{data_ + rows[0] * stride_, data_ + rows[1] * stride_, data_ + rows[2] * stride_, data_ + rows[3] * stride_},
+                columns_};
     }
     [[nodiscard]] double dot(Index row, const double* w) const noexcept {
         const T* x = data_ + row * stride_;
@@ -69,8 +77,13 @@ class DenseRows {
     /// |x|² of a row.
     [[nodiscard]] double square(Index row) const noexcept {
         const T* x = data_ + row * stride_;
-        double sum = 0.0;
-        for (Index j = 0; j < columns_; ++j) {
+        Vector<double> total = {};
+        Index j = 0;
+        for (; j + kLanes<double> <= columns_; j += kLanes<double>) {
+            total += load_wide(x + j) * load_wide(x + j);
+        }
+        double sum = sum_lanes(total);
+        for (; j < columns_; ++j) {
             sum += static_cast<double>(x[j]) * static_cast<double>(x[j]);
         }
         return sum;
@@ -99,6 +112,8 @@ class DenseRows {
 template <class T, class I>
 class CompressedRows {
   public:
+    static constexpr bool kQuads = false;
+
     explicit CompressedRows(const SparseRows& x) noexcept
         : starts_(static_cast<const I*>(x.starts)),
           indices_(static_cast<const I*>(x.indices)),
@@ -109,15 +124,29 @@ class CompressedRows {
         return rows == 0 ? 0 : Index{starts_[rows]} * static_cast<Index>(sizeof(T) + sizeof(I)) / rows;
     }
     void prefetch(Index row) const noexcept {
-        __builtin_prefetch(indices_ + starts_[row]);
-        __builtin_prefetch(values_ + starts_[row]);
+        const I begin = starts_[row];
+        const I end = std::min<I>(starts_[row + 1], begin + kFetched);
+        for (I k = begin; k < end; k += static_cast<I>(64 / sizeof(T))) {
+            __builtin_prefetch(values_ + k);
+        }
+        for (I k = begin; k < end; k += static_cast<I>(64 / sizeof(I))) {
+            __builtin_prefetch(indices_ + k);
+        }
     }
     [[nodiscard]] double dot(Index row, const double* w) const noexcept {
-        double sum = 0.0;
-        for (I k = starts_[row]; k < starts_[row + 1]; ++k) {
-            sum += static_cast<double>(values_[k]) * w[indices_[k]];
+        double sums[4] = {};  // four sums in flight: one would wait for itself
+        const I end = starts_[row + 1];
+        I k = starts_[row];
+        for (; k + 4 <= end; k += 4) {
+#pragma GCC unroll 4
+            for (int at = 0; at < 4; ++at) {
+                sums[at] += static_cast<double>(values_[k + at]) * w[indices_[k + at]];
+            }
         }
-        return sum;
+        for (; k < end; ++k) {
+            sums[0] += static_cast<double>(values_[k]) * w[indices_[k]];
+        }
+        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
     }
     [[nodiscard]] double square(Index row) const noexcept {
         double sum = 0.0;
@@ -139,6 +168,8 @@ class CompressedRows {
     }
 
   private:
+    static constexpr I kFetched = 256;  ///< entries of a row that are fetched ahead
+
     const I* starts_;
     const I* indices_;
     const T* values_;

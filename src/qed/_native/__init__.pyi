@@ -523,20 +523,27 @@ def online_passes(
         Vector | None,
         NDArray[np.uint32],
         NDArray[np.int64] | None,
+        NDArray[np.float32] | None,
     ],
     numbers: Vector,
     visits: tuple[bool, bool],
     seed: int,
-    stop: tuple[int, bool, float, int, bool, float, int],
+    stop: tuple[int, bool, float, int, bool, bool, Vector, NDArray[np.int64]],
     sums_losses: bool,
-) -> tuple[list[float], list[int], int, float, int]:
+) -> tuple[list[float], list[int], int]:
     """Learn one row at a time; see ``native/include/qed/online.hpp`` for rules and state.
 
     ``X`` has contiguous rows. ``rule`` holds loss, width, steps, eta, power, alpha, offset, ridge, lasso, intercept, competes,
-    margin and batch; ``arrays`` holds w, b, scale, lag, b_sum, mass, paid, order and log, flat, and is changed in place, as is
-    ``numbers`` (owed, steps, averaged, average_from, logged); ``stop`` holds most, by_loss, least, patience, when_clean, best
-    and idle. Returns losses and mistakes of each pass, the next seed, best and idle. One thread for one problem.
+    margin and batch; ``arrays`` holds w, b, scale, lag, b_sum, mass, paid, order and log, flat, and slopes, changed in place, as is
+    ``numbers`` (owed, steps, averaged, average_from, logged, passes, recorded); ``stop`` holds most, by_loss, least,
+    patience, when_clean, together, best and idle, the last two changed in place. Returns losses and mistakes of each pass and
+    the next seed. One thread for one problem.
     """
+
+def coded_planes(
+    X: Matrix, starts: NDArray[np.int64], book: NDArray[np.int8], strength: float, tol: float, most: int
+) -> tuple[Matrix, Matrix]:
+    """Planes of squared hinges for rows sorted by class; see ``native/include/qed/coded.hpp``."""
 
 def csr_online_passes(
     X: tuple[Indices, Indices, NDArray[np.float32] | NDArray[np.float64]],
@@ -556,13 +563,14 @@ def csr_online_passes(
         Vector | None,
         NDArray[np.uint32],
         NDArray[np.int64] | None,
+        NDArray[np.float32] | None,
     ],
     numbers: Vector,
     visits: tuple[bool, bool],
     seed: int,
-    stop: tuple[int, bool, float, int, bool, float, int],
+    stop: tuple[int, bool, float, int, bool, bool, Vector, NDArray[np.int64]],
     sums_losses: bool,
-) -> tuple[list[float], list[int], int, float, int]:
+) -> tuple[list[float], list[int], int]:
     """``online_passes`` for compressed rows (indptr, indices, data)."""
 
 def online_margins(X: Matrix, problems: int, y: Vector, w: Vector, b: Vector) -> tuple[Vector, float]:

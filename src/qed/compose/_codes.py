@@ -61,9 +61,7 @@ class CodedClassifier(Classifier):
         self
             The fitted model.
         """
-        title, inner = type(self).__name__, self.estimator
-        if inner is None or not hasattr(inner, "fit") or isinstance(inner, type):
-            raise InvalidParameter(f"{title}.estimator must be a classifier, got {inner!r}.")
+        title, inner = type(self).__name__, self._require_classifier()
         data = self._fit_data(X, y, sample_weight, finite=not self._traits().allow_nan)
         if sample_weight is not None and not accepts_weight(inner):
             raise InvalidParameter(f"{title}: {type(inner).__name__} takes no sample_weight. Pass none.")
@@ -75,6 +73,10 @@ class CodedClassifier(Classifier):
         return self
 
     def _fitted_parts(self, data: FitData) -> list[Any]:
+        together = getattr(self.estimator, "_fit_coded", None)  # models that find the planes of many codes at once
+        parts = None if together is None else together(data, self.code_book_)
+        if parts is not None:
+            return list(parts)
         sides = self.code_book_[np.asarray(data.y).astype(np.intp)]
 
         def learnt(k: int) -> Any:
@@ -85,6 +87,12 @@ class CodedClassifier(Classifier):
             return clone(self.estimator).fit(rows, (sides[used, k] > 0).astype(np.intp), **options)
 
         return list(mapped(learnt, list(range(sides.shape[1])), self.n_jobs))
+
+    def _require_classifier(self) -> Any:
+        inner = self.estimator
+        if inner is None or not hasattr(inner, "fit") or isinstance(inner, type):
+            raise InvalidParameter(f"{type(self).__name__}.estimator must be a classifier, got {inner!r}.")
+        return inner
 
     def _require_two(self, data: FitData) -> None:
         if len(data.classes) < 2:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from qed.compose._codes import CodedClassifier
-from qed.core import KW_ONLY, Array, InvalidParameter, param
+from qed.compose._steps import accepts_weight, parts_certificate
+from qed.core import KW_ONLY, Array, InvalidData, InvalidParameter, clone, fitted, param
+from qed.core._jobs import mapped
+from qed.core._targets import as_target
+
+if TYPE_CHECKING:
+    from qed.core import Traits
 
 __all__ = ["Claims", "OneVsRestClassifier"]
 
@@ -51,6 +57,9 @@ class OneVsRestClassifier(CodedClassifier):
     -----
     Of c classes of equal size each classifier sees one row in c on its positive side. Of equal scores the first class wins.
 
+    Rows may have several labels, or none: y is then a table of zeros and ones with a column for each label, each column is learnt
+    by itself, and predictions are such tables, with a one where the score is positive.
+
     Examples
     --------
     >>> from qed.compose import OneVsRestClassifier
@@ -68,8 +77,53 @@ class OneVsRestClassifier(CodedClassifier):
         "Whether scores are divided by the length of the coefficients: distances from the planes are compared then.",
     )
 
+    multilabel_: bool = fitted("Whether rows have several labels, each with a column of y.")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit a classifier for each class, or for each column of a table of labels.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows to learn from.
+        y : array-like of shape (n,), or zeros and ones of shape (n, k)
+            Labels, or which of k labels each row has.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        has = _indicator(y)
+        self.multilabel_ = has is not None
+        return super().fit(X, y, sample_weight) if has is None else self._fit_columns(X, has, sample_weight)
+
+    def _fit_columns(self, X: Any, has: Array, sample_weight: Any) -> Self:
+        inner = self._require_classifier()
+        data = self._fit_data(X, has[:, 0], sample_weight, finite=not self._traits().allow_nan)
+        if sample_weight is not None and not accepts_weight(inner):
+            raise InvalidParameter(f"{type(self).__name__}: {type(inner).__name__} takes no sample_weight. Pass none.")
+        same = np.flatnonzero((has == has[0]).all(axis=0))
+        if len(same):
+            raise InvalidData(
+                f"Column {same[0]} of y holds only {has[0, same[0]]}: there is nothing to tell apart. Leave the column out."
+            )
+        options = {} if data.weight is None else {"sample_weight": data.weight}
+
+        def learnt(k: int) -> Any:
+            return clone(inner).fit(data.X, has[:, k], **options)
+
+        k = has.shape[1]
+        self.classes_ = np.arange(k)
+        self.code_book_ = (2 * np.eye(k, dtype=np.int8) - 1).astype(np.int8)
+        self.estimators_ = list(mapped(learnt, list(range(k)), self.n_jobs))
+        self.certificate_ = parts_certificate([(f"code {k}", part) for k, part in enumerate(self.estimators_)])
+        return self
+
     def predict(self, X: Any) -> Array:
-        """Return the label whose classifier has the largest score.
+        """Return the label whose classifier has the largest score; of several labels a table of zeros and ones.
 
         Parameters
         ----------
@@ -78,10 +132,12 @@ class OneVsRestClassifier(CodedClassifier):
 
         Returns
         -------
-        ndarray of shape (n,)
+        ndarray of shape (n,) or (n, k)
             Labels.
         """
         scores = self.decision_function(X)
+        if self.multilabel_:
+            return (scores > 0).astype(np.intp)
         index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[index])
 
@@ -105,7 +161,7 @@ class OneVsRestClassifier(CodedClassifier):
 
     @property
     def predict_proba(self) -> Any:
-        """Return the probabilities of the classes, made to sum to one; there if the classifier has them."""
+        """Return the probabilities of the classes, made to sum to one unless rows have several labels."""
         inner = self.__dict__.get("estimators_", [self.estimator])[0]
         if not hasattr(inner, "predict_proba"):
             raise AttributeError(f"{type(inner).__name__} in this OneVsRestClassifier has no predict_proba.")
@@ -135,8 +191,14 @@ class OneVsRestClassifier(CodedClassifier):
         shares = np.stack([np.asarray(part.predict_proba(rows))[:, 1] for part in self.estimators_], axis=1)
         if shares.shape[1] == 1:
             return np.column_stack([1.0 - shares[:, 0], shares[:, 0]])
+        if self.multilabel_:
+            return shares
         total = shares.sum(axis=1, keepdims=True)
         return np.asarray(np.where(total > 0, shares / np.where(total > 0, total, 1.0), 1.0 / shares.shape[1]))
+
+    def _traits(self) -> Traits:
+        own = super()._traits()
+        return own._replace(multi_output=True) if self.__dict__.get("multilabel_", False) else own
 
     @staticmethod
     def _length(part: Any) -> float:
@@ -152,3 +214,13 @@ class OneVsRestClassifier(CodedClassifier):
         if n_classes == 2:
             return np.array([[-1], [1]], dtype=np.int8)
         return (2 * np.eye(n_classes, dtype=np.int8) - 1).astype(np.int8)
+
+
+def _indicator(y: Any) -> Array | None:
+    """Return a table of zeros and ones with several columns as integers; None for anything else, which the doors judge."""
+    if y is None:
+        return None
+    table = y.toarray() if hasattr(y, "toarray") else as_target(y, "y")
+    if table.ndim != 2 or table.shape[1] < 2 or not len(table) or table.dtype.kind not in "biuf":
+        return None
+    return table.astype(np.intp) if np.isin(table, (0, 1)).all() else None

@@ -14,7 +14,7 @@ from qed.linear_model._linear import predict_linear, require_linear_state
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["LinearClassifier", "ProbabilisticClassifier", "class_factors", "require_classes"]
+__all__ = ["LinearClassifier", "ProbabilisticClassifier", "class_factors", "class_weights", "require_classes"]
 
 
 class LinearClassifier(Classifier, sparse=True):
@@ -138,8 +138,10 @@ def require_classes(owner: str, classes: Any, codes: Vector | None) -> None:
         )
 
 
-def class_factors(owner: str, given: Any, classes: Any, codes: Vector, weight: Vector) -> Vector | None:
-    """Return what the weight of each row is multiplied by, or None.
+def class_weights(
+    owner: str, given: Any, classes: Any, codes: Vector, weight: Vector | None, *, may_vanish: bool = False
+) -> Vector | None:
+    """Return what the weights of the rows of each class are multiplied by, or None.
 
     Parameters
     ----------
@@ -148,23 +150,30 @@ def class_factors(owner: str, given: Any, classes: Any, codes: Vector, weight: V
     given : dict, "balanced" or None
         As the parameter ``class_weight``.
     classes, codes, weight : ndarray
-        Labels, the number of the label of each row, and the weights of the rows.
+        Labels, the number of the label of each row, and the weights of the rows, None for ones.
+    may_vanish : bool
+        Whether a class may count for nothing.
     """
     if given is None:
         return None
-    index = codes.astype(np.intp)
-    if isinstance(given, str):
-        total = np.bincount(index, weight, minlength=len(classes))
-        with np.errstate(divide="ignore"):
-            factor = np.where(total > 0, weight.sum() / (len(classes) * total), 1.0)
-        return np.asarray(factor[index])
     labels = classes.tolist()
+    if isinstance(given, str):
+        total = np.bincount(codes.astype(np.intp), weight, minlength=len(labels))
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.where(total > 0, total.sum() / (len(labels) * total), 1.0))
     unknown = [label for label in given if label not in labels]
     if unknown and len(unknown) == len(given):
         raise InvalidParameter(
             f"The classes, {unknown}, are not in class_weight's labels: {owner}.class_weight names none of {labels}."
         )
     factor = np.array([float(given.get(label, 1.0)) for label in labels])
-    if not (np.isfinite(factor).all() and (factor > 0).all()):
-        raise InvalidParameter(f"{owner}.class_weight must hold positive numbers, got {given!r:.200}.")
-    return np.asarray(factor[index])
+    if not (np.isfinite(factor).all() and (factor >= 0).all() and (may_vanish or factor.all())):
+        kind = "nonnegative" if may_vanish else "positive"
+        raise InvalidParameter(f"{owner}.class_weight must hold {kind} numbers, got {given!r:.200}.")
+    return factor
+
+
+def class_factors(owner: str, given: Any, classes: Any, codes: Vector, weight: Vector) -> Vector | None:
+    """Return what the weight of each row is multiplied by, or None; parameters as those of ``class_weights``."""
+    factor = class_weights(owner, given, classes, codes, weight)
+    return None if factor is None else np.asarray(factor[codes.astype(np.intp)])

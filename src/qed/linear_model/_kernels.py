@@ -12,6 +12,7 @@ from qed.data._kernels import strided
 
 __all__ = [
     "cholesky",
+    "coded_planes",
     "column_sums",
     "margins",
     "matmul",
@@ -101,22 +102,42 @@ def online_passes(
     stop: tuple[Any, ...],
     *,
     sums_losses: bool,
-) -> tuple[list[float], list[int], int, float, int]:
-    """Show rows to a learner one at a time; ``arrays`` and ``numbers`` are changed.
+) -> tuple[list[float], list[int], int]:
+    """Show rows to a learner one at a time; ``arrays``, ``numbers`` and the arrays of ``stop`` are changed.
 
-    ``arrays`` holds w, b, scale, lag, b_sum, mass, paid and log, ``w``, ``lag`` and ``paid`` with one row a problem.
+    ``arrays`` holds w, b, scale, lag, b_sum, mass, paid, log and slopes, those with two axes with one row a problem.
     """
-    w, b, scale, lag, b_sum, mass, paid, log = arrays
+    w, b, scale, lag, b_sum, mass, paid, log, slopes = arrays
     flat = [None if part is None else part.reshape(-1) for part in (w, b, scale, lag, b_sum, mass, paid)]
     order = np.arange(X.shape[0], dtype=np.uint32)
     favour = None if favour is None else np.ascontiguousarray(favour).reshape(-1)
     weight = None if weight is None else np.ascontiguousarray(weight)
-    given = (len(b), np.ascontiguousarray(y, dtype=np.float64), weight, favour, rule, (*flat, order, log), numbers)
+    given = (
+        len(b),
+        np.ascontiguousarray(y, dtype=np.float64),
+        weight,
+        favour,
+        rule,
+        (*flat, order, log, slopes),
+        numbers,
+    )
     rest: Any = (tuple(visits), seed, stop, sums_losses)
     if isinstance(X, np.ndarray):
         return _native.online_passes(rows_in_order(X), *given, *rest)
     X = X.tocsr()
     return _native.csr_online_passes((X.indptr, X.indices, X.data), X.shape, *given, *rest)
+
+
+def coded_planes(
+    X: Array, starts: np.ndarray[Any, Any], book: np.ndarray[Any, Any], strength: float, tol: float, most: int
+) -> tuple[Array, Array]:
+    """Return planes of squared hinges for the rows of a book, and objective, gap, rounding, rows and steps of each.
+
+    Rows are sorted by class; class c begins at ``starts[c]``, and ``book[k, c]`` is its side in problem k.
+    """
+    starts, book = np.ascontiguousarray(starts, dtype=np.int64), np.ascontiguousarray(book, dtype=np.int8)
+    found: Any = _native.coded_planes(np.ascontiguousarray(X), starts, book, float(strength), float(tol), int(most))
+    return found[0], found[1]
 
 
 def margins(X: Any, y: Array, w: Array, b: Array) -> tuple[Array, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +9,8 @@ import numpy as np
 from qed.core import Classifier, InvalidData, InvalidParameter, generator
 from qed.core._events import STOP, Progress
 from qed.core._targets import as_target
-from qed.linear_model._online import Memory, Rule, Stop, Visits, learn, start
+from qed.linear_model._classes import class_weights
+from qed.linear_model._online import Memory, Rule, Stop, Trail, Visits, learn, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,27 +82,25 @@ def shown(data: FitData, *, classes: bool, favour: Array | None = None) -> Shown
 
 def favours(owner: str, given: Any, classes: Any, codes: Array, weight: Array | None) -> Array | None:
     """Return the weights of the negative and positive rows of each problem, None when all are one."""
-    if given is None:
+    factor = class_weights(owner, given, classes, codes, weight, may_vanish=True)
+    if factor is None:
         return None
-    labels = classes.tolist()
-    if isinstance(given, str):
-        total = np.bincount(codes.astype(np.intp), weight, minlength=len(labels))
-        factor = np.where(total > 0, total.sum() / (len(labels) * np.where(total > 0, total, 1.0)), 1.0)
-    else:
-        unknown = [label for label in given if label not in labels]
-        if unknown and len(unknown) == len(given):
-            raise InvalidParameter(
-                f"The classes, {unknown}, are not in class_weight's labels: {owner}.class_weight names none of {labels}."
-            )
-        factor = np.array([float(given.get(label, 1.0)) for label in labels])
-    if not (np.isfinite(factor).all() and (factor >= 0).all()):
-        raise InvalidParameter(f"{owner}.class_weight must hold nonnegative numbers, got {given!r:.200}.")
-    if len(labels) == 2:
+    if len(factor) == 2:
         return factor.reshape(1, 2)
-    return np.column_stack([np.ones(len(labels)), factor])
+    return np.column_stack([np.ones(len(factor)), factor])
 
 
-def show(model: Any, memory: Memory, rows: Shown, rule: Rule, *, visits: Visits, stop: Stop, logs: bool = False) -> Any:
+def show(
+    model: Any,
+    memory: Memory,
+    rows: Shown,
+    rule: Rule,
+    *,
+    visits: Visits,
+    stop: Stop,
+    trail: Trail | None = None,
+    logs: bool = False,
+) -> Any:
     """Let a learner go through rows."""
     return learn(
         memory,
@@ -113,6 +111,7 @@ def show(model: Any, memory: Memory, rows: Shown, rule: Rule, *, visits: Visits,
         favour=rows.favour,
         visits=visits,
         stop=stop,
+        trail=trail,
         logs=logs,
         owner=type(model).__name__,
     )
@@ -126,6 +125,7 @@ def run(
     course: Course,
     *,
     score: Callable[[Memory], float] | None = None,
+    trail: Trail | None = None,
 ) -> tuple[Memory, int, str]:
     """Pass over the rows until the course ends; return the memory, the number of passes and how it ended.
 
@@ -133,20 +133,25 @@ def run(
     """
     n, p = rows.X.shape
     together = 1 if score is not None else int(max(1, min(course.passes, SLICE // max(1, n * p * rows.problems))))
-    least = None if course.tol is None or score is not None else course.tol * n * rows.problems
+    least = None if course.tol is None or score is not None else course.tol * n
+    trail = Trail(rows.problems) if trail is None else trail
+    idles = trail.idle[:1] if rule.competes else trail.idle
     done, outcome = 0, "max_iter"
     best, best_score, idle = memory, -np.inf, 0
-    memory = replace(memory, best=float("inf"), idle=0)
     with Progress(type(model).__name__, course.passes, verbose=model.verbose) as progress:
         try:
             while done < course.passes:
-                stop = Stop(min(together, course.passes - done), least, course.patience, course.when_clean)
-                found = show(model, memory, rows, rule, visits=course.visits, stop=stop)
+                # a running mean goes on while it is divided by the steps of all, and so do steps that shorten for all
+                joint = course.average_from is not None or course.slower
+                most = min(together, course.passes - done)
+                stop = Stop(most, least, course.patience, course.when_clean, joint)
+                found = show(model, memory, rows, rule, visits=course.visits, stop=stop, trail=trail)
                 memory, done = found.memory, done + len(found.losses)
-                if course.when_clean and found.mistakes and found.mistakes[-1] == 0:
+                if (idles < 0).all():
                     outcome = "solved"
                     break
-                value = float(memory.best) / n if np.isfinite(memory.best) else None
+                reached = float(trail.best.sum()) / n
+                value = reached if np.isfinite(reached) else None
                 if score is not None:
                     value = score(memory)
                     idle = 0 if value > best_score + (course.tol or 0.0) else idle + 1
@@ -155,9 +160,11 @@ def run(
                 if progress.step(value, count=len(found.losses)) is STOP:
                     outcome = "stopped"
                     break
-                if course.tol is not None and max(idle, memory.idle) >= course.patience:
+                stalled = bool(((idles < 0) | (idles >= course.patience)).all())
+                if course.tol is not None and (stalled or idle >= course.patience):
                     if course.slower and rule.eta > 1e-6:
-                        rule, memory, idle = rule._replace(eta=rule.eta / 5), replace(memory, idle=0), 0
+                        rule, idle = rule._replace(eta=rule.eta / 5), 0
+                        trail.idle[:] = 0
                         continue
                     outcome = "stalled"
                     break

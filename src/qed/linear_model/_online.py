@@ -21,7 +21,19 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["LOSSES", "STEPS", "Memory", "Rule", "Stop", "Visits", "diverged", "learn", "optimal_offset", "start"]
+__all__ = [
+    "LOSSES",
+    "STEPS",
+    "Memory",
+    "Rule",
+    "Stop",
+    "Trail",
+    "Visits",
+    "diverged",
+    "learn",
+    "optimal_offset",
+    "start",
+]
 
 # in the order of the compiled code
 LOSSES = (
@@ -84,12 +96,43 @@ class Visits(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """When passes end: after ``most``; after ``patience`` in a row whose loss did not fall by ``least``; or without mistakes."""
+    """When passes end: after ``most``; or when every problem has ended.
+
+    A problem ends after ``patience`` passes in a row whose sum of losses and penalties did not fall by ``least`` below the best,
+    or, with ``when_clean``, without mistakes, which then take the place of losses. ``together`` lets none end before the others.
+    """
 
     most: int = 1
     least: float | None = None
     patience: int = 1
     when_clean: bool = False
+    together: bool = False
+
+
+class Trail:
+    """What a course leaves beside the memory, for each problem; passes write to it.
+
+    Attributes
+    ----------
+    best : ndarray of shape (k,)
+        Least sum of a pass.
+    idle : ndarray of int of shape (k,)
+        Passes without progress; -1 for a problem that ended without mistakes.
+    slopes : ndarray of shape (k, n) or None
+        Sums of the slopes that each row's loss had when the row was met, over the last ``recorded`` of ``passes`` passes.
+    """
+
+    def __init__(self, problems: int, rows: int | None = None) -> None:
+        self.best = np.full(problems, np.inf)
+        self.idle = np.zeros(problems, dtype=np.int64)
+        self.slopes = None if rows is None else np.zeros((problems, rows), dtype=np.float32)
+        self.passes = self.recorded = 0
+
+    def met(self, problem: int) -> Any:
+        """Return the mean slope that each row had, None if nobody wrote it down."""
+        if self.slopes is None or not self.recorded:
+            return None
+        return self.slopes[problem].astype(np.float64) / self.recorded
 
 
 @record("online-memory")
@@ -112,8 +155,6 @@ class Memory:
         State of the stream that orders are drawn from.
     rows, mistakes : int
         Rows shown so far, and how many were on the wrong side when they were, in all problems.
-    best : float
-        Least loss of a pass so far; ``idle`` counts the passes since.
     """
 
     w: NDArray[np.float64]
@@ -129,8 +170,6 @@ class Memory:
     average_from: float = 0.0
     rows: int = 0
     mistakes: int = 0
-    best: float = float("inf")
-    idle: int = 0
 
     def check(self) -> None:
         """Refuse a memory that no learner has."""
@@ -189,6 +228,7 @@ def learn(
     favour: Array | None = None,
     visits: Visits = Visits(),  # noqa: B008  (a tuple)
     stop: Stop = Stop(),  # noqa: B008
+    trail: Trail | None = None,
     sums_losses: bool = False,
     logs: bool = False,
     owner: str = "the learner",
@@ -211,6 +251,8 @@ def learn(
         Weights of the negative and the positive rows of each problem.
     visits, stop : Visits, Stop
         In which order, and how long.
+    trail : Trail, optional
+        That of the course, which is written to.
     sums_losses : bool
         Whether to sum the losses, each as it was before the row was learnt.
     logs : bool
@@ -234,22 +276,25 @@ def learn(
         paid=None if memory.paid is None else memory.paid.copy(),
     )
     scale = np.ones(len(memory.b))
-    numbers = np.array([memory.owed, memory.steps, memory.averaged, memory.average_from, 0.0])
+    trail = Trail(len(memory.b)) if trail is None else trail
+    counts = (trail.passes, trail.recorded)
+    numbers = np.array([memory.owed, memory.steps, memory.averaged, memory.average_from, 0.0, *counts])
     log = np.empty(n * stop.most, dtype=np.int64) if logs else None
     by_loss = stop.least is not None
-    losses, mistakes, seed, best, idle = online_passes(
+    losses, mistakes, seed = online_passes(
         X,
         y,
         weight,
         favour,
         (LOSSES.index(rule.loss), rule.width, STEPS.index(rule.steps), *rule[2:6], rule.ridge, rule.lasso, *rule[9:]),
-        (after.w, after.b, scale, after.lag, after.b_sum, after.mass, after.paid, log),
+        (after.w, after.b, scale, after.lag, after.b_sum, after.mass, after.paid, log, trail.slopes),
         numbers,
         visits,
         memory.seed,
-        (stop.most, by_loss, stop.least or 0.0, stop.patience, stop.when_clean, memory.best, memory.idle),
+        (stop.most, by_loss, stop.least or 0.0, *stop[2:], trail.best, trail.idle),
         sums_losses=sums_losses,
     )
+    trail.passes, trail.recorded = int(numbers[5]), int(numbers[6])
     after.w[...] *= scale[:, None]
     after.mass[...] /= scale
     if not (np.isfinite(after.w).all() and np.isfinite(after.b).all()):
@@ -262,8 +307,6 @@ def learn(
         seed=seed,
         rows=memory.rows + n * len(losses),
         mistakes=memory.mistakes + sum(mistakes),
-        best=best,
-        idle=idle,
     )
     return Learnt(after, losses, mistakes, None if log is None else log[: int(numbers[4])])
 

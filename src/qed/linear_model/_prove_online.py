@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["prove"]
 
 EFFORT = 0.1  # relative gap from which no dearer proof is looked for: random steps end about there
+LARGE = 1e6  # numbers in a table beyond which a dearer proof takes longer than the passes it is about,
+ROUGH = 0.5  # so that one within this share is left as it is
 FAR = 1e6  # times the objective of predicting nothing: no step in the right direction leads there
 
 # each loss of the documentation as a multiple of one of the convex floor
@@ -52,7 +55,17 @@ LOSSES: dict[str, tuple[float, Callable[[Any, float], Any]]] = {
 
 
 def prove(
-    owner: str, rows: Rows, y: Any, rule: Rule, w: Any, b: float, *, n_rows: int, tol: float, outcome: str
+    owner: str,
+    rows: Rows,
+    y: Any,
+    rule: Rule,
+    w: Any,
+    b: float,
+    *,
+    n_rows: int,
+    tol: float,
+    outcome: str,
+    met: Any = None,
 ) -> DualityGapCertificate:
     """Bound the distance of one plane from the optimum of ``Σ s ℓ / n + ridge |w|²/2 + lasso |w|_1``.
 
@@ -74,6 +87,9 @@ def prove(
         Tolerance asked for.
     outcome : str
         How the course ended.
+    met : ndarray of shape (n,), optional
+        Mean slope that each row's loss had when the row was met. Where coefficients have come to rest, the steps of the rows
+        and of the penalty cancel: these slopes are then nearly the multipliers of the optimum.
     """
     times, make = LOSSES[rule.loss]
     unit = times * rows.weight / n_rows
@@ -84,14 +100,20 @@ def prove(
     level = b + float(rows.mean @ w) if rule.intercept else 0.0
     target = tol * problem.null_objective
     with one_blas_thread(rows.share.size * rows.mean.size):
+        u = None if met is None else met / times
+        is_large = u is not None and rows.share.size * rows.mean.size > LARGE
+        enough = max(tol, ROUGH if is_large else EFFORT) * problem.null_objective
         if problem.loss.traits.has_curvature:
-            gap = problem.certify(w, level, target=max(tol, EFFORT) * problem.null_objective)
+            gap = problem.certify(w, level, u, target=enough, is_thorough=not is_large)
         else:
-            t = problem.scores(w, level)
-            gap = min(
-                (problem.certify(w, level, u, target=np.inf, known=Known(t=t)) for u in _softened(problem, rule, t)),
-                key=lambda found: found.value,
-            )
+            known = Known(t=problem.scores(w, level))
+            points = itertools.chain(() if u is None else (u,), _softened(problem, rule, known.t))
+            gap = problem.certify(w, level, next(points), target=np.inf, known=known)
+            for point in points:
+                if gap.value <= enough:
+                    break
+                found = problem.certify(w, level, point, target=np.inf, known=known)
+                gap = found if found.value < gap.value else gap
     nothing = float(rows.share @ problem.loss.value(np.zeros(len(rows.share))))
     if not gap.objective <= FAR * max(problem.null_objective, nothing, np.finfo(np.float64).tiny) and nothing > 0:
         raise diverged(owner)

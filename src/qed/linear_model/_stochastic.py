@@ -31,7 +31,7 @@ from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._learn_convex import Rows
 from qed.linear_model._learn_online import Course, Shown, begin, favours, held_out, run, show, shown, stream
 from qed.linear_model._linear import predict_linear
-from qed.linear_model._online import Memory, Rule, Stop, Visits, optimal_offset
+from qed.linear_model._online import Memory, Rule, Stop, Trail, Visits, optimal_offset
 from qed.linear_model._prove_online import prove
 from qed.linear_model._range import fingerprint
 
@@ -115,8 +115,8 @@ class SGDClassifier(LinearClassifier):
 
     Cost
     ----
-    O(p) a row shown; O(p) numbers kept, whatever the length of the stream. The certificate takes a few more passes, in all
-    threads, and with a loss that has a kink one number for each row.
+    O(p) a row shown; O(p) numbers kept, whatever the length of the stream. ``fit`` notes one number for each row and class, the
+    slope of its loss, of which the certificate is made with one or two more passes, in all threads.
 
     Notes
     -----
@@ -153,8 +153,8 @@ class SGDClassifier(LinearClassifier):
     max_iter: PositiveInt = param(1000, "Most passes over the rows.")
     tol: NonNegative | None = param(
         1e-3,
-        "A pass counts as progress when its mean loss falls by more; also the gap, relative to the null model's objective, that"
-        " the certificate calls reached. None goes on to max_iter.",
+        "A pass counts as progress when the mean objective, of rows as they were met, falls by more below the best one; also the"
+        " gap, relative to the null model's objective, that the certificate calls reached. None goes on to max_iter.",
     )
     shuffle: bool = param(True, "Whether every pass has an order of its own; otherwise rows come as they are.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
@@ -215,15 +215,16 @@ class SGDClassifier(LinearClassifier):
         memory = before[0] if warm else begin(self, rows, rule, course)
         self.classes_ = data.classes
         taught, score = (rows, None) if not self.early_stopping else held_out(self, rows, codes)
-        memory, passes, outcome = run(self, memory, taught, rule, course, score=score)
+        trail = Trail(rows.problems, None if self.early_stopping else len(rows.y))
+        memory, passes, outcome = run(self, memory, taught, rule, course, score=score, trail=trail)
         _keep(self, memory, passes)
-        self.certificate_ = self._certified(data, rows, rule, outcome)
+        self.certificate_ = self._certified(data, rows, rule, outcome, trail)
         if outcome == "interrupted":
             raise KeyboardInterrupt
         return self
 
     def _certified(
-        self, data: FitData, rows: Shown, rule: Rule, outcome: str
+        self, data: FitData, rows: Shown, rule: Rule, outcome: str, trail: Trail
     ) -> DualityGapCertificate | PartsCertificate:
         looked = Rows.of(data)
         tol = 0.0 if self.tol is None else self.tol
@@ -234,7 +235,18 @@ class SGDClassifier(LinearClassifier):
                 looked = replace(looked, seen=_with_target(looked.seen, (signs + 1) / 2, rows.weight))
             own = looked if rows.favour is None else looked.weighed(rows.favour[problem][(signs > 0).astype(np.intp)])
             w, b = self.coef_[problem], float(self.intercept_[problem])
-            proof = prove(type(self).__name__, own, signs, rule, w, b, n_rows=len(signs), tol=tol, outcome=outcome)
+            proof = prove(
+                type(self).__name__,
+                own,
+                signs,
+                rule,
+                w,
+                b,
+                n_rows=len(signs),
+                tol=tol,
+                outcome=outcome,
+                met=trail.met(problem),
+            )
             if rows.problems == 1:
                 return proof
             parts[str(self.classes_[problem])] = proof
@@ -276,33 +288,27 @@ class SGDClassifier(LinearClassifier):
         )
         return self
 
-    def _has_probabilities(self) -> bool:
+    @property
+    def predict_proba(self) -> Any:
+        """Return the probability of each class; with losses that are not of probabilities there is no such method.
+
+        Of several classes the probabilities of each against the others are divided by their sum.
+        """
+        return self._if_probable(self._probabilities)
+
+    @property
+    def predict_log_proba(self) -> Any:
+        """Return the logarithms of the probabilities; minus infinity for zero."""
+        return self._if_probable(self._log_probabilities)
+
+    def _if_probable(self, method: Any) -> Any:
         if self.loss not in ("log_loss", "modified_huber"):
             raise AttributeError(
                 f"probability estimates are not available for loss={self.loss!r}; they are for 'log_loss' and 'modified_huber'"
             )
-        return True
+        return method
 
-    def __getattribute__(self, name: str) -> Any:
-        if name in ("predict_proba", "predict_log_proba"):
-            object.__getattribute__(self, "_has_probabilities")()
-        return super().__getattribute__(name)
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class; with losses that are not of probabilities there is no such method.
-
-        Of several classes the probabilities of each against the others are divided by their sum.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Rows that sum to one.
-        """
+    def _probabilities(self, X: Any) -> Array:
         scores = np.asarray(self.decision_function(X), dtype=np.float64)
         own = 0.5 * (1.0 + (np.tanh(0.5 * scores) if self.loss == "log_loss" else np.clip(scores, -1.0, 1.0)))
         if own.ndim == 1:
@@ -310,21 +316,9 @@ class SGDClassifier(LinearClassifier):
         total = own.sum(axis=1, keepdims=True)
         return np.asarray(np.where(total > 0, own / np.where(total > 0, total, 1.0), 1.0 / own.shape[1]))
 
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithms of the probabilities; minus infinity for zero.
-
-        Parameters
-        ----------
-        X : array-like, frame or CSR of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Logarithms.
-        """
+    def _log_probabilities(self, X: Any) -> Array:
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self._probabilities(X))
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()
@@ -349,8 +343,8 @@ class SGDRegressor(Regressor, sparse=True):
 
     Cost
     ----
-    O(p) a row shown; O(p) numbers kept, whatever the length of the stream. The certificate takes a few more passes, in all
-    threads.
+    O(p) a row shown; O(p) numbers kept, whatever the length of the stream. ``fit`` notes one number for each row, the slope of
+    its loss, of which the certificate is made with one or two more passes, in all threads.
 
     Notes
     -----
@@ -378,8 +372,8 @@ class SGDRegressor(Regressor, sparse=True):
     max_iter: PositiveInt = param(1000, "Most passes over the rows.")
     tol: NonNegative | None = param(
         1e-3,
-        "A pass counts as progress when its mean loss falls by more; also the gap, relative to the null model's objective, that"
-        " the certificate calls reached. None goes on to max_iter.",
+        "A pass counts as progress when the mean objective, of rows as they were met, falls by more below the best one; also the"
+        " gap, relative to the null model's objective, that the certificate calls reached. None goes on to max_iter.",
     )
     shuffle: bool = param(True, "Whether every pass has an order of its own; otherwise rows come as they are.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
@@ -431,12 +425,22 @@ class SGDRegressor(Regressor, sparse=True):
         rows = shown(data, classes=False)
         memory = before if data.warm and before is not None else begin(self, rows, rule, course)
         taught, score = (rows, None) if not self.early_stopping else held_out(self, rows, rows.y)
-        memory, passes, outcome = run(self, memory, taught, rule, course, score=score)
+        trail = Trail(1, None if self.early_stopping else len(rows.y))
+        memory, passes, outcome = run(self, memory, taught, rule, course, score=score, trail=trail)
         self._store(memory, passes)
         tol = 0.0 if self.tol is None else self.tol
         w, b = self.coef_, float(self.intercept_[0])
         self.certificate_ = prove(
-            type(self).__name__, Rows.of(data), rows.y, rule, w, b, n_rows=len(rows.y), tol=tol, outcome=outcome
+            type(self).__name__,
+            Rows.of(data),
+            rows.y,
+            rule,
+            w,
+            b,
+            n_rows=len(rows.y),
+            tol=tol,
+            outcome=outcome,
+            met=trail.met(0),
         )
         if outcome == "interrupted":
             raise KeyboardInterrupt

@@ -34,11 +34,13 @@ from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read f
 from qed.linear_model._classes import LinearClassifier, class_factors, require_classes
 from qed.linear_model._learn_convex import Declared, Rows, Wish
 from qed.linear_model._penalised_intercept import with_constant
+from qed.svm._coded import fit_coded
 from qed.svm._hard_margin import fit_hard_margin
 from qed.svm._planes import Plane, find_planes, store_planes
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
+    from qed.core import FitData
 
 __all__ = ["LinearSVC"]
 
@@ -159,6 +161,10 @@ class LinearSVC(LinearClassifier):
         self.intercept_ = np.zeros(len(w)) if constant is None else constant * w[:, -1]
         store_planes(self, found, wish, rows.seen)
         return self
+
+    def _fit_coded(self, data: FitData, book: Any) -> list[Any] | None:
+        """Fit a copy for each column of a book of codes, or None to have them fitted one by one."""
+        return fit_coded(self, data, book)
 
     def _weights_of_classes(self, rows: Rows) -> Vector | None:
         """Return what the weight of each row is multiplied by where it stands for its own class."""

@@ -117,7 +117,13 @@ def _class_factors(model: Any, labels: Any, weight: Any) -> dict[Any, float]:
 
 def _of_codes(model: Any, X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any, Any]]:
     """Yield classifiers of two classes, with the rows of the classes that their code names."""
-    labels = np.asarray(y)
+    labels = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    if model.__dict__.get("multilabel_", False):
+        if labels.shape[1:] != model.classes_.shape:
+            raise CertificateError(f"These are not the data of the certificate: y has the shape {labels.shape}.")
+        for number, part in enumerate(model.estimators_):
+            yield f"code {number}", part, X, labels[:, number], None
+        return
     unknown = ~np.isin(labels, model.classes_)
     if unknown.any():
         raise CertificateError(
