@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.problems._problem import Data
-
 if TYPE_CHECKING:
     from benchmarks.problems import Problem
+    from benchmarks.problems._problem import Data
 
 # an answer counts as equal when its objective exceeds the best one by less than this share of the null model's
 TOLERANCE = 1e-6
@@ -24,16 +23,14 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
     """
     W = np.atleast_2d(np.asarray(coef, dtype=np.float64)).T
     b = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
-    if problem.task in ONLINE:
-        return mistakes(problem, data, W, b)
+    if problem.task in WHOLE:
+        return WHOLE[problem.task](problem, data, W, b)
     if problem.task in ROBUST:
         return ROBUST[problem.task](data.y - (data.X @ W[:, 0] + b[0]), W[:, 0], problem.params)
     if problem.task in LIKELIHOODS:
         return LIKELIHOODS[problem.task](data.y, data.X @ W + b, W, problem.params)
     if problem.task in MACHINES:
         return MACHINES[problem.task](data.y, data.X @ W + b, np.vstack([W, b]), problem.params)
-    if problem.task in CODED:
-        return planes(problem, data, W, b)
     total = 0.0
     Y = targets(problem, data)
     for start in range(0, len(Y), ROWS):
@@ -182,6 +179,7 @@ def tube(y: np.ndarray, t: np.ndarray, w: np.ndarray, params: dict[str, Any]) ->
 
 
 MACHINES = {"LinearSVC": machine, "LinearSVR": tube}
+WHOLE = {**dict.fromkeys(ONLINE, mistakes), **dict.fromkeys(CODED, planes)}
 
 
 def null_objective(data: Data, problem: Problem | None = None) -> float:
@@ -201,11 +199,10 @@ def null_objective(data: Data, problem: Problem | None = None) -> float:
         else:
             constant = np.log(np.bincount(data.y.astype(np.intp)) / len(data.y))[np.newaxis].repeat(len(data.y), axis=0)
         return LIKELIHOODS[problem.task](data.y, constant, np.zeros(1), problem.params)
-    if problem is not None and problem.task == "LinearSVC":
-        count = len(np.unique(data.y))
-        return float(problem.params.get("C", 1.0)) * len(data.y) * (count if count > 2 else 1)
-    if problem is not None and problem.task == "LinearSVR":
-        return tube(data.y, np.zeros((len(data.y), 1)), np.zeros(1), problem.params)
+    if problem is not None and problem.task in MACHINES:
+        count = len(np.unique(data.y)) if problem.task == "LinearSVC" else 1
+        zeros = np.zeros((len(data.y), count if count > 2 else 1))
+        return MACHINES[problem.task](data.y, zeros, np.zeros(1), problem.params)
     Y = targets(problem, data).astype(np.float64)
     return float(np.sum((Y - Y.mean(axis=0)) ** 2))
 
