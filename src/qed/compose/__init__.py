@@ -15,10 +15,9 @@ One rule: **a part is known by the estimator contract alone**, so that parts of 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from qed.core._missing import missing
+from qed.core._missing import later
 
 if TYPE_CHECKING:
     from qed.compose._choose_columns import make_column_selector
@@ -59,15 +58,7 @@ _HOMES = {
     "_pipeline": ("Pipeline", "make_pipeline"),
     "_target": ("TransformedTargetRegressor",),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise missing(__name__, name)
-    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = later(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import sys
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from qed.core import _aliases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["MissingFinder", "install", "lacking", "missing"]
+__all__ = ["MissingFinder", "install", "lacking", "later", "missing"]
 
 
 def missing(package: str, name: str) -> AttributeError:
@@ -48,6 +49,28 @@ def lacking(package: str) -> Callable[[str], NoReturn]:
 
     def __getattr__(name: str) -> NoReturn:  # noqa: N807
         raise missing(package, name)
+
+    return __getattr__
+
+
+def later(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package whose names are loaded when they are first asked for.
+
+    Parameters
+    ----------
+    package : str
+        Its full name.
+    homes : dict of str to names
+        Which names live in which of its modules.
+    """
+    home_of = {name: home for home, names in homes.items() for name in names}
+
+    def __getattr__(name: str) -> Any:  # noqa: N807
+        if name not in home_of:
+            raise missing(package, name)
+        value = getattr(import_module(f"{package}.{home_of[name]}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
 
     return __getattr__
 

@@ -7,9 +7,9 @@ decides where this happens, never what comes out.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from qed.core._missing import later
 from qed.data._chunk import Chunk, Origin, Schema
 from qed.data._executors import Executor, Serial, Threads, executor
 from qed.data._fold import Interrupted, Statistic, Stopped, fold
@@ -45,21 +45,13 @@ __all__ = [
 ]
 
 # Most fits need arrays and moments alone: the rest is loaded when it is first named.
-_LATER = {
-    "ClassMoments": "_class_moments",
-    "ColumnMoments": "_column_moments",
-    "Counts": "_counts",
-    "ParquetSource": "_parquet",
-    "scan": "_parquet",
+_HOMES = {
+    "_class_moments": ("ClassMoments",),
+    "_column_moments": ("ColumnMoments",),
+    "_counts": ("Counts",),
+    "_parquet": ("ParquetSource", "scan"),
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = later(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -39,40 +39,44 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
 
 from __future__ import annotations
 
-from qed.core._missing import lacking
-from qed.linear_model._best_subset import Subset, best_subset, hard_thresholding
-from qed.linear_model._best_subset_regressor import BestSubsetRegressor
-from qed.linear_model._bounded_regressor import BoundedRegressor
-from qed.linear_model._chain import best_sequence
-from qed.linear_model._constrained import ConstrainedLasso, ConstrainedRidge
-from qed.linear_model._elastic_net import ElasticNet
-from qed.linear_model._fisher import Discriminant, fisher_criterion, fisher_discriminant
-from qed.linear_model._geometry import Hyperplane, margins, robustness_radius, signed_distance
-from qed.linear_model._group_lasso import GroupLasso, GroupPath, group_lasso_path
-from qed.linear_model._huber_regressor import HuberRegressor
-from qed.linear_model._lasso import Lasso
-from qed.linear_model._lasso_cv import ElasticNetCV, LassoCV, MultiTaskElasticNetCV, MultiTaskLassoCV
-from qed.linear_model._linear import CoefficientTable
-from qed.linear_model._linear_regression import LinearRegression
-from qed.linear_model._logistic_regression import LogisticRegression
-from qed.linear_model._logistic_regression_cv import LogisticRegressionCV
-from qed.linear_model._multi_task import MultiTaskElasticNet, MultiTaskLasso
-from qed.linear_model._ordinal import OrdinalRegressor
-from qed.linear_model._paths import enet_path, lasso_path
-from qed.linear_model._perceptron import Perceptron
-from qed.linear_model._poisson_regressor import PoissonRegressor
-from qed.linear_model._power_regressor import PowerRegressor
-from qed.linear_model._quantile_regressor import QuantileRegressor
-from qed.linear_model._random_linear import RandomLinearClassifier
-from qed.linear_model._ridge import Ridge
-from qed.linear_model._ridge_classifier import RidgeClassifier
-from qed.linear_model._ridge_classifier_cv import RidgeClassifierCV
-from qed.linear_model._ridge_cv import RidgeCV
-from qed.linear_model._separation import Separation, separating_plane
-from qed.linear_model._square_root_lasso import SquareRootLasso
-from qed.linear_model._stochastic import SGDClassifier, SGDRegressor
-from qed.linear_model._threshold import ThresholdClassifier
-from qed.linear_model._voted_perceptron import VotedPerceptron
+from typing import TYPE_CHECKING
+
+from qed.core._missing import later
+
+if TYPE_CHECKING:
+    from qed.linear_model._best_subset import Subset, best_subset, hard_thresholding
+    from qed.linear_model._best_subset_regressor import BestSubsetRegressor
+    from qed.linear_model._bounded_regressor import BoundedRegressor
+    from qed.linear_model._chain import best_sequence
+    from qed.linear_model._constrained import ConstrainedLasso, ConstrainedRidge
+    from qed.linear_model._elastic_net import ElasticNet
+    from qed.linear_model._fisher import Discriminant, fisher_criterion, fisher_discriminant
+    from qed.linear_model._geometry import Hyperplane, margins, robustness_radius, signed_distance
+    from qed.linear_model._group_lasso import GroupLasso, GroupPath, group_lasso_path
+    from qed.linear_model._huber_regressor import HuberRegressor
+    from qed.linear_model._lasso import Lasso
+    from qed.linear_model._lasso_cv import ElasticNetCV, LassoCV, MultiTaskElasticNetCV, MultiTaskLassoCV
+    from qed.linear_model._linear import CoefficientTable
+    from qed.linear_model._linear_regression import LinearRegression
+    from qed.linear_model._logistic_regression import LogisticRegression
+    from qed.linear_model._logistic_regression_cv import LogisticRegressionCV
+    from qed.linear_model._multi_task import MultiTaskElasticNet, MultiTaskLasso
+    from qed.linear_model._ordinal import OrdinalRegressor
+    from qed.linear_model._paths import enet_path, lasso_path
+    from qed.linear_model._perceptron import Perceptron
+    from qed.linear_model._poisson_regressor import PoissonRegressor
+    from qed.linear_model._power_regressor import PowerRegressor
+    from qed.linear_model._quantile_regressor import QuantileRegressor
+    from qed.linear_model._random_linear import RandomLinearClassifier
+    from qed.linear_model._ridge import Ridge
+    from qed.linear_model._ridge_classifier import RidgeClassifier
+    from qed.linear_model._ridge_classifier_cv import RidgeClassifierCV
+    from qed.linear_model._ridge_cv import RidgeCV
+    from qed.linear_model._separation import Separation, separating_plane
+    from qed.linear_model._square_root_lasso import SquareRootLasso
+    from qed.linear_model._stochastic import SGDClassifier, SGDRegressor
+    from qed.linear_model._threshold import ThresholdClassifier
+    from qed.linear_model._voted_perceptron import VotedPerceptron
 
 __all__ = [
     "BestSubsetRegressor",
@@ -126,4 +130,82 @@ __all__ = [
     "separating_plane",
     "signed_distance",
 ]
-__getattr__ = lacking(__name__)
+
+# A ridge needs no support for ranks and likelihoods: each model is loaded when it is first named.
+_HOMES = {
+    "_best_subset": (
+        "Subset",
+        "best_subset",
+        "hard_thresholding",
+    ),
+    "_best_subset_regressor": ("BestSubsetRegressor",),
+    "_bounded_regressor": ("BoundedRegressor",),
+    "_chain": ("best_sequence",),
+    "_constrained": (
+        "ConstrainedLasso",
+        "ConstrainedRidge",
+    ),
+    "_elastic_net": ("ElasticNet",),
+    "_fisher": (
+        "Discriminant",
+        "fisher_criterion",
+        "fisher_discriminant",
+    ),
+    "_geometry": (
+        "Hyperplane",
+        "margins",
+        "robustness_radius",
+        "signed_distance",
+    ),
+    "_group_lasso": (
+        "GroupLasso",
+        "GroupPath",
+        "group_lasso_path",
+    ),
+    "_huber_regressor": ("HuberRegressor",),
+    "_lasso": ("Lasso",),
+    "_lasso_cv": (
+        "ElasticNetCV",
+        "LassoCV",
+        "MultiTaskElasticNetCV",
+        "MultiTaskLassoCV",
+    ),
+    "_linear": ("CoefficientTable",),
+    "_linear_regression": ("LinearRegression",),
+    "_logistic_regression": ("LogisticRegression",),
+    "_logistic_regression_cv": ("LogisticRegressionCV",),
+    "_multi_task": (
+        "MultiTaskElasticNet",
+        "MultiTaskLasso",
+    ),
+    "_ordinal": ("OrdinalRegressor",),
+    "_paths": (
+        "enet_path",
+        "lasso_path",
+    ),
+    "_perceptron": ("Perceptron",),
+    "_poisson_regressor": ("PoissonRegressor",),
+    "_power_regressor": ("PowerRegressor",),
+    "_quantile_regressor": ("QuantileRegressor",),
+    "_random_linear": ("RandomLinearClassifier",),
+    "_ridge": ("Ridge",),
+    "_ridge_classifier": ("RidgeClassifier",),
+    "_ridge_classifier_cv": ("RidgeClassifierCV",),
+    "_ridge_cv": ("RidgeCV",),
+    "_separation": (
+        "Separation",
+        "separating_plane",
+    ),
+    "_square_root_lasso": ("SquareRootLasso",),
+    "_stochastic": (
+        "SGDClassifier",
+        "SGDRegressor",
+    ),
+    "_threshold": ("ThresholdClassifier",),
+    "_voted_perceptron": ("VotedPerceptron",),
+}
+__getattr__ = later(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -18,10 +18,9 @@ statistics are reused on new rows and ``qed.verify`` can check them.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from qed.core._missing import missing
+from qed.core._missing import later
 
 if TYPE_CHECKING:
     from qed.preprocessing._basis import BasisFunctions, PiecewiseBasis, RadialBasis
@@ -121,15 +120,7 @@ _HOMES = {
     "_text": ("CountVectorizer",),
     "_tfidf": ("HashingVectorizer", "TfidfTransformer", "TfidfVectorizer"),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise missing(__name__, name)
-    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = later(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -25,10 +25,9 @@ One rule: **whatever the machine decides, it says why, and the user can say othe
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from qed.core._missing import missing
+from qed.core._missing import later
 
 if TYPE_CHECKING:
     from qed.study._fit import Study, fit
@@ -39,22 +38,12 @@ if TYPE_CHECKING:
 __all__ = ["Study", "TableModel", "Versus", "fit", "load", "read_table", "versus"]
 
 _HOMES = {
-    "Study": "_fit",
-    "TableModel": "_model",
-    "Versus": "_versus",
-    "fit": "_fit",
-    "load": "_model",
-    "read_table": "_source",
-    "versus": "_versus",
+    "_fit": ("Study", "fit"),
+    "_model": ("TableModel", "load"),
+    "_source": ("read_table",),
+    "_versus": ("Versus", "versus"),
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise missing(__name__, name)
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = later(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
