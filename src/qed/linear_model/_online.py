@@ -155,6 +155,8 @@ class Memory:
         State of the stream that orders are drawn from.
     rows, mistakes : int
         Rows shown so far, and how many were on the wrong side when they were, in all problems.
+    best, idle : float, int
+        What older files say about when to stop; each course now keeps a `Trail` of its own.
     """
 
     w: NDArray[np.float64]
@@ -170,6 +172,8 @@ class Memory:
     average_from: float = 0.0
     rows: int = 0
     mistakes: int = 0
+    best: float = float("inf")
+    idle: int = 0
 
     def check(self) -> None:
         """Refuse a memory that no learner has."""
