@@ -7,6 +7,7 @@ import sklearn.linear_model as theirs
 from sklearn.model_selection import KFold
 
 import qed.linear_model as ours
+from qed.convex._fold_paths import FoldPaths
 from qed.core import InvalidData, InvalidParameter
 
 rng = np.random.default_rng(8)
@@ -59,6 +60,22 @@ def test_weights_sparse_designs_and_wide_ones():
     compare("LassoCV", wide, few)
     compare("LassoCV", scipy.sparse.csr_array(np.where(np.abs(wide) > 1, wide, 0.0)), few, eps=0.1)
     compare("MultiTaskLassoCV", wide, np.c_[few, -few], eps=0.1)
+
+
+def test_a_fold_that_loses_its_way_is_solved_by_itself(monkeypatch):
+    wide = rng.normal(size=(40, 70))
+    few = wide[:, :3].sum(axis=1) + rng.normal(size=40)
+    plain = ours.LassoCV(alphas=6, cv=3, tol=1e-8).fit(wide, few)
+    follow = FoldPaths.at
+
+    def lost(self, alpha, ridge, tol):
+        found = follow(self, alpha, ridge, tol)
+        return found._replace(gap=np.full_like(found.gap, np.inf), residual=0.0 * found.residual)
+
+    monkeypatch.setattr(FoldPaths, "at", lost)
+    np.testing.assert_allclose(
+        ours.LassoCV(alphas=6, cv=3, tol=1e-8).fit(wide, few).mse_path_, plain.mse_path_, rtol=1e-4
+    )
 
 
 def test_elastic_net_chooses_the_ratio():

@@ -24,6 +24,8 @@ SWEEPS = 2000  # of one descent, at most
 AHEAD = 0.97  # columns whose pull is this share of the penalty join before they are needed
 TIGHTER = 0.3  # a working set is solved to this share of the gap asked for
 ROUNDS = 50  # working sets for one strength, at most
+FOLLOWED = 1e-6  # gap, relative to the null model's, to which a path is followed: long strides from loose points lose their way
+STUCK = 0.5  # share of a gap that a round must leave behind when nothing is missing
 
 
 class Strength(NamedTuple):
@@ -104,8 +106,9 @@ class FoldPaths:
 
     def at(self, alpha: float, ridge: float, tol: float) -> Strength:
         """Solve all folds for one strength, each to a gap of ``tol`` of its null model's objective."""
-        target = tol * self.null_objective
+        target = min(tol, FOLLOWED) * self.null_objective
         gap = self._gaps(alpha, ridge)
+        before = np.full_like(gap, np.inf)
         tighter, rounds = TIGHTER, 0
         open_ = np.flatnonzero(gap > target)
         while len(open_) and rounds < ROUNDS:
@@ -113,8 +116,9 @@ class FoldPaths:
             grew = [self._folds[at].add(self._missing(int(at), alpha)) for at in open_]
             if rounds > 1 and not any(grew):
                 tighter *= 0.1  # nothing is missing: more digits
-                if tighter < 1e-9:
+                if tighter < 1e-9 or np.all(gap[open_] > STUCK * before[open_]):
                     break
+            before = gap
             self._descend(open_, alpha, ridge, tighter * target)
             for at in open_:
                 self._residual[:, at] = self._start[:, at] - self._folds[at].fitted()
