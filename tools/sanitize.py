@@ -21,6 +21,7 @@ PARTS = (
     "tests/designs",
     "tests/convex",
     "tests/linear_model",
+    "tests/svm",
     "tests/preprocessing",
     "tests/metrics",
 )
