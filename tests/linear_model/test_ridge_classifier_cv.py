@@ -9,7 +9,7 @@ from sklearn.metrics import f1_score, make_scorer
 from sklearn.model_selection import KFold
 
 import qed
-from qed.core import CertificateError, InvalidParameter
+from qed.core import CertificateError, InvalidData, InvalidParameter
 from qed.linear_model import RidgeClassifier, RidgeClassifierCV
 
 ALPHAS = np.geomspace(1e-3, 1e3, 7)
@@ -87,3 +87,23 @@ def test_a_changed_model_is_refused():
     model.ridge_.alpha = 2 * model.ridge_.alpha
     with pytest.raises(CertificateError):
         qed.verify(model, X, LABELS)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_stream_gives_the_model_of_all_rows(n_classes):
+    random = np.random.default_rng(1)
+    rows = random.normal(size=(120, 4))
+    labels = np.array(["a", "b", "c"])[np.digitize(rows[:, 0] + random.normal(size=120), [-0.5, 0.5][: n_classes - 1])]
+    order = np.argsort(labels, kind="stable")  # the first stretches hold one label each
+    streamed = RidgeClassifier(class_weight={"a": 2.0})
+    for part in np.split(order, 12):
+        streamed.partial_fit(rows[part], labels[part], classes=np.unique(labels))
+    whole = RidgeClassifier(class_weight={"a": 2.0}).fit(rows, labels)
+    np.testing.assert_allclose(streamed.coef_, whole.coef_, rtol=1e-10)
+    assert qed.verify(streamed, rows, labels).holds
+    with pytest.raises(InvalidData, match="'z'"):
+        streamed.partial_fit(rows[:2], ["a", "z"])
+    with pytest.raises(InvalidParameter, match="classes must be passed"):
+        RidgeClassifier().partial_fit(rows, labels)
+    with pytest.raises(InvalidParameter, match="balanced"):
+        RidgeClassifier(class_weight="balanced").partial_fit(rows, labels, classes=["a", "b", "c"])

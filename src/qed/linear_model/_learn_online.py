@@ -173,9 +173,16 @@ def run(
     return (best if score is not None and outcome != "interrupted" else memory), max(done, 1), outcome
 
 
-def stream(model: Any, X: Any, y: Any, sample_weight: Any, classes: Any) -> tuple[FitData, bool]:
-    """Let the rows of ``partial_fit`` in; the labels must be known from the first call on."""
-    first = "memory_" not in model.__dict__
+def stream(
+    model: Any, X: Any, y: Any, sample_weight: Any, classes: Any, state: str = "memory_"
+) -> tuple[FitData, bool]:
+    """Let the rows of ``partial_fit`` in; the labels must be known from the first call on, which finds no ``state``."""
+    if model.class_weight == "balanced":
+        raise InvalidParameter(
+            "class_weight 'balanced' is not supported for partial_fit: the share of each label in the stream is not known."
+            " Pass a dict of weights."
+        )
+    first = state not in model.__dict__
     if first and classes is None:
         raise InvalidParameter(
             f"classes must be passed on the first call to partial_fit: {type(model).__name__} has to know all labels before it"

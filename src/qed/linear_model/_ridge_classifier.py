@@ -8,6 +8,7 @@ import numpy as np
 
 from qed.core import KW_ONLY, Array, NonNegative, PartsCertificate, PositiveInt, Seed, fitted, param
 from qed.linear_model._classes import LinearClassifier, class_factors, require_classes
+from qed.linear_model._learn_online import stream
 from qed.linear_model._ridge import Ridge
 
 __all__ = ["RidgeClassifier", "Signed", "signs_of", "store_signs"]
@@ -94,12 +95,43 @@ class RidgeClassifier(LinearClassifier):
             The fitted model.
         """
         signed = signs_of(self, X, y, sample_weight)
-        ridge = Ridge(
-            self.alpha, fit_intercept=self.fit_intercept, max_iter=self.max_iter, tol=self.tol, strict=self.strict
-        )
+        ridge = self._ridge()
         ridge.fit(signed.X, signed.signs, signed.weight)
         store_signs(self, ridge, signed.classes)
         return self
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, as if they had been there from the start.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            More rows.
+        y : array-like of shape (n,)
+            Their labels.
+        classes : array-like, optional
+            All labels there will be; needed in the first call.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The model of all rows so far.
+        """
+        data, first = stream(self, X, y, sample_weight, classes, "ridge_")
+        codes = data.y.astype(np.float64)
+        weight = np.ones(data.n_rows) if data.weight is None else data.weight
+        factor = class_factors(type(self).__name__, self.class_weight, self.classes_, codes, weight)
+        ridge = self._ridge() if first else self.ridge_
+        ridge.partial_fit(data.X, _signs(codes, len(self.classes_)), data.weight if factor is None else weight * factor)
+        store_signs(self, ridge, self.classes_)
+        return self
+
+    def _ridge(self) -> Ridge:
+        return Ridge(
+            self.alpha, fit_intercept=self.fit_intercept, max_iter=self.max_iter, tol=self.tol, strict=self.strict
+        )
 
 
 class Signed(NamedTuple):
@@ -122,9 +154,13 @@ def signs_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Signed:
     name = type(model).__name__
     require_classes(name, data.classes, codes[weight > 0])
     factor = class_factors(name, model.class_weight, data.classes, codes, weight)
-    label = np.ones(1) if len(data.classes) == 2 else np.arange(len(data.classes))
-    signs = np.where(codes[:, np.newaxis] == label, 1.0, -1.0)
+    signs = _signs(codes, len(data.classes))
     return Signed(data.X, signs, data.weight if factor is None else weight * factor, factor, data.y, data.classes)
+
+
+def _signs(codes: Array, n_classes: int) -> Array:
+    label = np.ones(1) if n_classes == 2 else np.arange(n_classes)
+    return np.where(codes[:, np.newaxis] == label, 1.0, -1.0)
 
 
 def store_signs(model: Any, ridge: Ridge, classes: Array) -> None:

@@ -271,11 +271,6 @@ class SGDClassifier(LinearClassifier):
         self
             The model, one stretch of the stream further.
         """
-        if self.class_weight == "balanced":
-            raise InvalidParameter(
-                "class_weight 'balanced' is not supported for partial_fit: the share of each label in the stream is not known."
-                " Pass a dict of weights."
-            )
         data, first = stream(self, X, y, sample_weight, classes)
         favour = favours(type(self).__name__, self.class_weight, self.classes_, data.y, data.weight)
         rule = _rule_of(self)
