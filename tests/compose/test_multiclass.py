@@ -13,7 +13,7 @@ import qed
 from qed import CertificateError, InvalidParameter
 from qed.compose import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier, binary_codes
 from qed.convex import CrammerSinger, Hinge, Squared, joint_risk, risk
-from qed.linear_model import LinearRegression, LogisticRegression, Ridge
+from qed.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from qed.preprocessing import PolynomialFeatures
 from qed.svm import LinearSVC
 
@@ -331,3 +331,25 @@ def test_rows_with_several_labels():
     with pytest.raises(qed.InvalidData, match="Column 1 of y holds only 1"):
         OneVsRestClassifier(tight()).fit(X, np.column_stack([y == 0, y >= 0]))
     assert not OneVsRestClassifier(tight()).fit(X, y).multilabel_
+
+
+@pytest.mark.parametrize("kind", [OneVsRestClassifier, OneVsOneClassifier, OutputCodeClassifier])
+def test_books_of_codes_learn_from_streams(kind):
+    random = np.random.default_rng(5)
+    rows = random.normal(size=(240, 4))
+    labels = np.array(list("abcd"))[np.digitize(rows[:, 0] + 0.3 * random.normal(size=240), [-0.7, 0.0, 0.7])]
+    options = {"random_state": 0} if kind is OutputCodeClassifier else {}
+    streamed = kind(RidgeClassifier(), **options)
+    for first in range(0, 240, 24):
+        part = slice(first, first + 24)
+        streamed.partial_fit(rows[part], labels[part], classes=list("abcd"))
+    whole = kind(RidgeClassifier(), **options).fit(rows, labels)
+    for one, other in zip(streamed.estimators_, whole.estimators_, strict=True):
+        np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-8, atol=1e-12)
+    np.testing.assert_array_equal(streamed.predict(rows), whole.predict(rows))
+    assert qed.verify(streamed, rows, labels).holds
+    with pytest.raises(qed.InvalidData, match="'z'"):
+        streamed.partial_fit(rows[:1], ["z"])
+    with pytest.raises(qed.InvalidParameter, match="classes must be passed"):
+        kind(RidgeClassifier(), **options).partial_fit(rows, labels)
+    assert not hasattr(kind(LogisticRegression(), **options), "partial_fit")

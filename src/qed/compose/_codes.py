@@ -23,6 +23,7 @@ from qed.core import (
     clone,
     fitted,
 )
+from qed.core._doors import stream_data
 from qed.core._jobs import mapped
 from qed.model_selection._judge import is_classifier
 
@@ -70,6 +71,30 @@ class CodedClassifier(Classifier):
         self.code_book_ = self._book(len(data.classes))
         self.estimators_ = self._fitted_parts(data)
         self.certificate_ = parts_certificate([(f"code {k}", part) for k, part in enumerate(self.estimators_)])
+        return self
+
+    @property
+    def partial_fit(self) -> Any:
+        """Learn from more rows, ``partial_fit(X, y, classes=None)``, where the classifiers inside can.
+
+        All labels are named in the first call. A classifier that has met no row of either of its sides cannot answer yet.
+        """
+        if not hasattr(self.estimator, "partial_fit"):
+            raise AttributeError(f"{type(self.estimator).__name__} in this {type(self).__name__} has no partial_fit.")
+        return self._learn_more
+
+    def _learn_more(self, X: Any, y: Any = None, classes: Any = None) -> Self:
+        data, first = stream_data(self, X, y, None, classes, "estimators_")
+        if first:
+            self.code_book_ = self._book(len(self.classes_))
+            self.estimators_ = [clone(self._require_classifier()) for _ in range(self.code_book_.shape[1])]
+        sides = self.code_book_[data.y.astype(np.intp)]
+        for k, part in enumerate(self.estimators_):
+            used = np.flatnonzero(sides[:, k])
+            if len(used):
+                part.partial_fit(data.X[used], (sides[used, k] > 0).astype(np.intp), classes=[0, 1])
+        known = [(f"code {k}", part) for k, part in enumerate(self.estimators_) if hasattr(part, "classes_")]
+        self.certificate_ = parts_certificate(known)
         return self
 
     def _fitted_parts(self, data: FitData) -> list[Any]:

@@ -100,6 +100,11 @@ class OneVsRestClassifier(CodedClassifier):
         self.multilabel_ = has is not None
         return super().fit(X, y, sample_weight) if has is None else self._fit_columns(X, has, sample_weight)
 
+    def _learn_more(self, X: Any, y: Any = None, classes: Any = None) -> Self:
+        super()._learn_more(X, y, classes)
+        self.multilabel_ = False
+        return self
+
     def _fit_columns(self, X: Any, has: Array, sample_weight: Any) -> Self:
         inner = self._require_classifier()
         data = self._fit_data(X, has[:, 0], sample_weight, finite=not self._traits().allow_nan)

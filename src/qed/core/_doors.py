@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.core import _finite, _tables, _targets
-from qed.core._errors import InvalidData, NotFitted
+from qed.core._errors import InvalidData, InvalidParameter, NotFitted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,7 @@ __all__ = [
     "new_data",
     "refuse_beside_source",
     "require_source_target",
+    "stream_data",
 ]
 
 
@@ -120,6 +121,48 @@ def fit_data(model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = T
     if reset:
         _learn_columns(model, n_columns, names)
     return FitData(X, target, weight, listed, n_rows, classes, warm, owner)
+
+
+def stream_data(model: Any, X: Any, y: Any, sample_weight: Any, classes: Any, state: str) -> tuple[FitData, bool]:
+    """Let in the rows of a classifier's ``partial_fit``; its labels must be known from the first call on.
+
+    Parameters
+    ----------
+    model : Estimator
+        The classifier; it learns ``classes_`` in its first call.
+    X, y, sample_weight, classes : object
+        As passed to ``partial_fit``.
+    state : str
+        An attribute that the model has after its first call.
+
+    Returns
+    -------
+    FitData, bool
+        Clean data, with numbers of labels among ``classes_``, and whether this was the first call.
+    """
+    first = state not in model.__dict__
+    if first and classes is None:
+        raise InvalidParameter(
+            f"classes must be passed on the first call to partial_fit: {type(model).__name__} has to know all labels before it"
+            " sees the first row."
+        )
+    data = model._fit_data(X, y, sample_weight, reset=first)
+    if first:
+        model.classes_ = np.unique(_targets.as_target(classes, "classes"))
+        if len(model.classes_) < 2:
+            raise InvalidData(f"classes must hold at least two labels, got {model.classes_.tolist()}.")
+    elif classes is not None and not np.array_equal(np.unique(_targets.as_target(classes, "classes")), model.classes_):
+        raise InvalidParameter(
+            f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {model.classes_!r}."
+        )
+    known = {label: number for number, label in enumerate(model.classes_.tolist())}
+    strange = [label for label in data.classes.tolist() if label not in known]
+    if strange:
+        raise InvalidData(
+            f"y holds the labels {strange!r:.200}, which are not among those of the first call: {model.classes_.tolist()!r:.200}."
+        )
+    table = np.array([known[label] for label in data.classes.tolist()], dtype=np.float64)
+    return data._replace(y=table[data.y], classes=model.classes_), first
 
 
 def _chunked_data(model: Any, source: Any, y: Any, sample_weight: Any, *, reset: bool) -> FitData:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import Classifier, InvalidData, InvalidParameter, generator
+from qed.core import Classifier, InvalidParameter, generator
+from qed.core._doors import stream_data
 from qed.core._events import STOP, Progress
-from qed.core._targets import as_target
 from qed.linear_model._classes import class_weights
 from qed.linear_model._online import Memory, Rule, Stop, Trail, Visits, learn, start
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Course", "Shown", "begin", "codes_of", "favours", "held_out", "run", "show", "shown", "stream"]
+__all__ = ["Course", "Shown", "begin", "favours", "held_out", "run", "show", "shown", "stream"]
 
 SLICE = 2e7  # multiplications between looks at listeners and clocks
 
@@ -182,34 +182,7 @@ def stream(
             "class_weight 'balanced' is not supported for partial_fit: the share of each label in the stream is not known."
             " Pass a dict of weights."
         )
-    first = state not in model.__dict__
-    if first and classes is None:
-        raise InvalidParameter(
-            f"classes must be passed on the first call to partial_fit: {type(model).__name__} has to know all labels before it"
-            " sees the first row."
-        )
-    data = model._fit_data(X, y, sample_weight, reset=first)  # noqa: SLF001
-    if first:
-        model.classes_ = np.unique(as_target(classes, "classes"))
-        if len(model.classes_) < 2:
-            raise InvalidData(f"classes must hold at least two labels, got {model.classes_.tolist()}.")
-    elif classes is not None and not np.array_equal(np.unique(as_target(classes, "classes")), model.classes_):
-        raise InvalidParameter(
-            f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {model.classes_!r}."
-        )
-    return data._replace(y=codes_of(model, data), classes=model.classes_), first
-
-
-def codes_of(model: Any, data: FitData) -> Array:
-    """Return the number of each row's label among those of the model."""
-    known = {label: number for number, label in enumerate(model.classes_.tolist())}
-    strange = [label for label in data.classes.tolist() if label not in known]
-    if strange:
-        raise InvalidData(
-            f"y holds the labels {strange!r:.200}, which are not among those of the first call: {model.classes_.tolist()!r:.200}."
-        )
-    table = np.array([known[label] for label in data.classes.tolist()], dtype=np.float64)
-    return np.asarray(table[data.y])
+    return stream_data(model, X, y, sample_weight, classes, state)
 
 
 def seed_of(model: Any) -> int:
