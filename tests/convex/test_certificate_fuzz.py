@@ -46,6 +46,13 @@ def test_slopes_that_cancel_are_charged():
         assert gap.value >= distance
 
 
+def test_products_that_cancel_are_charged():
+    """Sparse columns of ones with a spread of 1e-8 are centred after they were multiplied: nothing is left of their squares."""
+    _, _, rows = judged(504928906694, "Poisson", "Zero")
+    for gap, distance in rows:
+        assert gap.value >= distance
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_most_gaps_are_tight(loss):
     """Near the optimum, a gap is of the order of the distance, or of rounding."""

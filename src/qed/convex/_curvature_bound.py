@@ -95,6 +95,10 @@ def curvature_bound(
     values, vectors = np.linalg.eigh(second / np.multiply.outer(length, length))
     terms = min(n, 8192) + 64 if problem.design.centres_first else 2 * n
     off = 4 * UNIT * (terms + 8 * len(values)) * len(values)
+    if (
+        not problem.design.centres_first
+    ):  # what was summed has the whole length of the columns, not that of their spread
+        off *= max(1.0, float(np.max(bend, initial=0.0)) / float(np.min(length)) ** 2)
     if not values[0] > max(FLATTEST * values[-1], 4 * off):
         return None
     sure = 1.0 / (1.0 - off / values[0])

@@ -126,6 +126,12 @@ class Floor:
         m = some.shape[0]
         terms = min(m, 8192) + 64 if problem.design.centres_first else 2 * m
         off = 4 * UNIT * (terms + 8 * len(values)) * len(values)
+        if (
+            not problem.design.centres_first
+        ):  # what was summed has the whole length of the columns, not that of their spread
+            steep = 1.0 if scores.ndim == 2 else float(np.max(problem.loss.take(rows).curvature(scores), initial=0.0))
+            lengths = np.append(problem.sizes[used], 1.0)[: len(size)]
+            off *= max(1.0, steep * float(np.max(lengths / size)) ** 2)
         if not values[0] > max(FLATTEST * values[-1], 4 * off):
             return None
         sure = 1.0 / (1.0 - off / values[0])
