@@ -159,7 +159,8 @@ class OrdinalEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=
         value, missing = self.unknown_value, self.encoded_missing_value
         taken = []
         for j in range(len(self.categories_)):
-            n_codes = len(np.unique(grouping(self._plain(j), self.rare_[j])))
+            rare = self.rare_[j]  # which share one code
+            n_codes = self._plain(j) - (0 if rare is None else max(len(rare) - 1, 0))
             has_gap = self._plain(j) < len(self.categories_[j])
             if has_gap and is_nan(missing) and np.dtype(self.dtype).kind in "iu":
                 raise InvalidParameter(
