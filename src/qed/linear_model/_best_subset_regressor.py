@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from qed.core import (
     NonNegative,
     NonNegativeInt,
     NotReached,
-    Regressor,
     SubsetCertificate,
     fitted,
     param,
@@ -22,9 +21,8 @@ from qed.core._events import Progress
 from qed.core._memory import require_memory
 from qed.core._threads import one_blas_thread
 from qed.linear_model._best_subset import Search, settled, triangle
-from qed.linear_model._inference import refused_table
+from qed.linear_model._convex_regressor import SingleTarget
 from qed.linear_model._learn_convex import Rows
-from qed.linear_model._linear import predict_linear, require_linear_state
 
 __all__ = ["BestSubsetRegressor"]
 
@@ -34,7 +32,7 @@ SEARCHED = (
 UNIT = 2.0**-53
 
 
-class BestSubsetRegressor(Regressor, sparse=True):
+class BestSubsetRegressor(SingleTarget):
     r"""Least squares with at most so many columns, the best of all subsets.
 
     Objective
@@ -87,7 +85,6 @@ class BestSubsetRegressor(Regressor, sparse=True):
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
     coef_: Array = fitted("Coefficients, zero but for the chosen columns, shape (p,).")
-    intercept_: float = fitted("Intercept.")
     columns_: Array = fitted("The chosen columns, sorted.")
     certificate_: SubsetCertificate = fitted("What is proved about the choice.")
 
@@ -159,38 +156,8 @@ class BestSubsetRegressor(Regressor, sparse=True):
                 f" ({outcome}). The model so far is stored; raise max_nodes or tol, choose fewer columns, or pass strict=False."
             )
 
-    def predict(self, X: Any) -> Array:
-        """Predict the target of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Float32 for float32 rows, float64 otherwise.
-        """
-        return predict_linear(self, X)
-
-    def coefficient_table(self, level: float = 0.95) -> NoReturn:  # noqa: ARG002
-        """Refuse: classical standard errors are valid for least squares without a penalty alone.
-
-        Parameters
-        ----------
-        level : float
-            Probability that an interval would cover its coefficient.
-
-        Raises
-        ------
-        InvalidData
-            With the reason, and what to use instead.
-        """
-        refused_table(self)
-
     def _check_fitted_state(self) -> None:
-        require_linear_state(self)
+        super()._check_fitted_state()
         columns = self.__dict__.get("columns_")
         if not (isinstance(columns, np.ndarray) and np.array_equal(columns, np.flatnonzero(self.coef_))):
             raise ModelFileError("columns_ of BestSubsetRegressor are not those with coefficients")

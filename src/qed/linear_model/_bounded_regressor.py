@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, NoReturn, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from qed.core import (
     NotReached,
     Positive,
     PositiveInt,
-    Regressor,
     StationaryCertificate,
     fitted,
     param,
@@ -26,9 +25,8 @@ from qed.core import (
 from qed.core._events import STOP, Progress
 from qed.core._threads import one_blas_thread
 from qed.designs import design
-from qed.linear_model._inference import refused_table
+from qed.linear_model._convex_regressor import SingleTarget
 from qed.linear_model._learn_convex import Declared, Rows
-from qed.linear_model._linear import predict_linear, require_linear_state
 
 __all__ = ["BoundedRegressor"]
 
@@ -40,7 +38,7 @@ BENDS = {"exponential": 2.0, "rational": 2.34, "truncated": 0.0}
 WIDER = (16.0, 8.0, 4.0, 2.0)  # thresholds, relative to the last, from which nearly convex losses lead to it
 
 
-class BoundedRegressor(Regressor, sparse=True):
+class BoundedRegressor(SingleTarget):
     r"""Least squares in which a row far off costs no more than a limit, with the weight that this gives every row.
 
     Objective
@@ -97,8 +95,6 @@ class BoundedRegressor(Regressor, sparse=True):
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
-    coef_: Array = fitted("Coefficients, shape (p,).")
-    intercept_: float = fitted("Intercept.")
     threshold_: float = fitted("The threshold: as given, or estimated.")
     weights_: Array = fitted("How much each row of the fit counts, from 0 to 1, shape (n,).")
     n_iter_: int = fitted("Steps from the start that was kept.")
@@ -186,38 +182,8 @@ class BoundedRegressor(Regressor, sparse=True):
         sizes = design(abs(rows.X)).product(np.abs(self.coef_)) + abs(self.intercept_) + np.abs(rows.y)
         return value, 4 * (len(rows.mean) + 4) * UNIT * float(sizes.max(initial=0.0))
 
-    def predict(self, X: Any) -> Array:
-        """Predict the target of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Float32 for float32 rows, float64 otherwise.
-        """
-        return predict_linear(self, X)
-
-    def coefficient_table(self, level: float = 0.95) -> NoReturn:  # noqa: ARG002
-        """Refuse: classical standard errors are valid for least squares without a penalty alone.
-
-        Parameters
-        ----------
-        level : float
-            Probability that an interval would cover its coefficient.
-
-        Raises
-        ------
-        InvalidData
-            With the reason, and what to use instead.
-        """
-        refused_table(self)
-
     def _check_fitted_state(self) -> None:
-        require_linear_state(self)
+        super()._check_fitted_state()
         state = self.__dict__
         threshold, weights = state.get("threshold_"), state.get("weights_")
         if not (isinstance(threshold, float) and np.isfinite(threshold) and threshold > 0):

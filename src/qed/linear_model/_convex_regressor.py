@@ -1,4 +1,4 @@
-"""What regressors that are a loss and a penalty share: the door, predictions, a state that can be checked."""
+"""What regressors of one target share: predictions, a state that can be checked; and the door of those that are convex."""
 
 from __future__ import annotations
 
@@ -9,37 +9,14 @@ from qed.core._certificates import DualityGapCertificate
 from qed.linear_model._inference import refused_table
 from qed.linear_model._linear import predict_linear, require_linear_state, require_scale_state
 
-__all__ = ["ConvexRegressor"]
+__all__ = ["ConvexRegressor", "SingleTarget"]
 
 
-class ConvexRegressor(Regressor, sparse=True):
-    """A regressor of one target whose coefficients solve a convex problem."""
+class SingleTarget(Regressor, sparse=True):
+    """A regressor of one target that is linear in the columns, without classical standard errors."""
 
     coef_: Array = fitted("Coefficients, shape (p,).")
     intercept_: float = fitted("Intercept.")
-    n_iter_: int = fitted("Steps of the solver.")
-    solver_used_: str = fitted("How the coefficients were found.")
-    certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the coefficients.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from.
-        y : array-like of shape (n,)
-            Targets.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
-        self._learn(X, y, sample_weight)
-        return self
 
     def predict(self, X: Any) -> Array:
         """Predict the target of each row.
@@ -71,10 +48,41 @@ class ConvexRegressor(Regressor, sparse=True):
         """
         refused_table(self)
 
+    def _check_fitted_state(self) -> None:
+        require_linear_state(self)
+
+
+class ConvexRegressor(SingleTarget):
+    """One whose coefficients solve a convex problem."""
+
+    n_iter_: int = fitted("Steps of the solver.")
+    solver_used_: str = fitted("How the coefficients were found.")
+    certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the coefficients.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows to learn from.
+        y : array-like of shape (n,)
+            Targets.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        self._learn(X, y, sample_weight)
+        return self
+
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Solve the problem that the parameters declare."""
         raise NotImplementedError
 
     def _check_fitted_state(self) -> None:
-        require_linear_state(self)
+        super()._check_fitted_state()
         require_scale_state(self)
