@@ -88,6 +88,30 @@ class Certificate:
         )
 
 
+class GapCertificate(Certificate):
+    """What certificates share that bound how far an objective is from its optimum."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:  # fields of every record that is one
+        gap: float
+        rounding: float
+        null_objective: float
+        tol: float
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the null model's objective: what ``tol`` is compared with."""
+        if self.null_objective > 0:
+            return self.gap / self.null_objective
+        return 0.0 if self.gap <= self.rounding else float("inf")
+
+    @property
+    def reached(self) -> bool:
+        """Whether the gap, as far as it is more than rounding, is within ``tol`` of the null model's objective."""
+        return self.gap - self.rounding <= self.tol * self.null_objective
+
+
 @record("fingerprint")
 class Fingerprint:
     """Moments that recognise a data set without holding it, whatever the order or the chunks of its rows.
@@ -133,7 +157,7 @@ class Fingerprint:
 
 
 @record("least-squares")
-class LeastSquaresCertificate(Certificate):
+class LeastSquaresCertificate(GapCertificate):
     """How far a least-squares fit can be from the best one.
 
     Attributes
@@ -178,18 +202,6 @@ class LeastSquaresCertificate(Certificate):
     fingerprint: Fingerprint
 
     @property
-    def relative_gap(self) -> float:
-        """The gap as a share of the null model's objective: what ``tol`` is compared with."""
-        if self.null_objective > 0:
-            return self.gap / self.null_objective
-        return 0.0 if self.gap <= self.rounding else float("inf")
-
-    @property
-    def reached(self) -> bool:
-        """Whether the relative gap, as far as it is more than rounding, is within ``tol``."""
-        return self.gap - self.rounding <= self.tol * self.null_objective
-
-    @property
     def statement(self) -> str:
         """The claim in one sentence."""
         where = "No coefficients lower" if np.isinf(self.radius) else f"No coefficients within {self.radius:.3g} lower"
@@ -229,7 +241,7 @@ class LeastSquaresCertificate(Certificate):
 
 
 @record("duality-gap")
-class DualityGapCertificate(Certificate):
+class DualityGapCertificate(GapCertificate):
     """How far a convex fit can be from the best one, by a dual point.
 
     Attributes
@@ -267,18 +279,6 @@ class DualityGapCertificate(Certificate):
     dual: NDArray[np.float64] | None = None
 
     @property
-    def relative_gap(self) -> float:
-        """The gap as a share of the null model's objective: what ``tol`` is compared with."""
-        if self.null_objective > 0:
-            return self.gap / self.null_objective
-        return 0.0 if self.gap <= self.rounding else float("inf")
-
-    @property
-    def reached(self) -> bool:
-        """Whether the gap, as far as it is more than rounding, is within ``tol`` of the null model's objective."""
-        return self.gap - self.rounding <= self.tol * self.null_objective
-
-    @property
     def statement(self) -> str:
         """The claim in one sentence."""
         where = "No coefficients lower" if np.isinf(self.radius) else f"No coefficients within {self.radius:.3g} lower"
@@ -306,7 +306,7 @@ class DualityGapCertificate(Certificate):
 
 
 @record("subset-search")
-class SubsetCertificate(Certificate):
+class SubsetCertificate(GapCertificate):
     """How far a subset of columns can be from the best one.
 
     Attributes
@@ -340,18 +340,6 @@ class SubsetCertificate(Certificate):
     fingerprint: Fingerprint
 
     @property
-    def relative_gap(self) -> float:
-        """The gap as a share of the null model's objective: what ``tol`` is compared with."""
-        if self.null_objective > 0:
-            return self.gap / self.null_objective
-        return 0.0 if self.gap <= self.rounding else float("inf")
-
-    @property
-    def reached(self) -> bool:
-        """Whether the gap, as far as it is more than rounding, is within ``tol`` of the null model's objective."""
-        return self.gap - self.rounding <= self.tol * self.null_objective
-
-    @property
     def statement(self) -> str:
         """The claim in one sentence."""
         return f"No other subset of columns lowers the objective {self.objective:.8g} by more than {self.gap:.2g}."
@@ -375,7 +363,7 @@ class SubsetCertificate(Certificate):
 
 
 @record("stationary")
-class StationaryCertificate(Certificate):
+class StationaryCertificate(GapCertificate):
     """How low an objective that is not convex can be near a fit.
 
     Attributes
@@ -411,11 +399,6 @@ class StationaryCertificate(Certificate):
     tol: float
     outcome: str
     fingerprint: Fingerprint
-
-    @property
-    def reached(self) -> bool:
-        """Whether the gap, as far as it is more than rounding, is within ``tol`` of the null objective."""
-        return self.gap - self.rounding <= self.tol * self.null_objective
 
     @property
     def statement(self) -> str:
