@@ -1,0 +1,51 @@
+"""What a fit proves: frozen records with a number, a sentence and a way to be printed.
+
+A certificate is data. It is made by the package that fits, judged by ``qed.verify``, which shares no code with it, and it
+travels inside model files. Two words are kept apart everywhere: a certificate is *true* when ``verify`` confirms its
+statement, and the tolerance is *reached* when the number is small enough for what the user asked. An interrupted fit has a
+true certificate whose tolerance is not reached.
+
+===========================  =====================================================================================
+record                       statement
+===========================  =====================================================================================
+``LeastSquaresCertificate``  no coefficients lower the sum of squares (plus penalty) by more than ``gap``
+``DualityGapCertificate``    no coefficients lower the objective of a convex model by more than ``gap``
+``SubsetCertificate``        no other subset of columns lowers the objective by more than ``gap``
+``StationaryCertificate``    nothing near lowers an objective that is not convex by more than ``gap``
+``HeldOutCertificate``       errors on new rows, with a stated confidence, from rows the fit never saw
+``BracketCertificate``       one parameter a column is best up to ``gap``: slopes of opposite signs enclose the optimum
+``MistakesCertificate``      mistakes made while learning, against the most that any order of the rows can cause
+``ExactCertificate``         what was computed, from how many rows, and how far rounding can have moved it
+``PartsCertificate``         each part of a model of models keeps its own certificate
+``Uncertified``              nothing is claimed, and why
+===========================  =====================================================================================
+"""
+
+from __future__ import annotations
+
+from qed.core._certificates._beyond_convex import StationaryCertificate, SubsetCertificate
+from qed.core._certificates._bracket import BracketCertificate
+from qed.core._certificates._certificate import Certificate, GapCertificate
+from qed.core._certificates._duality_gap import DualityGapCertificate
+from qed.core._certificates._exact import ExactCertificate
+from qed.core._certificates._fingerprint import Fingerprint
+from qed.core._certificates._held_out import HeldOutCertificate
+from qed.core._certificates._least_squares import LeastSquaresCertificate
+from qed.core._certificates._mistakes import MistakesCertificate
+from qed.core._certificates._parts import PartsCertificate, Uncertified
+
+__all__ = [
+    "BracketCertificate",
+    "Certificate",
+    "DualityGapCertificate",
+    "ExactCertificate",
+    "Fingerprint",
+    "GapCertificate",
+    "HeldOutCertificate",
+    "LeastSquaresCertificate",
+    "MistakesCertificate",
+    "PartsCertificate",
+    "StationaryCertificate",
+    "SubsetCertificate",
+    "Uncertified",
+]
