@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from qed.core._errors import InvalidData, InvalidParameter
-from qed.data import ArraySource, Chunk, Schema, Source
+from qed.data import ArraySource, Chunk, Moments, Schema, Source, fold
+from qed.data._sources import Positive
 
 
 def test_one_chunk_by_default_and_no_copy():
@@ -74,3 +75,20 @@ def test_shapes_and_types_are_checked():
         ArraySource(X, names=["a"])
     with pytest.raises(InvalidParameter, match=r"chunk_rows must be a number of rows >= 1 or None, got 0"):
         ArraySource(X, chunk_rows=0)
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_value_that_is_not_finite_is_named_by_its_row_in_the_table(named, weighted):
+    X, s = np.ones((50, 3)), np.ones(50)
+    X[37, 2], s[:35:2] = np.nan, 0
+    source = ArraySource(X, np.ones(50), s if weighted else None, names=list("abc") if named else None, chunk_rows=20)
+    where = f"row 37, column {repr('c') if named else 2}"
+    with pytest.raises(InvalidData, match=rf"contains NaN: {where}\."):
+        fold(Positive(source), Moments.of)
+
+
+def test_classes_that_are_whole_numbers_become_floats():
+    (chunk,) = ArraySource(np.ones((3, 1)), np.array([2, 0, 1])).chunks()
+    assert chunk.y.dtype == np.float64
+    assert chunk.y[:, 0].tolist() == [2.0, 0.0, 1.0]

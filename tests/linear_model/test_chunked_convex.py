@@ -95,7 +95,7 @@ def test_what_cannot_be_done_with_chunks_is_said():
         LogisticRegression(solver="liblinear").fit(source)
     bad = X.copy()
     bad[130, 2] = np.nan
-    with pytest.raises(qed.InvalidData, match="NaN: row 10, column 2"):
+    with pytest.raises(qed.InvalidData, match="NaN: row 130, column 2"):
         Lasso().fit(ArraySource(bad, y, chunk_rows=60))
     with pytest.raises(qed.InvalidData, match="NaN"):
         Lasso().fit(ArraySource(X, np.where(np.arange(N) == 7, np.nan, y), chunk_rows=60))

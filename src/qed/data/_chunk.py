@@ -40,19 +40,23 @@ class Origin:
     ----------
     pieces : tuple of (int, str, int)
         For each file the chunk draws on: the chunk's first row that is from there, the name of the file, and the number
-        of that row in it.
+        of that row in it. An array has no name.
     names, targets : tuple of str
-        Names of the columns of `X` and of `y`.
+        Names of the columns of `X` and of `y`; empty where they have none.
+    kept : ndarray of int or None
+        Which of the rows read there the chunk holds; None means all.
     """
 
     pieces: tuple[tuple[int, str, int], ...]
     names: tuple[str, ...]
     targets: tuple[str, ...] = ()
+    kept: np.ndarray[Any, Any] | None = None
 
     def row(self, row: int) -> str:
         """Name a row of the chunk by its file and its number there."""
-        start, place, first = next(piece for piece in reversed(self.pieces) if piece[0] <= row)
-        return f"row {row - start + first} of {place}"
+        read = row if self.kept is None else int(self.kept[row])
+        start, place, first = next(piece for piece in reversed(self.pieces) if piece[0] <= read)
+        return f"row {read - start + first}" + (f" of {place}" if place else "")
 
 
 @dataclass(frozen=True, eq=False)

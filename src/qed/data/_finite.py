@@ -49,7 +49,7 @@ def _place(chunk: Chunk, label: str, row: int, column: int) -> str:
     if chunk.origin is None:
         return f"row {row}, column {column}"
     names = chunk.origin.names if label == "X" else chunk.origin.targets
-    return f"{chunk.origin.row(row)}, column {names[column]!r}"
+    return f"{chunk.origin.row(row)}, column {repr(names[column]) if names else column}"
 
 
 def _too_large(chunk: Chunk) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from qed.core._errors import InvalidData, InvalidParameter
-from qed.data._chunk import FLOATS, Chunk, Schema, described
+from qed.data._chunk import FLOATS, Chunk, Origin, Schema, described
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,7 +77,8 @@ class Positive:
                 yield chunk
             else:
                 used = np.flatnonzero(chunk.s)
-                yield Chunk(chunk.X[used], None if chunk.y is None else chunk.y[used], chunk.s[used])
+                origin = replace(chunk.origin or Origin(((0, "", 0),), ()), kept=used)
+                yield Chunk(chunk.X[used], None if chunk.y is None else chunk.y[used], chunk.s[used], origin)
 
 
 class ArraySource:
@@ -87,7 +89,7 @@ class ArraySource:
     X : ndarray of shape (n, p), or scipy.sparse CSR or CSC
         Float32 or float64.
     y : ndarray of shape (n,) or (n, m), optional
-        Float32 or float64 targets.
+        Float32 or float64 targets; whole numbers, such as classes, become float64.
     s : ndarray of shape (n,), optional
         Float64 weights, finite and not negative.
     names : sequence of str, optional
@@ -108,14 +110,15 @@ class ArraySource:
     ) -> None:
         if chunk_rows is not None and chunk_rows < 1:
             raise InvalidParameter(f"ArraySource.chunk_rows must be a number of rows >= 1 or None, got {chunk_rows!r}.")
-        if y is not None and y.ndim == 1:
-            y = y[:, np.newaxis]
-        self._whole = Chunk(X, y, s)  # checks shapes and types
+        if y is not None:
+            y = y.astype(np.float64) if y.dtype.kind in "iub" else y
+            y = y[:, np.newaxis] if y.ndim == 1 else y
+        self._names = None if names is None else tuple(names)
+        self._whole = Chunk(X, y, s, self._origin(0))  # checks shapes and types
         if s is not None:
             check_weights(s)
         if names is not None and len(names) != self._whole.n_features:
             raise InvalidData(f"ArraySource got {len(names)} names for the columns of X, {described(X)}.")
-        self._names = None if names is None else tuple(names)
         self._chunk_rows = chunk_rows
 
     @property
@@ -146,7 +149,11 @@ class ArraySource:
                 whole.X[rows],
                 None if whole.y is None else whole.y[rows],
                 None if whole.s is None else whole.s[rows],
+                self._origin(start),
             )
+
+    def _origin(self, first_row: int) -> Origin:
+        return Origin(((0, "", first_row),), self._names or ())
 
 
 def check_weights(s: np.ndarray[Any, Any], where: str = "Sample weights", *, first_row: int = 0) -> None:
