@@ -157,3 +157,19 @@ def test_containers_are_all_the_same():
     frame = pandas.DataFrame({"a": y, "b": t})
     np.testing.assert_allclose(ours.mean_absolute_error(frame, frame + 1, multioutput="raw_values"), [1.0, 1.0])
     assert ours.mean_squared_error([True, False], [1, 1]) == 0.5
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, np.uint64])
+def test_whole_numbers_are_scored_as_the_floats_they_are(dtype):
+    rng = np.random.default_rng(0)
+    y, t = (rng.integers(1, 100, 200).astype(dtype) for _ in range(2))
+    for name in ("mean_squared_error", "median_absolute_error", "max_error", "r2_score", "mean_poisson_deviance"):
+        score = getattr(ours, name)
+        assert score(y, t) == pytest.approx(score(y.astype(float), t.astype(float)), rel=1e-14), name
+        assert score(y, t) == pytest.approx(getattr(theirs, name)(y.astype(float), t.astype(float)), rel=1e-12), name
+
+
+@pytest.mark.parametrize("n", [4999, 5000])
+def test_the_median_of_errors_that_are_often_equal(n):
+    errors = np.random.default_rng(1).integers(0, 5, n)
+    assert ours.median_absolute_error(errors, np.zeros(n)) == np.median(errors)

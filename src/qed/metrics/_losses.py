@@ -23,7 +23,9 @@ def read_pair(
     y_true: Any, y_pred: Any, sample_weight: Any, *, outputs: bool = True
 ) -> tuple[Array, Array, Array | None]:
     """Read truth and prediction as tables of the same shape, (n, m)."""
-    truth, guess = numbers(y_true, "y_true", ndim=2), numbers(y_pred, "y_pred", ndim=2)
+    truth, guess = (
+        numbers(values, what, ndim=2, whole=True) for values, what in ((y_true, "y_true"), (y_pred, "y_pred"))
+    )
     same_length(y_true=truth, y_pred=guess)
     truth, guess = (array.reshape(len(array), -1) for array in (truth, guess))
     if truth.shape[1] != guess.shape[1]:
@@ -259,15 +261,22 @@ def deviance(power: float) -> Callable[[Array, Array], Array]:
             return squared(y, t)
         y, t = wide(y), wide(t)
         if p == 1:
-            parts: Array = np.log(y / t)
+            parts: Array = y / t
+            np.log(parts, out=parts)
             parts *= y
-            parts[y == 0] = 0.0
+            if not y.all():
+                parts[y == 0] = 0.0
             parts -= y
             parts += t
             parts *= 2
             return parts
         if p == 2:
-            return 2 * (np.log(t / y) + y / t - 1)
+            ratio: Array = y / t
+            parts = np.log(ratio)
+            ratio -= 1
+            np.subtract(ratio, parts, out=parts)
+            parts *= 2
+            return parts
         lifted = np.where(y > 0, y, 0.0) if p < 0 else y
         return 2 * (
             np.power(lifted, 2 - p) / ((1 - p) * (2 - p))

@@ -33,15 +33,19 @@ def column(values: Any, what: str) -> Array:
     return array
 
 
-def numbers(values: Any, what: str, *, ndim: int = 1) -> Array:
-    """Read numbers in float32 or float64, one a row or (``ndim=2``) several; NaN is noticed by whoever adds them up."""
+def numbers(values: Any, what: str, *, ndim: int = 1, whole: bool = False) -> Array:
+    """Read numbers in float32 or float64, one a row or (``ndim=2``) several; NaN is noticed by whoever adds them up.
+
+    Whoever turns rows into float64 block by block takes integers as they are (``whole``), and saves a copy.
+    """
     array = as_target(values, what)
     if array.ndim == 2 and array.shape[1] == 1 and ndim == 1:
         array = array.reshape(-1)
     if array.ndim == 0 or array.ndim > max(ndim, 1):
         accepted = "one number for each row" + (", or one column an output" if ndim == 2 else "")
         raise InvalidData(f"{what} has shape {array.shape}. Pass {accepted}.")
-    array = floats(array, what)
+    if not (whole and array.dtype.kind in "iu" and array.flags.aligned and array.dtype.isnative):
+        array = floats(array, what)
     if not array.size:
         raise InvalidData(f"{what} is empty: its shape is {array.shape}. A score needs at least one row.")
     return array
@@ -49,7 +53,8 @@ def numbers(values: Any, what: str, *, ndim: int = 1) -> Array:
 
 def finite(array: Array, what: str) -> Array:
     """Return the array, or name the first of its entries that is NaN or infinite."""
-    _finite.require(array, what, None, "The score")
+    if array.dtype.kind == "f":
+        _finite.require(array, what, None, "The score")
     return array
 
 
