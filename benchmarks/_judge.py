@@ -28,7 +28,7 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
     if problem.task in ROBUST:
         return ROBUST[problem.task](data.y - (data.X @ W[:, 0] + b[0]), W[:, 0], problem.params)
     if problem.task in LIKELIHOODS:
-        return LIKELIHOODS[problem.task](data.y, data.X @ W + b, W, problem.params)
+        return LIKELIHOODS[problem.task](data.y, data.X @ W + b, W, settled(problem))
     if problem.task in MACHINES:
         return MACHINES[problem.task](data.y, data.X @ W + b, np.vstack([W, b]), problem.params)
     total = 0.0
@@ -38,9 +38,17 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
         block = block.astype(np.float64)
         residual = Y[start : start + ROWS].astype(np.float64) - (block @ W + b)
         total += float(np.sum(residual**2))
-    if problem.task in ("Lasso", "ElasticNet", "LassoCV", "GroupLasso"):
+    if problem.task in SPARSE:
         return total + 2 * len(Y) * sparse_penalty(problem, W)
     return total + strength(problem, data) * float(np.sum(W**2))
+
+
+def settled(problem: Problem) -> dict[str, Any]:
+    """The parameters of a likelihood, with the strength that should have been chosen where there is a choice."""
+    return problem.params if problem.judged_at is None else problem.params | {"C": problem.judged_at}
+
+
+SPARSE = ("Lasso", "ElasticNet", "LassoCV", "ElasticNetCV", "GroupLasso", "MultiTaskLasso")
 
 
 def targets(problem: Problem | None, data: Data) -> np.ndarray:
@@ -86,12 +94,14 @@ def mistakes(problem: Problem, data: Data, W: np.ndarray, b: np.ndarray) -> floa
 
 
 def sparse_penalty(problem: Problem, W: np.ndarray) -> float:
-    """The documented penalty of lasso, elastic net and group lasso."""
+    """The documented penalty of lasso, elastic net, group lasso and lasso of several targets."""
     alpha = problem.params["alpha"] if problem.judged_at is None else problem.judged_at
     if problem.task == "GroupLasso":
         size = problem.params["groups"]
         lengths = np.sqrt(np.add.reduceat(W[:, 0] ** 2, np.arange(0, len(W), size)))
         return float(alpha * np.sqrt(size) * lengths.sum())
+    if problem.task == "MultiTaskLasso":
+        return float(alpha * np.sqrt(np.sum(W**2, axis=1)).sum())
     ratio = problem.params.get("l1_ratio", 1.0)
     return float(alpha * ratio * np.abs(W).sum() + 0.5 * alpha * (1 - ratio) * np.sum(W**2))
 
@@ -159,7 +169,11 @@ def poisson(y: np.ndarray, t: np.ndarray, w: np.ndarray, params: dict[str, Any])
     return float(np.mean(deviance)) + 0.5 * float(params.get("alpha", 1.0)) * float(np.sum(w**2))
 
 
-LIKELIHOODS = {"LogisticRegression": logistic, "PoissonRegressor": poisson}
+LIKELIHOODS = {
+    "LogisticRegression": logistic,
+    "LogisticRegressionCV": logistic,
+    "PoissonRegressor": poisson,
+}
 
 
 def machine(y: np.ndarray, t: np.ndarray, w: np.ndarray, params: dict[str, Any]) -> float:
@@ -198,7 +212,7 @@ def null_objective(data: Data, problem: Problem | None = None) -> float:
             constant = np.full((len(data.y), 1), np.log(np.mean(data.y)))
         else:
             constant = np.log(np.bincount(data.y.astype(np.intp)) / len(data.y))[np.newaxis].repeat(len(data.y), axis=0)
-        return LIKELIHOODS[problem.task](data.y, constant, np.zeros(1), problem.params)
+        return LIKELIHOODS[problem.task](data.y, constant, np.zeros(1), settled(problem))
     if problem is not None and problem.task in MACHINES:
         count = len(np.unique(data.y)) if problem.task == "LinearSVC" else 1
         zeros = np.zeros((len(data.y), count if count > 2 else 1))

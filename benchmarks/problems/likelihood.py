@@ -8,6 +8,8 @@ import numpy as np
 
 from benchmarks.problems._problem import Data, Problem
 
+STRENGTHS = [float(C) for C in np.geomspace(1e-4, 1e4, 10)]
+
 
 def labels(rng: np.random.Generator, n: int, p: int, *, classes: int = 2) -> Data:
     """Draw independent columns, and labels whose log-odds are linear in them."""
@@ -93,6 +95,15 @@ PROBLEMS = (
         partial(labels, classes=5),
         "LogisticRegression",
         {"C": 0.1, "l1_ratio": 1.0, "solver": "saga", "tol": 1e-6},
+    ),
+    Problem(
+        "logistic-cv",
+        "LogisticRegressionCV 1000×20, 3 classes, 10 strengths, 5 folds",
+        (1000, 20),
+        partial(labels, classes=3),
+        "LogisticRegressionCV",
+        {"Cs": STRENGTHS, "cv": 5, "scoring": "neg_log_loss", "use_legacy_attributes": False},
+        judged_at=STRENGTHS[4],  # scikit-learn's choice
     ),
     Problem("tall-poisson", "PoissonRegressor 100000×50", (100_000, 50), counts, "PoissonRegressor"),
 )
