@@ -7,8 +7,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 import qed
+from qed.compose import ColumnTransformer
+from qed.core import InvalidParameter
 from qed.ensemble import StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor
 from qed.linear_model import LinearRegression, Ridge
+from qed.preprocessing import StandardScaler
 
 RNG = np.random.default_rng(6)
 X = RNG.normal(size=(90, 3))
@@ -82,3 +85,15 @@ def test_stacked_classifiers(method):
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), rtol=1e-9)
     with pytest.raises(ValueError, match="must be a model"):
         StackingClassifier(CLASSIFIERS).fit(X, LABELS)
+
+
+def test_parameters_of_the_final_model_and_of_the_remainder_are_reached():
+    stack = StackingRegressor([("ridge", Ridge())], final_estimator=Ridge())
+    stack.set_params(final_estimator__alpha=3.0, ridge__alpha=2.0)
+    assert stack.final_estimator.alpha == 3.0
+    assert stack.get_params()["ridge__alpha"] == 2.0
+    columns = ColumnTransformer([], remainder=StandardScaler())
+    assert not columns.set_params(remainder__with_mean=False).remainder.with_mean
+    assert columns.get_params()["remainder__with_mean"] is False
+    with pytest.raises(InvalidParameter, match="nobody"):
+        columns.set_params(nobody__alpha=1)

@@ -9,13 +9,12 @@ import numpy as np
 from qed.compose._choose_columns import chosen_columns, column_names, some_columns
 from qed.compose._pipeline import names_for, traits_of
 from qed.compose._steps import (
+    NamedParts,
     accepts_weight,
     announced,
-    named_params,
     parts_certificate,
     require_instances,
     require_names,
-    set_named_params,
 )
 from qed.core import (
     KW_ONLY,
@@ -37,7 +36,7 @@ from qed.core._tables import is_sparse
 __all__ = ["ColumnTransformer", "FeatureUnion", "make_column_transformer", "make_union"]
 
 
-class ColumnTransformer(Transformer):
+class ColumnTransformer(Transformer, NamedParts):
     """Transformations of some columns each, put side by side.
 
     Objective
@@ -67,6 +66,7 @@ class ColumnTransformer(Transformer):
            [ 1.,  6.]])
     """
 
+    _list = "transformers"
     transformers: Any = param((), "Triples of name, transformer ('drop', 'passthrough') and columns.")
     _: KW_ONLY
     remainder: Any = param("drop", "What becomes of other columns: 'drop', 'passthrough' or a transformer.")
@@ -85,15 +85,6 @@ class ColumnTransformer(Transformer):
     output_indices_: Any = fitted("Which columns of the result each part gave.")
     sparse_output_: bool = fitted("Whether the result is sparse.")
     certificate_: PartsCertificate = fitted("The certificates of the parts.")
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, with ``deep`` those of the parts too."""
-        return named_params(super().get_params(deep=False), self.transformers, deep=deep)
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters, parts, or parameters of parts."""
-        set_named_params(self, "transformers", params)
-        return self
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit every part on its columns.
@@ -311,7 +302,7 @@ class ColumnTransformer(Transformer):
         )
 
 
-class FeatureUnion(Transformer):
+class FeatureUnion(Transformer, NamedParts):
     """Transformations of the same rows, put side by side.
 
     Objective
@@ -338,6 +329,7 @@ class FeatureUnion(Transformer):
     ['standard__x0', 'range__x0']
     """
 
+    _list = "transformer_list"
     transformer_list: Any = param((), "Pairs of name and transformer ('drop', 'passthrough').")
     _: KW_ONLY
     n_jobs: Any = param(None, "Parts at the same time, in threads; -1 for as many as there are processors.")
@@ -347,15 +339,6 @@ class FeatureUnion(Transformer):
 
     transformers_: Any = fitted("The fitted parts, as pairs of name and model.")
     certificate_: PartsCertificate = fitted("The certificates of the parts.")
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, with ``deep`` those of the parts too."""
-        return named_params(super().get_params(deep=False), self.transformer_list, deep=deep)
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters, parts, or parameters of parts."""
-        set_named_params(self, "transformer_list", params)
-        return self
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit every part.

@@ -6,22 +6,21 @@ from collections import Counter
 from typing import Any, Self
 
 from qed.compose._steps import (
+    NamedParts,
     accepts_weight,
     announced,
     conditional,
-    named_params,
     parts_certificate,
     require_instances,
     require_names,
-    set_named_params,
 )
-from qed.core import KW_ONLY, Estimator, InvalidParameter, PartsCertificate, Traits, clone, fitted, param
+from qed.core import KW_ONLY, InvalidParameter, PartsCertificate, Traits, clone, fitted, param
 from qed.core._delegated import Delegated
 
 __all__ = ["Pipeline", "make_pipeline"]
 
 
-class Pipeline(Estimator):
+class Pipeline(NamedParts):
     """Transformations one after the other, and a model at the end.
 
     Objective
@@ -50,6 +49,7 @@ class Pipeline(Estimator):
     (1,)
     """
 
+    _list = "steps"
     steps: Any = param((), "Pairs of name and model, in order; 'passthrough' for a step that does nothing.")
     _: KW_ONLY
     transform_input: Any = param(
@@ -73,15 +73,6 @@ class Pipeline(Estimator):
     score_samples = Delegated("Score rows with the last step.")
 
     # -- parts -------------------------------------------------------------------------------------------
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, with ``deep`` those of the steps too."""
-        return named_params(super().get_params(deep=False), self.steps, deep=deep)
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters, steps, or parameters of steps."""
-        set_named_params(self, "steps", params)
-        return self
 
     def __len__(self) -> int:
         return len(self.steps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from qed.core import (
     Certificate,
@@ -16,22 +16,22 @@ from qed.core import (
 )
 from qed.core._arrays import require_kind
 from qed.core._events import Progress
+from qed.core._params import unknown_parameter
 from qed.core._targets import as_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
+    "NamedParts",
     "accepts_weight",
     "announced",
     "conditional",
     "copy_columns",
-    "named_params",
     "one_column",
     "parts_certificate",
     "require_instances",
     "require_names",
-    "set_named_params",
 ]
 
 
@@ -97,46 +97,50 @@ def require_names(owner: Estimator, names: list[Any]) -> None:
         raise InvalidParameter(f"{title}: names must not contain __: got {[n for n in names if '__' in n]!r}.")
 
 
-def named_params(own: dict[str, Any], parts: Any, *, deep: bool) -> dict[str, Any]:
-    """Return own parameters, and with ``deep`` those of the parts as ``part__parameter``."""
-    params = dict(own)
-    if not deep:
-        return params
-    try:
-        listed = [(part[0], part[1]) for part in parts]
-    except (TypeError, IndexError):  # not parts yet: fit will say so
-        return params
-    for name, part in listed:
-        params[name] = part
-        if hasattr(part, "get_params") and not isinstance(part, type):
-            params.update((f"{name}__{key}", value) for key, value in part.get_params(deep=True).items())
-    return params
+class NamedParts(Estimator):
+    """A model made of a list of models with names: their parameters are its own too, as ``name__parameter``."""
 
+    _list: ClassVar[str]  # the parameter that holds the list
 
-def set_named_params(owner: Any, field: str, params: dict[str, Any]) -> None:
-    """Set own parameters first, then whole parts, then parameters inside parts."""
-    own = {name: value for name, value in params.items() if name in owner._fields}
-    for name, value in own.items():
-        setattr(owner, name, value)
-    rest = {name: value for name, value in params.items() if name not in own}
-    try:
-        given = getattr(owner, field)
-        parts = list(given) if isinstance(given, list | tuple) else []
-        names = [part[0] for part in parts]
-    except (TypeError, IndexError):  # not parts yet: fit will say so
-        parts, names = [], []
-    for name in [name for name in rest if name in names]:
-        at = names.index(name)
-        parts[at] = (name, rest.pop(name), *parts[at][2:])
-        setattr(owner, field, parts)
-    for name, value in rest.items():
-        outer, _, inner = name.partition("__")
-        if outer not in names or not inner:
-            known = sorted([*owner._fields, *names])
-            raise InvalidParameter(
-                f"Invalid parameter {outer!r} for estimator {type(owner).__name__}. Valid parameters are: {known!r}."
-            )
-        parts[names.index(outer)][1].set_params(**{inner: value})
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, with ``deep`` the parts and theirs too."""
+        params = super().get_params(deep=deep)
+        for name, part in self._named() if deep else ():
+            params[name] = part
+            if hasattr(part, "get_params") and not isinstance(part, type):
+                params.update((f"{name}__{key}", value) for key, value in part.get_params(deep=True).items())
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, then whole parts, then parameters of parts.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        own = {name: value for name, value in params.items() if name.partition("__")[0] in self._fields}
+        super().set_params(**own)
+        rest = {name: value for name, value in params.items() if name not in own}
+        names = [name for name, _ in self._named()]
+        for name in [name for name in rest if name in names]:
+            parts = list(getattr(self, self._list))
+            at = names.index(name)
+            parts[at] = (name, rest.pop(name), *parts[at][2:])
+            setattr(self, self._list, parts)
+        for name, value in rest.items():
+            outer, _, inner = name.partition("__")
+            if outer not in names or not inner:
+                raise unknown_parameter(self, outer, sorted([*self._fields, *names]))
+            self._named()[names.index(outer)][1].set_params(**{inner: value})
+        return self
+
+    def _named(self) -> list[tuple[str, Any]]:
+        """Return names and models; nothing if the list is none yet, which ``fit`` will say."""
+        try:
+            return [(part[0], part[1]) for part in getattr(self, self._list)]
+        except (TypeError, IndexError):
+            return []
 
 
 def accepts_weight(model: Any) -> bool:

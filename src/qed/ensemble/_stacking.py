@@ -10,10 +10,8 @@ from qed.compose._steps import (
     accepts_weight,
     announced,
     copy_columns,
-    named_params,
     one_column,
     parts_certificate,
-    set_named_params,
 )
 from qed.core import (
     KW_ONLY,
@@ -166,15 +164,6 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
     stack_method_: list[str] = fitted("What each member is asked.")
     certificate_: PartsCertificate = fitted("The certificates of the members and of the final model.")
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, with ``deep`` those of the members too."""
-        return named_params(super().get_params(deep=deep), self.estimators, deep=deep)
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters, members, or parameters of members."""
-        set_named_params(self, "estimators", params)
-        return self
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the members, then the final model.
 
@@ -288,15 +277,6 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     stack_method_: list[str] = fitted("What each member is asked.")
     classes_: Any = fitted("The labels.")
     certificate_: PartsCertificate = fitted("The certificates of the members and of the final model.")
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, with ``deep`` those of the members too."""
-        return named_params(super().get_params(deep=deep), self.estimators, deep=deep)
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters, members, or parameters of members."""
-        set_named_params(self, "estimators", params)
-        return self
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the members, then the final model.

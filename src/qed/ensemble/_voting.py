@@ -8,15 +8,14 @@ import numpy as np
 
 from qed.compose._pipeline import traits_of
 from qed.compose._steps import (
+    NamedParts,
     accepts_weight,
     announced,
     copy_columns,
-    named_params,
     one_column,
     parts_certificate,
     require_instances,
     require_names,
-    set_named_params,
 )
 from qed.core import (
     KW_ONLY,
@@ -38,9 +37,10 @@ from qed.core._targets import encode
 __all__ = ["VotingClassifier", "VotingRegressor"]
 
 
-class Members:
+class Members(NamedParts):
     """What models of several models share: a list of pairs ``estimators``, of which some may be dropped."""
 
+    _list = "estimators"
     estimators: Any
     n_jobs: Any
 
@@ -125,15 +125,6 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
     estimators_: Any = fitted("The fitted members.")
     certificate_: PartsCertificate = fitted("The certificates of the members.")
     classes_: Any = fitted("The labels.")
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, with ``deep`` those of the members too."""
-        return named_params(super().get_params(deep=False), self.estimators, deep=deep)
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters, members, or parameters of members."""
-        set_named_params(self, "estimators", params)
-        return self
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit every member.
@@ -279,15 +270,6 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
 
     estimators_: Any = fitted("The fitted members.")
     certificate_: PartsCertificate = fitted("The certificates of the members.")
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, with ``deep`` those of the members too."""
-        return named_params(super().get_params(deep=False), self.estimators, deep=deep)
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters, members, or parameters of members."""
-        set_named_params(self, "estimators", params)
-        return self
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit every member.
