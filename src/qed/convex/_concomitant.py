@@ -28,6 +28,7 @@ import numpy as np
 
 from qed.convex._kernels import scaled_spread
 from qed.convex._problem import Gap
+from qed.convex._spans import Spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +46,7 @@ LARGEST = 1500  # coefficients whose equations are worth solving for a proof
 
 
 @dataclass(frozen=True, eq=False)
-class Concomitant:
+class Concomitant(Spans):
     """Scale and residuals together, plus a penalty.
 
     Parameters
@@ -74,23 +75,6 @@ class Concomitant:
     free_intercept: bool = True
     centre: Vector | None = None
     lengths: Vector | None = None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return self.design.shape
-
-    @cached_property
-    def spans(self) -> Vector:
-        """Root mean squares of the centred columns."""
-        return self.design.column_norms(self.share, self.centre) if self.lengths is None else self.lengths
-
-    @cached_property
-    def sizes(self) -> Vector:
-        """Root mean squares of the columns as they are multiplied: what rounding is measured by."""
-        if self.centre is None or self.design.centres_first:
-            return self.spans
-        return np.hypot(self.spans, self.centre)
 
     @cached_property
     def null_point(self) -> tuple[Vector, Any]:

@@ -27,6 +27,7 @@ import numpy as np
 from qed.convex import _kernels
 from qed.convex._curvature_bound import curvature_bound, step_between_rows
 from qed.convex._dual_points import kink_points, newton_points
+from qed.convex._spans import Spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,7 +124,7 @@ class _Point(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Spans):
     """Weighted mean loss plus penalty.
 
     Parameters
@@ -151,23 +152,6 @@ class Problem:
     free_intercept: bool = True
     centre: Vector | None = None
     lengths: Vector | None = None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return self.design.shape
-
-    @cached_property
-    def spans(self) -> Vector:
-        """Root mean squares of the centred columns: what a radius measures coefficients by."""
-        return self.design.column_norms(self.share, self.centre) if self.lengths is None else self.lengths
-
-    @cached_property
-    def sizes(self) -> Vector:
-        """Root mean squares of the columns as they are multiplied: what rounding is measured by."""
-        if self.centre is None or self.design.centres_first:
-            return self.spans
-        return np.hypot(self.spans, self.centre)  # products are centred after they are summed
 
     @cached_property
     def null_objective(self) -> float:
