@@ -325,3 +325,14 @@ def test_a_quadratic_classifier_is_linear_in_the_lifted_row():
     scores = model.decision_function(lifted)
     assert scores.shape == (60,)
     np.testing.assert_allclose(scores, by_hand, atol=1e-12)
+
+
+@pytest.mark.parametrize("radius", [1.0, 100.0])
+def test_columns_that_repeat_each_other_stay_within_the_length_and_verify(radius):
+    twice = np.column_stack([X, X])  # the sum of absolute values is then above the length, whose price may be zero
+    model = ConstrainedRidge(radius).fit(twice, y)
+    assert np.linalg.norm(model.coef_) <= radius * (1 + 1e-12)
+    assert qed.verify(model, twice, y).holds
+    model.coef_ = model.coef_ + np.repeat([radius, -radius], 6)  # as good a fit, and too long
+    with pytest.raises(CertificateError):
+        qed.verify(model, twice, y)

@@ -95,3 +95,13 @@ def test_the_checker_confirms(alpha):
     model.coef_ = model.coef_ * 1.5
     with pytest.raises(CertificateError):
         qed.verify(model, X, y)
+
+
+@pytest.mark.parametrize("count", [0.1, 1 / 3, 1.0, 3.0, 1e6])
+def test_counts_that_are_all_alike_verify(count):
+    # the terms of the deviance cancel, in any precision
+    model = PoissonRegressor(alpha=0.0).fit(X[:37], np.full(37, count))
+    assert qed.verify(model, X[:37], np.full(37, count)).holds
+    model.intercept_ += 1e-4
+    with pytest.raises(CertificateError):
+        qed.verify(model, X[:37], np.full(37, count))

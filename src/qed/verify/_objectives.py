@@ -60,6 +60,7 @@ class Objective:
     slack: Callable[[Array], Any] | None = (
         None  # of coefficients: what a limit leaves, at its price; negative beyond it
     )
+    limit: int = 1  # the norm that the limit is on; its price does not say, for it may be zero
 
 
 def _mean(loss: Loss, sums: Sums, **penalty: Any) -> Objective:
@@ -170,7 +171,11 @@ def _limited(model: Any, sums: Sums) -> Objective:
     alpha, radius = EXTENDED(model.alpha_), EXTENDED(model.radius)
     if any(cls.__name__ == "ConstrainedRidge" for cls in type(model).__mro__):
         return Objective(
-            Squared(), EXTENDED(2), Penalty(l2=2 * alpha), slack=lambda w: alpha * (radius**2 - np.sum(w * w))
+            Squared(),
+            EXTENDED(2),
+            Penalty(l2=2 * alpha),
+            slack=lambda w: alpha * (radius**2 - np.sum(w * w)),
+            limit=2,
         )
     found = _mean(Squared(), sums, l1=alpha)
     return replace(found, slack=lambda w: alpha * (radius - np.sum(np.abs(w))))
