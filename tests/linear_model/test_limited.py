@@ -336,3 +336,21 @@ def test_columns_that_repeat_each_other_stay_within_the_length_and_verify(radius
     model.coef_ = model.coef_ + np.repeat([radius, -radius], 6)  # as good a fit, and too long
     with pytest.raises(CertificateError):
         qed.verify(model, twice, y)
+
+
+@pytest.mark.parametrize("p", [1.1, 1.5, 1.9])
+def test_rows_that_are_met_exactly_have_no_finite_curvature_and_no_effect_on_that_of_others(p):
+    level = np.full(60, 0.1)
+    model = PowerRegressor(p).fit(X, level)
+    np.testing.assert_allclose(model.predict(X), level, rtol=1e-12)
+    assert qed.verify(model, X, level).holds
+    some = np.where(np.arange(60) < 45, X @ [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], y)
+    model = PowerRegressor(p).fit(X, some)
+    w, b = cp.Variable(6), cp.Variable()
+    best = cp.Problem(cp.Minimize(cp.sum(cp.power(cp.abs(X @ w + b - some), p, approx=False)) / p / 60)).solve(
+        solver=cp.CLARABEL
+    )
+    assert model.certificate_.objective - model.certificate_.gap <= best * (1 + 1e-6)
+    assert qed.verify(model, X, some).holds
+    assert model.certificate_.reached
+    assert model.certificate_.outcome == "solved"

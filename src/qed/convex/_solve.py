@@ -149,6 +149,8 @@ def solve(
         gap = problem.certify(at.w, at.b, at.u, target=target)
         best = (at, gap) if best is None or gap.value <= best[1].value else best
     point, gap = best
+    if outcome == "stalled" and gap.value - gap.rounding <= target:  # its last steps were never looked at
+        outcome = "solved"
     return Solution(point.w, point.b, gap, outcome, max(taken, 1), solver.name, tuple(trace))
 
 

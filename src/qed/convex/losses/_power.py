@@ -14,6 +14,7 @@ from qed.core import InvalidParameter
 
 __all__ = ["Power"]
 
+NEAREST = 1e-12  # least error, in units of the range of the targets, whose curvature is told apart from that at zero
 TERMS = 24  # of the binomial series; each is at most a tenth of the one before
 
 
@@ -62,13 +63,15 @@ class Power:
         return np.asarray(np.sign(r) * np.abs(r) ** (self.p - 1.0))
 
     def curvature(self, t: Vector) -> Vector:
-        """Return ``(p - 1) |r|**(p - 2)``, infinite at zero for p < 2."""
-        with np.errstate(divide="ignore"):
-            return np.asarray((self.p - 1.0) * np.abs(t - self.y) ** (self.p - 2.0))
+        """Return ``(p - 1) |r|**(p - 2)``; for p < 2, where it is infinite at zero, that of an error just above zero."""
+        r = np.abs(t - self.y)
+        if self.p < 2.0:  # rows that are met exactly would make second derivatives of all rows infinite
+            r = np.maximum(r, NEAREST * (float(np.ptp(self.y)) or 1.0))
+        return np.asarray((self.p - 1.0) * r ** (self.p - 2.0))
 
     def curvature_product(self, t: Vector, d: Vector) -> Vector:
         """Return the curvature times d."""
-        return np.where(d == 0.0, 0.0, self.curvature(t)) * d
+        return self.curvature(t) * d
 
     def conjugate(self, u: Vector) -> Vector:
         """Return ``|u|**q / q + u y`` with ``1/p + 1/q = 1``."""
