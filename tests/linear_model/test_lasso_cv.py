@@ -111,3 +111,11 @@ def test_refusals_in_words():
         ours.LassoCV(cv=3).fit(X, y, sample_weight=np.r_[np.zeros(30), np.ones(60)])
     with pytest.raises(InvalidParameter, match="l1_ratio=0"):
         ours.ElasticNetCV(l1_ratio=0.0).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["LassoCV", "ElasticNetCV", "MultiTaskLassoCV"])
+def test_squares_that_overflow_are_refused_before_any_fold(name):
+    X = rng.standard_normal((20, 3))
+    y = X[:, :2] if name.startswith("Multi") else X[:, 0]
+    with pytest.raises(InvalidData, match="overflow float64"):
+        getattr(ours, name)(cv=3).fit(X * 1e300, y)

@@ -437,3 +437,19 @@ def test_what_is_refused():
         Perceptron(class_weight="balanced").partial_fit(X, y, classes=[-1, 1])
     with pytest.raises(qed.InvalidParameter, match="neither batches"):
         Perceptron(multi_class="machine", batch_size=3).fit(X, np.arange(len(X)) % 3)
+
+
+@pytest.mark.parametrize("model", [Perceptron(), Perceptron(variant="averaged"), VotedPerceptron()])
+def test_rows_whose_squares_overflow_are_refused(model):
+    X, y, *_ = separable(3)
+    with pytest.raises(qed.InvalidData, match="overflow float64"):
+        model.fit(X * 1e300, y)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e150])
+def test_margins_do_not_depend_on_the_size_of_the_weights(size):
+    X, y, *_ = separable(3)
+    plain = Perceptron().fit(X, y, sample_weight=np.ones(len(y)))
+    model = Perceptron().fit(X, y, sample_weight=np.full(len(y), size))
+    assert_allclose(model.certificate_.margins, plain.certificate_.margins, rtol=1e-9)
+    assert qed.verify(model, X, y, np.full(len(y), size)).holds

@@ -26,7 +26,7 @@ from qed.core import (
 )
 from qed.core._certificates import DualityGapCertificate
 from qed.linear_model._cross_validated_path import Choice, choose_strength, penalty_of
-from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_convex
+from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
 from qed.linear_model._linear import predict_linear, require_linear_state
 from qed.linear_model._sparse_regression import require_targets
 
@@ -69,6 +69,7 @@ class CrossValidatedRegression(Regressor, sparse=True):
         """
         data = self._fit_data(X, y, sample_weight)
         require_targets(self, data.y)
+        rows = Rows.of(data)
         choice = self._choice()
         several = len(choice.l1_ratios) > 1
         found = choose_strength(choice, data.X, np.asarray(data.y, dtype=np.float64), data.weight)
@@ -79,12 +80,15 @@ class CrossValidatedRegression(Regressor, sparse=True):
             self.__dict__["l1_ratio_"] = found.l1_ratio
         penalty = penalty_of(found.alpha, found.l1_ratio, nonnegative=choice.nonnegative, together=choice.together)
 
-        def declare(rows: Rows) -> Declared:
-            return Declared(Squared(rows.y), penalty)
-
         wish = Wish(choice.intercept, choice.tol, choice.max_iter, bool(self.__dict__["strict"]))
         try:
-            learn_convex(self, X, y, sample_weight, declare=declare, solvers=(CoordinateDescent(),), wish=wish)
+            learn_rows(
+                self,
+                rows,
+                declare=lambda rows: Declared(Squared(rows.y), penalty),
+                solvers=(CoordinateDescent(),),
+                wish=wish,
+            )
         finally:
             if "certificate_" in self.__dict__:
                 self.dual_gap_ = self.certificate_.gap

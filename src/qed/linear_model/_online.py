@@ -312,6 +312,10 @@ def learn(
         rows=memory.rows + n * len(losses),
         mistakes=memory.mistakes + sum(mistakes),
     )
+    if after.lag is not None:  # sums may overflow where no term does
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not all(np.isfinite(part).all() for part in after.coefficients):
+                raise diverged(owner)
     return Learnt(after, losses, mistakes, None if log is None else log[: int(numbers[4])])
 
 

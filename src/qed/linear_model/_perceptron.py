@@ -25,7 +25,7 @@ from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._kernels import margins
 from qed.linear_model._learn_online import Course, Shown, begin, favours, held_out, run, show, shown, stream
 from qed.linear_model._online import Memory, Rule, Stop, Visits
-from qed.linear_model._range import fingerprint
+from qed.linear_model._range import fingerprint, require_no_overflow
 
 __all__ = ["Perceptron"]
 
@@ -158,6 +158,7 @@ class Perceptron(LinearClassifier):
         require_classes(type(self).__name__, data.classes, codes)
         course = self._course()
         seen = fingerprint(rows.X, codes.reshape(-1, 1), rows.weight)
+        require_no_overflow(seen, rows.X.shape[1])
         warm = data.warm and before[0] is not None and np.array_equal(before[1], data.classes)
         memory = before[0] if warm else begin(self, rows, rule, course)
         self.classes_ = data.classes
@@ -181,7 +182,7 @@ class Perceptron(LinearClassifier):
     def _certified(self, rows: Shown, seen: Any, *, plain: bool) -> MistakesCertificate:
         least, longest = margins(rows.X, rows.y, self.coef_, self.intercept_)
         one = 1.0 if self.fit_intercept else 0.0
-        length = np.sqrt(np.sum(self.coef_**2, axis=1) + one * self.intercept_**2)
+        length = np.hypot(np.hypot.reduce(self.coef_, axis=1), one * self.intercept_)  # weights may be tiny, or huge
         found = np.divide(least, length, out=np.zeros_like(least), where=length > 0)
         radius = float(np.sqrt(longest + one))
         with np.errstate(over="ignore"):

@@ -31,6 +31,7 @@ __all__ = [
     "fingerprint_of",
     "fingerprint_of_columns",
     "require_merged_range",
+    "require_no_overflow",
     "require_prior",
     "require_range",
     "with_doubt",
@@ -135,7 +136,7 @@ def require_range(source: Source, seen: Fingerprint) -> None:
         Weighted means and spreads of all columns.
     """
     p = source.schema.n_features
-    _require_no_overflow(seen, p)
+    require_no_overflow(seen, p)
     if seen.weight < LEAST:
         raise InvalidData(
             f"The weights sum to {seen.weight:.3g}, too little for float64 to multiply with. Multiply them by a power of ten."
@@ -150,7 +151,7 @@ def require_range(source: Source, seen: Fingerprint) -> None:
 def require_merged_range(old: Moments, new: Moments, merged: Moments) -> None:
     """Refuse to merge rows, each in range by themselves, whose squares leave float64 together."""
     seen = fingerprint_of(merged)
-    _require_no_overflow(seen, merged.n_features)
+    require_no_overflow(seen, merged.n_features)
     faint = _faint(seen)  # constant in the old rows and in the new ones: their means are the values
     ends = np.stack([old.mean[faint], new.mean[faint]])
     low, high = ends.min(axis=0), ends.max(axis=0)
@@ -173,7 +174,8 @@ def require_prior(penalty: Penalty, seen: Fingerprint) -> None:
         )
 
 
-def _require_no_overflow(seen: Fingerprint, p: int) -> None:
+def require_no_overflow(seen: Fingerprint, p: int) -> None:
+    """Refuse columns and targets whose squares are too large for float64."""
     with np.errstate(over="ignore", invalid="ignore"):
         whole = seen.spread + seen.weight * seen.mean**2
         if np.sum(whole) < MOST:

@@ -22,7 +22,7 @@ from qed.linear_model._classes import require_classes
 from qed.linear_model._kernels import margins
 from qed.linear_model._learn_online import Course, begin, show, shown
 from qed.linear_model._online import Rule, Stop, Visits
-from qed.linear_model._range import fingerprint
+from qed.linear_model._range import fingerprint, require_no_overflow
 
 __all__ = ["VotedPerceptron"]
 
@@ -88,6 +88,8 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
         data = self._fit_data(X, y)
         rows = shown(data, classes=True)
         require_classes(type(self).__name__, data.classes, (rows.y + 1) / 2)
+        seen = fingerprint(rows.X, ((rows.y + 1) / 2).reshape(-1, 1), None)
+        require_no_overflow(seen, rows.X.shape[1])
         rule = Rule("perceptron", intercept=self.fit_intercept)
         visits = Visits()
         memory = begin(self, rows, rule, Course(self.max_iter, None, 1, True, visits))
@@ -122,7 +124,6 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
         margin = least / length if length > 0 else np.zeros(1)
         radius = float(np.sqrt(longest + one[0, 0] if len(one) else longest))
         bound = float((radius / margin[0]) ** 2) if margin[0] > 0 else np.inf
-        seen = fingerprint(rows.X, ((rows.y + 1) / 2).reshape(-1, 1), None)
         self.certificate_ = MistakesCertificate(memory.rows, memory.mistakes, radius, margin, bound, seen)
         return self
 
