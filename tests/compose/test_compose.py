@@ -259,3 +259,8 @@ def test_classifiers_of_several_targets_take_sparse_rows():
     for one, other in zip(dense.predict_proba(rows), sparse.predict_proba(sp.csr_array(rows)), strict=True):
         assert one.shape == (80, 2)
         np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_targets_without_rows_are_refused():
+    with pytest.raises(qed.InvalidData, match="0 sample"):
+        TransformedTargetRegressor(Ridge()).fit(np.zeros((0, 2)), np.zeros(0))

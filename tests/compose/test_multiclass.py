@@ -353,3 +353,9 @@ def test_books_of_codes_learn_from_streams(kind):
     with pytest.raises(qed.InvalidParameter, match="classes must be passed"):
         kind(RidgeClassifier(), **options).partial_fit(rows, labels)
     assert not hasattr(kind(LogisticRegression(), **options), "partial_fit")
+
+
+@pytest.mark.parametrize("model", [OneVsRestClassifier, OneVsOneClassifier, OutputCodeClassifier])
+def test_one_weight_for_all_rows_is_verified(model):
+    X, y = np.random.default_rng(0).standard_normal((30, 3)), np.arange(30) % 3
+    assert qed.verify(model(LinearSVC()).fit(X, y, sample_weight=2.0), X, y, 2.0).holds

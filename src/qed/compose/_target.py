@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.compose._pipeline import traits_of
 from qed.compose._steps import accepts_weight, copy_columns, parts_certificate
-from qed.core import KW_ONLY, InvalidParameter, PartsCertificate, Regressor, Traits, clone, fitted, param
+from qed.core import KW_ONLY, InvalidData, InvalidParameter, PartsCertificate, Regressor, Traits, clone, fitted, param
 from qed.core._arrays import require_kind
 from qed.core._targets import as_target
 
@@ -73,6 +73,10 @@ class TransformedTargetRegressor(Regressor):
         require_kind(target, "y")
         if target.dtype.kind not in "f":
             target = target.astype(np.float64)
+        if not len(target):
+            raise InvalidData(
+                "Found array with 0 sample(s): y has no rows. TransformedTargetRegressor needs at least 1."
+            )
         self.flat_ = target.ndim == 1
         table = target.reshape(len(target), -1)
         self._learn_transformer(table)

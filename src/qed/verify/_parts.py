@@ -27,6 +27,8 @@ def check(
     sample_weight: Any,
 ) -> Verdict:
     """Verify each part that claims something; the distances and roundings of the verdict are the largest."""
+    if sample_weight is not None and np.ndim(sample_weight) == 0:  # one number for all rows
+        sample_weight = np.full(y.shape[0] if hasattr(y, "shape") else len(y), sample_weight)
     verdicts = []
     for name, part, rows, target, used in _reached(model, X, y, sample_weight):
         own = getattr(part, "certificate_", None)
