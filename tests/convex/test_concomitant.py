@@ -76,3 +76,23 @@ def test_solvers_refuse_what_they_cannot_do(penalty, knee):
     assert len(other.refusal(problem)) > 10
     assert solver_of(penalty).refusal(problem) is None
     assert solver_of(penalty).cost(problem, 1e-6) > 0
+
+
+@pytest.mark.parametrize("knee", [1.01, 1.35, 3.0])
+def test_the_null_model_has_the_best_intercept(knee):
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 30))
+        y = rng.standard_t(1, n)
+        y = np.round(y) if seed % 2 else y  # many rows met at once, and a scale of zero
+        share = rng.random(n)
+        problem = Concomitant(design(np.zeros((n, 1))), y, Zero(), share / share.sum(), knee)
+        w = np.zeros(1)
+        found = problem.null_objective
+        low, high = y.min(), y.max()
+        for _ in range(80):
+            left, right = (2 * low + high) / 3, (low + 2 * high) / 3
+            values = [problem.objective(w, b, np.full(n, b)) for b in (left, right)]
+            low, high = (low, right) if values[0] < values[1] else (left, high)
+        best = problem.objective(w, low, np.full(n, low))
+        assert found <= best * (1 + 1e-8)

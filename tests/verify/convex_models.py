@@ -189,8 +189,17 @@ class HuberRegressor(_Regression):
         return high
 
     def null(self, X, y, s):
-        own, self.scale_ = self.scale_, self.best_scale(np.abs(y), np.ones(len(y)) if s is None else s)
-        value, self.scale_ = super().null(X, y, s), own
+        own, s = self.scale_, np.ones(len(y)) if s is None else s
+
+        def at(b):
+            self.scale_ = self.best_scale(np.abs(y - b), s)
+            return self.value(np.full(len(y), b), y, s, np.zeros(1))
+
+        low, high = (y.min(), y.max()) if self.fit_intercept else (0.0, 0.0)
+        for _ in range(80):
+            left, right = (2 * low + high) / 3, (low + 2 * high) / 3
+            low, high = (low, right) if at(left) < at(right) else (left, high)
+        value, self.scale_ = at((low + high) / 2), own
         return value
 
     def value(self, t, y, s, w):

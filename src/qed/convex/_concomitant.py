@@ -84,19 +84,32 @@ class Concomitant(Spans):
             return w, 0.0
         first = float(self.y[0])
         b = first + float(self.share @ (self.y - first))
-        if not np.isfinite(self.knee):
-            return w, b
-        for _ in range(50):
+        return w, b if not np.isfinite(self.knee) else self._level(b)
+
+    def _level(self, b: float) -> float:
+        """Return the best intercept near a guess: Newton's steps, which may go back and forth for ever, kept in a bracket."""
+        low, high = float(self.y.min()), float(self.y.max())
+        before, step, unit = np.inf, np.inf, max(-low, high)
+        for _ in range(200):
             r = b - self.y
             scale = self.scale(r)
-            inside = float(self.share @ (np.abs(r) <= self.knee * scale))
-            if scale == 0.0 or inside == 0.0:
+            met = float(self.share @ (np.abs(r) <= self.knee * scale))
+            if scale > 0.0:
+                pull, bend = float(self.share @ self.clipped(r, scale)), met
+            else:  # so many rows are met that only the signs of the others count
+                pull, bend = float(self.share @ np.sign(r)), 0.0
+                pull = 0.0 if abs(pull) <= met else pull
+            if pull == 0.0:
                 break
-            step = float(self.share @ self.clipped(r, scale)) / inside
-            b -= step
-            if abs(step) <= 1e-12 * scale:
+            low, high = (low, b) if pull > 0 else (b, high)
+            ahead = b - pull / bend if bend > 0.0 else np.inf
+            # Newton's step, unless it leaves the bracket or steps do not shorten: then the middle
+            slow, before = abs(ahead - b) > 0.25 * before, step
+            new = ahead if low < ahead < high and not slow else 0.5 * low + 0.5 * high
+            step, b = abs(new - b), new
+            if step <= max(1e-12 * scale, 1e-15 * unit) or not low < new < high:
                 break
-        return w, b
+        return b
 
     @cached_property
     def kept(self) -> dict[str, Any]:
