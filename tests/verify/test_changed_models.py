@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import qed
 from qed.compose import OneVsRestClassifier
-from qed.linear_model import Lasso, LogisticRegression, OrdinalRegressor, Perceptron, SGDClassifier, VotedPerceptron
+from qed.linear_model import (
+    HuberRegressor,
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    OrdinalRegressor,
+    Perceptron,
+    PowerRegressor,
+    RandomLinearClassifier,
+    Ridge,
+    RidgeClassifierCV,
+    RidgeCV,
+    SGDClassifier,
+    VotedPerceptron,
+)
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((80, 3))
@@ -43,3 +59,69 @@ def test_an_objective_other_than_the_stated_one_is_refused(change):
         model.coef_ = model.coef_ * change
         with pytest.raises(qed.CertificateError, match="objective"):
             qed.verify(model, X, y)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearRegression(),
+        Ridge(fit_intercept=False),
+        RidgeCV(),
+        HuberRegressor(),
+        PowerRegressor(1.0),
+        PowerRegressor(1.5),
+        PowerRegressor(np.inf),
+        OrdinalRegressor(),
+    ],
+    ids=str,
+)
+def test_a_tolerance_is_not_reached_by_raising_what_it_is_measured_by(model):
+    y = THREE if isinstance(model, OrdinalRegressor) else X[:, 0] + 0.3 * rng.standard_normal(80)
+    model.fit(X, y)
+    assert qed.verify(model, X, y).holds
+    model.certificate_ = replace(model.certificate_, null_objective=2 * model.certificate_.null_objective)
+    with pytest.raises(qed.CertificateError, match="null model"):
+        qed.verify(model, X, y)
+
+
+def votes_that_moved(model):
+    model.votes_ = model.votes_ + 1
+
+
+def a_mistake_that_none_made(model):
+    model.mistakes_ = model.mistakes_.copy()
+    model.mistakes_[:2] += [[1.0], [-1.0]]  # their sum stays
+
+
+def fewer_planes(model):
+    model.votes_ = model.votes_[:-1]
+
+
+@pytest.mark.parametrize("change", [votes_that_moved, a_mistake_that_none_made, fewer_planes])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_planes_that_vote_are_those_of_the_rows(change, intercept):
+    model = VotedPerceptron(fit_intercept=intercept).fit(X, TWO)
+    assert qed.verify(model, X, TWO).holds
+    change(model)
+    with pytest.raises(qed.CertificateError, match="mistakes and votes"):
+        qed.verify(model, X, TWO)
+
+
+@pytest.mark.parametrize(
+    "model", [Perceptron(), VotedPerceptron(), RandomLinearClassifier(), RidgeClassifierCV()], ids=str
+)
+def test_parts_that_are_missing_are_refused_in_words(model):
+    model.fit(X, TWO)
+    coef, intercept = model.coef_, model.intercept_
+    for model.coef_, model.intercept_ in ((coef[:, :-1], intercept), (coef, intercept[:0])):
+        with pytest.raises(qed.CertificateError):
+            qed.verify(model, X, TWO)
+
+
+@pytest.mark.parametrize("model", [RidgeCV(), RidgeClassifierCV()], ids=str)
+@pytest.mark.parametrize("alpha", [3.3, np.nan])
+def test_a_strength_other_than_the_chosen_one_is_refused(model, alpha):
+    model.fit(X, TWO)
+    model.alpha_ = alpha
+    with pytest.raises(qed.CertificateError):
+        qed.verify(model, X, TWO)

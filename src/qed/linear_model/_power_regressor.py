@@ -100,7 +100,7 @@ def _least_largest(model: Any, rows: Rows) -> None:
     height = float(np.max(np.abs(rows.y - (table @ coef + model.intercept_)), initial=0.0))
     proved, radius, rounding = _proved_height(A, target, dual, w, height)
     model.n_iter_, model.solver_used_ = found.rounds, "linear program"
-    null = unit if model.fit_intercept else float(np.abs(rows.y).max(initial=0.0))
+    null = float(np.abs(target).max(initial=0.0))
     gap = max(height - proved, 0.0) + rounding
     outcome = "solved" if gap - rounding <= model.tol * null and found.outcome != "interrupted" else found.outcome
     model.certificate_ = DualityGapCertificate(

@@ -155,7 +155,7 @@ def _drawn(model: Any, X: Any, y: Array, s: Array, rounding: float) -> tuple[flo
         fewest = min(fewest, mistakes)
         if draw == model.draw_:
             own = mistakes
-            if not (np.array_equal(plane[:-1], model.coef_[0]) and plane[-1] == model.intercept_[0]):
+            if not (np.array_equal(plane[:-1], model.coef_[0]) and np.array_equal(plane[-1:], model.intercept_)):
                 _refuse(model, f"its plane is not draw {draw} of its seed")
     if own is None or own > fewest + slack or abs(own - model.mistakes_) > slack:
         _refuse(

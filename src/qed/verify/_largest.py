@@ -38,6 +38,9 @@ def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample
     scale = float(np.max(np.abs(target))) + height
     if not abs(height - certificate.objective) <= 1e-9 * scale + certificate.gap:
         raise CertificateError(_CHANGED.format(f"the largest error is {height:.10g}, not {certificate.objective:.10g}"))
+    null = float((target.max() - target.min()) / 2 if model.fit_intercept else np.max(np.abs(target)))
+    if not abs(null - certificate.null_objective) <= 1e-6 * null:
+        raise CertificateError(_CHANGED.format(f"the largest error of the null model is {null:.10g}"))
     proved = _proved(table, target, certificate, intercept=bool(model.fit_intercept))
     distance, rounding = max(height - proved, 0.0), 1e-9 * scale
     if not distance <= 2 * certificate.gap + rounding:

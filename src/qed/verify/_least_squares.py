@@ -67,7 +67,7 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
     alpha, prior, intercept = _objective(model, rows)
     w = np.atleast_2d(model.coef_).T.astype(EXTENDED)  # type: ignore[attr-defined]
     b = np.broadcast_to(np.asarray(model.intercept_, dtype=EXTENDED), (rows.m,))  # type: ignore[attr-defined]
-    _require_shapes(model, rows, w)
+    _require_shapes(model, rows, w, alpha)
     seen = look(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     # any centre near the means will do, so it is one that both precisions hold exactly
@@ -101,7 +101,13 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
             value, slack = _distance(problem, np.flatnonzero(alpha == strength), certificate.radius)
             distance, rounding = distance + value, rounding + slack
     _require_close(model, certificate, distance, rounding)
-    _require_objective(model, certificate, objective, 1e-12 * float(np.sum(reach**2)) + rounding)
+    doubt = 1e-12 * float(np.sum(reach**2)) + rounding
+    _require_objective(model, certificate, objective, doubt)
+    if not prior.any():
+        known = certificate.fingerprint.spread_doubt  # what is left of rows that were forgotten
+        forgotten = 0.0 if known is None else float(np.sum(known[rows.p :]))
+        null = float(np.sum(length[rows.p :] ** 2))
+        _require_null(model, certificate, null, doubt + min(forgotten, 1e-3 * null))
     return Verdict(certificate.statement, objective, distance, rounding, certificate.gap)
 
 
@@ -123,8 +129,10 @@ def _objective(model: Estimator, rows: Rows) -> tuple[Array, Array, bool]:
     return np.broadcast_to(np.asarray(alpha, dtype=EXTENDED), (rows.m,)), prior, bool(params["fit_intercept"])
 
 
-def _require_shapes(model: Estimator, rows: Rows, w: Array) -> None:
-    if w.shape != (rows.p, rows.m) or not np.all(np.isfinite(w)):
+def _require_shapes(model: Estimator, rows: Rows, w: Array, alpha: Array) -> None:
+    if w.shape != (rows.p, rows.m) or not (
+        np.all(np.isfinite(w)) and np.all(np.isfinite(alpha)) and np.all(alpha >= 0)
+    ):
         msg = (
             f"{type(model).__name__} has coefficients of shape {w.T.shape}, and these data need finite ones of shape "
             f"({rows.m}, {rows.p}). The model was changed, or the data are others."
@@ -279,5 +287,14 @@ def _require_objective(model: Estimator, certificate: LeastSquaresCertificate, o
         msg = (
             f"The certificate of this {type(model).__name__} states an objective of {certificate.objective:.10g}, and it is "
             f"{objective:.10g}. The coefficients, the parameters or the certificate were changed after the fit."
+        )
+        raise CertificateError(msg)
+
+
+def _require_null(model: Estimator, certificate: LeastSquaresCertificate, null: float, doubt: float) -> None:
+    if not abs(null - certificate.null_objective) <= 1e-5 * null + doubt:
+        msg = (
+            f"The certificate of this {type(model).__name__} states that the null model has an objective of "
+            f"{certificate.null_objective:.10g}, and it has {null:.10g}: the certificate was changed after the fit."
         )
         raise CertificateError(msg)

@@ -2,7 +2,8 @@
 
 Lengths of rows and distances from the plane are computed again in extended precision. Of the mistakes themselves nothing is
 left but their number, which must not exceed the bound, and the length of the coefficients, which every mistake lengthens by at
-most one row.
+most one row. Where planes vote, the rows that moved them are stored: those must be rows of the data with the sign of their
+label, add up to the last plane, and leave as many votes as there were rows without a mistake.
 """
 
 from __future__ import annotations
@@ -31,9 +32,12 @@ def check(model: Any, certificate: MistakesCertificate, X: Any, y: Any, sample_w
     rows = read(model, X, y, sample_weight)
     require_same_data(certificate.fingerprint, look(rows), rows.p)
     w, b = np.asarray(model.coef_, EXTENDED), np.asarray(model.intercept_, EXTENDED)
+    if w.shape != (len(certificate.margins), rows.p) or b.shape != (len(w),) or not np.isfinite(w).all():
+        raise CertificateError(f"{name} has coefficients that do not fit these rows: they were changed after the fit.")
     one = EXTENDED(1.0 if model.fit_intercept else 0.0)
     longest = EXTENDED(0)
     least = np.full(len(w), np.inf, EXTENDED)
+    moves: set[bytes] = set()
     for block in rows.blocks():
         X_block = np.asarray(block.X, EXTENDED)
         longest = max(longest, np.max(np.sum(X_block**2, axis=1)) + one**2)
@@ -41,6 +45,10 @@ def check(model: Any, certificate: MistakesCertificate, X: Any, y: Any, sample_w
         own = np.arange(len(w)) if len(w) > 1 else np.ones(1)
         signs = np.where(codes[:, None] == own, 1, -1)
         least = np.minimum(least, np.min(signs * (X_block @ w.T + b), axis=0))
+        if "votes_" in model.__dict__:
+            moves.update(row.tobytes() for row in _moves(X_block, signs, one))
+    if "votes_" in model.__dict__:
+        _require_votes(model, certificate, moves)
     length = np.sqrt(np.sum(w**2, axis=1) + (b * one) ** 2)
     margins = np.divide(least, length, out=np.zeros_like(least), where=length > 0)
     radius = np.sqrt(longest)
@@ -64,3 +72,27 @@ def check(model: Any, certificate: MistakesCertificate, X: Any, y: Any, sample_w
         0.0,
         "mistakes",
     )
+
+
+def _moves(X: Any, signs: Any, one: Any) -> Any:
+    """Return what each row adds to a plane that has it wrong; plus zero, so that no zero has a sign."""
+    return (signs * np.hstack([X, np.full((len(X), 1), one)])).astype(np.float64) + 0.0
+
+
+def _require_votes(model: Any, certificate: MistakesCertificate, moves: set[bytes]) -> None:
+    """Refuse planes and votes that no course over these rows leaves."""
+    steps, votes = np.asarray(model.mistakes_, dtype=np.float64) + 0.0, np.asarray(model.votes_)
+    plane = np.append(model.coef_[0], model.intercept_)
+    fits = steps.shape == (certificate.mistakes, len(plane)) and votes.shape == (len(steps) + 1,)
+    if (
+        not fits
+        or votes.dtype.kind not in "iu"
+        or np.any(votes < 0)
+        or votes.sum() != certificate.rounds - certificate.mistakes
+        or not np.all(np.abs(steps.sum(axis=0) - plane) <= 1e-9 * (np.abs(steps).sum(axis=0) + np.abs(plane)))
+        or not all(row.tobytes() in moves for row in steps)
+    ):
+        raise CertificateError(
+            f"The mistakes and votes of this {type(model).__name__} are not those of a course over these rows: they were changed"
+            " after the fit, or the data are others."
+        )

@@ -46,6 +46,10 @@ def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample
     objective = float(w @ w / 2 - q @ np.log(chance))
     if not abs(objective - certificate.objective) <= 1e-7 * abs(objective) + certificate.gap:
         raise CertificateError(_CHANGED.format(f"the objective is {objective:.10g}, not {certificate.objective:.10g}"))
+    parts = np.array([q[code == j].sum() for j in range(len(model.classes_))])
+    null = float(-np.sum(parts * np.log(parts / parts.sum())))
+    if not abs(null - certificate.null_objective) <= 1e-6 * null:
+        raise CertificateError(_CHANGED.format(f"the null model's objective is {null:.10g}"))
     proved = _bound(table, q, code, len(cuts), _sigmoid(-high), _sigmoid(low))
     distance, rounding = max(objective - proved, 0.0), 1e-12 * abs(objective)
     if not distance <= 2 * certificate.gap + rounding:

@@ -77,7 +77,9 @@ def _reached(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[s
 def _of_signs(model: Any, X: Any, y: Any) -> tuple[str, Any, Any, Any, Any]:
     """Return the least-squares fit inside a classifier, with the signs of its labels."""
     part, labels = model.ridge_, np.asarray(y)
-    same = np.array_equal(np.atleast_2d(part.coef_), model.coef_) and np.all(part.intercept_ == model.intercept_)
+    same = np.array_equal(np.atleast_2d(part.coef_), model.coef_) and len(model.intercept_) == len(model.coef_)
+    same = same and bool(np.all(part.intercept_ == model.intercept_))
+    same = same and model.__dict__.get("alpha_", part.alpha) == part.alpha
     if not same:
         raise CertificateError("The coefficients are not those of the fit inside: they were changed after the fit.")
     positive = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
