@@ -1,9 +1,12 @@
 """Proximal and projected steps, and projections that are exact."""
 
 import itertools
+from fractions import Fraction
+from operator import mul
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from qed.convex import L1, Problem, Squared
 from qed.core import InvalidData, InvalidParameter
@@ -21,6 +24,7 @@ from qed.optimize import (
     NonnegativeOrthant,
     Simplex,
     linear_program,
+    newton,
     projected_gradient,
     proximal_gradient,
     quadratic,
@@ -213,3 +217,69 @@ def test_local_optima_of_convex_programmes_are_global_and_of_others_are_not():
     assert stuck.outcome == "solved"
     assert not isinstance(stuck.certificate, GapCertificate)  # and no gap is claimed
     assert projected_gradient(far, Annulus(), [1.5, 0.1], step=0.05).value < stuck.value - 10
+
+
+@pytest.mark.parametrize(
+    "region",
+    [
+        Box([0.0, 0.0], [1.0, 1.0]),
+        L1Ball(1.0, [0.0, 0.0]),
+        L2Ball(1.0, [0.0, 0.0]),
+        LInfBall(1.0, [0.0, 0.0]),
+        HalfSpace([1.0, 1.0]),
+        AffineSubspace([[1.0, 1.0]], [1.0]),
+        Intersection(Box([0.0, 0.0], [1.0, 1.0]), L2Ball()),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_points_that_cannot_be_projected_are_refused(region):
+    for bad in ([np.nan, 1.0], [np.inf, 1.0], [1.0, 2.0, 3.0], [[1.0, 2.0]], ["a", "b"], 1.0):
+        with pytest.raises(InvalidData):
+            region.project(bad)
+
+
+def test_a_simplex_needs_a_coordinate():
+    with pytest.raises(InvalidData, match="without coordinates"):
+        Simplex().project([])
+
+
+def test_points_far_away_are_projected_without_overflow():
+    far = np.array([1e300, -1e300])
+    assert_allclose(L2Ball().project(far), [0.5**0.5, -(0.5**0.5)])
+    assert_allclose(L1Ball().project(far), [0.5, -0.5])
+    assert_allclose(Simplex().project(1e8 * far), [1.0, 0.0])
+    assert_allclose(HalfSpace([1e200, 0.0]).project([1e200, 1e300]), [0.0, 1e300])
+
+
+def test_a_step_that_is_too_long_is_said():
+    valley = quadratic([[1.0, 0.6], [0.6, 6.0]], [1.0, 0.0])
+    for step in (10.0, 1e300):
+        result = projected_gradient(valley, NonnegativeOrthant(), [0.3, 0.2], step=step, max_iter=50)
+        assert "exceeds 2/L" in result.advice[0]
+        assert result.outcome in ("max_iter", "diverged")
+        assert np.isfinite(result.point).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_gaps_of_quadratics_include_their_rounding(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    A = rng.standard_normal((n, n))
+    A = A @ A.T + 10.0 ** -rng.integers(0, 9) * np.eye(n)
+    A, b = (A + A.T) / 2, rng.standard_normal(n)
+    result = newton(quadratic(A, b), np.zeros(n))
+    w = [Fraction(float(one)) for one in result.point]
+    system = [[Fraction(float(one)) for one in row] for row in A]
+    g = [sum(map(mul, row, w)) - Fraction(float(one)) for row, one in zip(system, b, strict=True)]
+    assert sum(map(mul, g, solved(system, g))) / 2 <= result.certificate.gap
+
+
+def solved(system, g):
+    """Return the exact solution by elimination."""
+    rows = [[*row, one] for row, one in zip(system, g, strict=True)]
+    for i, pivot in enumerate(rows):
+        pivot[:] = [one / pivot[i] for one in pivot]
+        for row in rows:
+            if row is not pivot:
+                row[:] = [a - row[i] * c for a, c in zip(row, pivot, strict=True)]
+    return [row[-1] for row in rows]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qed.convex import L2, Logistic, Problem, Squared, Zero
-from qed.core import InvalidParameter
+from qed.core import InvalidData, InvalidParameter
 from qed.designs import design
 from qed.optimize import (
     BatchSampler,
@@ -230,3 +230,15 @@ def test_steps_that_are_too_long_are_called_so():
     assert "too long" in result.advice[0]
     with pytest.raises(InvalidParameter, match="part_gradient"):
         stochastic_gradient_descent(lambda w: w @ w, [1.0], step=0.1)
+
+
+def test_a_score_that_is_no_number_is_refused():
+    with pytest.raises(InvalidData, match="validation returned nan"):
+        stochastic_gradient_descent(
+            least_squares(), np.zeros(3), step=0.1, validation=lambda _: float("nan"), random_state=0
+        )
+
+
+def test_a_seed_that_is_none_is_refused_in_words():
+    with pytest.raises(InvalidParameter, match="random_state must be"):
+        stochastic_gradient_descent(least_squares(), np.zeros(3), step=0.1, random_state="a")

@@ -39,4 +39,9 @@ def generator(random_state: Any) -> Generator:
             "random_state is the module numpy.random, whose hidden state any other code may change."
             " Pass None, an integer, a numpy Generator or a numpy RandomState."
         )
-    return random.default_rng(random_state)
+    try:
+        return random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(
+            f"random_state must be None, an integer >= 0, a numpy Generator or a numpy RandomState, got {random_state!r:.200}."
+        ) from error

@@ -113,7 +113,7 @@ def _exactly(evaluate: Evaluator, w: Vector) -> Update:
         if np.linalg.eigvalsh(part)[0] <= 0 and np.any(g != 0):
             if np.linalg.eigvalsh(part)[0] < 0 or length(part @ np.linalg.pinv(part) @ g - g) > 1e-12 * length(g):
                 raise InvalidData(
-                    f"coordinate_descent: the function falls without bound along coordinates {list(block)}."
+                    f"coordinate_descent: the function falls without bound along coordinates {np.asarray(block).tolist()}."
                 )
             w[block] -= np.linalg.pinv(part) @ g
             return

@@ -193,7 +193,9 @@ def drive(
         raise InvalidData(
             f"{name}: {evaluate.function.name} is not finite at the start. Begin where the function and its gradient are."
         )
-    outcome, reason = ended or ("stalled", f"no step from iteration {taken} lowers the value: rounding hides the rest")
+    smooth = evaluate.function.is_smooth or evaluate.function.split is not None
+    why = "rounding hides the rest" if smooth else "it has kinks, and rounding or one of them hides the rest"
+    outcome, reason = ended or ("stalled", f"no step from iteration {taken} lowers the value: {why}")
     result = _answer(name, at, record, evaluate, stop, (outcome, reason), taken, advice, certify, keep_best=keep_best)
     if interrupted:
         raise Interrupted(result)

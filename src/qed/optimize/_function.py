@@ -256,7 +256,7 @@ def quadratic(A: Any, b: Any = 0.0, c: float = 0.0) -> Function:
 
     Certificate
     -----------
-    Where A is positive definite the gap is ``g' A^{-1} g / 2`` with g the gradient: exact, up to rounding.
+    Where A is positive definite the gap is ``g' A^{-1} g / 2`` with g the gradient, and a bound on its rounding.
 
     Cost
     ----
@@ -281,7 +281,10 @@ def quadratic(A: Any, b: Any = 0.0, c: float = 0.0) -> Function:
     if A.ndim != 2 or A.shape[0] != A.shape[1] or not np.isfinite(A).all():
         raise InvalidData(f"The matrix of a quadratic must be square and finite, got shape {A.shape}.")
     A = 0.5 * (A + A.T)
-    b = np.broadcast_to(np.asarray(b, dtype=np.float64), A.shape[:1])
+    b = np.asarray(b, dtype=np.float64)
+    if b.shape not in ((), A.shape[:1]) or not np.isfinite(b).all():
+        raise InvalidData(f"The linear part of a quadratic must be {len(A)} finite numbers, got {b!r:.200}.")
+    b = np.broadcast_to(b, A.shape[:1])
     eigenvalues = np.linalg.eigvalsh(A)
     least, largest = float(eigenvalues[0]), float(np.max(np.abs(eigenvalues)))
     doubt = 4 * len(A) * UNIT * largest
@@ -291,7 +294,10 @@ def quadratic(A: Any, b: Any = 0.0, c: float = 0.0) -> Function:
 
     def bound(w: Vector) -> Bound:
         g = gradient(w)
-        return Bound(0.5 * float(g @ np.linalg.solve(A, g)))
+        off = (len(A) + 4) * UNIT * float(np.linalg.norm(np.abs(A) @ np.abs(w) + np.abs(b)))  # rounding of the gradient
+        flat = least - doubt
+        squared = max(float(g @ np.linalg.solve(A, g)), 0.0) * (1.0 + 16 * len(A) * UNIT * largest / flat)
+        return Bound(0.5 * (float(np.sqrt(squared)) + off / float(np.sqrt(flat))) ** 2)
 
     return Function(
         lambda w: float(0.5 * w @ A @ w - b @ w + c),

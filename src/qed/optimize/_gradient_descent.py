@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from qed.optimize._result import OptimizationResult
 
-__all__ = ["gradient_ascent", "gradient_descent", "largest_curvature", "step_advice"]
+__all__ = ["gradient_ascent", "gradient_descent", "largest_curvature", "step_advice", "step_warning"]
 
 
 def gradient_descent(
@@ -92,7 +92,8 @@ def gradient_descent(
     w, take = evaluate.start(start), rule_of(step, momentum).begin(evaluate)
     stop = Stop(max_iter, gradient_tol, change_tol, gap_tol).checked("gradient_descent")
     is_clocked = not callable(getattr(step, "begin", None))
-    advice = _before(evaluate.function, schedule_of(step)(1), momentum) if is_clocked else ()
+    has_momentum = callable(momentum) or momentum != 0
+    advice = step_warning(evaluate.function, schedule_of(step)(1)) if is_clocked and not has_momentum else ()
     result = drive(
         "gradient descent",
         _descend(evaluate, w, take),
@@ -204,10 +205,9 @@ def _words(step: float, bend: float) -> str:
     )
 
 
-def _before(function: Function, step: float, momentum: Any) -> tuple[str, ...]:
-    """Return advice that needs no step to be taken."""
-    has_momentum = callable(momentum) or momentum != 0
-    if not 0 < function.bend < np.inf or has_momentum or step < 2.0 / function.bend * (1 - 1e-9):
+def step_warning(function: Function, step: float) -> tuple[str, ...]:
+    """Return advice that needs no step to be taken: nothing, or why this one is too long."""
+    if not 0 < function.bend < np.inf or step < 2.0 / function.bend * (1 - 1e-9):
         return ()
     return (_words(step, function.bend),)
 

@@ -13,6 +13,7 @@ from qed.optimize._certificates import GapCertificate, GradientCertificate
 from qed.optimize._drive import Iterate, Stop, drive, length
 from qed.optimize._evaluate import Evaluator
 from qed.optimize._function import Function, Proximal, Split, Vector, as_function
+from qed.optimize._gradient_descent import step_warning
 from qed.optimize._steps import schedule_of
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["projected_gradient", "proximal_gradient", "soft_threshold"]
 
+UNIT = 2.0**-53
 NOISE = 1e-10  # steps that change values by less than this share are judged by slopes
 
 
@@ -105,8 +107,16 @@ def proximal_gradient(
     evaluate = Evaluator(total, "proximal_gradient", ())
     w = evaluate.start(start)
     stop = Stop(max_iter, gradient_tol, change_tol, gap_tol).checked("proximal_gradient")
-    method = _steps(evaluate, w, _Steps.of(total.split, step))
-    return drive("proximal gradient", method, evaluate, stop, keep_points=keep_points, verbose=verbose)
+    steps = _Steps.of(total.split, step)
+    return drive(
+        "proximal gradient",
+        _steps(evaluate, w, steps),
+        evaluate,
+        stop,
+        keep_points=keep_points,
+        verbose=verbose,
+        advice=steps.advice,
+    )
 
 
 def projected_gradient(
@@ -172,15 +182,24 @@ def projected_gradient(
         least = getattr(region, "least_near", None)
         if smooth.is_convex and callable(least):
             g = evaluate.gradient(w)
-            gap = float(g @ w) - float(least(g, w))
+            floor = float(least(g, w))
+            rounding = (4 * w.size + 16) * UNIT * (float(np.abs(g) @ np.abs(w)) + abs(floor))
+            gap = max(float(g @ w) - floor, 0.0) + rounding
             if np.isfinite(gap):
                 reached = norm is not None and norm <= gradient_tol
-                return GapCertificate(max(gap, 0.0), value, np.inf, "the lowest plane over the set", reached)
+                return GapCertificate(gap, value, np.inf, "the lowest plane over the set", reached)
         return GradientCertificate(np.inf if norm is None else norm, smooth.is_convex, gradient_tol, is_gradient=False)
 
-    method = _steps(evaluate, w, _Steps.of(split, step))
+    steps = _Steps.of(split, step)
     return drive(
-        "projected gradient", method, evaluate, stop, keep_points=keep_points, verbose=verbose, certify=certify
+        "projected gradient",
+        _steps(evaluate, w, steps),
+        evaluate,
+        stop,
+        keep_points=keep_points,
+        verbose=verbose,
+        advice=steps.advice,
+        certify=certify,
     )
 
 
@@ -204,6 +223,11 @@ class _Steps:
     smooth: Function
     rest: Proximal
     schedule: Schedule | None
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What is known to be unwise before the first step."""
+        return () if self.schedule is None else step_warning(self.smooth, self.schedule(1))
 
     @classmethod
     def of(cls, split: Split | None, step: Any) -> _Steps:
@@ -248,7 +272,13 @@ def _steps(evaluate: Evaluator, w: Vector, steps: _Steps) -> Iterator[Iterate]:
             return
         if steps.schedule is not None:
             eta = steps.schedule(t)
-            new = np.asarray(steps.rest.prox(w - eta * g, eta))
+            with np.errstate(over="ignore", invalid="ignore"):
+                ahead = w - eta * g
+            if not np.isfinite(ahead).all():  # a step beyond all numbers, from which nothing comes back
+                yield Iterate(w, value, np.inf, used)
+                yield Iterate(ahead, np.inf, np.inf, eta)
+                return
+            new = np.asarray(steps.rest.prox(ahead, eta))
         else:
             eta, new = _search(smooth, steps.rest, w, g, 2.0 * last)
             last = eta

@@ -35,6 +35,28 @@ UNIT = 2.0**-53
 NEAR = 1e-9  # a point this close to its projection, relative to its length, belongs to the set
 
 
+def _vector(owner: str, v: Any, *like: Any) -> Vector:
+    """Return a point to project, refused in words unless it is a vector of finite numbers as long as the set's own."""
+    try:
+        point = np.asarray(v, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidData(f"{owner}: a point must be numbers, got {v!r:.200}.") from None
+    if point.ndim != 1 or any(np.ndim(one) and np.shape(one) not in (point.shape, (1,)) for one in like):
+        wanted = [np.shape(one) for one in like if np.ndim(one)]
+        size = f"of shape {wanted[0]}" if wanted else "of one dimension"
+        raise InvalidData(f"{owner}: a point must be a vector {size}, got an array of shape {point.shape}.")
+    if not np.isfinite(point).all():
+        at = int(np.argmin(np.isfinite(point)))
+        raise InvalidData(f"{owner}: the point is not finite: coordinate {at} is {point[at]}.")
+    return point
+
+
+def _length(v: Vector) -> float:
+    """Return the Euclidean length, without squares that overflow or vanish."""
+    most = float(np.max(np.abs(v), initial=0.0))
+    return most * float(np.linalg.norm(v / most)) if 0.0 < most < np.inf else most
+
+
 class ConvexSet(ABC):
     """A closed convex set that knows its nearest points."""
 
@@ -89,7 +111,7 @@ class Box(ConvexSet):
 
     def project(self, v: Any) -> Vector:
         """Return v, clipped."""
-        return np.clip(np.asarray(v, dtype=np.float64), self.lower, self.upper)
+        return np.clip(_vector("Box", v, self.lower, self.upper), self.lower, self.upper)
 
     def least(self, g: Any) -> float:
         """Return the sum over coordinates of the lower end of ``g w``."""
@@ -113,7 +135,7 @@ class NonnegativeOrthant(ConvexSet):
 
     def project(self, v: Any) -> Vector:
         """Return v without its negative entries."""
-        return np.maximum(np.asarray(v, dtype=np.float64), 0.0)
+        return np.maximum(_vector("NonnegativeOrthant", v), 0.0)
 
     def least(self, g: Any) -> float:
         """Return 0 for g >= 0."""
@@ -148,8 +170,8 @@ class L2Ball(ConvexSet):
 
     def project(self, v: Any) -> Vector:
         """Return v, drawn in along its radius."""
-        away = np.asarray(v, dtype=np.float64) - self.centre
-        size = float(np.linalg.norm(away))
+        away = _vector("L2Ball", v, self.centre) - self.centre
+        size = _length(away)
         return np.asarray(self.centre + away * (self.radius / size if size > self.radius else 1.0))
 
     def least(self, g: Any) -> float:
@@ -186,7 +208,7 @@ class LInfBall(ConvexSet):
 
     def project(self, v: Any) -> Vector:
         """Return v, clipped."""
-        away = np.asarray(v, dtype=np.float64) - self.centre
+        away = _vector("LInfBall", v, self.centre) - self.centre
         return np.asarray(self.centre + np.clip(away, -self.radius, self.radius))
 
     def least(self, g: Any) -> float:
@@ -220,8 +242,11 @@ class Simplex(ConvexSet):
 
     def project(self, v: Any) -> Vector:
         """Return v lowered by one level, without what falls below zero; the level comes from one sort."""
-        v = np.asarray(v, dtype=np.float64)
-        v = v - v.max(initial=-np.inf)  # the answer is the same, and sums stay of ordinary size
+        v = _vector("Simplex", v)
+        if not v.size:
+            raise InvalidData(f"Simplex: a point without coordinates cannot add up to {self.total:g}.")
+        with np.errstate(over="ignore"):  # the answer is the same, and sums stay of ordinary size
+            v = np.maximum(v - v.max(), -2.0 * self.total)  # further below the largest all end at zero
         down = np.sort(v)[::-1]
         over = np.cumsum(down) - self.total
         kept = int(np.count_nonzero(down * np.arange(1, v.size + 1) > over))
@@ -260,9 +285,11 @@ class L1Ball(ConvexSet):
 
     def project(self, v: Any) -> Vector:
         """Return v with the sizes of its entries projected to the simplex, unless it is inside already."""
-        away = np.asarray(v, dtype=np.float64) - self.centre
+        away = _vector("L1Ball", v, self.centre) - self.centre
         size = np.abs(away)
-        if float(size.sum()) <= self.radius:
+        with np.errstate(over="ignore"):
+            inside = float(size.sum()) <= self.radius
+        if inside:
             return np.asarray(self.centre + away)
         return np.asarray(self.centre + np.sign(away) * Simplex(self.radius).project(size))
 
@@ -296,13 +323,20 @@ class HalfSpace(ConvexSet):
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        if not np.any(np.asarray(self.normal, dtype=np.float64)):
+        normal = np.asarray(self.normal, dtype=np.float64)
+        if not (np.isfinite(normal).all() and np.isfinite(self.offset)):
+            raise InvalidParameter(
+                f"HalfSpace needs a finite normal and offset, got {self.normal!r:.200}, {self.offset!r}."
+            )
+        if not np.any(normal):
             raise InvalidParameter("HalfSpace.normal must not be zero: it says where the boundary faces.")
 
     def project(self, v: Any) -> Vector:
         """Return v, moved back along the normal if it is outside."""
-        v, a = np.asarray(v, dtype=np.float64), np.asarray(self.normal, dtype=np.float64)
-        return np.asarray(v - max(0.0, float(a @ v) - self.offset) / float(a @ a) * a)
+        a = np.asarray(self.normal, dtype=np.float64)
+        v, most = _vector("HalfSpace", v, a), float(np.max(np.abs(a)))
+        a = a / most  # so that no product overflows
+        return np.asarray(v - max(0.0, float(a @ v) - self.offset / most) / float(a @ a) * a)
 
     def least(self, g: Any) -> float:
         """Return a finite number only for g that points inwards along the normal."""
@@ -351,7 +385,7 @@ class AffineSubspace(ConvexSet):
 
     def project(self, v: Any) -> Vector:
         """Return v, moved by the shortest way that meets the equations."""
-        v = np.asarray(v, dtype=np.float64)
+        v = _vector("AffineSubspace", v, self.A[0])
         inverse: Vector = self._inverse  # type: ignore[attr-defined]
         return np.asarray(v - inverse @ (self.A @ v - self.b))
 
@@ -399,7 +433,7 @@ class Intersection(ConvexSet):
 
     def _cycle(self, v: Any) -> tuple[Vector, list[Vector]]:
         """Return the nearest common point, and what pulls it there from each set."""
-        w = np.asarray(v, dtype=np.float64)
+        w = _vector("Intersection", v)
         corrections = [np.zeros_like(w) for _ in self.sets]
         scale = 1.0 + float(np.linalg.norm(w))
         for _ in range(self.max_iter):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import InvalidParameter, generator
+from qed.core import InvalidData, InvalidParameter, generator
 from qed.optimize._drive import Iterate, Stop, drive, length
 from qed.optimize._evaluate import Evaluator, at_least, point
 from qed.optimize._monitor import BAND, judge, ratio_of
@@ -242,6 +242,10 @@ class _Best:
         if self.watch.validation is None:
             return None
         score = float(self.watch.validation(w))
+        if np.isnan(score) and np.isfinite(w).all():
+            raise InvalidData(
+                "stochastic_gradient_descent: validation returned nan, which is neither better nor worse."
+            )
         extras["validation"] = score
         if score < self.score:
             self.w, self.score, self.waited = w.copy(), score, 0  # type: ignore[assignment]
