@@ -319,3 +319,8 @@ def test_callbacks_stop_and_interrupts_keep_the_result():
     assert kept.outcome == "interrupted"
     assert kept.n_iter == 6
     assert kept.value == f(kept.point)
+
+
+def test_a_line_without_values_is_refused():
+    with pytest.raises(InvalidData, match="nan"):
+        line_minimum(lambda _: float("nan"), 0.0, 5.0)

@@ -256,3 +256,19 @@ def test_interrupts_keep_what_was_found(run):
     assert np.isfinite(kept.point).all()
     assert np.isfinite(kept.value)
     assert heard[-1].kind == "end"
+
+
+def test_a_dual_without_bound_is_said():
+    apart = Program(quadratic([[2.0]]), [affine([1.0], 1.0), affine([-1.0], 1.0)])  # x <= -1 and x >= 1
+    with pytest.raises(InvalidData, match="No point meets all constraints"):
+        maximize_dual(apart, [0.0])
+    falling = Program(affine([1.0, 0.0]), [affine([0.0, 1.0], -1.0)])
+    with pytest.raises(InvalidData, match="falls without bound"):
+        maximize_dual(falling, [0.0, 0.0])
+
+
+@pytest.mark.parametrize("method", [penalty_method, barrier_method, augmented_lagrangian])
+def test_an_objective_without_bound_is_not_put_down_to_rounding(method):
+    result = method(Program(affine([1.0, 0.0]), [affine([0.0, 1.0], -1.0)]), [0.0, 0.0])
+    assert not result.certificate.reached
+    assert "may fall without bound" in result.reason

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["augmented_lagrangian", "barrier_method", "log_barrier", "penalised", "penalty_method"]
 
+UNSOLVED = 1e-3  # violations of the optimality conditions, relative to their numbers, that rounding does not explain
+
 
 def penalised(program: Program, weight: float) -> Function:
     """Return ``f + weight * (sum max(0, g)**2 + sum h**2)``: outside the constraints costs, inside is free.
@@ -309,7 +311,16 @@ def _run(
         **how,
     )
     if result.outcome == "stalled":
-        result = replace(result, reason="all weights were used, and rounding hides what is left")
+        left = program.certificate(result.point, *prices(), tol=tol).relative
+        why = (
+            "rounding hides what is left"
+            if left <= UNSOLVED
+            else (
+                f"the optimality conditions hold up to {left:.2g} only: the objective may fall without bound where the constraints"
+                " allow it, or its numbers be of very different sizes"
+            )
+        )
+        result = replace(result, reason=f"all weights were used, and {why}")
     lam, nu = prices()
     return replace(result, multipliers={"inequalities": lam, "equalities": nu})
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from qed.core import InvalidParameter
+from qed.core import InvalidData, InvalidParameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,6 +96,8 @@ def line_minimum(
     a, b = float(low), float(high)
     x = second = third = a + GOLDEN * (b - a)
     fx = f_second = f_third = f(x)
+    if np.isnan(fx):
+        raise InvalidData(f"line_minimum: the function is nan at {x:g}. Choose ends between which it has values.")
     step = before = 0.0
     calls = 1
     while calls < max_iter:

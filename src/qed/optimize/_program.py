@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import InvalidParameter
+from qed.core import InvalidData, InvalidParameter
 from qed.optimize._certificates import GapCertificate, KKTCertificate
 from qed.optimize._evaluate import Evaluator, point
 from qed.optimize._function import Function, Vector, as_function
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from qed.optimize._result import OptimizationResult
 
 __all__ = ["DualPoint", "DualityReport", "Program", "affine", "duality_on_points", "lagrange_dual", "maximize_dual"]
+
+UNBOUNDED = 1e100  # a lower bound that no objective of a feasible programme has
 
 
 def affine(a: Any, b: float = 0.0) -> Function:
@@ -251,10 +253,21 @@ def maximize_dual(
 
     lower = np.concatenate([np.zeros(m), np.full(k, -np.inf)])
     dual = Function(lambda v: -inner(v).value, slope, is_convex=True, size=m + k, name="dual")
+    first = np.ones(m + k)
+    if not np.isfinite(inner(first).value):
+        raise InvalidData(
+            "maximize_dual: at prices of one the Lagrangian falls without bound, so that the dual function is minus infinity"
+            " there. Bound the variables by constraints that curve, or use quadratic_program or linear_program."
+        )
     found = projected_gradient(
-        dual, Box(lower, np.inf), np.ones(m + k), gradient_tol=gradient_tol, max_iter=max_iter, verbose=verbose
+        dual, Box(lower, np.inf), first, gradient_tol=gradient_tol, max_iter=max_iter, verbose=verbose
     )
     best = inner(found.point)
+    if found.outcome == "diverged" or best.value > UNBOUNDED:
+        raise InvalidData(
+            f"No point meets all constraints: the dual function rises without bound, to {best.value:.3g} at the last prices."
+            " Loosen the constraints that disagree."
+        )
     primal = program.objective(best.point) if program.is_feasible(best.point, tol=1e3 * gradient_tol) else np.inf
     return DualityReport(primal, best.value, found.point, best.point, best.bound)
 

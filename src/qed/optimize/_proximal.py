@@ -275,14 +275,14 @@ def _steps(evaluate: Evaluator, w: Vector, steps: _Steps) -> Iterator[Iterate]:
             with np.errstate(over="ignore", invalid="ignore"):
                 ahead = w - eta * g
             if not np.isfinite(ahead).all():  # a step beyond all numbers, from which nothing comes back
-                yield Iterate(w, value, np.inf, used)
+                yield Iterate(w, value, length(g), used)
                 yield Iterate(ahead, np.inf, np.inf, eta)
                 return
             new = np.asarray(steps.rest.prox(ahead, eta))
         else:
             eta, new = _search(smooth, steps.rest, w, g, 2.0 * last)
             last = eta
-        yield Iterate(w, value, length(w - new) / eta, used)
+        yield Iterate(w, value, length((w - new) / eta), used)
         if np.array_equal(w, new):
             return
         w, used = new, eta
