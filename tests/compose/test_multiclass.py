@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn import multiclass as theirs
@@ -359,3 +360,27 @@ def test_books_of_codes_learn_from_streams(kind):
 def test_one_weight_for_all_rows_is_verified(model):
     X, y = np.random.default_rng(0).standard_normal((30, 3)), np.arange(30) % 3
     assert qed.verify(model(LinearSVC()).fit(X, y, sample_weight=2.0), X, y, 2.0).holds
+
+
+@pytest.mark.parametrize("decoding", ["euclidean", "hinge", "exponential"])
+def test_words_are_told_apart_however_large_the_answers(decoding):
+    rows = X - X.mean(axis=0)
+    model = OutputCodeClassifier(LinearSVC(fit_intercept=False), code_book="binary", decoding=decoding).fit(rows, y)
+    far = model.predict(1e4 * rows)
+    for size in (1e20, 1e250):  # answers are linear in the rows
+        np.testing.assert_array_equal(model.predict(size * rows), far)
+        assert np.isfinite(model.distances(size * rows)).all()
+
+
+def test_a_model_that_learns_other_columns_still_predicts():
+    model = OneVsRestClassifier(LogisticRegression()).fit(X, y)
+    model.fit(X[:, :2], y)
+    assert model.predict(X[:, :2]).shape == (150,)
+
+
+@pytest.mark.parametrize(
+    "model", [OneVsRestClassifier(LinearSVC()), OneVsOneClassifier(LinearSVC()), RidgeClassifier()], ids=str
+)
+def test_frames_are_verified_without_a_warning(model):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    assert qed.verify(model.fit(frame, y), frame, y).holds

@@ -97,8 +97,12 @@ class OneVsRestClassifier(CodedClassifier):
             The fitted model.
         """
         has = _indicator(y)
-        self.multilabel_ = has is not None
-        return super().fit(X, y, sample_weight) if has is None else self._fit_columns(X, has, sample_weight)
+        if has is None:
+            super().fit(X, y, sample_weight)
+        else:
+            self._fit_columns(X, has, sample_weight)
+        self.multilabel_ = has is not None  # last: other columns than before make a model forget what it learnt
+        return self
 
     def _learn_more(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         super()._learn_more(X, y, classes)

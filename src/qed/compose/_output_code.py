@@ -98,8 +98,14 @@ class OutputCodeClassifier(CodedClassifier):
         ndarray of shape (n,)
             Labels.
         """
-        nearest = self.distances(X).argmin(axis=1)
-        return np.asarray(self.classes_[nearest])
+        said, book = self._answers(X), self.code_book_.astype(np.float64)
+        if self.decoding == "euclidean":  # what all words share is left out: beside it large answers would look alike
+            far = np.sum(book**2, axis=1) - 2.0 * said @ book.T
+        elif self.decoding == "exponential":  # the same order, without powers that overflow
+            far = np.logaddexp.reduce(np.where(book != 0, -said[:, np.newaxis, :] * book, -np.inf), axis=2)
+        else:
+            far = self._distances(said, book)
+        return np.asarray(self.classes_[far.argmin(axis=1)])
 
     def distances(self, X: Any) -> Array:
         """Return how far the answers are from the word of each class, as ``decoding`` measures it.
@@ -114,13 +120,16 @@ class OutputCodeClassifier(CodedClassifier):
         ndarray of shape (n, k)
             Not negative.
         """
-        said, book = self._answers(X), self.code_book_.astype(np.float64)
+        return self._distances(self._answers(X), self.code_book_.astype(np.float64))
+
+    def _distances(self, said: Array, book: Array) -> Array:
         if self.decoding == "hamming":
             signs = np.where(said > 0, 1.0, -1.0)
             return np.asarray(0.5 * (np.abs(book).sum(axis=1) - signs @ book.T))
         if self.decoding == "euclidean":
-            square = np.sum(said**2, axis=1)[:, np.newaxis] - 2.0 * said @ book.T + np.sum(book**2, axis=1)
-            return np.asarray(np.sqrt(np.maximum(square, 0.0)))
+            size = np.maximum(np.max(np.abs(said), axis=1, initial=1.0), 1.0)[:, np.newaxis]  # no square overflows
+            apart = said[:, np.newaxis, :] / size[..., np.newaxis] - book / size[..., np.newaxis]
+            return np.asarray(size * np.sqrt(np.sum(apart**2, axis=2)))
         margins = said[:, np.newaxis, :] * book
         loss = np.maximum(1.0 - margins, 0.0) if self.decoding == "hinge" else np.exp(np.minimum(-margins, 700.0))
         return np.asarray(np.sum(np.where(book != 0, loss, 0.0), axis=2))

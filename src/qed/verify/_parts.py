@@ -62,16 +62,21 @@ def _is_model(part: Any) -> bool:
 def _reached(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[str, Any, Any, Any, Any]]:
     """Yield name, part, rows and targets of every part, and which rows those are: None for all."""
     if "ridge_" in model.__dict__:
-        yield _of_signs(model, X, y)
+        yield _of_signs(model, _unnamed(model, X), y)
         return
     if "t_" in model.__dict__:
         yield from _of_each_class(model, X, y, sample_weight)
         return
     if "code_book_" in model.__dict__:
-        yield from _of_codes(model, X, y)
+        yield from _of_codes(model, _unnamed(model, X), y)
         return
     for found in _with_all_rows(model, X, y, sample_weight):
         yield *found, None
+
+
+def _unnamed(model: Any, X: Any) -> Any:
+    """Return rows as parts saw them that learnt from numbers alone: a frame as its numbers, its columns compared first."""
+    return model._new_data(X) if "feature_names_in_" in model.__dict__ else X  # noqa: SLF001
 
 
 def _of_signs(model: Any, X: Any, y: Any) -> tuple[str, Any, Any, Any, Any]:
