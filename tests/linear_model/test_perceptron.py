@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import qed
+from qed.compose import OutputCodeClassifier
 from qed.convex import Perceptron as PerceptronLoss
 from qed.linear_model import Perceptron, RandomLinearClassifier, VotedPerceptron
 from qed.model_selection import prequential
@@ -453,3 +454,11 @@ def test_margins_do_not_depend_on_the_size_of_the_weights(size):
     model = Perceptron().fit(X, y, sample_weight=np.full(len(y), size))
     assert_allclose(model.certificate_.margins, plain.certificate_.margins, rtol=1e-9)
     assert qed.verify(model, X, y, np.full(len(y), size)).holds
+
+
+def test_output_codes_are_followed_in_a_stream():
+    X, y, *_ = separable(4, n=60)
+    codes = np.where(X[:, 0] > 0, y + 1, 5)
+    found = prequential(OutputCodeClassifier(Perceptron(), random_state=0), X, codes, chunk=10)
+    assert len(found.predictions) == 50
+    assert set(found.predictions.tolist()) <= set(codes.tolist())

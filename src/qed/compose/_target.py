@@ -115,6 +115,12 @@ class TransformedTargetRegressor(Regressor):
     def _learn_transformer(self, table: Any) -> None:
         if self.transformer is not None and (self.func is not None or self.inverse_func is not None):
             raise InvalidParameter("'transformer' and functions 'func'/'inverse_func' cannot both be set.")
+        if self.transformer is not None and not (
+            hasattr(self.transformer, "fit") and hasattr(self.transformer, "transform")
+        ):
+            raise InvalidParameter(
+                f"TransformedTargetRegressor.transformer must have fit and transform, got {self.transformer!r:.200}."
+            )
         if (self.func is None) != (self.inverse_func is None):
             lacking = "inverse_func" if self.inverse_func is None else "func"
             raise InvalidParameter(

@@ -17,6 +17,8 @@ import numpy as np
 
 __all__ = ["Anything", "Choice", "Function", "Instance", "Number", "Numbers", "Rule", "SeedRule", "rule_for"]
 
+LARGEST = 2**63 - 1
+
 Make = Callable[..., Any]  # makes one of scikit-learn's constraint objects by name
 
 
@@ -83,6 +85,8 @@ class Number(Rule):
         if isinstance(value, bool | np.bool_) or not isinstance(value, Integral if self.whole else Real):
             return False
         number: Any = value
+        if isinstance(value, Integral) and not -LARGEST <= number <= LARGEST:
+            return False  # more than a machine's integers hold; as a real number it would be written 1e30
         above = number > self.low if self.open_low else number >= self.low
         below = number < self.high if self.open_high else number <= self.high
         return bool(above and below and (self.whole or math.isfinite(number) or self.infinite))

@@ -12,6 +12,7 @@ from qed.convex.solvers import InteriorPoint
 from qed.core import (
     KW_ONLY,
     Array,
+    InvalidParameter,
     ModelFileError,
     NonNegative,
     NonNegativeInt,
@@ -33,6 +34,7 @@ __all__ = ["BoundedRegressor"]
 UNIT = 2.0**-53
 NORMAL = 1.4826  # a normal deviation over the median of its size
 WIDTH = 3.0  # deviations at which errors count as large, if nothing is said
+TINY, HUGE = 1e-140, 1e145
 # largest third derivative of each loss, for a threshold of one
 BENDS = {"exponential": 2.0, "rational": 2.34, "truncated": 0.0}
 WIDER = (16.0, 8.0, 4.0, 2.0)  # thresholds, relative to the last, from which nearly convex losses lead to it
@@ -136,6 +138,11 @@ class BoundedRegressor(SingleTarget):
     def _learn(self, rows: Rows) -> None:
         start, early = _least_absolute(rows, intercept=self.fit_intercept)
         self.threshold_ = _threshold(rows, start) if self.threshold is None else float(self.threshold)
+        if not TINY < self.threshold_ < HUGE:
+            raise InvalidParameter(
+                f"BoundedRegressor.threshold must lie between {TINY:g} and {HUGE:g}, where its square is a number, got"
+                f" {self.threshold_:g}. It is compared with errors: give it in the units of the target."
+            )
         descent = _Descent(rows, self.shape, self.threshold_, intercept=self.fit_intercept)
         null = descent.null_objective()
         with Progress("BoundedRegressor", 2 * int(self.max_iter), verbose=self.verbose) as progress:

@@ -262,7 +262,7 @@ def _scored(choice: Choice, y: Array, predicted: Array, s: Array | None) -> Arra
             [[ask(shown, predicted[:, 0, a] if y.shape[1] == 1 else predicted[:, :, a]) for a in strengths]]
         )
     known = SCORES if choice.scores is None else choice.scores
-    if choice.scoring not in known:
+    if not isinstance(choice.scoring, str) or choice.scoring not in known:
         msg = (
             f"{choice.owner}.scoring must be None, a function of (model, X, y) or one of {sorted(known)}, got {choice.scoring!r}."
             " sklearn.metrics.get_scorer(name) gives such a function."

@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.convex import L1, L2, Problem, Squared, solve
 from qed.convex.solvers import CoordinateDescent
-from qed.core import KW_ONLY, InvalidData, NonNegative, PositiveInt, fitted, param
+from qed.core import KW_ONLY, InvalidData, InvalidParameter, NonNegative, PositiveInt, fitted, param
 from qed.core._certificates import DualityGapCertificate
 from qed.core._events import Progress
 from qed.core._threads import one_blas_thread
@@ -23,6 +23,7 @@ __all__ = ["ConstrainedLasso", "ConstrainedRidge"]
 
 LARGEST = 4000
 STEPS = 100
+TINY, HUGE = 1e-100, 1e145
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -67,6 +68,7 @@ class ConstrainedRidge(ConvexRegressor):
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False))
         _require_narrow(self, rows)
+        _require_radius(self)
         with one_blas_thread(rows.share.size * rows.mean.size):
             gram, q, level = _products(rows, intercept=self.fit_intercept)
             values, vectors = np.linalg.eigh(gram)
@@ -199,6 +201,14 @@ def _require_narrow(model: Any, rows: Rows) -> None:
         raise InvalidData(
             f"{type(model).__name__} makes a table of all pairs of columns, and {p} columns are more than {LARGEST}. Choose"
             " columns, or give a strength: Ridge and Lasso take any number of columns."
+        )
+
+
+def _require_radius(model: Any) -> None:
+    if model.radius and not TINY < model.radius < HUGE:
+        raise InvalidParameter(
+            f"{type(model).__name__}.radius must be 0 or lie between {TINY:g} and {HUGE:g}, where its square is a number, got"
+            f" {model.radius:g}. LinearRegression has no limit at all."
         )
 
 

@@ -38,7 +38,7 @@ def group_numbers(owner: str, groups: Any, names: Any, p: int) -> Array:
     if isinstance(groups, int | np.integer) and not isinstance(groups, bool):
         if not groups >= 1:
             raise _refused(owner, groups, "a size is at least 1")
-        return np.arange(p) // int(groups)
+        return np.arange(p) // min(int(groups), p)
     if isinstance(groups, str | bytes | dict) or not hasattr(groups, "__len__"):
         raise _refused(owner, groups, f"got {type(groups).__name__}")
     entries = list(groups)
@@ -94,7 +94,10 @@ def group_weights(owner: str, weights: Any, number: Array) -> Array:
     sizes = np.bincount(number)
     if weights is None:
         return np.asarray(np.sqrt(sizes))
-    given = np.asarray(weights, dtype=np.float64)
+    try:
+        given = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.zeros(0)
     if given.shape != sizes.shape or not (np.isfinite(given).all() and (given > 0).all()):
         raise InvalidParameter(
             f"{owner}.weights must hold one finite number > 0 for each of the {len(sizes)} groups, got {weights!r:.200}."

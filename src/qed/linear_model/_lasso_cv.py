@@ -11,6 +11,7 @@ from qed.convex.solvers import CoordinateDescent
 from qed.core import (
     KW_ONLY,
     Array,
+    InvalidParameter,
     Matrix,
     NonNegative,
     NonNegativeInt,
@@ -112,11 +113,16 @@ class CrossValidatedRegression(Regressor, sparse=True):
     def _choice(self) -> Choice:
         """Translate the parameters."""
         own = self.__dict__
+        ratios = np.atleast_1d(np.asarray(own.get("l1_ratio", 1.0), dtype=np.float64))
+        if not len(ratios):
+            raise InvalidParameter(
+                f"{type(self).__name__}.l1_ratio must hold at least one ratio, got {own['l1_ratio']!r}."
+            )
         return Choice(
             owner=type(self).__name__,
             alphas=own["alphas"],
             eps=float(own["eps"]),
-            l1_ratios=np.atleast_1d(np.asarray(own.get("l1_ratio", 1.0), dtype=np.float64)),
+            l1_ratios=ratios,
             intercept=own["fit_intercept"],
             nonnegative=own.get("positive", False),
             together=self._together,

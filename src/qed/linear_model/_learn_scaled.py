@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["learn_scaled"]
 
+FARTHEST = 1e100  # scales that no residual is away, and whose square float64 still holds
+
 
 def learn_scaled(
     model: Any,
@@ -38,6 +40,7 @@ def learn_scaled(
     start = (model.__dict__.get("coef_"), model.__dict__.get("intercept_"))
     data = model._fit_data(X, y, sample_weight, finite=False)  # noqa: SLF001
     rows = Rows.of(data)
+    knee = float(knee) if knee < FARTHEST else np.inf
     centre = rows.mean if wish.intercept else None
     length = rows.length if wish.intercept else np.hypot(rows.length, rows.mean)
     joint = Concomitant(design(rows.X), rows.y, penalty(rows), rows.share, knee, wish.intercept, centre, length)

@@ -231,7 +231,7 @@ class LogisticRegressionCV(ProbabilisticClassifier):
 
             return by_model
         name = "accuracy" if self.scoring is None else self.scoring
-        if name not in SCORES:
+        if not isinstance(name, str) or name not in SCORES:
             raise InvalidParameter(
                 f"{type(self).__name__}.scoring must be one of {', '.join(map(repr, SCORES))}, None or a function of (model,"
                 f" X, y), got {self.scoring!r:.100}."

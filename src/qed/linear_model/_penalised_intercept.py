@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["constant_of", "with_constant"]
 
+LEAST, MOST = 1e-290, 1e300  # as for the columns of X
+
 
 def constant_of(model: Any, n_classes: int) -> float | None:
     """Return the value of the constant column that a model asks for; None if its intercept is free, or there is none."""
@@ -40,6 +42,11 @@ def with_constant(rows: Rows, value: float, *, by_columns: bool = False) -> Rows
     ``by_columns`` is for solvers that read columns: a sparse table is then compressed by them, which makes room at its end.
     """
     X, n = rows.X, rows.X.shape[0]
+    if not LEAST < rows.weight * value * value < MOST:
+        raise InvalidParameter(
+            f"intercept_scaling is the value of a column, and the sum of its squares must lie between {LEAST:g} and {MOST:g},"
+            f" got {value:g} for rows of weight {rows.weight:.3g}."
+        )
     if isinstance(X, Chunked):
         raise InvalidParameter(
             "solver='liblinear' penalises the intercept as the coefficient of a further column, and needs all rows in memory"

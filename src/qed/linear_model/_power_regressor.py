@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from qed.convex import Absolute, Power, Squared, Zero
 from qed.convex.solvers import InteriorPoint, Newton, NewtonCG
-from qed.core import KW_ONLY, NonNegative, NonNegativeInt, NotReached, PositiveInt, param
+from qed.core import KW_ONLY, InvalidData, NonNegative, NonNegativeInt, NotReached, PositiveInt, param
 from qed.core._certificates import DualityGapCertificate
 from qed.core._events import STOP, Progress
 from qed.core._rules import Number
@@ -19,6 +20,8 @@ from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
 __all__ = ["PowerRegressor"]
 
 REACH = 10.0
+ROUNDS = 50  # of ever smaller tolerances
+HIGHEST, DIGITS = 100.0, 200.0  # power, and decimal digits of powers of errors, that are computed with
 AtLeastOne = Annotated[float, Number(low=1, infinite=True)]
 
 
@@ -61,7 +64,11 @@ class PowerRegressor(ConvexRegressor):
     p: AtLeastOne = param(2.0, "The power, from 1 to infinity.")
     _: KW_ONLY
     fit_intercept: bool = param(True, "Whether to fit an intercept.")
-    tol: NonNegative = param(1e-7, "Largest accepted gap, relative to the objective of the intercept alone.")
+    tol: NonNegative = param(
+        1e-7,
+        "Largest accepted gap, relative to the objective of the intercept alone. For p > 2 steps go on until the gap is within it"
+        " of the objective itself, which is often smaller by many powers of ten.",
+    )
     max_iter: PositiveInt = param(1000, "Most steps of the solver.")
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
@@ -73,9 +80,38 @@ class PowerRegressor(ConvexRegressor):
             _least_largest(self, rows)
             return
         power = float(self.p)
+        _require_power(rows, power, intercept=self.fit_intercept)
         loss: Any = Absolute(rows.y) if power == 1 else Squared(rows.y) if power == 2 else Power(rows.y, power)
         solvers: list[Any] = [InteriorPoint()] if power == 1 else [Newton(), NewtonCG()]
-        learn_rows(self, rows, declare=lambda _: Declared(loss, Zero()), solvers=solvers, wish=wish)
+
+        def learn(wish: Wish, start: Any = None) -> None:
+            learn_rows(self, rows, declare=lambda _: Declared(loss, Zero()), solvers=solvers, wish=wish, start=start)
+
+        learn(wish)
+        found, steps = self.certificate_, int(self.n_iter_)
+        # a high power of the null model's errors is so much larger than the optimum that tol of it says nothing
+        for _ in range(ROUNDS if power > 2 else 0):
+            if found.outcome != "solved" or found.gap - found.rounding <= self.tol * found.objective:
+                break
+            near = 0.1 * self.tol * found.objective / found.null_objective
+            learn(
+                wish._replace(tol=near, max_iter=max(self.max_iter - steps, 1), strict=False),
+                (self.coef_, self.intercept_),
+            )
+            found, steps = self.certificate_, steps + int(self.n_iter_)
+        outcome = "solved" if found.reached and found.outcome == "stalled" else found.outcome
+        self.certificate_, self.n_iter_ = replace(found, tol=float(self.tol), outcome=outcome), steps
+
+
+def _require_power(rows: Rows, power: float, *, intercept: bool) -> None:
+    """Refuse powers of errors that float64 does not hold."""
+    low, high = (float(rows.y.min()), float(rows.y.max())) if intercept else (0.0, float(np.abs(rows.y).max()))
+    size = max(high - low, 0.0)
+    if power > HIGHEST or (size > 0 and not -0.5 * DIGITS < power * np.log10(2.0 * size) < DIGITS):
+        raise InvalidData(
+            f"PowerRegressor.p={power:g} of errors up to {size:.3g} leaves float64's range. Divide the target by {size:.0e}, take"
+            f" a power of {HIGHEST:g} at most, or p=inf: high powers come close to it."
+        )
 
 
 def _least_largest(model: Any, rows: Rows) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from qed.core import InvalidParameter
 from qed.core._targets import as_target
+from qed.model_selection._judge import is_classifier
 from qed.model_selection._subset import rows_of
 
 __all__ = ["PrequentialResult", "prequential"]
@@ -97,8 +98,7 @@ def prequential(model: Any, X: Any, y: Any, *, chunk: int = 1, classes: Any = No
     if chunk < 1:
         raise InvalidParameter(f"chunk must be at least 1, got {chunk!r}.")
     truth = as_target(y, "y")
-    labels = getattr(model, "_estimator_type", None) == "classifier" or hasattr(model, "predict_proba")
-    labels = labels or hasattr(model, "decision_function")
+    labels = is_classifier(model)
     options = {"classes": np.unique(truth) if classes is None else classes} if labels else {}
     told = []
     n = len(truth)

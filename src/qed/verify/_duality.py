@@ -52,7 +52,7 @@ class _Judge:
             return np.inf, 0.0
         z, doubt = -table.adjoint(u), table.doubt(u)
         lean = self._lean(u) if table.intercept else 0.0
-        doubt = doubt + lean * np.multiply.outer(table.length, np.sqrt(np.sum(q[:, None] * u * u, axis=0)) + 1)
+        doubt = doubt + lean * np.multiply.outer(table.length, np.sqrt(np.sum(q[:, None] * u * u, axis=0)))
         value, slack = EXTENDED(0), EXTENDED(lean) * 4 * np.abs(at.objective)
         if penalty.is_bounding:
             factor = penalty.factor(z, doubt)

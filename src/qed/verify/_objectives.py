@@ -98,7 +98,7 @@ def _group_numbers(model: Any) -> Array:
     if groups is None:
         return np.arange(p)
     if isinstance(groups, int | np.integer):
-        return np.repeat(np.arange(p), int(groups))[:p]
+        return np.asarray(np.arange(p) // min(int(groups), p))
     if all(np.ndim(one) == 0 for one in groups):
         order = {label: at for at, label in enumerate(sorted(set(np.asarray(groups).tolist())))}
         return np.array([order[label] for label in np.asarray(groups).tolist()])

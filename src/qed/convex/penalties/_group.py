@@ -92,7 +92,8 @@ class Group:
         apart = self.ridge * w - out
         value = float(np.sum(part)) + float(np.sum(apart * apart)) / (2 * self.ridge)
         reach = self._lengths(z) + length_doubt > a
-        more = self._lengths(w - out / self.ridge) * length_doubt
+        with np.errstate(over="ignore", invalid="ignore"):  # a ridge next to zero, and no doubt
+            more = np.where(length_doubt > 0, self._lengths(w - out / self.ridge) * length_doubt, 0.0)
         more = more + np.where(reach, length_doubt**2 / (2 * self.ridge), 0.0)
         return value, float(np.sum(more))
 
