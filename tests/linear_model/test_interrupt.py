@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import qed
-from qed.linear_model import LinearRegression, Ridge, _learn, _triangle
+from qed.linear_model import LinearRegression, OrdinalRegressor, Ridge, VotedPerceptron, _learn, _triangle
 
 rng = np.random.default_rng(33)
 X = rng.normal(size=(5000, 6)) + 2
@@ -91,3 +91,26 @@ def test_only_tables_that_take_long_are_cut():
     assert parts(400_000, 400) == 3
     assert parts(4_000_000, 100) == 2
     assert parts(300_000, 1000) == 2
+
+
+@pytest.mark.parametrize(
+    ("model", "labels"), [(VotedPerceptron(), y > 0), (OrdinalRegressor(), np.digitize(y, [0, 1]))]
+)
+def test_passes_of_classifiers_are_told_and_can_be_ended(model, labels):
+    told = []
+    with qed.listen(told.append):
+        whole = qed.clone(model).fit(X[:200], labels[:200])
+    assert sum(event.kind == "step" for event in told) >= 2
+    with qed.listen(lambda event: qed.STOP if event.kind == "step" else None):
+        stopped = qed.clone(model).fit(X[:200], labels[:200])
+    assert stopped.n_iter_ == 1 < whole.n_iter_
+    with qed.listen(interrupt_after(1)), pytest.raises(KeyboardInterrupt):
+        model.fit(X[:200], labels[:200])
+    np.testing.assert_array_equal(model.coef_, stopped.coef_)
+    for one in (stopped, model):
+        assert qed.verify(one, X[:200], labels[:200]).holds
+
+
+def test_planes_that_vote_show_their_progress(capsys):
+    VotedPerceptron(max_iter=2, verbose=1).fit(X[:200], y[:200] > 0)
+    assert "VotedPerceptron" in capsys.readouterr().err

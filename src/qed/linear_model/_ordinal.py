@@ -27,6 +27,7 @@ from qed.core import (
     param,
 )
 from qed.core._certificates import DualityGapCertificate
+from qed.core._events import STOP, Progress
 from qed.core._threads import one_blas_thread
 from qed.designs import design
 from qed.linear_model._classes import require_classes
@@ -112,8 +113,11 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         problem = _Cuts(
             design(rows.X), np.searchsorted(seen, rows.y), rows.share, len(seen), 1.0 / (self.C * rows.weight)
         )
-        with one_blas_thread(rows.share.size * rows.mean.size):
-            found = problem.solve(self.tol, self.max_iter)
+        with (
+            one_blas_thread(rows.share.size * rows.mean.size),
+            Progress("OrdinalRegressor", self.max_iter) as progress,
+        ):
+            found = problem.solve(self.tol, self.max_iter, progress)
         self.classes_ = data.classes[seen.astype(np.intp)]
         self.coef_, self.thresholds_, self.n_iter_ = found.w, found.cuts, found.n_iter
         unit = self.C * rows.weight
@@ -124,9 +128,11 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
             null_objective=unit * problem.null,
             tol=float(self.tol),
             radius=np.inf,
-            outcome="solved" if found.gap <= self.tol * problem.null else "max_iter",
+            outcome="solved" if found.gap <= self.tol * problem.null else found.outcome,
             fingerprint=rows.seen,
         )
+        if found.outcome == "interrupted":
+            raise KeyboardInterrupt
         if self.strict and not self.certificate_.reached:
             raise NotReached(
                 f"OrdinalRegressor stopped at a relative gap of {self.certificate_.relative_gap:.2e}, above tol={self.tol:.1e}."
@@ -217,6 +223,7 @@ class _Found(NamedTuple):
     gap: float
     rounding: float
     n_iter: int
+    outcome: str
 
 
 class _Point(NamedTuple):
@@ -251,12 +258,12 @@ class _Cuts:
         value = float(self.share @ loss + self.weight[1:-1] @ barrier) + 0.5 * self.alpha * float(w @ w)
         return _Point(w, cuts, lower, upper, value)
 
-    def solve(self, tol: float, max_iter: int) -> _Found:
+    def solve(self, tol: float, max_iter: int, progress: Progress) -> _Found:
         """Follow Newton's method from cut points at the quantiles of the classes."""
         share = np.cumsum(self.weight)[:-1]
         at = self.at(np.zeros(self.table.shape[1]), np.log(share) - np.log1p(-share))
-        count, gap = 0, self.gap(at)
-        while count < max_iter and gap > 0.01 * tol * self.null:
+        count, gap, outcome = 0, self.gap(at), "max_iter"
+        while count < max_iter and gap > 0.01 * tol * self.null and outcome == "max_iter":
             count += 1
             g, H = self._model(at)
             d = np.linalg.solve(H, g)
@@ -271,9 +278,14 @@ class _Cuts:
             then, at = gap, new
             gap = self.gap(at)
             if fall <= 4 * EPS * at.objective and gap >= 0.5 * then:
+                outcome = "stalled"
                 break
+            try:
+                outcome = "stopped" if progress.step(gap) is STOP else outcome
+            except KeyboardInterrupt:
+                outcome = "interrupted"
         rounding = (64 + len(self.code) / 64 + self.table.shape[1]) * 8 * EPS * (at.objective + self.null)
-        return _Found(at.w, at.cuts, at.objective, gap, rounding, max(count, 1))
+        return _Found(at.w, at.cuts, at.objective, gap, rounding, max(count, 1), outcome)
 
     def _model(self, at: _Point) -> tuple[Vector, Vector]:
         """Return gradient and second derivatives by coefficients and cut points."""

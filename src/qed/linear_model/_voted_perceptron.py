@@ -18,6 +18,7 @@ from qed.core import (
     fitted,
     param,
 )
+from qed.core._events import STOP, Progress
 from qed.linear_model._classes import require_classes
 from qed.linear_model._kernels import margins
 from qed.linear_model._learn_online import Course, begin, show, shown
@@ -97,20 +98,27 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
         moved: list[Any] = []
         votes, survived, passes = [], 0, 0
         n = rows.X.shape[0]
-        for passes in range(1, self.max_iter + 1):  # noqa: B007
-            order = stream.permutation(n) if self.shuffle else np.arange(n)
-            shuffled = rows._replace(X=rows.X[order], y=rows.y[order])
-            found = show(self, memory, shuffled, rule, visits=visits, stop=Stop(), logs=True)
-            memory = found.memory
-            gaps = np.diff(found.log, prepend=-1) - 1  # rows that were right between two mistakes
-            if len(gaps):
-                votes += [survived + int(gaps[0]), *gaps[1:].tolist()]
-                survived = n - 1 - int(found.log[-1])
-            else:
-                survived += n
-            moved.append(order[found.log])
-            if not len(gaps):
-                break
+        interrupted = False
+        with Progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:
+            try:
+                while passes < self.max_iter:
+                    order = stream.permutation(n) if self.shuffle else np.arange(n)
+                    shuffled = rows._replace(X=rows.X[order], y=rows.y[order])
+                    found = show(self, memory, shuffled, rule, visits=visits, stop=Stop(), logs=True)
+                    memory, passes = found.memory, passes + 1
+                    gaps = np.diff(found.log, prepend=-1) - 1  # rows that were right between two mistakes
+                    if len(gaps):
+                        votes += [survived + int(gaps[0]), *gaps[1:].tolist()]
+                        survived = n - 1 - int(found.log[-1])
+                    else:
+                        survived += n
+                    moved.append(order[found.log])
+                    if progress.step(len(gaps) / n) is STOP or not len(gaps):
+                        break
+            except KeyboardInterrupt:
+                interrupted = True
+        if not moved:  # before the first pass was over there is nothing to keep
+            raise KeyboardInterrupt
         places = np.concatenate(moved)
         wrong = rows.X[places]
         wrong = wrong.toarray() if hasattr(wrong, "toarray") else wrong
@@ -125,6 +133,8 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
         radius = float(np.sqrt(longest + one[0, 0] if len(one) else longest))
         bound = float((radius / margin[0]) ** 2) if margin[0] > 0 else np.inf
         self.certificate_ = MistakesCertificate(memory.rows, memory.mistakes, radius, margin, bound, seen)
+        if interrupted:
+            raise KeyboardInterrupt
         return self
 
     def decision_function(self, X: Any) -> Array:

@@ -78,8 +78,8 @@ def _refusal(model: Any, found: Separation, label: int, sign: Vector) -> Invalid
     one, other = (int(np.sum(sign[mixed] == side)) for side in (1.0, -1.0))
     where = "through the origin " if found.through_origin else ""
     error = InvalidData(
-        f"No plane {where}separates {model.classes_[label]!r} from the rest, so that LinearSVC has no hard margin: a mixture of"
-        f" {one} of its rows coincides with a mixture of {other} others (within {2 * found.bound:.1g}), rows"
+        f"No plane {where}separates {model.classes_.tolist()[label]!r} from the rest, so that LinearSVC has no hard margin: a"
+        f" mixture of {one} of its rows coincides with a mixture of {other} others (within {2 * found.bound:.1g}), rows"
         f" {mixed.tolist()[:12]}{' and more' if len(mixed) > 12 else ''}. Pass a finite C. The weights of the mixtures are in"
         " this error's separation."
     )
