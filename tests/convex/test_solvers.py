@@ -10,11 +10,13 @@ from qed.convex import (
     Absolute,
     Bounded,
     EpsilonInsensitive,
+    Group,
     Hinge,
     Huber,
     Logistic,
     Problem,
     Quantile,
+    SmoothedHinge,
     Squared,
     SquaredHinge,
     Weighted,
@@ -29,11 +31,14 @@ from qed.convex.solvers import (
     DualAscent,
     GradientDescent,
     InteriorPoint,
+    NarrowNewton,
     Newton,
     NewtonCG,
     NewtonKinks,
     NewtonScores,
     ProximalGradient,
+    ScaledLasso,
+    ScaledNewton,
 )
 from qed.core import InvalidParameter
 from qed.core._events import STOP, Progress, listen
@@ -237,3 +242,20 @@ def test_no_penalty_and_no_curvature_is_still_proved_within_a_radius():
     solution = run(problem_of("absolute", "none"), InteriorPoint())
     assert np.isfinite(solution.gap.radius)
     assert solution.outcome == "solved"
+
+
+@pytest.mark.parametrize("solver", [LBFGS(), Newton(), NewtonCG(), GradientDescent()], ids=lambda one: one.name)
+def test_a_start_where_no_row_bends_is_left(solver):
+    X, _, labels, share = table()
+    problem = Problem(design(X), SmoothedHinge(labels), Zero(), share, free_intercept=False)
+    with Progress("test", 1000) as progress:
+        found = solve(problem, solver, tol=1e-7, max_iter=1000, progress=progress)
+    assert found.outcome == "solved"
+    assert found.gap.value <= 1e-6
+
+
+def test_solvers_refuse_in_words_what_is_not_theirs():
+    X, y, _, share = table()
+    groups = Problem(design(X), Squared(y), Group(0.1, np.array([0, 0, 1, 1])), share)
+    for solver in (NarrowNewton(), ScaledLasso(), ScaledNewton()):
+        assert "it needs" in solver.refusal(groups)

@@ -142,16 +142,21 @@ def descend(problem: Problem, z: Vector) -> Iterator[Descent]:
     guess = Guess(problem)
     first = guess.at(point)
     learnt: Learnt = deque(maxlen=MEMORY)
-    idle = 0
+    idle, is_start = 0, True
     while True:
         yield point
         d = -_apply(first, learnt, point.g)
         promised = float(np.sum(point.g * d))
+        if (
+            not promised < 0 and not learnt and is_start
+        ):  # no row bends at the start: the gradient alone says where to go
+            d, promised = -point.g, -float(np.sum(point.g * point.g))
         if not promised < 0:
             if not learnt:
                 return
             learnt.clear()
             continue
+        is_start = False
         new = step_along(point, d, promised)
         if new is None:
             if not learnt:

@@ -65,6 +65,7 @@ def takes_products(problem: Problem) -> bool:
         and p <= min(WIDEST, max(64, n))
         and problem.loss.traits.n_scores == 1
         and problem.loss.y.ndim == 1
+        and problem.penalty.traits.is_separable
         and len(problem.penalty.numbers(0)) == 3
     )
 

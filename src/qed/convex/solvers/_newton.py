@@ -235,7 +235,10 @@ class Second:
             return np.asarray(self.scale * solve_cholesky(self.factor, g))
         keep = self.values > self.values[-1:].max(initial=0.0) * len(self.values) * 1e-15
         part = self.vectors[:, keep]
-        return np.asarray(self.scale * (part @ ((part.T @ g) / self.values[keep])))
+        along = part.T @ g
+        if not along.any():  # nothing bends where it falls: the gradient alone says where to go
+            return np.asarray(self.scale * g)
+        return np.asarray(self.scale * (part @ (along / self.values[keep])))
 
 
 def entries_of(problem: Problem) -> float:

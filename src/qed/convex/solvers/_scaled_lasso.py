@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.convex._concomitant import Concomitant
 from qed.convex._problem import Problem
 from qed.convex._scaled_path import ScaledPath
 from qed.convex._solve import Iterate
@@ -25,7 +26,6 @@ from qed.convex.solvers._interior_point import InteriorPoint
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from qed.convex._concomitant import Concomitant
     from qed.convex._loss import Vector
 
 __all__ = ["ScaledLasso"]
@@ -41,7 +41,9 @@ class ScaledLasso:
     name = "active set"
 
     def refusal(self, problem: Concomitant) -> str | None:
-        """Refuse a knee, and penalties other than l1."""
+        """Refuse problems without a scale, a knee, and penalties other than l1."""
+        if not isinstance(problem, Concomitant):
+            return "it needs a problem with a scale of its own"
         if np.isfinite(problem.knee):
             return "it needs a scale without a knee"
         one = np.ones(problem.shape[1])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.convex._concomitant import Concomitant
 from qed.convex._problem import Problem
 from qed.convex._solve import Iterate
 from qed.convex.losses import Absolute
@@ -22,7 +23,6 @@ from qed.convex.solvers._straight import solver_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from qed.convex._concomitant import Concomitant
     from qed.convex._loss import Vector
 
 __all__ = ["ScaledNewton"]
@@ -38,7 +38,9 @@ class ScaledNewton:
     name = "newton"
 
     def refusal(self, problem: Concomitant) -> str | None:
-        """Refuse a penalty with kinks."""
+        """Refuse problems without a scale, and a penalty with kinks."""
+        if not isinstance(problem, Concomitant):
+            return "it needs a problem with a scale of its own"
         return None if problem.penalty.traits.is_smooth else "it needs a smooth penalty"
 
     def cost(self, problem: Concomitant, tol: float) -> float:  # noqa: ARG002
