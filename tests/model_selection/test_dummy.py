@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import qed
+from qed.core import InvalidData, InvalidParameter
 from qed.metrics import accuracy_score, zero_one_loss
 from qed.model_selection import DummyClassifier, DummyRegressor
 
@@ -147,3 +148,25 @@ def test_what_is_refused():
         DummyClassifier().fit(X[:5], y)
     with pytest.raises(qed.InvalidData, match="0 sample"):
         DummyRegressor().fit(X[:0], z[:0])
+
+
+def test_shares_of_a_stream_are_those_of_all_rows():
+    rng = np.random.default_rng(0)
+    labels, weights = np.array(["a", "b", "c"])[rng.integers(0, 3, 50)], rng.integers(1, 3, 50)
+    rows = np.zeros((50, 2))
+    stream = DummyClassifier()
+    for part in np.array_split(np.arange(50), 9):
+        stream.partial_fit(rows[part], labels[part], classes=["a", "b", "c"], sample_weight=weights[part])
+    whole = DummyClassifier().fit(rows, labels, weights)
+    np.testing.assert_array_equal(stream.class_prior_, whole.class_prior_)
+    assert qed.verify(stream, rows, labels, weights).holds
+    assert stream.certificate_.rows == 50
+    np.testing.assert_array_equal(
+        whole.partial_fit(rows, labels, sample_weight=weights).class_prior_, stream.class_prior_
+    )
+    with pytest.raises(InvalidData, match="was not among the classes"):
+        stream.partial_fit(rows[:1], ["d"])
+    with pytest.raises(InvalidParameter, match="not the same"):
+        stream.partial_fit(rows[:1], ["a"], classes=["a", "b"])
+    with pytest.raises(InvalidParameter, match="must be passed"):
+        DummyClassifier().partial_fit(rows, labels)

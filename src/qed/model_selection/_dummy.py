@@ -29,20 +29,20 @@ __all__ = ["DummyClassifier", "DummyRegressor"]
 ROUNDING = 2.0**-52
 
 
-def _count_rows(model: Any, X: Any, y: Any, *, reset: bool = True) -> int:
+def _count_rows(model: Any, X: Any, y: Any, *, learns: bool = True, reset: bool = True) -> int:
     """Count the rows of whatever X is, and learn its columns if it has any; X itself is not looked at.
 
-    Without X the rows are those of y.
+    Without X the rows are those of y. A model that ``learns`` without ``reset`` compares the columns with those it knows.
     """
     if X is None:
         if y is None:
             raise InvalidData(f"{type(model).__name__} needs to know how many rows to predict: X is None.")
         return len(y)
     shape = X.shape if hasattr(X, "shape") else np.asarray(X, dtype=object).shape
-    if reset and len(shape) == 2:
+    if learns and len(shape) == 2:
         names = list(getattr(X, "columns", ()))
         named = bool(names) and all(isinstance(name, str) for name in names)
-        learn_columns(model, int(shape[1]), names if named else None, reset=True)
+        learn_columns(model, int(shape[1]), names if named else None, reset=reset)
     if not shape:
         raise InvalidData(f"{type(model).__name__} needs rows, got the single value {X!r:.100}.")
     return int(shape[0])
@@ -91,6 +91,7 @@ class DummyClassifier(Classifier, sparse=True, allow_nan=True, strings=True, poo
     classes_: Array = fitted("Labels, sorted.")
     n_classes_: int = fitted("How many labels there are.")
     class_prior_: Array = fitted("Share of each label, by weight.")
+    class_count_: Array = fitted("Weight of the rows of each label.")
     certificate_: ExactCertificate = fitted("What is proved about the shares.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -110,23 +111,73 @@ class DummyClassifier(Classifier, sparse=True, allow_nan=True, strings=True, poo
         self
             The fitted model.
         """
+        classes, totals, n_rows = self._counted(X, y, sample_weight)
+        self._keep(classes, totals, n_rows)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Count the labels of more rows.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Not looked at.
+        y : array-like of shape (n,)
+            Labels.
+        classes : array-like, optional
+            All labels there will be; needed in the first call.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The model of all rows so far.
+        """
+        first = "classes_" not in self.__dict__
+        if first and classes is None:
+            raise InvalidParameter(
+                "classes must be passed on the first call to partial_fit: DummyClassifier has to know all labels before it sees the"
+                " first row."
+            )
+        if not first and "class_count_" not in self.__dict__:
+            raise InvalidData("This DummyClassifier comes from a file that kept shares and no counts. Fit it again.")
+        known = _targets.encode(_targets.as_target(classes, "classes"))[0] if first else self.classes_
+        if not first and classes is not None and set(np.asarray(classes).tolist()) != set(known.tolist()):
+            raise InvalidParameter(
+                f"classes={classes!r:.200} is not the same as in the first call: {known.tolist()!r:.200}."
+            )
+        is_new = "n_features_in_" not in self.__dict__  # rows may have come without a table
+        seen, totals, n_rows = self._counted(X, y, sample_weight, reset=first or is_new)
+        order = {label: number for number, label in enumerate(known.tolist())}
+        strange = [label for label in seen.tolist() if label not in order]
+        if strange:
+            raise InvalidData(f"y holds the label {strange[0]!r}, which was not among the classes of the first call.")
+        counts = np.zeros(len(known)) if first else self.class_count_.copy()
+        counts[[order[label] for label in seen.tolist()]] += totals
+        self._keep(known, counts, n_rows + (0 if first else self.certificate_.rows))
+        return self
+
+    def _counted(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> tuple[Array, Array, int]:
+        """Return the labels that occur, their weights, and the number of rows."""
         self._validate_params()
         if y is None:
             raise InvalidData("This DummyClassifier estimator requires y to be passed, but the target y is None.")
         target = _targets.as_target(y, "y")
-        n_rows = _count_rows(self, X, target)
+        n_rows = _count_rows(self, X, target, reset=reset)
         labels = _targets.labels(target, n_rows, self._traits())
         if not n_rows:
             raise InvalidData("Found array with 0 sample(s): DummyClassifier needs at least one row.")
         classes, codes = _targets.encode(labels)
         weight = _targets.weights(sample_weight, n_rows)
-        totals = np.bincount(codes, weight, minlength=len(classes)).astype(np.float64)
+        return classes, np.bincount(codes, weight, minlength=len(classes)).astype(np.float64), n_rows
+
+    def _keep(self, classes: Array, totals: Array, n_rows: int) -> None:
         self.classes_, self.n_classes_ = classes, len(classes)
-        self.class_prior_ = totals / totals.sum()
+        self.class_count_, self.class_prior_ = totals, totals / totals.sum()
         if self.strategy == "constant":
             self._chosen()
         self.certificate_ = ExactCertificate("The shares of the labels", n_rows, ROUNDING * n_rows)
-        return self
 
     def _chosen(self) -> int:
         """Return the index of the label that all rows get."""
@@ -149,7 +200,7 @@ class DummyClassifier(Classifier, sparse=True, allow_nan=True, strings=True, poo
 
     def _indices(self, X: Any) -> Array:
         self._check_is_fitted()
-        n_rows = _count_rows(self, X, None, reset=False)
+        n_rows = _count_rows(self, X, None, learns=False)
         if self.strategy in ("stratified", "uniform"):
             return self._drawn(n_rows)
         return np.full(n_rows, self._chosen())
@@ -184,7 +235,7 @@ class DummyClassifier(Classifier, sparse=True, allow_nan=True, strings=True, poo
             Rows that sum to one, in the order of ``classes_``.
         """
         self._check_is_fitted()
-        n_rows = _count_rows(self, X, None, reset=False)
+        n_rows = _count_rows(self, X, None, learns=False)
         if self.strategy == "prior":
             return np.tile(self.class_prior_, (n_rows, 1))
         if self.strategy == "uniform":
@@ -355,7 +406,7 @@ class DummyRegressor(
             Predictions.
         """
         self._check_is_fitted()
-        n_rows = _count_rows(self, X, None, reset=False)
+        n_rows = _count_rows(self, X, None, learns=False)
         if self.n_outputs_ == 1:
             return np.full(n_rows, self.constant_[0, 0])
         return np.tile(self.constant_, (n_rows, 1))
