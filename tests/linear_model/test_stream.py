@@ -195,7 +195,7 @@ def test_predictions_for_chunks_are_those_for_the_whole(dtype):
     with pytest.raises(qed.InvalidData, match="expecting 6 features"):
         model.predict(ArraySource(rows[:, :3]))
     rows[1234, 2] = np.nan
-    with pytest.raises(qed.InvalidData, match="row 206, column 2"):  # of its chunk: arrays have no file to name
+    with pytest.raises(qed.InvalidData, match="row 1234, column 2"):  # of the whole table
         model.predict(ArraySource(rows, chunk_rows=257))
 
 
