@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -289,6 +290,27 @@ def test_more_draws_are_never_worse():
     one.coef_ = -one.coef_
     with pytest.raises(qed.CertificateError, match="draw 0"):
         qed.verify(one, X, y)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_planes_drawn_count_their_mistakes_in_a_stream(make):
+    rng = np.random.default_rng(3)
+    X, y, s = rng.normal(size=(90, 3)), rng.choice(["a", "b"], 90), rng.random(90)
+    whole = RandomLinearClassifier(70, random_state=5).fit(make(X), y, s)
+    parts = RandomLinearClassifier(70, random_state=5)
+    for rows in (slice(0, 1), slice(1, 40), slice(40, 90)):
+        parts.partial_fit(make(X)[rows], y[rows], ["a", "b"], s[rows])
+    np.testing.assert_allclose(parts.wrongs_, whole.wrongs_, rtol=1e-13)
+    assert parts.draw_ == whole.draw_
+    assert parts.coef_.tolist() == whole.coef_.tolist()
+    assert parts.certificate_.rows == 90
+    assert qed.verify(parts, make(X), y, s).holds
+    with pytest.raises(qed.InvalidParameter, match="n_draws"):
+        parts.set_params(n_draws=71).partial_fit(make(X), y)
+    with pytest.raises(qed.InvalidParameter, match="classes must be passed"):
+        RandomLinearClassifier().partial_fit(X, y)
+    with pytest.raises(qed.InvalidData, match="'c'"):
+        parts.set_params(n_draws=70).partial_fit(X[:1], ["c"])
 
 
 @pytest.mark.covers("MUL-11")

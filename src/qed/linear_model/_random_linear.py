@@ -8,16 +8,21 @@ import numpy as np
 
 from qed.core import (
     KW_ONLY,
+    Array,
     ExactCertificate,
+    InvalidParameter,
     PositiveInt,
     Seed,
     fitted,
     generator,
     param,
 )
+from qed.core._doors import FitData, stream_data
 from qed.linear_model._classes import LinearClassifier, require_classes
 
 __all__ = ["RandomLinearClassifier"]
+
+AT_ONCE = 32  # planes whose scores are made together
 
 
 class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=True):
@@ -36,7 +41,8 @@ class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=Tru
 
     Cost
     ----
-    O(n p k).
+    O(n p k); memory for the mistakes of k planes and the scores of n rows in some of them. ``partial_fit`` adds rows to the counts,
+    in memory that does not grow with the stream.
 
     Examples
     --------
@@ -53,7 +59,8 @@ class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=Tru
 
     draw_: int = fitted("Which draw it was.")
     seed_: int = fitted("What the draws follow from.")
-    mistakes_: float = fitted("Weight of the rows that it gets wrong.")
+    wrongs_: Array = fitted("Weight of the rows that each draw gets wrong, shape (n_draws,).")
+    mistakes_: float = fitted("Weight of the rows that the best one gets wrong.")
     certificate_: ExactCertificate = fitted("What is proved about the plane.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -74,22 +81,61 @@ class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=Tru
             The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
-        s = np.ones(data.n_rows) if data.weight is None else data.weight
-        require_classes(type(self).__name__, data.classes, data.y[s > 0])
-        signs = 2.0 * data.y - 1.0
-        self.seed_ = int(generator(self.random_state).integers(0, 2**63))
-        stream = np.random.default_rng(self.seed_)
-        best = np.inf
+        used = data.y if data.weight is None else data.y[data.weight > 0]
+        require_classes(type(self).__name__, data.classes, used)
         self.classes_ = data.classes
-        for draw in range(self.n_draws):
-            plane = stream.standard_normal(data.X.shape[1] + 1)
-            b = plane[-1] if self.fit_intercept else 0.0
-            wrong = float(s[signs * (data.X @ plane[:-1] + b) <= 0].sum())
-            if wrong < best:
-                best, self.draw_ = wrong, draw
-                self.coef_, self.intercept_ = plane[:-1].reshape(1, -1).copy(), np.array([b])
-        self.mistakes_ = best
+        return self._count(data, self._seed(), np.zeros(self.n_draws), 0)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Count the mistakes of all planes on more rows; which one is best may change.
+
+        Parameters
+        ----------
+        X : array-like, frame or CSR of shape (n, p)
+            Rows.
+        y : array-like of shape (n,)
+            Labels.
+        classes : array-like, optional
+            Both labels; needed in the first call.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The best plane for all rows so far.
+        """
+        data, first = stream_data(self, X, y, sample_weight, classes, "wrongs_")
+        if first:
+            require_classes(type(self).__name__, self.classes_, np.arange(len(self.classes_)))
+            return self._count(data, self._seed(), np.zeros(self.n_draws), 0)
+        if len(self.wrongs_) != self.n_draws:
+            raise InvalidParameter(
+                f"RandomLinearClassifier.n_draws is {self.n_draws} and was {len(self.wrongs_)} in the first call: planes drawn"
+                " later would have missed rows. Set it back, or fit again."
+            )
+        return self._count(data, self.seed_, self.wrongs_, self.certificate_.rows)
+
+    def _seed(self) -> int:
+        return int(generator(self.random_state).integers(0, 2**63))
+
+    def _count(self, data: FitData, seed: int, before: Array, rows: int) -> Self:
+        """Add the mistakes of every plane, some planes at a time, and keep the one that has the fewest."""
+        p, signs = data.X.shape[1], 2.0 * data.y - 1.0
+        s = np.ones(data.n_rows) if data.weight is None else data.weight
+        stream = np.random.default_rng(seed)
+        wrongs, best, plane = before.copy(), -1, np.zeros(p + 1)
+        for start in range(0, self.n_draws, AT_ONCE):
+            planes = stream.standard_normal((min(AT_ONCE, self.n_draws - start), p + 1))
+            planes[:, -1] *= self.fit_intercept
+            stop = start + len(planes)
+            wrongs[start:stop] += s @ (signs[:, None] * (data.X @ planes[:, :-1].T + planes[:, -1]) <= 0)
+            best = int(np.argmin(wrongs[:stop]))
+            plane = planes[best - start] if best >= start else plane
+        self.seed_, self.wrongs_, self.draw_, self.mistakes_ = seed, wrongs, best, float(wrongs[best])
+        self.coef_, self.intercept_ = plane[:-1].reshape(1, -1).copy(), plane[-1:].copy()
+        rows += data.n_rows
         self.certificate_ = ExactCertificate(
-            f"The fewest mistakes of {self.n_draws} planes drawn", data.n_rows, 2.0**-52 * data.n_rows
+            f"The fewest mistakes of {self.n_draws} planes drawn", rows, 2.0**-52 * rows
         )
         return self
