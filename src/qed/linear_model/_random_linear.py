@@ -107,7 +107,7 @@ class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=Tru
         """
         data, first = stream_data(self, X, y, sample_weight, classes, "wrongs_")
         if first:
-            require_classes(type(self).__name__, self.classes_, np.arange(len(self.classes_)))
+            require_classes(type(self).__name__, self.classes_, None)
             return self._count(data, self._seed(), np.zeros(self.n_draws), 0)
         if len(self.wrongs_) != self.n_draws:
             raise InvalidParameter(
