@@ -309,6 +309,8 @@ def test_planes_drawn_count_their_mistakes_in_a_stream(make):
         parts.set_params(n_draws=71).partial_fit(make(X), y)
     with pytest.raises(qed.InvalidParameter, match="classes must be passed"):
         RandomLinearClassifier().partial_fit(X, y)
+    with pytest.raises(qed.InvalidData, match="3 classes"):
+        RandomLinearClassifier().partial_fit(X, y, ["a", "b", "c"])
     with pytest.raises(qed.InvalidData, match="'c'"):
         parts.set_params(n_draws=70).partial_fit(X[:1], ["c"])
 

@@ -10,6 +10,7 @@ from qed.core import (
     KW_ONLY,
     Array,
     ExactCertificate,
+    InvalidData,
     InvalidParameter,
     PositiveInt,
     Seed,
@@ -106,8 +107,12 @@ class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=Tru
             The best plane for all rows so far.
         """
         data, first = stream_data(self, X, y, sample_weight, classes, "wrongs_")
+        if len(self.classes_) > 2:
+            raise InvalidData(
+                f"Only binary classification is supported: RandomLinearClassifier got {len(self.classes_)} classes."
+                " Wrap it in OneVsRestClassifier."
+            )
         if first:
-            require_classes(type(self).__name__, self.classes_, None)
             return self._count(data, self._seed(), np.zeros(self.n_draws), 0)
         if len(self.wrongs_) != self.n_draws:
             raise InvalidParameter(
