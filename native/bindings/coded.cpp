@@ -1,9 +1,15 @@
 #include "qed/coded.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <string>
+#include <tuple>
 #include <vector>
 
+#include <nanobind/stl/string.h>
+
 #include "arrays.hpp"
+#include "loss_names.hpp"
 
 namespace qed::bindings {
 namespace {
@@ -12,7 +18,10 @@ using nb::arg;
 using Starts = nb::ndarray<nb::ro, std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Book = nb::ndarray<nb::ro, std::int8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-nb::tuple planes_of(const Array& X, const Starts& starts, const Book& book, double strength, double tol, Index most) {
+/// `model` is the name of a loss, the largest curvature of a row, what losses are multiplied by, and whether b is free.
+nb::tuple planes_of(const Array& X, const Starts& starts, const Book& book,
+                    const std::tuple<std::string, double, double, bool>& model, const Array& shift, const Array& b,
+                    double tol, Index most) {
     const Matrix x = matrix(X, "X");
     require(x.kind == Kind::float64 && x.column_stride == 1 && x.row_stride == x.columns, "X must be contiguous float64");
     const auto classes = static_cast<Index>(starts.shape(0)) - 1;
@@ -20,24 +29,29 @@ nb::tuple planes_of(const Array& X, const Starts& starts, const Book& book, doub
     const std::int64_t* at = starts.data();
     require(at[0] == 0 && at[classes] == x.rows && std::is_sorted(at, at + classes + 1), "starts must cut the rows");
     const auto problems = static_cast<Index>(book.shape(0));
+    const double* begin = vector(b, "b", problems);
     const CodedRows rows{static_cast<const double*>(x.data), x.columns, at, classes};
+    const auto& [name, bend, strength, has_intercept] = model;
+    const CodedModel declared{loss_kind(name), bend, strength, vector(shift, "shift", x.columns), has_intercept};
     Fresh<double> w({problems, x.columns});
+    Fresh<double> level({problems});
+    std::copy_n(begin, problems, level.get());
     std::vector<CodedPlane> found(static_cast<std::size_t>(problems));
-    run([&] { coded_planes(rows, problems, book.data(), strength, tol, most, w.get(), found.data()); });
+    run([&] { coded_planes(rows, declared, problems, book.data(), tol, most, w.get(), level.get(), found.data()); });
     Fresh<double> numbers({problems, 5});
     double* out = numbers.get();
     for (const CodedPlane& one : found) {
-        const double own[] = {one.objective, one.gap, one.rounding, static_cast<double>(one.rows),
-                              static_cast<double>(one.steps)};
+        const double own[] = {one.objective, one.null, one.gap, one.rounding, static_cast<double>(one.steps)};
         out = std::copy(std::begin(own), std::end(own), out);
     }
-    return nb::make_tuple(w.give(), numbers.give());
+    return nb::make_tuple(w.give(), level.give(), numbers.give());
 }
 
 }  // namespace
 
 void bind_coded(nb::module_& module) {
-    module.def("coded_planes", &planes_of, arg("X"), arg("starts"), arg("book"), arg("strength"), arg("tol"), arg("most"));
+    module.def("coded_planes", &planes_of, arg("X"), arg("starts"), arg("book"), arg("model"), arg("shift"), arg("b"),
+               arg("tol"), arg("most"));
 }
 
 }  // namespace qed::bindings

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
+#include "qed/glm.hpp"
+#include "qed/numbers.hpp"
 #include "qed/parallel.hpp"
-#include "qed/simd.hpp"
+#include "qed/triangular.hpp"
 
 namespace qed {
 namespace {
@@ -15,200 +16,227 @@ constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
 /// Share of the foreseen fall that a step must bring, and how often it is halved until it does.
 constexpr double kEnough = 1e-4;
 constexpr int kHalvings = 40;
+constexpr double kNoise = 16.0 * kUnit;      // share of the objective that rounding may hide from a step
+constexpr double kLean = 2056.0 * kUnit;     // share of either sign of slopes by which sums over rows may be off
+constexpr double kLittle = 1e7;             // multiply-adds that nobody waits for
+constexpr double kCheap = 0.1;               // share of a gap asked for that is not worth a look at the rows
 
-double dot(const double* a, const double* b, Index count) noexcept {
-    Vector<double> total[2] = {};
-    Index j = 0;
-    for (; j + 2 * kLanes<double> <= count; j += 2 * kLanes<double>) {
-        total[0] += load(a + j) * load(b + j);
-        total[1] += load(a + j + kLanes<double>) * load(b + j + kLanes<double>);
-    }
-    double sum = sum_lanes(total[0] + total[1]);
-    for (; j < count; ++j) {
-        sum += a[j] * b[j];
-    }
-    return sum;
-}
-
-/// The lower triangle of h gains factor x xᵀ.
-void add_outer(const double* x, double factor, Index count, double* h) noexcept {
-    for (Index i = 0; i < count; ++i) {
-        const double own = factor * x[i];
-        double* __restrict row = h + i * count;
-        for (Index j = 0; j <= i; ++j) {
-            row[j] += own * x[j];
-        }
-    }
-}
-
-/// Solves h d = g by a factor of the lower triangle; false if h is not positive definite.
-bool solve(std::vector<double>& h, const std::vector<double>& g, std::vector<double>& d) noexcept {
-    const auto count = static_cast<Index>(g.size());
-    double* l = h.data();
-    for (Index i = 0; i < count; ++i) {
-        for (Index j = 0; j <= i; ++j) {
-            const double left = l[i * count + j] - dot(l + i * count, l + j * count, j);
-            if (i == j) {
-                if (!(left > 0.0)) {
-                    return false;
-                }
-                l[i * count + i] = std::sqrt(left);
-            } else {
-                l[i * count + j] = left / l[j * count + j];
-            }
-        }
-    }
-    for (Index i = 0; i < count; ++i) {
-        d[static_cast<std::size_t>(i)] =
-            (g[static_cast<std::size_t>(i)] - dot(l + i * count, d.data(), i)) / l[i * count + i];
-    }
-    for (Index i = count - 1; i >= 0; --i) {
-        const double own = d[static_cast<std::size_t>(i)] / l[i * count + i];
-        d[static_cast<std::size_t>(i)] = own;
-        for (Index j = 0; j < i; ++j) {
-            d[static_cast<std::size_t>(j)] -= l[i * count + j] * own;
-        }
-    }
-    return true;
+double length(const double* a, Index count) noexcept {
+    return std::sqrt(dot(a, a, count));
 }
 
 /// One problem while it is solved.
 class Plane {
   public:
-    Plane(const CodedRows& rows, const std::int8_t* sides, double strength, const double* products, double* w)
-        : columns_(rows.columns), strength_(strength), w_(w) {
-        const auto size = static_cast<std::size_t>(columns_);
-        g_.resize(size);
-        d_.resize(size);
-        curvature_.assign(size * size, 0.0);
-        for (Index c = 0; c < rows.classes; ++c) {
-            if (sides[c] == 0) {
-                continue;
-            }
-            for (Index row = rows.starts[c]; row < rows.starts[c + 1]; ++row) {
-                x_.push_back(rows.x + row * columns_);
-                y_.push_back(static_cast<double>(sides[c]));
-            }
-            for (std::size_t k = 0; k < size * size; ++k) {
-                curvature_[k] += products[static_cast<std::size_t>(c) * size * size + k];
-            }
-        }
-        std::fill_n(w_, columns_, 0.0);
-        margin_.assign(x_.size(), 0.0);
-        ahead_.resize(x_.size());
-        short_.assign(x_.size(), true);
+    Plane(const CodedRows& rows, const CodedModel& model, const std::int8_t* sides, double* w, double* b)
+        : model_(model), p_(rows.columns), w_(w), b_(*b), g_(at(p_ + 1)), d_(at(p_ + 1)), rise_(at(p_)), fall_(at(p_)),
+          trial_(at(p_)), hessian_(at((p_ + 1) * (p_ + 1))) {
+        gather(rows, sides);
+        const auto n = static_cast<std::size_t>(x_.rows);
+        c_.assign(n, model.strength);
+        t_.resize(n);
+        slope_.resize(n);
+        mass_ = model.strength * static_cast<double>(x_.rows);
+        shift_length_ = length(model.shift, p_);
+        std::fill_n(w_, p_, 0.0);
     }
 
     CodedPlane solve_within(double tol, Index most) {
         CodedPlane out{};
-        out.rows = static_cast<Index>(x_.size());
-        const double target = tol * strength_ * static_cast<double>(x_.size());
+        double objective = look(w_, b_, true);
+        out.null = objective;
+        const double target = tol * objective;
+        double before = std::numeric_limits<double>::infinity();
         for (;; ++out.steps) {
-            look(out);
-            if (out.gap - out.rounding <= target || out.steps == most || !step(out.objective)) {
+            out.objective = objective;
+            prove(target, out);
+            // a step falls short by the square of what is left: the last one needs no curvature behind it
+            const bool is_last = out.gap * (out.gap / before) <= target;
+            if (out.gap - out.rounding <= target) {
+                return polished(out, objective);
+            }
+            if (out.steps == most || !step(objective, !is_last)) {
                 return out;
             }
+            before = out.gap;
         }
     }
 
   private:
-    /// Margins, gradient and its proof at w, all made afresh: the objective has a curvature of at least one, so that it is no
-    /// further above its least value than half the squared gradient.
-    void look(CodedPlane& out) {
-        std::copy_n(w_, columns_, g_.data());
-        double squares = 0.0;
-        double lengths = 0.0;
-        double moved = 0.0;
-        const double size_w = dot(w_, w_, columns_);
-        for (std::size_t i = 0; i < x_.size(); ++i) {
-            const double* x = x_[i];
-            margin_[i] = y_[i] * dot(x, w_, columns_);
-            const double lack = std::max(0.0, 1.0 - margin_[i]);
-            const double length = dot(x, x, columns_);
-            lengths += length;
-            if (lack > 0.0) {
-                const double pull = 2.0 * strength_ * lack * y_[i];
-                for (Index j = 0; j < columns_; ++j) {
-                    g_[static_cast<std::size_t>(j)] -= pull * x[j];
-                }
-                squares += lack * lack;
-                moved += lack * std::sqrt(length);
+    /// One more step multiplies what is left by a small number: where it costs next to nothing it is taken.
+    CodedPlane polished(const CodedPlane& found, double objective) {
+        if (static_cast<double>(x_.rows) * static_cast<double>(p_ * p_) > kLittle) {
+            return found;
+        }
+        const Numbers kept(w_, w_ + p_);
+        const double level = b_;
+        CodedPlane out = found;
+        if (step(objective, false)) {
+            out.objective = objective;
+            prove(0.0, out);
+            if (out.gap < found.gap) {
+                return out;
             }
         }
-        const double terms = static_cast<double>(x_.size()) + static_cast<double>(columns_) + 16.0;
-        const double root = std::sqrt(size_w);
-        out.objective = 0.5 * size_w + strength_ * squares;
-        const double g = std::sqrt(dot(g_.data(), g_.data(), columns_));
-        const double doubt = terms * kUnit * (root + 2.0 * strength_ * moved) +
-                             2.0 * strength_ * (static_cast<double>(columns_) + 4.0) * kUnit * root * lengths;
-        out.rounding = g * doubt + 0.5 * doubt * doubt + terms * kUnit * (out.objective + 0.5 * g * g);
-        out.gap = 0.5 * g * g + out.rounding;
+        std::copy(kept.begin(), kept.end(), w_);
+        b_ = level;
+        return found;
     }
-    /// One Newton step, shortened until the objective falls; false if it does not.
-    bool step(double before) {
-        for (std::size_t i = 0; i < x_.size(); ++i) {
-            const bool lacks = margin_[i] < 1.0;
-            if (lacks != short_[i]) {
-                add_outer(x_[i], lacks ? 1.0 : -1.0, columns_, curvature_.data());
-                short_[i] = lacks;
+    /// Rows of the problem: where they lie if they follow one another, a copy otherwise.
+    void gather(const CodedRows& rows, const std::int8_t* sides) {
+        Index count = 0;
+        Index first = rows.classes;
+        Index last = -1;
+        for (Index c = 0; c < rows.classes; ++c) {
+            if (sides[c] != 0) {
+                count += rows.starts[c + 1] - rows.starts[c];
+                first = std::min(first, c);
+                last = c;
+                y_.insert(y_.end(), at(rows.starts[c + 1] - rows.starts[c]), static_cast<double>(sides[c]));
             }
         }
-        factor_ = curvature_;
-        for (Index i = 0; i < columns_; ++i) {
-            for (Index j = 0; j <= i; ++j) {
-                factor_[static_cast<std::size_t>(i * columns_ + j)] *= 2.0 * strength_;
+        const bool follow = last >= 0 && rows.starts[last + 1] - rows.starts[first] == count;
+        if (!follow) {
+            copy_.reserve(at(count * p_));
+            for (Index c = 0; c < rows.classes; ++c) {
+                if (sides[c] != 0) {
+                    copy_.insert(copy_.end(), rows.x + rows.starts[c] * p_, rows.x + rows.starts[c + 1] * p_);
+                }
             }
-            factor_[static_cast<std::size_t>(i * (columns_ + 1))] += 1.0;
         }
-        if (!solve(factor_, g_, d_)) {
+        x_ = row_major(follow ? rows.x + rows.starts[first] * p_ : copy_.data(), count, p_, p_);
+        double squares = 0.0;
+        const double* x = static_cast<const double*>(x_.data);
+        for (Index i = 0; i < count; ++i, x += p_) {
+            for (Index j = 0; j < p_; ++j) {
+                squares += (x[j] - model_.shift[j]) * (x[j] - model_.shift[j]);
+            }
+        }
+        size_ = std::sqrt(squares / static_cast<double>(std::max<Index>(count, 1))) * (1.0 + 1e-6);
+    }
+    /// Passes over the rows; returns the objective, and leaves the gradient behind.
+    double look(const double* w, double b, bool with_hessian) {
+        glm_pass(x_, {model_.kind, y_.data(), c_.data(), w, b, model_.shift},
+                 {.sums = sums_, .rise = rise_.data(), .fall = fall_.data(), .scores = t_.data(), .slopes = slope_.data(),
+                  .hessian = with_hessian ? hessian_.data() : nullptr});
+        is_fresh_ = is_fresh_ || with_hessian;
+        for (Index j = 0; j < p_; ++j) {
+            g_[at(j)] = w[j] + (rise_[at(j)] + fall_[at(j)]);
+        }
+        g_[at(p_)] = sums_[1] + sums_[2];
+        return sums_[0] + 0.5 * dot(w, w, p_);
+    }
+    /// The slopes as a dual point, their heavier sign shrunk until an intercept is balanced, and all that rounding hides.
+    void prove(double target, CodedPlane& out) {
+        const double terms = static_cast<double>(std::min<Index>(x_.rows, 8192) + 64);
+        const double length_w = length(w_, p_);
+        const double length_t = std::sqrt(sums_[4] / mass_);
+        double length_u = std::sqrt(sums_[5] / mass_);
+        const double steps = static_cast<double>(p_ + 4) * kUnit;
+        const double off = steps * size_ * length_w + 2.0 * kUnit * (std::abs(b_) + length_t);
+        double up = 1.0;
+        double down = 1.0;
+        if (model_.has_intercept) {
+            const double over = sums_[1];
+            const double under = -sums_[2];
+            up = over > under ? under / over : 1.0;
+            down = under > over ? over / under : 1.0;
+        }
+        for (Index j = 0; j < p_; ++j) {
+            trial_[at(j)] = w_[j] + (up * rise_[at(j)] + down * fall_[at(j)]);
+        }
+        const double away = length(trial_.data(), p_);
+        const double lost = 1.0 - std::min(up, down);
+        double excess = lost * sums_[0];  // convex, nothing at the slope, the loss at zero
+        double apart = lost * length_u;
+        if (excess > kCheap * target && (target == 0.0 || 0.5 * away * away <= target)) {
+            double found[kSideSums];
+            dual_.resize(slope_.size());
+            scale_sides({.kind = model_.kind, .t = t_.data(), .y = y_.data(), .rows = x_.rows},
+                        {c_.data(), slope_.data(), up, down}, dual_.data(), found);
+            excess = found[3];
+            apart = std::sqrt(found[4] / mass_);
+            length_u = std::sqrt(found[2] / mass_);
+        }
+        const double lean = model_.has_intercept ? kLean : 0.0;
+        const double slopes_off = (terms * kUnit + lean) * length_u + model_.bend * (off + 8.0 * kUnit);
+        const double doubt = mass_ * size_ * slopes_off + 8.0 * kUnit * (length_w + away);
+        double rounding = away * doubt + 0.5 * doubt * doubt + 16.0 * kUnit * (0.5 * away * away);
+        rounding += lean * sums_[0] + terms * kUnit * excess + 8.0 * kUnit * out.objective;
+        rounding += mass_ * (apart * (off + 8.0 * kUnit * (2.0 + length_t)) +
+                             model_.bend * (off * off + 64.0 * kUnit * kUnit));
+        if (model_.has_intercept) {  // as it will be stored, for rows that are not shifted
+            const double moved = steps * (shift_length_ * length_w + std::abs(b_));
+            rounding += moved * (std::abs(sums_[1] + sums_[2]) + model_.bend * mass_ * moved);
+        }
+        out.rounding = rounding;
+        out.gap = 0.5 * away * away + excess + rounding;
+        if (!(out.gap < std::numeric_limits<double>::infinity())) {
+            out.gap = std::numeric_limits<double>::infinity();
+            out.rounding = 0.0;
+        }
+    }
+    /// One Newton step, shortened until the objective falls; false if it does not. Curvature is kept until it is renewed.
+    bool step(double& objective, bool renew) {
+        const Index size = model_.has_intercept ? p_ + 1 : p_;
+        if (is_fresh_ && !factorise(size)) {
             return false;
         }
-        const double fall = dot(g_.data(), d_.data(), columns_);
-        for (std::size_t i = 0; i < x_.size(); ++i) {
-            ahead_[i] = y_[i] * dot(x_[i], d_.data(), columns_);
-        }
-        const double cross = dot(w_, d_.data(), columns_);
-        const double own = dot(d_.data(), d_.data(), columns_);
-        const double start = dot(w_, w_, columns_);
+        // read by columns, what is written is the lower factor
+        const Matrix lower = row_major(factor_.data(), size, size, size).transposed();
+        half_.resize(at(size));
+        solve_lower(lower, row_major(g_.data(), size, 1, 1), half_.data());
+        solve_lower_transposed(lower, row_major(half_.data(), size, 1, 1), d_.data());
+        const double fall = dot(g_.data(), d_.data(), size);
         double far = 1.0;
         for (int k = 0; k < kHalvings; ++k, far *= 0.5) {
-            double squares = 0.0;
-            for (std::size_t i = 0; i < x_.size(); ++i) {
-                const double lack = std::max(0.0, 1.0 - margin_[i] + far * ahead_[i]);
-                squares += lack * lack;
+            for (Index j = 0; j < p_; ++j) {
+                trial_[at(j)] = w_[j] - far * d_[at(j)];
             }
-            const double after = 0.5 * (start - 2.0 * far * cross + far * far * own) + strength_ * squares;
-            if (after <= before - kEnough * far * fall) {
-                for (Index j = 0; j < columns_; ++j) {
-                    w_[j] -= far * d_[static_cast<std::size_t>(j)];
-                }
+            const double b = model_.has_intercept ? b_ - far * d_[at(p_)] : b_;
+            const double found = look(trial_.data(), b, renew);
+            if (found <= objective - kEnough * far * fall + kNoise * objective) {
+                std::copy_n(trial_.data(), p_, w_);
+                b_ = b;
+                objective = found;
                 return true;
             }
         }
         return false;
     }
+    bool factorise(Index size) {
+        second_.resize(at(size * size));
+        factor_.resize(at(size * size));
+        for (Index i = 0; i < size; ++i) {
+            std::copy_n(hessian_.data() + i * (p_ + 1), size, second_.data() + i * size);
+            second_[at(i * (size + 1))] += i < p_ ? 1.0 : 0.0;
+        }
+        is_fresh_ = false;
+        return cholesky(row_major(second_.data(), size, size, size), factor_.data()) < 0;
+    }
 
-    Index columns_;
-    double strength_;
+    const CodedModel& model_;
+    Index p_;
     double* w_;
-    std::vector<const double*> x_;
-    std::vector<double> y_, margin_, ahead_, g_, d_, curvature_, factor_;
-    std::vector<char> short_;  ///< rows in the curvature
+    double& b_;
+    Matrix x_{};
+    Numbers g_, d_, rise_, fall_, trial_, hessian_, y_, c_, t_, slope_, dual_, copy_, half_, second_, factor_;
+    double sums_[kGlmSums] = {};
+    double mass_ = 0.0;          ///< weight of all rows
+    double size_ = 0.0;          ///< root mean square length of a row
+    double shift_length_ = 0.0;
+    bool is_fresh_ = false;  ///< whether second derivatives are newer than their factor
 };
 
 }  // namespace
 
-void coded_planes(const CodedRows& rows, Index problems, const std::int8_t* book, double strength, double tol, Index most,
-                  double* w, CodedPlane* found) {
-    const auto size = static_cast<std::size_t>(rows.columns * rows.columns);
-    std::vector<double> products(static_cast<std::size_t>(rows.classes) * size, 0.0);
-    parallel_for(rows.classes, [&](Index c) {
-        for (Index row = rows.starts[c]; row < rows.starts[c + 1]; ++row) {
-            add_outer(rows.x + row * rows.columns, 1.0, rows.columns, products.data() + static_cast<std::size_t>(c) * size);
-        }
-    });
+void coded_planes(const CodedRows& rows, const CodedModel& model, Index problems, const std::int8_t* book, double tol,
+                  Index most, double* w, double* b, CodedPlane* found) {
+    const double columns = static_cast<double>(rows.columns);
+    const double each = static_cast<double>(rows.starts[rows.classes]) * (columns * columns + 60.0);
+    const Effort effort(static_cast<double>(problems) * each);
     parallel_for(problems, [&](Index problem) {
-        Plane plane(rows, book + problem * rows.classes, strength, products.data(), w + problem * rows.columns);
+        Plane plane(rows, model, book + problem * rows.classes, w + problem * rows.columns, b + problem);
         found[problem] = plane.solve_within(tol, most);
     });
 }

@@ -275,44 +275,75 @@ def test_regressors_answer_by_how_far_they_are_from_one_half():
     np.testing.assert_array_equal(ours.predict(X), TheirRest(Theirs()).fit(X, y).predict(X))
 
 
-@pytest.mark.parametrize("options", [{}, {"fit_intercept": False, "C": 20.0}, {"intercept_scaling": 10.0}])
-def test_planes_found_at_once_are_those_found_one_by_one(options):
+@pytest.mark.parametrize(
+    "inner",
+    [
+        LinearSVC(tol=1e-12),
+        LinearSVC(tol=1e-12, fit_intercept=False, C=20.0),
+        LinearSVC(tol=1e-12, intercept_scaling=10.0),
+        LogisticRegression(tol=1e-12),
+        LogisticRegression(tol=1e-12, fit_intercept=False, C=20.0),
+    ],
+)
+def test_planes_found_at_once_are_those_found_one_by_one(inner):
     rng = np.random.default_rng(3)
     labels = rng.integers(0, 6, 300)
     rows = rng.normal(size=(300, 7)) + 2.0
     rows[np.arange(300), labels] += 1.5
-    inner = LinearSVC(tol=1e-12, **options)
     for kind, more in (
         (OneVsOneClassifier, {}),
         (OneVsRestClassifier, {}),
         (OutputCodeClassifier, {"random_state": 0}),
     ):
         model = kind(inner, **more).fit(rows, labels)
+        assert inner._fit_coded(model._fit_data(rows, labels, None), model.code_book_) is not None
         sides = model.code_book_[labels]
         for k, part in enumerate(model.estimators_):
             used = sides[:, k] != 0
-            alone = LinearSVC(tol=1e-12, **options).fit(rows[used], (sides[used, k] > 0).astype(int))
+            alone = qed.clone(inner).fit(rows[used], (sides[used, k] > 0).astype(int))
             np.testing.assert_allclose(part.coef_, alone.coef_, rtol=1e-8, atol=1e-10)
             np.testing.assert_allclose(part.intercept_, alone.intercept_, rtol=1e-8, atol=1e-10)
             np.testing.assert_allclose(part.certificate_.objective, alone.certificate_.objective, rtol=1e-11)
             np.testing.assert_allclose(part.certificate_.null_objective, alone.certificate_.null_objective)
             assert part.certificate_.reached
+            assert part.certificate_.gap >= part.certificate_.objective - alone.certificate_.objective
+            assert {*part.__dict__} == {*alone.__dict__}
         assert qed.verify(model, rows, labels).holds
         narrow = kind(inner, **more).fit(rows.astype(np.float32), labels)
         np.testing.assert_allclose(narrow.estimators_[0].coef_, model.estimators_[0].coef_, rtol=1e-3, atol=1e-4)
 
 
-def test_planes_found_at_once_have_the_same_bits_on_any_number_of_threads():
+@pytest.mark.parametrize("inner", [LinearSVC(), LogisticRegression()])
+def test_planes_found_at_once_have_the_same_bits_on_any_number_of_threads(inner):
     before = qed.get_num_threads()
     try:
         found = []
         for threads in (1, 2, 5):
             qed.set_num_threads(threads)
-            found.append(np.concatenate([part.coef_ for part in OneVsOneClassifier(LinearSVC()).fit(X, y).estimators_]))
+            found.append(np.concatenate([part.coef_ for part in OneVsOneClassifier(inner).fit(X, y).estimators_]))
     finally:
         qed.set_num_threads(before)
     for other in found[1:]:
         np.testing.assert_array_equal(found[0], other)
+
+
+def test_logistic_planes_at_once_bound_what_is_left_for_any_tolerance_and_scale():
+    rng = np.random.default_rng(11)
+    labels = rng.integers(0, 4, 500)
+    rows = rng.normal(size=(500, 5)) * [1.0, 1e-3, 1e4, 1.0, 3.0] + [0.0, 1.0, 1e5, -50.0, 0.0]
+    rows[:, 0] += labels
+    best = OneVsRestClassifier(LogisticRegression(tol=1e-13)).fit(rows, labels)
+    for tol in (1e-1, 1e-4, 1e-8):
+        model = OneVsRestClassifier(LogisticRegression(tol=tol)).fit(rows, labels)
+        for part, least in zip(model.estimators_, best.estimators_, strict=True):
+            proof = part.certificate_
+            assert proof.reached
+            assert proof.gap >= proof.objective - least.certificate_.objective
+            sign = np.where(labels == model.estimators_.index(part), 1.0, -1.0)
+            odds = sign * (rows @ part.coef_[0] + part.intercept_[0])
+            told = np.logaddexp(0.0, -odds).sum() + 0.5 * np.sum(part.coef_**2)
+            np.testing.assert_allclose(proof.objective, told, rtol=1e-11)
+        assert qed.verify(model, rows, labels).holds
 
 
 def test_rows_with_several_labels():

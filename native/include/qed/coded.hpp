@@ -1,14 +1,15 @@
-/// Many planes of squared hinges, each for some classes against others: ½|w|² + C Σ max(0, 1 - y x w)².
+/// Many planes, each for some classes against others: ½|w|² + strength Σ ℓ(y, (x - shift) w + b).
 ///
 /// Layout: rows are row-major and sorted by class, so that a class is a stretch of them; a book names the side of each class in
 /// each problem: +1, -1, or 0 for rows left out.
-/// What problems share is found once: the products of the columns of each class. At w = 0 every row is short of its margin, so
-/// that the first curvature of a problem is a sum of those; from then on only rows that cross their margin change it.
+/// Newton's method on the passes of glm.hpp. The objective has a curvature of at least one by w, whatever the loss; an
+/// intercept is balanced by multiplying the slopes of the heavier sign, which a proof may do.
 /// Determinism: a problem is one block, and does not see the others.
 #pragma once
 
 #include <cstdint>
 
+#include "qed/loss.hpp"
 #include "qed/matrix.hpp"
 
 namespace qed {
@@ -20,17 +21,26 @@ struct CodedRows {
     Index classes;
 };
 
-/// What is known of a plane: `gap` bounds how far the objective is above the least one, `rounding` included.
+struct CodedModel {
+    LossKind kind;
+    double bend;          ///< largest curvature of the loss of a row
+    double strength;      ///< what losses are multiplied by
+    const double* shift;  ///< one number for each column, never null
+    bool has_intercept;   ///< whether b is free; without penalty
+};
+
+/// What is known of a plane: `gap` bounds how far the objective is above the least one, `rounding` included; `null` is the
+/// objective of the start.
 struct CodedPlane {
     double objective;
+    double null;
     double gap;
     double rounding;
-    Index rows;
     Index steps;
 };
 
-/// `book` is problems x classes; w gets problems x columns.
-void coded_planes(const CodedRows& rows, Index problems, const std::int8_t* book, double strength, double tol, Index most,
-                  double* w, CodedPlane* found);
+/// `book` is problems x classes; w gets problems x columns, and b holds the intercepts to start from, then those found.
+void coded_planes(const CodedRows& rows, const CodedModel& model, Index problems, const std::int8_t* book, double tol,
+                  Index most, double* w, double* b, CodedPlane* found);
 
 }  // namespace qed

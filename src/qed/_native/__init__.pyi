@@ -541,9 +541,16 @@ def online_passes(
     """
 
 def coded_planes(
-    X: Matrix, starts: NDArray[np.int64], book: NDArray[np.int8], strength: float, tol: float, most: int
-) -> tuple[Matrix, Matrix]:
-    """Planes of squared hinges for rows sorted by class; see ``native/include/qed/coded.hpp``."""
+    X: Matrix,
+    starts: NDArray[np.int64],
+    book: NDArray[np.int8],
+    model: tuple[str, float, float, bool],
+    shift: Vector,
+    b: Vector,
+    tol: float,
+    most: int,
+) -> tuple[Matrix, Vector, Matrix]:
+    """Planes of a book for rows sorted by class; see ``native/include/qed/coded.hpp``."""
 
 def csr_online_passes(
     X: tuple[Indices, Indices, NDArray[np.float32] | NDArray[np.float64]],

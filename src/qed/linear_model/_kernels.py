@@ -129,15 +129,26 @@ def online_passes(
 
 
 def coded_planes(
-    X: Array, starts: np.ndarray[Any, Any], book: np.ndarray[Any, Any], strength: float, tol: float, most: int
-) -> tuple[Array, Array]:
-    """Return planes of squared hinges for the rows of a book, and objective, gap, rounding, rows and steps of each.
+    X: Array,
+    starts: np.ndarray[Any, Any],
+    book: np.ndarray[Any, Any],
+    model: tuple[Any, float, float, bool],
+    begin: tuple[Array, Array],
+    goal: tuple[float, int],
+) -> tuple[Array, Array, Array]:
+    """Return planes for the rows of a book, their intercepts, and objective, start, gap, rounding and steps of each.
 
-    Rows are sorted by class; class c begins at ``starts[c]``, and ``book[k, c]`` is its side in problem k.
+    Rows are sorted by class; class c begins at ``starts[c]``, and ``book[k, c]`` is its side in problem k. ``model`` is the
+    name of a loss, its largest curvature, what it is multiplied by, and whether an intercept is free; ``begin`` is what is
+    subtracted from the rows, and the intercepts to begin with; ``goal`` is a gap relative to that start, and a number of steps.
     """
     starts, book = np.ascontiguousarray(starts, dtype=np.int64), np.ascontiguousarray(book, dtype=np.int8)
-    found: Any = _native.coded_planes(np.ascontiguousarray(X), starts, book, float(strength), float(tol), int(most))
-    return found[0], found[1]
+    name, bend, strength, is_free = model
+    given: Any = (str(name), float(bend), float(strength), bool(is_free))
+    found: Any = _native.coded_planes(
+        np.ascontiguousarray(X), starts, book, given, *begin, tol=float(goal[0]), most=int(goal[1])
+    )
+    return found[0], found[1], found[2]
 
 
 def margins(X: Any, y: Array, w: Array, b: Array) -> tuple[Array, float]:

@@ -23,6 +23,7 @@ from qed.core import (
     param,
 )
 from qed.linear_model._classes import ProbabilisticClassifier, class_factors, require_classes
+from qed.linear_model._coded import CodedLoss, fit_coded
 from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
 from qed.linear_model._penalised_intercept import constant_of, with_constant
 
@@ -228,3 +229,21 @@ class LogisticRegression(ProbabilisticClassifier, chunks=True):
         wish = Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
         fit_classes(self, data, strength, wish, self.class_weight, start)
         return self
+
+    def _fit_coded(self, data: FitData, book: Any) -> list[Any] | None:
+        """Fit a copy for each column of a book of codes, or None to have them fitted one by one."""
+        strength = Strength.of(type(self).__name__, self.penalty, self.C, self.l1_ratio)
+        plain = strength.l1_ratio == 0.0 and np.isfinite(strength.C) and self.class_weight is None and not self.verbose
+        constant = constant_of(self, 2)
+        if not plain or constant is not None:
+            return None
+        level = _log_odds if self.fit_intercept else None
+        loss = CodedLoss(Logistic(np.zeros(0)).traits, strength.C, level=level)
+        parts = fit_coded(self, data, book, loss)
+        for part in parts or ():
+            part.n_iter_ = np.array([part.n_iter_], dtype=np.int32)
+        return parts
+
+
+def _log_odds(share: Any) -> Any:
+    return np.log(share) - np.log1p(-share)

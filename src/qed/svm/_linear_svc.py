@@ -32,9 +32,9 @@ from qed.core import (
 )
 from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
 from qed.linear_model._classes import LinearClassifier, class_factors, require_classes
+from qed.linear_model._coded import CodedLoss, fit_coded
 from qed.linear_model._learn_convex import Declared, Rows, Wish
 from qed.linear_model._penalised_intercept import with_constant
-from qed.svm._coded import fit_coded
 from qed.svm._hard_margin import fit_hard_margin
 from qed.svm._planes import Plane, find_planes, store_planes
 
@@ -164,7 +164,11 @@ class LinearSVC(LinearClassifier):
 
     def _fit_coded(self, data: FitData, book: Any) -> list[Any] | None:
         """Fit a copy for each column of a book of codes, or None to have them fitted one by one."""
-        return fit_coded(self, data, book)
+        plain = self.penalty == "l2" and self.loss == "squared_hinge" and self.multi_class == "ovr"
+        if not plain or not np.isfinite(self.C) or self.class_weight is not None or self.verbose:
+            return None
+        constant = float(self.intercept_scaling) if self.fit_intercept else None
+        return fit_coded(self, data, book, CodedLoss(SquaredHinge(np.zeros(0)).traits, 2.0 * self.C, constant))
 
     def _weights_of_classes(self, rows: Rows) -> Vector | None:
         """Return what the weight of each row is multiplied by where it stands for its own class."""
