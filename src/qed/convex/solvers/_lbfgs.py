@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,7 @@ Learnt = deque[tuple["Vector", "Vector", float]]
 MEMORY = 30  # steps that correct the preconditioner
 CLOSE = 300.0  # descent of a step, in units of the gap asked for, from which on a floor may prove what follows
 FAR = 2e-2  # promised descent of the mean loss above which a step leads where the second derivatives are others
+FURTHER = 1e-1  # the same for a sample, whose solution is rough whatever the steps to it are
 LARGEST = 4000  # columns whose products are worth factorising
 
 
@@ -58,7 +59,7 @@ class LBFGS:
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
-        w, b = begin(problem, start, descend)
+        w, b = begin(problem, start, partial(descend, far=FURTHER))
         before = np.inf
         for number, point in enumerate(descend(problem, np.concatenate([w, np.reshape(b, (1, *w.shape[1:]))]))):
             hint = point.hint(target)
@@ -125,22 +126,29 @@ def begin(
     if sample is None:
         return w, b
     last: Descent | None = None
-    noise = 0.1 * np.size(w) / sample.shape[0]
+    noise = 0.05 * np.size(w) / sample.shape[0]  # a tenth of what the solution of a sample is above that of all rows
     v, a = begin(sample, start, follow)
     for number, point in enumerate(follow(sample, np.concatenate([v, np.reshape(a, (1, *v.shape[1:]))]))):
-        if number > 30 or (last is not None and last.objective - point.objective < 0.02 * noise):
+        if number > 30 or (last is not None and last.objective - point.objective < noise):
             break
         last = point
     if "products of one row in 1" in sample.kept:
         problem.kept[f"products of one row in {every}"] = sample.kept["products of one row in 1"]
-    return (point.w, point.b) if point.objective < sample.null_objective else (w, b)
+    if not point.objective < sample.null_objective:
+        return w, b
+    problem.kept["guess"] = sample.kept.get("guess")
+    return point.w, point.b
 
 
-def descend(problem: Problem, z: Vector) -> Iterator[Descent]:
-    """Yield points until rounding ends the descent."""
+def descend(problem: Problem, z: Vector, far: float = FAR) -> Iterator[Descent]:
+    """Yield points until rounding ends the descent.
+
+    A sample leaves its approximate inverse of the second derivatives behind: good enough for a first step, and no better.
+    """
     point = at_point(ScorePasses(problem), z)
-    guess = Guess(problem)
-    first = guess.at(point)
+    guess, kept = Guess(problem), problem.kept
+    borrowed = kept.get("guess")
+    first = kept["guess"] = guess.at(point) if borrowed is None else borrowed
     learnt: Learnt = deque(maxlen=MEMORY)
     idle, is_start = 0, True
     while True:
@@ -171,7 +179,9 @@ def descend(problem: Problem, z: Vector) -> Iterator[Descent]:
         if idle >= 25 and abs(promised) <= NOISE * abs(point.objective):
             return
         point = new
-        first = guess.at(point) if abs(promised) > FAR else first
+        if abs(promised) > far or borrowed is not None:
+            first, borrowed = guess.at(point), None
+            kept["guess"] = first
 
 
 def pass_cost(problem: Problem) -> float:

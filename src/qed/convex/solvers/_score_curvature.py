@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassCurvature"]
 
-FEWEST, EACH = 500, 40  # rows of a sample whose scores are looked at: at least, and for each pair of classes
+FEWEST, EACH = 500, 80  # rows of a sample whose scores are looked at: at least, and for each pair of classes
 MOST = 600  # coefficients in the span of scores, for all classes together, whose second derivatives are written down
 EFFORT = 3e8  # multiplications that factors for each direction of the classes are worth
 WEAK = 1e-3  # strength of the penalty, beside the curvature of the loss, that may be the same for all directions
@@ -68,11 +68,10 @@ class ClassCurvature:
         n, k = t.shape
         p = len(w)
         rows = slice(None, None, max(1, n // max(FEWEST, min(EACH * k * k, n // 10))))
-        t = np.ascontiguousarray(t[rows])
+        t = np.ascontiguousarray(t[rows].T)  # a row for each class: products and sums over classes are of whole vectors
         share = problem.share[rows] / problem.share[rows].sum()
         chance = _probabilities(t)
-        mean = share @ chance
-        level, turn = _directions(np.diag(mean) - chance.T @ (share[:, np.newaxis] * chance))
+        level, turn = _directions(np.diag(chance @ share) - (chance * share) @ chance.T)
         strength = np.asarray(problem.penalty.curvature(w), dtype=np.float64)
         strength = strength if strength.ndim == 1 else strength[:, 0]
         size = np.sqrt(np.where(gram_matrix.diagonal() > 0, gram_matrix.diagonal(), 1.0))
@@ -83,10 +82,11 @@ class ClassCurvature:
             return None
         inverse /= np.multiply.outer(size, size)
         together = np.where(strength > 0, 1.0 / np.where(strength > 0, strength, 1.0), 0.0)
-        middle = share @ t if problem.free_intercept else 0.0
-        span, scores = _span(w @ turn, (t - middle) @ turn, share)
+        if problem.free_intercept:
+            t -= (t @ share)[:, np.newaxis]
+        span, scores = _span(w @ turn, turn.T @ t, share)
         if not problem.free_intercept:
-            span, scores = span[:, :-1], scores[:, :-1]
+            span, scores = span[:, :-1], scores[:-1]
         change = np.zeros((0, 0))
         if 0 < span.shape[1] * len(level) <= MOST:
             first = _mean_curvature(span, gram_matrix, strength, level, typical)
@@ -113,8 +113,9 @@ class ClassCurvature:
 
 
 def _probabilities(t: Vector) -> Vector:
-    e = np.exp(t - t.max(axis=1, keepdims=True))
-    e /= e.sum(axis=1, keepdims=True)
+    """Return the probabilities of scores, a row for each class."""
+    e = np.exp(t - t.max(axis=0))
+    e /= e.sum(axis=0)
     return np.asarray(e)
 
 
@@ -144,15 +145,15 @@ def _inverses(scaled: Vector, strength: Vector, level: Vector) -> Vector | None:
 
 
 def _span(w: Vector, scores: Vector, share: Vector) -> tuple[Vector, Vector]:
-    """Return coefficients whose scores are uncorrelated and of variance one, intercepts last, and those scores."""
-    values, vectors = np.linalg.eigh(scores.T @ (share[:, np.newaxis] * scores))
+    """Return coefficients whose scores are uncorrelated and of variance one, intercepts last, and those scores, a row each."""
+    values, vectors = np.linalg.eigh((scores * share) @ scores.T)
     keep = values > max(FLAT * float(values.max(initial=0.0)), 1e-20)
     to = vectors[:, keep] / np.sqrt(values[keep])
     r = to.shape[1]
     span = np.zeros((len(w) + 1, r + 1))
     span[:-1, :r] = w @ to
     span[-1, r] = 1.0
-    return span, np.concatenate([scores @ to, np.ones((len(scores), 1))], axis=1)
+    return span, np.concatenate([to.T @ scores, np.ones((1, len(share)))])
 
 
 def _penalised(span: Vector, strength: Vector, directions: int) -> Vector:
@@ -172,15 +173,16 @@ def _mean_curvature(span: Vector, gram_matrix: Vector, strength: Vector, level: 
 
 def _curvature(scores: Vector, chance: Vector, turn: Vector, share: Vector) -> Vector:
     """Return the second derivatives of the loss in the span, direction after direction."""
-    m, r = scores.shape
-    directions = turn.shape[1]
-    pairs = (scores[:, :, np.newaxis] * scores[:, np.newaxis, :]).reshape(m, r * r)
-    own = (share[:, np.newaxis] * chance).T @ pairs  # one matrix for each class
-    whole = np.einsum("ka,kb,kc->acb", turn, turn, own, optimize=True)  # a direction, a pair of scores, a direction
-    whole = whole.reshape(directions, r, r, directions).transpose(0, 1, 3, 2).reshape(directions * r, directions * r)
-    along = np.sqrt(share)[:, np.newaxis] * (chance @ turn)
-    product = (along[:, :, np.newaxis] * scores[:, np.newaxis, :]).reshape(m, directions * r)
-    return np.asarray(whole - gram(np.ascontiguousarray(product)))
+    r, m = scores.shape
+    k, directions = turn.shape
+    one, other = np.triu_indices(r)
+    own = np.empty((r, r, k))  # one matrix for each class
+    own[one, other] = own[other, one] = (scores[one] * scores[other]) @ (chance * share).T
+    pairs = (turn[:, :, np.newaxis] * turn[:, np.newaxis, :]).reshape(k, directions * directions)
+    whole = (own.reshape(r * r, k) @ pairs).reshape(r, r, directions, directions).transpose(2, 0, 3, 1)
+    along = (turn.T @ chance) * np.sqrt(share)
+    product = (along[:, np.newaxis, :] * scores[np.newaxis, :, :]).reshape(directions * r, m)
+    return np.asarray(whole.reshape(directions * r, directions * r) - gram(product.T))
 
 
 def _change(second: Vector, first: Vector) -> Vector:
