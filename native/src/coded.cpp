@@ -38,14 +38,11 @@ class Plane {
         slope_.resize(n);
         mass_ = model.strength * static_cast<double>(x_.rows);
         shift_length_ = length(model.shift, p_);
-        std::fill_n(w_, p_, 0.0);
     }
 
-    CodedPlane solve_within(double tol, Index most) {
+    CodedPlane solve_within(double target, Index most) {
         CodedPlane out{};
         double objective = look(w_, b_, true);
-        out.null = objective;
-        const double target = tol * objective;
         double before = std::numeric_limits<double>::infinity();
         for (;; ++out.steps) {
             out.objective = objective;
@@ -230,14 +227,14 @@ class Plane {
 
 }  // namespace
 
-void coded_planes(const CodedRows& rows, const CodedModel& model, Index problems, const std::int8_t* book, double tol,
-                  Index most, double* w, double* b, CodedPlane* found) {
+void coded_planes(const CodedRows& rows, const CodedModel& model, Index problems, const std::int8_t* book,
+                  const double* target, Index most, double* w, double* b, CodedPlane* found) {
     const double columns = static_cast<double>(rows.columns);
     const double each = static_cast<double>(rows.starts[rows.classes]) * (columns * columns + 60.0);
     const Effort effort(static_cast<double>(problems) * each);
     parallel_for(problems, [&](Index problem) {
         Plane plane(rows, model, book + problem * rows.classes, w + problem * rows.columns, b + problem);
-        found[problem] = plane.solve_within(tol, most);
+        found[problem] = plane.solve_within(target[problem], most);
     });
 }
 

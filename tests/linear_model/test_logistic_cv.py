@@ -10,6 +10,8 @@ from sklearn.model_selection import KFold, StratifiedKFold
 import qed
 from qed.core import InvalidData, InvalidParameter, NotInQed
 from qed.linear_model import LogisticRegression, LogisticRegressionCV
+from qed.linear_model._logistic_folds import Path, follow_path, follow_together
+from qed.linear_model._logistic_regression import Strength
 
 rng = np.random.default_rng(14)
 X = rng.standard_normal((90, 5))
@@ -91,3 +93,25 @@ def test_refusals():
         LogisticRegressionCV(refit=False).fit(X, y)
     with pytest.raises(InvalidData, match="at least 2 classes"):
         LogisticRegressionCV(cv=[(np.flatnonzero(y == 0), np.flatnonzero(y == 1))]).fit(X, y)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_folds_found_at_once_are_those_found_one_by_one(intercept):
+    rng = np.random.default_rng(8)
+    rows = rng.standard_normal((120, 4)) + [0.0, 50.0, 0.0, 0.0]
+    labels = rows @ [1.0, 0.5, 0.0, -1.0] + rng.standard_normal(120) > 25.0
+    halves = [np.flatnonzero(rng.random(120) < 0.5) for _ in range(3)]  # that overlap, and leave some rows out of all
+    pairs = [(half, np.setdiff1d(np.arange(120), half)) for half in halves]
+    model = LogisticRegressionCV(Cs=[0.01, 1.0, 100.0], cv=pairs, fit_intercept=intercept, tol=1e-12).fit(rows, labels)
+    path = Path(tuple(Strength(C) for C in model.Cs_), intercept, 1e-12, 100, 0)
+    data = model._fit_data(rows, labels, None)
+    assert follow_together(path, data, halves) is not None
+    for number, half in enumerate(halves):
+        w, b = follow_path("LogisticRegressionCV", path, data, half)
+        np.testing.assert_allclose(model.coefs_paths_[number, 0, :, :, :-1], w, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(model.coefs_paths_[number, 0, :, :, -1], b, rtol=1e-6, atol=1e-7)
+    twice = [(np.append(half, half[:3]), test) for half, test in pairs]  # rows that count twice are no book of codes
+    assert follow_together(path, data, [train for train, _ in twice]) is None
+    again = LogisticRegressionCV(Cs=[1.0], cv=twice, fit_intercept=intercept).fit(rows, labels)
+    w, _ = follow_path("LogisticRegressionCV", path, data, twice[0][0])
+    np.testing.assert_allclose(again.coefs_paths_[0, 0, 0, :, :-1], w[1], rtol=1e-3)

@@ -29,18 +29,17 @@ struct CodedModel {
     bool has_intercept;   ///< whether b is free; without penalty
 };
 
-/// What is known of a plane: `gap` bounds how far the objective is above the least one, `rounding` included; `null` is the
-/// objective of the start.
+/// What is known of a plane: `gap` bounds how far the objective is above the least one, `rounding` included.
 struct CodedPlane {
     double objective;
-    double null;
     double gap;
     double rounding;
     Index steps;
 };
 
-/// `book` is problems x classes; w gets problems x columns, and b holds the intercepts to start from, then those found.
-void coded_planes(const CodedRows& rows, const CodedModel& model, Index problems, const std::int8_t* book, double tol,
-                  Index most, double* w, double* b, CodedPlane* found);
+/// `book` is problems x classes; w, problems x columns, and b hold coefficients and intercepts to start from, then those found.
+/// A problem is solved when its gap is within its target.
+void coded_planes(const CodedRows& rows, const CodedModel& model, Index problems, const std::int8_t* book,
+                  const double* target, Index most, double* w, double* b, CodedPlane* found);
 
 }  // namespace qed

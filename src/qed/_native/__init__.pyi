@@ -546,8 +546,8 @@ def coded_planes(
     book: NDArray[np.int8],
     model: tuple[str, float, float, bool],
     shift: Vector,
-    b: Vector,
-    tol: float,
+    begin: tuple[Matrix, Vector],
+    target: Vector,
     most: int,
 ) -> tuple[Matrix, Vector, Matrix]:
     """Planes of a book for rows sorted by class; see ``native/include/qed/coded.hpp``."""

@@ -336,7 +336,8 @@ class Problem(Spans):
         bend, has_curvature = self.loss.traits.bend, self.loss.traits.has_curvature
         if np.isfinite(bend) or not has_curvature:
             return bend
-        return 2 * float(np.max(self.loss.curvature(t), initial=0.0))
+        largest = getattr(self.loss, "largest_curvature", None)  # losses whose curvature is that of the largest score
+        return 2 * float(np.max(self.loss.curvature(t), initial=0.0) if largest is None else largest(t))
 
     def _stored(self, w: Vector, level: float, objective: float, tilt: float, bend: float) -> float:
         """Charge the rounding of weights, strengths and the stored intercept, for slopes that add up to ``tilt``."""

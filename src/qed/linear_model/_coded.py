@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,14 +14,14 @@ from qed.linear_model._kernels import coded_planes, column_sums
 from qed.linear_model._range import with_doubt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from qed.convex._loss import LossTraits
-    from qed.core import FitData
+    from qed.convex._loss import Loss
+    from qed.core import Array, FitData
 
-__all__ = ["CodedLoss", "fit_coded"]
+    Book = NDArray[np.int8]
+
+__all__ = ["CodedLoss", "Planes", "Stretches", "fit_coded"]
 
 WIDEST = 256  # columns up to which a factor of the curvature is cheap beside the rows
 ORDINARY = 1e-60, 1e60  # sizes of entries whose squares and sums stay far from the ends of float64
@@ -31,23 +32,103 @@ class CodedLoss(NamedTuple):
 
     Attributes
     ----------
-    traits : LossTraits
-        Of a loss of one score, with labels of -1 and +1, that compiled passes know.
+    loss : Loss
+        Of one score, for two rows with the labels -1 and +1; compiled passes know it.
     strength : float
         What losses are multiplied by.
     constant : float or None
         Value of a further column, whose coefficient is penalised like any other.
-    level : function or None
-        Gives the best constant score for the share of the rows on the side +1; None means that no intercept is free.
+    is_free : bool
+        Whether there is an intercept without penalty.
     """
 
-    traits: LossTraits
+    loss: Loss
     strength: float
     constant: float | None = None
-    level: Callable[[Any], Any] | None = None
+    is_free: bool = False
 
 
-def fit_coded(model: Any, data: FitData, book: NDArray[np.int8], loss: CodedLoss) -> list[Any] | None:
+class Planes(NamedTuple):
+    """One plane for each problem, and what is known of it; coefficients of a constant column are left in ``w``."""
+
+    w: Array
+    b: Array  # for the columns as they came
+    objective: Array
+    null: Array
+    gap: Array
+    rounding: Array
+    steps: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """Rows sorted by class.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, columns)
+        The rows, and a constant column last where there is one.
+    starts : ndarray of shape (classes + 1,)
+        Where each class begins.
+    loss : CodedLoss
+        What is minimised on them, but for its strength.
+    shift : ndarray of shape (columns,)
+        Subtracted from each row, where an intercept is free to make up for it.
+    """
+
+    rows: Array
+    starts: Any
+    loss: CodedLoss
+    shift: Array
+
+    @classmethod
+    def of(cls, X: Any, codes: Any, classes: int, loss: CodedLoss) -> Stretches | None:
+        """Sort rows by the numbers of their classes; None for tables that are not small and ordinary."""
+        if not isinstance(X, np.ndarray) or X.shape[1] >= WIDEST:
+            return None
+        largest = float(np.max(np.abs(X), initial=0.0))
+        if not ORDINARY[0] < largest < ORDINARY[1]:
+            return None
+        p = X.shape[1]
+        rows = np.empty((len(X), p + (loss.constant is not None)))
+        rows[:, :p] = X[np.argsort(codes, kind="stable")]
+        if loss.constant is not None:
+            rows[:, p] = loss.constant
+        starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=classes))])
+        return cls(rows, starts, loss, rows.mean(axis=0) if loss.is_free else np.zeros(rows.shape[1]))
+
+    @property
+    def counts(self) -> Array:
+        """Rows of each class."""
+        return np.diff(self.starts).astype(np.float64)
+
+    def has_both_sides(self, book: Book) -> bool:
+        """Say whether every problem of a book has rows on either side."""
+        return bool(np.all(self.counts @ (book > 0) > 0) and np.all(self.counts @ (book < 0) > 0))
+
+    def planes(
+        self, book: Book, strength: float, tol: float, most: int, begin: tuple[Array, Array] | None = None
+    ) -> Planes | None:
+        """Solve the problems of a book, from planes for the columns as they came if given; None unless all are solved."""
+        loss, traits = self.loss.loss, self.loss.loss.traits
+        n, positive = self.counts @ (book != 0), self.counts @ (book > 0)
+        shares = np.stack([1.0 - positive / n, positive / n], axis=1)
+        level = np.array([float(loss.constant(share)) if self.loss.is_free else 0.0 for share in shares])
+        sides = [loss.take(np.full(len(n), side)).value(level) for side in (0, 1)]
+        null = strength * n * np.sum(shares * np.stack(sides, axis=1), axis=1)
+        w = np.zeros((len(n), self.rows.shape[1]))
+        if begin is not None:
+            w, level = begin[0], begin[1] + begin[0] @ self.shift if self.loss.is_free else level
+        model = (str(traits.native), float(traits.bend), float(strength), self.loss.is_free)
+        table = (self.rows, self.starts, self.shift)
+        w, b, numbers = coded_planes(table, book.T, model, (w, level), (tol * null, most))
+        objective, gap, rounding, steps = numbers.T
+        if not np.all(gap - rounding <= tol * null):
+            return None
+        return Planes(w, b - w @ self.shift, objective, null, gap, rounding, steps)
+
+
+def fit_coded(model: Any, data: FitData, book: Book, loss: CodedLoss) -> list[Any] | None:
     """Fit a copy of the model to each column of a book of codes; None where this way is not open.
 
     Parameters
@@ -61,45 +142,29 @@ def fit_coded(model: Any, data: FitData, book: NDArray[np.int8], loss: CodedLoss
     loss : CodedLoss
         What is minimised.
     """
-    X = data.X
-    if data.weight is not None or not isinstance(X, np.ndarray) or X.shape[1] >= WIDEST:
-        return None
-    largest = float(np.max(np.abs(X), initial=0.0))
-    if not ORDINARY[0] < largest < ORDINARY[1] or not ((book > 0).any(axis=0) & (book < 0).any(axis=0)).all():
-        return None
     codes = np.asarray(data.y).astype(np.intp)
-    order = np.argsort(codes, kind="stable")
-    counts = np.bincount(codes, minlength=len(book))
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    p = X.shape[1]
-    rows = np.empty((len(order), p + (loss.constant is not None)))
-    rows[:, :p] = X[order]
-    if loss.constant is not None:
-        rows[:, p] = loss.constant
-    prints = _fingerprints(rows[:, :p], starts, book)
-    begin, shift = np.zeros(book.shape[1]), np.zeros(rows.shape[1])
-    if loss.level is not None:
-        begin = np.asarray(loss.level(np.array([seen.mean[p] for seen in prints])), dtype=np.float64)
-        shift = rows.mean(axis=0)
-    declared = (loss.traits.native, loss.traits.bend, loss.strength, loss.level is not None)
-    w, b, numbers = coded_planes(rows, starts, book.T, declared, (shift, begin), (model.tol, model.max_iter))
-    objective, null, gap, rounding, steps = numbers.T
-    if not np.all(gap - rounding <= model.tol * null):
+    stretches = None if data.weight is not None else Stretches.of(data.X, codes, len(book), loss)
+    if stretches is None or not stretches.has_both_sides(book):
         return None
-    intercept = b - w @ shift if loss.constant is None else loss.constant * w[:, p]
+    found = stretches.planes(book, loss.strength, model.tol, model.max_iter)
+    if found is None:
+        return None
+    p = data.X.shape[1]
+    prints = _fingerprints(stretches.rows[:, :p], stretches.starts, book)
+    intercept = found.b if loss.constant is None else loss.constant * found.w[:, p]
     parts = []
     for k in range(book.shape[1]):
         part = clone(model)
         part.n_features_in_ = p
         part.classes_ = np.arange(2)
-        part.coef_ = w[k : k + 1, :p].copy()
+        part.coef_ = found.w[k : k + 1, :p].copy()
         part.intercept_ = intercept[k : k + 1].copy()
-        part.n_iter_, part.solver_used_ = int(steps[k]), "newton"
+        part.n_iter_, part.solver_used_ = int(found.steps[k]), "newton"
         part.certificate_ = DualityGapCertificate(
-            gap=float(gap[k]),
-            rounding=float(rounding[k]),
-            objective=float(objective[k]),
-            null_objective=float(null[k]),
+            gap=float(found.gap[k]),
+            rounding=float(found.rounding[k]),
+            objective=float(found.objective[k]),
+            null_objective=float(found.null[k]),
             tol=float(model.tol),
             radius=np.inf,
             outcome="solved",

@@ -129,25 +129,21 @@ def online_passes(
 
 
 def coded_planes(
-    X: Array,
-    starts: np.ndarray[Any, Any],
+    table: tuple[Array, np.ndarray[Any, Any], Array],
     book: np.ndarray[Any, Any],
-    model: tuple[Any, float, float, bool],
+    model: tuple[str, float, float, bool],
     begin: tuple[Array, Array],
-    goal: tuple[float, int],
+    goal: tuple[Array, int],
 ) -> tuple[Array, Array, Array]:
-    """Return planes for the rows of a book, their intercepts, and objective, start, gap, rounding and steps of each.
+    """Return planes for the rows of a book, their intercepts, and objective, gap, rounding and steps of each.
 
-    Rows are sorted by class; class c begins at ``starts[c]``, and ``book[k, c]`` is its side in problem k. ``model`` is the
-    name of a loss, its largest curvature, what it is multiplied by, and whether an intercept is free; ``begin`` is what is
-    subtracted from the rows, and the intercepts to begin with; ``goal`` is a gap relative to that start, and a number of steps.
+    ``table`` is rows sorted by class, where each class begins, and what is subtracted from each row; ``book[k, c]`` is the
+    side of class c in problem k. ``model`` is the name of a loss, its largest curvature, what it is multiplied by, and whether
+    an intercept is free; ``begin`` are coefficients and intercepts, ``goal`` is a gap for each problem and a number of steps.
     """
-    starts, book = np.ascontiguousarray(starts, dtype=np.int64), np.ascontiguousarray(book, dtype=np.int8)
-    name, bend, strength, is_free = model
-    given: Any = (str(name), float(bend), float(strength), bool(is_free))
-    found: Any = _native.coded_planes(
-        np.ascontiguousarray(X), starts, book, given, *begin, tol=float(goal[0]), most=int(goal[1])
-    )
+    X, starts, shift = table
+    plain = np.ascontiguousarray(starts, dtype=np.int64), np.ascontiguousarray(book, dtype=np.int8)
+    found: Any = _native.coded_planes(X, *plain, model, shift, begin, goal[0], int(goal[1]))
     return found[0], found[1], found[2]
 
 

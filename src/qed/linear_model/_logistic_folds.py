@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.convex import choose, solve
+from qed.convex import Logistic, choose, solve
 from qed.core._events import Progress
 from qed.core._threads import one_blas_thread
 from qed.designs import design
 from qed.linear_model._classes import require_classes
+from qed.linear_model._coded import CodedLoss, Planes, Stretches
 from qed.linear_model._learn_convex import Rows
-from qed.linear_model._logistic_regression import SOLVERS, Strength, declare_logistic
+from qed.linear_model._logistic_regression import LITTLE, SIDES, SOLVERS, Strength, declare_logistic
 from qed.linear_model._penalised_intercept import with_constant
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.core import FitData
 
-__all__ = ["SCORES", "Path", "follow_path"]
+__all__ = ["SCORES", "Path", "follow_path", "follow_together"]
+
+MOST_FOLDS = 50  # whose patterns a whole number holds
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
 
@@ -54,9 +57,11 @@ def follow_path(owner: str, path: Path, data: FitData, train: Indices) -> tuple[
         rows, intercept = with_constant(rows, path.constant), False
     found, start = [], None
     with one_blas_thread(), Progress(owner, path.max_iter * len(path.strengths), verbose=path.verbose) as progress:
+        solver = None
         for strength in path.strengths:
             problem = rows.problem(declare_logistic(rows, strength, len(data.classes)), intercept=intercept)
-            solver = choose(problem, SOLVERS, path.tol)
+            if solver is None or solver.refusal(problem) is not None:
+                solver = choose(problem, SOLVERS, path.tol)
             solution = solve(problem, solver, tol=path.tol, max_iter=path.max_iter, progress=progress, start=start)
             if solution.outcome == "interrupted":
                 raise KeyboardInterrupt
@@ -67,13 +72,48 @@ def follow_path(owner: str, path: Path, data: FitData, train: Indices) -> tuple[
     return (w, b) if path.constant is None else (w[:, :, :-1], path.constant * w[:, :, -1])
 
 
-def log_probabilities(X: Any, w: Vector, b: Vector) -> Vector:
-    """Return log-probabilities (n, classes) of the rows under coefficients (k, p)."""
-    t = design(X) @ np.ascontiguousarray(w.T) + b
-    if t.shape[1] == 1:
-        t = np.concatenate([-0.5 * t, 0.5 * t], axis=1)
-    t = t - t.max(axis=1, keepdims=True)
-    return np.asarray(t - np.log(np.exp(t).sum(axis=1, keepdims=True)))
+def follow_together(path: Path, data: FitData, trains: list[Indices]) -> tuple[Vector, Vector] | None:
+    """Return coefficients (f, s, 1, p) and intercepts (f, s, 1) of all folds of two classes; None where this way is not open.
+
+    Folds are a book of codes: rows that the same folds leave out, and that have the same label, are a class of it.
+    """
+    strengths = path.strengths
+    plain = len(data.classes) == 2 and data.weight is None and path.constant is None and not path.verbose
+    plain = plain and all(one.l1_ratio == 0.0 and np.isfinite(one.C) for one in strengths) and len(trains) <= MOST_FOLDS
+    if not plain or data.n_rows * data.X.shape[1] ** 2 > LITTLE:
+        return None
+    often = np.stack([np.bincount(train, minlength=data.n_rows) for train in trains], axis=1)
+    if often.max(initial=0) > 1:
+        return None
+    pattern, number = np.unique(often @ (1 << np.arange(len(trains))), return_inverse=True)
+    codes = 2 * number + np.asarray(data.y).astype(np.intp)
+    inside = (pattern[:, np.newaxis] >> np.arange(len(trains))) & 1
+    book = np.stack([-inside, inside], axis=1).reshape(2 * len(pattern), len(trains)).astype(np.int8)
+    loss = CodedLoss(Logistic(SIDES), 1.0, is_free=path.intercept)
+    stretches = Stretches.of(data.X, codes, len(book), loss)
+    if stretches is None or not stretches.has_both_sides(book):
+        return None
+    found: list[Planes] = []
+    for strength in strengths:
+        begin = (found[-1].w, found[-1].b) if found else None
+        planes = stretches.planes(book, strength.C, path.tol, path.max_iter, begin)
+        if planes is None:
+            return None
+        found.append(planes)
+    w, b = (np.stack([planes[at] for planes in found], axis=1) for at in (0, 1))
+    return w[:, :, np.newaxis, :], b[:, :, np.newaxis]
+
+
+def log_probabilities(X: Any, w: Vector, b: Vector) -> list[Vector]:
+    """Return log-probabilities (n, classes) of the rows under each of some coefficients (s, k, p)."""
+    s, k, p = w.shape
+    every = design(X) @ np.ascontiguousarray(w.reshape(s * k, p).T) + b.reshape(-1)
+    found = []
+    for t in np.split(every, s, axis=1):
+        t = np.concatenate([-0.5 * t, 0.5 * t], axis=1) if k == 1 else t  # noqa: PLW2901
+        t = t - t.max(axis=1, keepdims=True)  # noqa: PLW2901
+        found.append(np.asarray(t - np.log(np.exp(t).sum(axis=1, keepdims=True))))
+    return found
 
 
 def _accuracy(log_p: Vector, codes: Indices, s: Vector) -> float:

@@ -36,6 +36,9 @@ __all__ = ["LogisticRegression", "Strength", "declare_logistic", "fit_classes"]
 
 SOLVERS = (Newton(), NewtonCG(), NewtonScores(), LBFGS(), CoordinateDescent(), NewtonKinks(), ProximalGradient())
 
+SIDES = np.array([-1.0, 1.0])
+LITTLE = 2e7  # multiply-adds of second derivatives up to which planes are found at once; beyond, samples of rows save more
+
 
 class Strength(NamedTuple):
     """The penalty of the documentation: ``l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2`` beside C times the losses.
@@ -234,16 +237,10 @@ class LogisticRegression(ProbabilisticClassifier, chunks=True):
         """Fit a copy for each column of a book of codes, or None to have them fitted one by one."""
         strength = Strength.of(type(self).__name__, self.penalty, self.C, self.l1_ratio)
         plain = strength.l1_ratio == 0.0 and np.isfinite(strength.C) and self.class_weight is None and not self.verbose
-        constant = constant_of(self, 2)
-        if not plain or constant is not None:
+        if not plain or constant_of(self, 2) is not None or data.n_rows * data.X.shape[1] ** 2 > LITTLE:
             return None
-        level = _log_odds if self.fit_intercept else None
-        loss = CodedLoss(Logistic(np.zeros(0)).traits, strength.C, level=level)
-        parts = fit_coded(self, data, book, loss)
+        parts = fit_coded(self, data, book, CodedLoss(Logistic(SIDES), strength.C, is_free=self.fit_intercept))
         for part in parts or ():
             part.n_iter_ = np.array([part.n_iter_], dtype=np.int32)
         return parts
 
-
-def _log_odds(share: Any) -> Any:
-    return np.log(share) - np.log1p(-share)

@@ -22,7 +22,7 @@ from qed.core import (
 from qed.linear_model._classes import ProbabilisticClassifier, class_factors
 from qed.linear_model._folds import folds_of
 from qed.linear_model._learn_convex import Wish
-from qed.linear_model._logistic_folds import SCORES, Path, follow_path, log_probabilities
+from qed.linear_model._logistic_folds import SCORES, Path, follow_path, follow_together, log_probabilities
 from qed.linear_model._logistic_regression import LogisticRegression, Strength, fit_classes
 from qed.linear_model._penalised_intercept import constant_of
 
@@ -145,18 +145,20 @@ class LogisticRegressionCV(ProbabilisticClassifier):
         weighed = self._weighed(data)
         grid = [tuple(Strength(float(C), float(ratio)) for C in weights) for ratio in ratios]
         constant = constant_of(self, len(data.classes))
+        folds = list(folds_of(owner, self.cv, data.X, data.y, data.weight, classes=True))
         scores, paths = [], []
-        for train, test in folds_of(owner, self.cv, data.X, data.y, data.weight, classes=True):
-            line, found = [], []
-            for strengths in grid:
-                path = Path(strengths, self.fit_intercept, self.tol, self.max_iter, self.verbose, constant)
-                w, b = follow_path(owner, path, weighed, train)
-                line.append([score(w[i], b[i], test) for i in range(len(strengths))])
-                found.append(np.concatenate([w, b[:, :, np.newaxis]], axis=2))
+        for strengths in grid:
+            path = Path(strengths, self.fit_intercept, self.tol, self.max_iter, self.verbose, constant)
+            found = follow_together(path, weighed, [train for train, _ in folds])
+            each = [follow_path(owner, path, weighed, train) for train, _ in folds] if found is None else zip(*found)
+            line, ways = [], []
+            for (w, b), (_, test) in zip(each, folds, strict=True):
+                line.append(score(w, b, test))
+                ways.append(np.concatenate([w, b[:, :, np.newaxis]], axis=2))
             scores.append(line)
-            paths.append(found)
+            paths.append(ways)
         self.Cs_, self.l1_ratios_ = weights, ratios
-        self.scores_, self.coefs_paths_ = np.array(scores), np.array(paths)
+        self.scores_, self.coefs_paths_ = (np.array(one).swapaxes(0, 1).copy() for one in (scores, paths))
         if np.isnan(self.scores_).any():
             raise InvalidParameter(f"{owner}.scoring gave NaN. A score is a number, larger for a better model.")
         mean = self.scores_.mean(axis=0)
@@ -220,14 +222,17 @@ class LogisticRegressionCV(ProbabilisticClassifier):
         return ratios
 
     def _scorer(self, data: Any) -> Any:
-        """Return a function of coefficients, intercepts and the rows to judge by."""
+        """Return a function of coefficients and intercepts of each strength, and the rows to judge by."""
         if callable(self.scoring):
 
-            def by_model(w: Any, b: Any, test: Any) -> float:
-                model: Any = LogisticRegression(fit_intercept=self.fit_intercept)
-                model.coef_, model.intercept_, model.classes_ = w, b, data.classes
-                model.n_features_in_ = w.shape[1]
-                return float(self.scoring(model, data.X[test], data.classes[data.y[test]]))
+            def by_model(w: Any, b: Any, test: Any) -> list[float]:
+                found = []
+                for coef, intercept in zip(w, b, strict=True):
+                    model: Any = LogisticRegression(fit_intercept=self.fit_intercept)
+                    model.coef_, model.intercept_, model.classes_ = coef, intercept, data.classes
+                    model.n_features_in_ = coef.shape[1]
+                    found.append(float(self.scoring(model, data.X[test], data.classes[data.y[test]])))
+                return found
 
             return by_model
         name = "accuracy" if self.scoring is None else self.scoring
@@ -237,8 +242,8 @@ class LogisticRegressionCV(ProbabilisticClassifier):
                 f" X, y), got {self.scoring!r:.100}."
             )
 
-        def by_name(w: Any, b: Any, test: Any) -> float:
+        def by_name(w: Any, b: Any, test: Any) -> list[float]:
             s = np.ones(len(test)) if data.weight is None else data.weight[test]
-            return SCORES[name](log_probabilities(data.X[test], w, b), data.y[test], s)
+            return [SCORES[name](log_p, data.y[test], s) for log_p in log_probabilities(data.X[test], w, b)]
 
         return by_name

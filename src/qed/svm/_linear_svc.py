@@ -48,6 +48,7 @@ TOGETHER = NewtonTargets()
 SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG())
 STRAIGHT, KINKS = InteriorPoint(), (DualAscent(), InteriorPoint())
 SPARSE = (CoordinateDescent(), ProximalGradient())
+SIDES = np.array([-1.0, 1.0])
 
 
 class LinearSVC(LinearClassifier):
@@ -168,7 +169,7 @@ class LinearSVC(LinearClassifier):
         if not plain or not np.isfinite(self.C) or self.class_weight is not None or self.verbose:
             return None
         constant = float(self.intercept_scaling) if self.fit_intercept else None
-        return fit_coded(self, data, book, CodedLoss(SquaredHinge(np.zeros(0)).traits, 2.0 * self.C, constant))
+        return fit_coded(self, data, book, CodedLoss(SquaredHinge(SIDES), 2.0 * self.C, constant))
 
     def _weights_of_classes(self, rows: Rows) -> Vector | None:
         """Return what the weight of each row is multiplied by where it stands for its own class."""

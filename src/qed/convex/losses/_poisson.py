@@ -50,6 +50,10 @@ class Poisson:
         """Return the mean."""
         return _exp(t)
 
+    def largest_curvature(self, t: Vector) -> float:
+        """Return the largest of the means."""
+        return float(_exp(np.max(t, initial=-np.inf)))
+
     def curvature_product(self, t: Vector, d: Vector) -> Vector:
         """Return the mean times d."""
         return _exp(t) * d
