@@ -9,6 +9,8 @@ namespace qed {
 namespace {
 
 constexpr Index kLane = kLanes<double>;
+constexpr Index kLine = kCacheLine / sizeof(double);
+constexpr Index kAhead = 8;  // rows, which are far enough to arrive in time
 
 /// Calls work<V>(at) for vectors [at, at + V) of `count` vectors, as many at once as the micro-kernel takes.
 template <class Work>
@@ -24,12 +26,25 @@ void for_vectors(Index count, Work&& work) {
     }
 }
 
-/// out(i, j) = row i · column j of w for R rows and V vectors of columns; w is row-major with rows of `stride` numbers.
+/// Rows where they lie; `ahead` leads to those that memory is asked for meanwhile.
+struct RowsAt {
+    const double* first;
+    Index stride;
+    Index columns;
+    Index ahead;
+};
+
+/// out(i, j) += row i · column j of w for R rows and V vectors of columns; w is row-major with rows of `stride` numbers.
 template <int R, int V>
-void multiply_rows(const CentredRows& rows, Index first, const double* w, Index stride, double* out) noexcept {
+void multiply_rows(const RowsAt& rows, Index first, const double* w, Index stride, double* out) noexcept {
     Vector<double> total[R][V] = {};
-    const double* from = rows.row(first);
-    for (Index c = 0; c < rows.columns(); ++c) {
+    const double* from = rows.first + first * rows.stride;
+    for (Index c = 0; c < rows.columns; ++c) {
+        if (c % kLine == 0) {
+            for (int i = 0; i < R; ++i) {
+                __builtin_prefetch(from + i * rows.stride + rows.ahead + c, 0, 2);
+            }
+        }
         Vector<double> right[V];
 #pragma GCC unroll 3
         for (int j = 0; j < V; ++j) {
@@ -39,7 +54,7 @@ void multiply_rows(const CentredRows& rows, Index first, const double* w, Index 
         for (int i = 0; i < R; ++i) {
 #pragma GCC unroll 3
             for (int j = 0; j < V; ++j) {
-                total[i][j] += right[j] * from[i * rows.width() + c];
+                total[i][j] += right[j] * from[i * rows.stride + c];
             }
         }
     }
@@ -55,11 +70,19 @@ Index padded_classes(Index classes) noexcept {
     return round_up(classes, kLane);
 }
 
+/// Whether rows can be multiplied where they lie: nothing is to be converted, nor subtracted.
+bool are_plain(const Matrix& x, const double* shift) noexcept {
+    return x.kind == Kind::float64 && x.column_stride == 1 &&
+           std::all_of(shift, shift + x.columns, [](double one) { return one == 0.0; });
+}
+
 /// Products of a few rows at a time with one column for each class, and back.
 class ClassRows {
   public:
     ClassRows(const Matrix& x, const double* shift, const double* w, const double* b, Index classes)
-        : classes_(classes),
+        : x_(x),
+          is_plain_(are_plain(x, shift)),
+          classes_(classes),
           width_(padded_classes(classes)),
           step_(std::clamp<Index>(2560 / std::max<Index>(x.columns, 1) / kRows * kRows, 2 * kRows, kDepth)),
           rows_(x, shift, step_),
@@ -84,38 +107,55 @@ class ClassRows {
     void run(Index first, Index last, double* gradient, Work&& work) noexcept {
         for (Index row = first; row < last; row += step_) {
             const Index count = std::min(step_, last - row);
-            rows_.take(row, count);
-            find_scores(count);
+            const RowsAt rows = at_hand(row, count);
+            find_scores(rows, count);
             work(row, count);
-            add_gradient(count, gradient);
+            add_gradient(rows, count, gradient);
         }
     }
 
   private:
-    void find_scores(Index count) noexcept {
+    RowsAt at_hand(Index row, Index count) noexcept {
+        if (is_plain_) {
+            return {x_.at<double>(row, 0), x_.row_stride, x_.columns, kAhead * x_.row_stride};
+        }
+        rows_.take(row, count);
+        return {rows_.row(0), rows_.width(), x_.columns, 0};
+    }
+    void find_scores(const RowsAt& rows, Index count) noexcept {
         for (Index i = 0; i < count; ++i) {
             std::copy_n(b_.get(), width_, t_.get() + i * width_);
         }
         for_vectors(width_ / kLane, [&]<int V>(std::integral_constant<int, V>, Index at) {
             Index i = 0;
             for (; i + 4 <= count; i += 4) {
-                multiply_rows<4, V>(rows_, i, w_.get() + at * kLane, width_, t_.get() + i * width_ + at * kLane);
+                multiply_rows<4, V>(rows, i, w_.get() + at * kLane, width_, t_.get() + i * width_ + at * kLane);
             }
             for (; i < count; ++i) {
-                multiply_rows<1, V>(rows_, i, w_.get() + at * kLane, width_, t_.get() + i * width_ + at * kLane);
+                multiply_rows<1, V>(rows, i, w_.get() + at * kLane, width_, t_.get() + i * width_ + at * kLane);
             }
         });
     }
-    void add_gradient(Index count, double* gradient) noexcept {
+    void add_gradient(const RowsAt& rows, Index count, double* gradient) noexcept {
         for_vectors(width_ / kLane, [&]<int V>(std::integral_constant<int, V>, Index at) {
-            for (Index c = 0; c < rows_.columns(); c += kRows) {
-                Tile<double, kRows, V> tile;
-                tile.multiply(count, rows_.row(0) + c, rows_.width(), t_.get() + at * kLane, width_);
-                tile.template add_to<false>(gradient + c * width_ + at * kLane, width_);
+            Index c = 0;
+            for (; c + kRows <= rows.columns; c += kRows) {
+                add_columns<kRows, V>(rows, c, count, at, gradient);
+            }
+            for (; c < rows.columns; ++c) {
+                add_columns<1, V>(rows, c, count, at, gradient);
             }
         });
+    }
+    template <int R, int V>
+    void add_columns(const RowsAt& rows, Index c, Index count, Index at, double* gradient) noexcept {
+        Tile<double, R, V> tile;
+        tile.multiply(count, rows.first + c, rows.stride, t_.get() + at * kLane, width_);
+        tile.template add_to<false>(gradient + c * width_ + at * kLane, width_);
     }
 
+    const Matrix& x_;
+    bool is_plain_;
     Index classes_;
     Index width_;
     Index step_;

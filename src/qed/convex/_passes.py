@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._problem import Known, Problem
+from qed.convex._problem import NEARLY, Known, Problem
 from qed.convex._sample_rows import rows_apart
 from qed.designs import Dense, Sparse
 
@@ -198,6 +198,16 @@ class ScorePasses:
         numbers = problem.shape[1] * problem.loss.traits.n_scores
         return problem.loss.traits.native == "softmax" and isinstance(problem.design, Dense) and numbers <= MOST
 
+    @cached_property
+    def _centres(self) -> tuple[Vector, Vector]:
+        """What is subtracted from each row, and what from sums over rows: columns that are nearly centred are read as they are."""
+        problem = self.problem
+        none = np.zeros(problem.shape[1])
+        if problem.centre is None:
+            return none, none
+        is_near = bool(np.all(np.abs(problem.centre) <= NEARLY * problem.spans))
+        return (none, problem.centre) if is_near else (problem.centre, none)
+
     def at(self, z: Vector) -> Looked:
         """Look at coefficients with intercepts stacked below; scores hold as long as two further passes are not made."""
         problem = self.problem
@@ -213,9 +223,10 @@ class ScorePasses:
                 known = Known(t, loss=loss, gradient=top, level=found[-1].copy())
         else:
             out = next(self._turn)
-            centre = np.zeros(len(w)) if problem.centre is None else problem.centre
+            first, later = self._centres
             table = problem.design.table  # type: ignore[attr-defined]
-            sums, found = _kernels.softmax_pass(table, (problem.loss.y, problem.share, out), (w, b, centre))
+            sums, found = _kernels.softmax_pass(table, (problem.loss.y, problem.share, out), (w, b - later @ w, first))
+            found[:-1] -= np.multiply.outer(later, found[-1])
             t, loss = out, float(sums[0])
             lengths = (float(np.sqrt(sums[1])), float(np.sqrt(sums[2])))
             known = Known(t, loss=loss, gradient=found[:-1], lengths=lengths, level=found[-1].copy())
@@ -227,10 +238,17 @@ class ScorePasses:
         """Return how second derivatives of the loss at scores act on a change of coefficients and intercepts."""
         problem = self.problem
         if self.is_compiled:
-            centre = np.zeros(problem.shape[1]) if problem.centre is None else problem.centre
+            first, later = self._centres
             table, probabilities = problem.design.table, problem.loss.slope(t)  # type: ignore[attr-defined]
             probabilities[np.arange(len(t)), problem.loss.y.astype(np.intp)] += 1.0
-            return lambda v: _kernels.softmax_curvature(table, probabilities, problem.share, centre, v)
+
+            def bend(v: Vector) -> Vector:
+                moved = np.concatenate([v[:-1], [v[-1] - later @ v[:-1]]])
+                found = _kernels.softmax_curvature(table, probabilities, problem.share, first, moved)
+                found[:-1] -= np.multiply.outer(later, found[-1])
+                return found
+
+            return bend
 
         def apply(v: Vector) -> Vector:
             bent = problem.loss.curvature_product(t, problem.scores(v[:-1], v[-1]))
