@@ -322,3 +322,15 @@ def test_threads_do_not_change_a_bit():
     finally:
         _native.set_num_threads(before)
     np.testing.assert_array_equal(*coefs)
+
+
+def test_columns_that_are_centred_already_are_learnt_from_as_well_as_those_that_are_not():
+    rng = np.random.default_rng(21)
+    rows = rng.standard_normal((8000, 6))
+    rows -= rows.mean(axis=0)
+    labels = (rows @ rng.standard_normal((6, 4)) + rng.gumbel(size=(8000, 4))).argmax(axis=1)
+    near, far = (LogisticRegression(tol=1e-10).fit(rows + away, labels) for away in (0.0, 3.0))
+    np.testing.assert_allclose(near.coef_, far.coef_, atol=2e-5)
+    np.testing.assert_allclose(near.intercept_, far.intercept_ + far.coef_.sum(axis=1) * 3.0, atol=2e-5)
+    assert abs(near.certificate_.objective - far.certificate_.objective) <= near.certificate_.gap + far.certificate_.gap
+    assert qed.verify(near, rows, labels).holds
