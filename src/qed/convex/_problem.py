@@ -46,7 +46,7 @@ EXTENDED = np.longdouble
 FOLDED = 1024 * UNIT  # rounding of a sum that a pass over the rows makes beside its products
 PAIRWISE = 64  # rounding errors that a sum of NumPy's, which adds in pairs, can pile up
 LEVEL = 1e-13  # share of a dual point, given up to balance it, that rounding alone explains
-NEARLY = 1e-2  # means of columns, relative to their spread, that passes may subtract from sums instead of from every row
+NEARLY = 2.0**-4  # means of columns, relative to their spread, that passes may subtract from sums instead of from every row
 REACH = 10.0  # how much further than the scores so far a bound without a compact dual looks
 
 
@@ -329,7 +329,7 @@ class Problem(Spans):
     def _scores_off(self, w: Vector, level: float, length_t: float) -> float:
         """Bound the error of the scores, root mean square over rows."""
         length_w = np.abs(w) if w.ndim == 1 else np.abs(w).sum(axis=1)
-        passes = 1.0 + 4 * NEARLY if self.centre is None or self.design.centres_first else 2.0
+        passes = 1.0 + 2 * NEARLY if self.centre is None or self.design.centres_first else 2.0
         return passes * (self.shape[1] + 4) * UNIT * float(self.sizes @ length_w) + 2 * UNIT * (level + length_t)
 
     def _bend(self, t: Vector) -> float:
