@@ -98,7 +98,7 @@ def test_refusals():
 @pytest.mark.parametrize("intercept", [True, False])
 def test_folds_found_at_once_are_those_found_one_by_one(intercept):
     rng = np.random.default_rng(8)
-    rows = rng.standard_normal((120, 4)) + [0.0, 50.0, 0.0, 0.0]
+    rows = rng.normal([0.0, 50.0, 0.0, 0.0], size=(120, 4))
     labels = rows @ [1.0, 0.5, 0.0, -1.0] + rng.standard_normal(120) > 25.0
     halves = [np.flatnonzero(rng.random(120) < 0.5) for _ in range(3)]  # that overlap, and leave some rows out of all
     pairs = [(half, np.setdiff1d(np.arange(120), half)) for half in halves]

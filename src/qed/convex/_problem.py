@@ -46,7 +46,7 @@ EXTENDED = np.longdouble
 FOLDED = 1024 * UNIT  # rounding of a sum that a pass over the rows makes beside its products
 PAIRWISE = 64  # rounding errors that a sum of NumPy's, which adds in pairs, can pile up
 LEVEL = 1e-13  # share of a dual point, given up to balance it, that rounding alone explains
-NEARLY = 2.0**-4  # means of columns, relative to their spread, that passes may subtract from sums instead of from every row
+NEARLY = 2.0**-4  # means of columns, beside their spread, that passes may subtract from sums instead of from rows
 REACH = 10.0  # how much further than the scores so far a bound without a compact dual looks
 
 

@@ -100,7 +100,7 @@ class Stretches:
     @property
     def counts(self) -> Array:
         """Rows of each class."""
-        return np.diff(self.starts).astype(np.float64)
+        return np.asarray(np.diff(self.starts), dtype=np.float64)
 
     def has_both_sides(self, book: Book) -> bool:
         """Say whether every problem of a book has rows on either side."""

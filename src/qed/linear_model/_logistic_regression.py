@@ -37,7 +37,7 @@ __all__ = ["LogisticRegression", "Strength", "declare_logistic", "fit_classes"]
 SOLVERS = (Newton(), NewtonCG(), NewtonScores(), LBFGS(), CoordinateDescent(), NewtonKinks(), ProximalGradient())
 
 SIDES = np.array([-1.0, 1.0])
-LITTLE = 2e7  # multiply-adds of second derivatives up to which planes are found at once; beyond, samples of rows save more
+LITTLE = 2e7  # multiply-adds of second derivatives up to which planes are found at once; beyond, samples save more
 
 
 class Strength(NamedTuple):
@@ -243,4 +243,3 @@ class LogisticRegression(ProbabilisticClassifier, chunks=True):
         for part in parts or ():
             part.n_iter_ = np.array([part.n_iter_], dtype=np.int32)
         return parts
-

@@ -150,7 +150,8 @@ class LogisticRegressionCV(ProbabilisticClassifier):
         for strengths in grid:
             path = Path(strengths, self.fit_intercept, self.tol, self.max_iter, self.verbose, constant)
             found = follow_together(path, weighed, [train for train, _ in folds])
-            each = [follow_path(owner, path, weighed, train) for train, _ in folds] if found is None else zip(*found)
+            each: Any = None if found is None else zip(*found, strict=True)
+            each = [follow_path(owner, path, weighed, train) for train, _ in folds] if each is None else each
             line, ways = [], []
             for (w, b), (_, test) in zip(each, folds, strict=True):
                 line.append(score(w, b, test))

@@ -52,7 +52,7 @@ class Poisson:
 
     def largest_curvature(self, t: Vector) -> float:
         """Return the largest of the means."""
-        return float(_exp(np.max(t, initial=-np.inf)))
+        return float(_exp(np.max(t, initial=-np.inf, keepdims=True)).max())
 
     def curvature_product(self, t: Vector, d: Vector) -> Vector:
         """Return the mean times d."""
