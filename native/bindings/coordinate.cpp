@@ -185,7 +185,7 @@ nb::tuple curved_of(const std::string& loss, const std::tuple<Array, Array>& row
                       .columns = sparse_rows(std::get<0>(A), std::get<1>(A), std::get<2>(A), {p, n}),
                       .penalty = kinks_of(penalty, p),
                       .has_intercept = has_intercept};
-    require(in.kind != LossKind::softmax, "this descent knows losses of one score a row");
+    require(in.kind != LossKind::softmax && in.kind != LossKind::hinge, "this descent knows smooth losses of one score a row");
     Fresh<double> w = copy_of(vector(std::get<0>(start), "w", p), p);
     Fresh<double> t({n});
     Fresh<double> slope({n});
@@ -225,7 +225,8 @@ nb::tuple narrow_of(const std::string& loss, const std::variant<Array, PieceArra
     } else {
         in.loss.kind = loss_kind(loss);
         in.loss.y = vector(std::get<Array>(given), "y", x.rows);
-        require(in.loss.kind != LossKind::softmax, "this descent knows losses of one score a row");
+        require(in.loss.kind != LossKind::softmax && in.loss.kind != LossKind::hinge,
+                "this descent knows smooth losses of one score a row");
     }
     Fresh<double> w = copy_of(vector(std::get<0>(start), "w", x.columns), x.columns);
     Fresh<double> t({x.rows});

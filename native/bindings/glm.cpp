@@ -21,6 +21,9 @@ LossKind loss_kind(const std::string& name) {
     if (name == "squared_hinge") {
         return LossKind::squared_hinge;
     }
+    if (name == "hinge") {
+        return LossKind::hinge;
+    }
     if (name == "softmax") {
         return LossKind::softmax;
     }
@@ -147,6 +150,65 @@ nb::tuple pass_over(const Table& x, const GlmIn& in, const Buffer& rows, bool wi
                           with_hessian ? nb::cast(hessian.give()) : nb::none());
 }
 
+/// Single-precision numbers, one for each row.
+using Noted = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+Given given_of(const Noted& numbers, double times, Index rows) {
+    require(static_cast<Index>(numbers.shape(0)) == rows, "given must have one number for each row");
+    return {numbers.data(), times};
+}
+
+nb::tuple mixture_of(const std::string& name, const Array& t, const Array& y, const Array& c, const Array& slope,
+                     const Noted& given, double times, std::tuple<double, double, double, double> factors) {
+    const LossRows rows = rows_of(name, t, y);
+    require(rows.kind != LossKind::softmax, "this loss has several scores a row");
+    const auto [up, down, given_up, given_down] = factors;
+    const Sides sides{.c = vector(c, "c", rows.rows),
+                      .slope = vector(slope, "slope", rows.rows),
+                      .up = up,
+                      .down = down,
+                      .given = given_of(given, times, rows.rows),
+                      .given_up = given_up,
+                      .given_down = given_down};
+    Fresh<double> u({rows.rows});
+    Fresh<double> sums({kSideSums});
+    run([&] { scale_sides(rows, sides, u.get(), sums.get()); });
+    return nb::make_tuple(u.give(), sums.give());
+}
+
+/// Sums, and the products of the four parts of a mixture, a row each.
+template <class Table>
+nb::tuple mixed_over(const Table& x, GlmIn in, const Noted& given, double times, const Buffer& rows) {
+    require(rows.shape(0) == 2 && static_cast<Index>(rows.shape(1)) == x.rows,
+            "rows must be a float64 table of two rows, one column a row of X");
+    in.given = given_of(given, times, x.rows);
+    Fresh<double> sums({kGlmSums + kGivenSums});
+    Fresh<double> products({4, x.columns});
+    const GlmOut out{.sums = sums.get(),
+                     .rise = products.get(),
+                     .fall = products.get() + x.columns,
+                     .scores = rows.data(),
+                     .slopes = rows.data() + x.rows,
+                     .given_sums = sums.get() + kGlmSums,
+                     .given_rise = products.get() + 2 * x.columns,
+                     .given_fall = products.get() + 3 * x.columns};
+    run([&] { glm_pass(x, in, out); });
+    return nb::make_tuple(sums.give(), products.give());
+}
+
+nb::tuple dense_mixed(const std::string& loss, const Array& X, const Array& y, const Array& c, const Noted& given,
+                      double times, const Array& w, double b, const Array& shift, const Buffer& rows) {
+    const Matrix x = matrix(X, "X");
+    return mixed_over(x, in_of(loss, x.rows, x.columns, y, c, w, b, shift), given, times, rows);
+}
+
+nb::tuple sparse_mixed(const std::string& loss, const Array& indptr, const Array& indices, const Array& data,
+                       const Shape& shape, const Array& y, const Array& c, const Noted& given, double times,
+                       const Array& w, double b, const Array& shift, const Buffer& rows) {
+    const SparseRows x = sparse_rows(indptr, indices, data, shape);
+    return mixed_over(x, in_of(loss, x.rows, x.columns, y, c, w, b, shift), given, times, rows);
+}
+
 nb::tuple dense_pass(const std::string& loss, const Array& X, const Array& y, const Array& c, const Array& w, double b,
                      const Array& shift, const Buffer& rows, bool bend, bool hessian) {
     const Matrix x = matrix(X, "X");
@@ -243,6 +305,12 @@ void bind_glm(nb::module_& module) {
                arg("rows"), arg("bend") = false, arg("hessian") = false);
     module.def("csr_glm_pass", &sparse_pass, arg("loss"), arg("indptr"), arg("indices"), arg("data"), arg("shape"),
                arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"), arg("rows"), arg("bend") = false);
+    module.def("mixed_pass", &dense_mixed, arg("loss"), arg("X"), arg("y"), arg("c"), arg("given"), arg("times"),
+               arg("w"), arg("b"), arg("shift"), arg("rows"));
+    module.def("csr_mixed_pass", &sparse_mixed, arg("loss"), arg("indptr"), arg("indices"), arg("data"), arg("shape"),
+               arg("y"), arg("c"), arg("given"), arg("times"), arg("w"), arg("b"), arg("shift"), arg("rows"));
+    module.def("mix_sides", &mixture_of, arg("loss"), arg("t"), arg("y"), arg("c"), arg("slope"), arg("given"),
+               arg("times"), arg("factors"));
     module.def("softmax_pass", &softmax_over, arg("X"), arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"),
                arg("scores"));
     module.def("softmax_curvature", &softmax_curvature_of, arg("X"), arg("p"), arg("c"), arg("shift"), arg("v"));

@@ -24,7 +24,52 @@ struct ChunkRows {
     alignas(kCacheLine) double slope[kDepth];  // without weight
     alignas(kCacheLine) double pull[kDepth];   // with it
     alignas(kCacheLine) double bend[kDepth];
+    alignas(kCacheLine) double given[kDepth];  // dual variables with weight
 };
+
+/// Where a block keeps what it adds up: sums, the gradient by signs, and what else is asked for.
+struct Layout {
+    Index width;
+    bool has_given;
+    [[nodiscard]] Index rise() const noexcept { return kSums + (has_given ? kGivenSums : 0); }
+    [[nodiscard]] Index fall() const noexcept { return rise() + width; }
+    [[nodiscard]] Index given_rise() const noexcept { return rise() + 2 * width; }
+    [[nodiscard]] Index given_fall() const noexcept { return rise() + 3 * width; }
+    [[nodiscard]] Index hessian() const noexcept { return rise() + (has_given ? 4 : 2) * width; }
+};
+
+/// Dual variables that are given, times weights, and sums of mixtures with the slopes.
+template <class Loss>
+void take_given(const GlmIn& in, Index row, Index count, const double* y, const double* c, ChunkRows& rows,
+                double* sums) noexcept {
+    alignas(kCacheLine) double given[kDepth] = {};
+    for (Index i = 0; i < count; ++i) {
+        given[i] = in.given.times * static_cast<double>(in.given.numbers[row + i]);
+    }
+    const Vector<double> zero{};
+    Vector<double> total[kGivenSums] = {};
+    for (Index i = 0; i < count; i += kLane) {
+        const Vector<double> target = load(y + i);
+        const Vector<double> weight = load(c + i);
+        const Vector<double> u = Loss::project(target, load(given + i));
+        const Vector<double> slope = load(rows.slope + i);
+        const Vector<double> part[4] = {maximum(slope, zero), minimum(slope, zero), maximum(u, zero), minimum(u, zero)};
+        store(rows.given + i, weight * u);
+        total[0] += weight * part[2];
+        total[1] += weight * part[3];
+        for (int k = 0; k < 4; ++k) {
+            const Vector<double> mass = weight * part[k];
+            total[2 + k] += target * mass;
+            total[6 + k] += part[k] * mass;
+        }
+        for (int k = 0; k < 4; ++k) {
+            total[10 + k] += weight * part[k / 2] * part[2 + k % 2];
+        }
+    }
+    for (Index k = 0; k < kGivenSums; ++k) {
+        sums[k] += sum_lanes(total[k]);
+    }
+}
 
 /// Slopes and curvatures times weights, and their sums.
 template <class Loss>
@@ -64,6 +109,9 @@ void take_losses(const GlmIn& in, Index row, Index count, ChunkRows& rows, doubl
     sums[3] += sum_lanes(bend);
     sums[4] += sum_lanes(score_square);
     sums[5] += sum_lanes(slope_square);
+    if (in.given.numbers != nullptr) {
+        take_given<Loss>(in, row, count, y, c, rows, sums + kSums);
+    }
 }
 
 void keep_rows(const ChunkRows& rows, Index row, Index count, const GlmOut& out) noexcept {
@@ -127,6 +175,7 @@ void add_pass(const Matrix& x, const GlmIn& in, const GlmOut& out, Index first, 
     const bool with_hessian = out.hessian != nullptr;
     const Index step = chunk_rows(x.columns, with_hessian);
     CentredRows rows(x, in.shift, step);
+    const Layout at{rows.width(), in.given.numbers != nullptr};
     ChunkRows found;
     const HessianRows hessian(x.columns, with_hessian);
     const PaddedVector w(in.w, x.columns);
@@ -139,23 +188,43 @@ void add_pass(const Matrix& x, const GlmIn& in, const GlmOut& out, Index first, 
         }
         take_losses<Loss>(in, row, count, found, part);
         keep_rows(found, row, count, out);
-        add_by_sign(rows, found.pull, count, part + kSums, part + kSums + rows.width());
+        add_by_sign(rows, found.pull, count, part + at.rise(), part + at.fall());
+        if (at.has_given) {
+            add_by_sign(rows, found.given, count, part + at.given_rise(), part + at.given_fall());
+        }
         if (with_hessian) {
-            hessian.add(rows, count, found.bend, part + kSums + 2 * rows.width());
+            hessian.add(rows, count, found.bend, part + at.hessian());
         }
     }
 }
 
-void give(const double* total, Index p, Index width, const GlmOut& out) noexcept {
+void give(const double* total, Index p, const Layout& at, const GlmOut& out) noexcept {
     std::copy_n(total, kSums, out.sums);
-    std::copy_n(total + kSums, p, out.rise);
-    std::copy_n(total + kSums + width, p, out.fall);
+    std::copy_n(total + at.rise(), p, out.rise);
+    std::copy_n(total + at.fall(), p, out.fall);
+    if (at.has_given) {
+        std::copy_n(total + kSums, kGivenSums, out.given_sums);
+        std::copy_n(total + at.given_rise(), p, out.given_rise);
+        std::copy_n(total + at.given_fall(), p, out.given_fall);
+    }
+}
+
+/// Adds sparse rows, times factors, to one of two sums by the sign of the factor.
+template <class T, class I>
+void add_by_sign(const Csr<T, I>& x, Index row, const double* factor, Index count, double* rise, double* fall) noexcept {
+    for (Index i = 0; i < count; ++i) {
+        double* __restrict to = factor[i] > 0.0 ? rise : fall;
+        const Index end = x.starts[row + i + 1];
+        for (Index e = x.starts[row + i]; e < end; ++e) {
+            to[x.indices[e]] += static_cast<double>(x.values[e]) * factor[i];
+        }
+    }
 }
 
 template <class Loss, class T, class I>
 void add_sparse_pass(const Csr<T, I>& x, const GlmIn& in, const GlmOut& out, double offset, Index first, Index last,
                      double* part) noexcept {
-    double* side[2] = {part + kSums, part + kSums + x.columns};
+    const Layout at{x.columns, in.given.numbers != nullptr};
     ChunkRows rows;
     for (Index row = first; row < last; row += kDepth) {
         const Index count = std::min(kDepth, last - row);
@@ -169,13 +238,9 @@ void add_sparse_pass(const Csr<T, I>& x, const GlmIn& in, const GlmOut& out, dou
         }
         take_losses<Loss>(in, row, count, rows, part);
         keep_rows(rows, row, count, out);
-        for (Index i = 0; i < count; ++i) {
-            const double slope = rows.pull[i];
-            double* __restrict to = side[slope > 0.0 ? 0 : 1];
-            const Index end = x.starts[row + i + 1];
-            for (Index e = x.starts[row + i]; e < end; ++e) {
-                to[x.indices[e]] += static_cast<double>(x.values[e]) * slope;
-            }
+        add_by_sign(x, row, rows.pull, count, part + at.rise(), part + at.fall());
+        if (at.has_given) {
+            add_by_sign(x, row, rows.given, count, part + at.given_rise(), part + at.given_fall());
         }
     }
 }
@@ -250,9 +315,9 @@ void add_curvature(const Matrix& x, const double* weight, const double* shift, c
 
 void glm_pass(const Matrix& x, const GlmIn& in, const GlmOut& out) {
     const Index p = x.columns;
-    const Index width = CentredRows::padded_length(p);
+    const Layout at{CentredRows::padded_length(p), in.given.numbers != nullptr};
     const Index side = padded<double>(p + 1);
-    const Index size = kSums + 2 * width + (out.hessian == nullptr ? 0 : side * side);
+    const Index size = at.hessian() + (out.hessian == nullptr ? 0 : side * side);
     const double each = 3.0 * static_cast<double>(p) + 60.0 +
                         (out.hessian == nullptr ? 0.0 : 0.5 * static_cast<double>(p) * static_cast<double>(p));
     const Effort effort(static_cast<double>(x.rows) * each);
@@ -264,9 +329,9 @@ void glm_pass(const Matrix& x, const GlmIn& in, const GlmOut& out) {
             add_pass<Loss>(x, in, out, first, std::min(x.rows, first + step), part);
         });
     });
-    give(total.get(), p, width, out);
+    give(total.get(), p, at, out);
     if (out.hessian != nullptr) {
-        const double* from = total.get() + kSums + 2 * width;
+        const double* from = total.get() + at.hessian();
         for (Index i = 0; i <= p; ++i) {
             std::copy_n(from + i * side + i, p + 1 - i, out.hessian + i * (p + 1) + i);
         }
@@ -276,7 +341,8 @@ void glm_pass(const Matrix& x, const GlmIn& in, const GlmOut& out) {
 
 void glm_pass(const SparseRows& x, const GlmIn& in, const GlmOut& out) {
     const Index p = x.columns;
-    const Index size = kSums + 2 * p;
+    const Layout at{p, in.given.numbers != nullptr};
+    const Index size = at.hessian();
     const ScratchArray<double> total(size);
     const double offset = in.b - dot(in.shift, in.w, p);
     with_csr(x, [&]<class T, class I>(const Csr<T, I>& csr) {
@@ -289,10 +355,14 @@ void glm_pass(const SparseRows& x, const GlmIn& in, const GlmOut& out) {
             });
         });
     });
-    give(total.get(), p, p, out);
+    give(total.get(), p, at, out);
     for (Index j = 0; j < p; ++j) {
         out.rise[j] -= in.shift[j] * out.sums[1];
         out.fall[j] -= in.shift[j] * out.sums[2];
+        if (at.has_given) {
+            out.given_rise[j] -= in.shift[j] * out.given_sums[0];
+            out.given_fall[j] -= in.shift[j] * out.given_sums[1];
+        }
     }
 }
 

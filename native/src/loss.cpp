@@ -37,6 +37,16 @@ Vector<double> load_weights(const double* from, Index count) noexcept {
     return out;
 }
 
+/// Dual variables that are given, none where rows are missing.
+template <class Loss>
+Vector<double> given_some(const Given& given, const double* y, Index row, Index count) noexcept {
+    Vector<double> out{};
+    for (Index lane = 0; lane < std::min(count, kLane); ++lane) {
+        out[lane] = given.times * static_cast<double>(given.numbers[row + lane]);
+    }
+    return Loss::project(load_some(y + row, count), out);
+}
+
 void store_some(double* to, Vector<double> value, Index count) noexcept {
     if (to == nullptr) {
         return;
@@ -249,7 +259,11 @@ void scale_sides(const LossRows& in, const Sides& sides, double* u, double* sums
                 const Index count = last - i;
                 const Vector<double> slope = load_some(sides.slope + i, count);
                 const Vector<double> c = load_weights(sides.c + i, count);
-                const Vector<double> dual = (slope > zero ? splat(sides.up) : splat(sides.down)) * slope;
+                Vector<double> dual = (slope > zero ? splat(sides.up) : splat(sides.down)) * slope;
+                if (sides.given.numbers != nullptr) {
+                    const Vector<double> own = given_some<Loss>(sides.given, in.y, i, count);
+                    dual += (own > zero ? splat(sides.given_up) : splat(sides.given_down)) * own;
+                }
                 const Vector<double> away = slope - dual;
                 const Vector<double> mass = c * dual;
                 total[0] += maximum(mass, zero);

@@ -7,7 +7,7 @@ from tests.native.layouts import laid_out
 from tests.reference import smooth as twins
 
 SHAPES = [(0, 3), (5, 0), (1, 1), (7, 13), (129, 51), (1100, 50), (530, 401), (9000, 3)]
-LOSSES = ["logistic", "poisson", "squared", "squared_hinge"]
+LOSSES = ["logistic", "poisson", "squared", "squared_hinge", "hinge"]
 UNIT = 2.0**-53
 
 
@@ -18,7 +18,7 @@ def close(got, want, scale=1.0):
 
 
 def targets(rng, loss, n):
-    if loss in ("logistic", "squared_hinge"):
+    if loss in ("logistic", "squared_hinge", "hinge"):
         return np.where(rng.random(n) < 0.4, -1.0, 1.0)
     return rng.poisson(1.5, n).astype(float)
 
@@ -130,7 +130,7 @@ def test_losses_of_rows(native, loss):
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 127, 4097, 9001])
-@pytest.mark.parametrize("loss", ["logistic", "poisson", "squared", "squared_hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 def test_sums_of_losses_and_of_slopes_by_sign(native, loss, n):
     rng = np.random.default_rng(n)
     t, c, y = 2 * rng.standard_normal(n), rng.random(n) / n, targets(rng, loss, n)
@@ -143,6 +143,37 @@ def test_sums_of_losses_and_of_slopes_by_sign(native, loss, n):
     excess = c @ native.loss_excess(loss, t, y, u)
     want = [c @ np.maximum(u, 0), c @ np.maximum(-u, 0), c @ u**2, excess, c @ (slope - u) ** 2]
     np.testing.assert_allclose(sums, want, rtol=1e-12, atol=1e-300)
+    given = rng.standard_normal(n).astype(np.float32)
+    own = twins.project(loss, y, 0.5 * given.astype(float))
+    u, sums = native.mix_sides(loss, t, y, c, slope, given, 0.5, (0.1, 0.2, 0.3, 0.4))
+    want = np.where(slope > 0, 0.1, 0.2) * slope + np.where(own > 0, 0.3, 0.4) * own
+    np.testing.assert_allclose(u, want, rtol=1e-14, atol=4 * UNIT * np.abs(slope).max())  # two products may cancel
+    excess = c @ native.loss_excess(loss, t, y, u)
+    want = [c @ np.maximum(u, 0), c @ np.maximum(-u, 0), c @ u**2, excess, c @ (slope - u) ** 2]
+    np.testing.assert_allclose(sums, want, rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("shape", [(0, 3), (5, 0), (129, 51), (1100, 7)], ids=str)
+def test_pass_with_dual_variables_given(native, dtype, loss, shape):
+    rng = np.random.default_rng(8)
+    X = np.where(rng.random(shape) < 0.5, rng.standard_normal(shape), 0).astype(dtype)
+    n, p = shape
+    y, c, shift = targets(rng, loss, n), rng.random(n) / max(n, 1), rng.standard_normal(p)
+    w, given, rows = rng.standard_normal(p) / 4, rng.standard_normal(n).astype(np.float32), np.empty((2, n))
+    u = twins.project(loss, y, 0.25 * given.astype(float))
+    want = twins.mixed_pass(loss, X, y, c, u, w, 0.2, shift)
+    found = native.mixed_pass(loss, X, y, c, given, 0.25, w, 0.2, shift, rows)
+    for got, twin in zip((*found, *rows), want, strict=True):
+        close(got, twin, scale=10.0)
+    sparse = csr_array(X)
+    parts = sparse.indptr, sparse.indices, sparse.data
+    for got, twin in zip(
+        native.csr_mixed_pass(loss, *parts, shape, y, c, given, 0.25, w, 0.2, shift, rows), want[:2], strict=True
+    ):
+        close(got, twin, scale=100.0)
+    with pytest.raises(ValueError, match="given must have one number for each row"):
+        native.mixed_pass(loss, X, y, c, np.zeros(n + 1, np.float32), 0.25, w, 0.2, shift, rows)
 
 
 def test_nothing_overflows_to_nan(native):
@@ -174,11 +205,14 @@ def test_bits_do_not_depend_on_threads(native, dtype):
         product = native.curvature_product(X, dense[3], shift, np.append(w, 1.0))
         sides = native.scale_sides("logistic", rows[0], y, c, rows[1], 0.5, 1.0)
         mean = native.loss_mean("logistic", rows[0], y, c)
+        given, kept = np.linspace(-1, 1, 20_000, dtype=np.float32), np.empty((2, 20_000))
+        mixed = native.mixed_pass("hinge", X, y, c, given, 0.5, w, 0.2, shift, kept)
         scores, classes = np.empty((20_000, 3)), (y + 1.0) / 2
         several = native.softmax_pass(X, classes, c, np.outer(w, [1.0, 0.5, -1.0]), np.ones(3), shift, scores)
         bent = native.softmax_curvature(X, scores, c, shift, np.ones((38, 3)))
         return [
             *several,
+            *mixed,
             scores,
             bent,
             *dense,

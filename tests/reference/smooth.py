@@ -18,6 +18,8 @@ def value(loss, t, y):
         return (entropy - y * t - y + np.exp(t)).astype(float)
     if loss == "squared_hinge":
         return (0.5 * np.maximum(1 - y * t, 0) ** 2).astype(float)
+    if loss == "hinge":
+        return np.maximum(1 - y * t, 0).astype(float)
     return (0.5 * (t - y) ** 2).astype(float)
 
 
@@ -32,12 +34,16 @@ def slope(loss, t, y):
         return (-y / (1 + np.exp(y * t))).astype(float)
     if loss == "squared_hinge":
         return (-y * np.maximum(1 - y * t, 0)).astype(float)
+    if loss == "hinge":
+        return np.where(y * t < 1, -y, 0.0)
     return (np.exp(t) - y if loss == "poisson" else t - y).astype(float)
 
 
 def curvature(loss, t, y=None):
     if loss == "squared_hinge":
         return (y * t < 1).astype(float)
+    if loss == "hinge":
+        return np.zeros_like(t)
     if loss == "logistic":
         return 1 / ((1 + np.exp(t)) * (1 + np.exp(-t)))
     return np.exp(t) if loss == "poisson" else np.ones_like(t)
@@ -60,6 +66,8 @@ def excess(loss, t, y, u):
     if loss == "squared_hinge":
         q = -y * u
         return (0.5 * np.maximum(1 - y * t, 0) ** 2 + 0.5 * q * q - q + q * y * t).astype(float)
+    if loss == "hinge":
+        return (np.maximum(1 - y * t, 0) + y * u - t * u).astype(float)
     v = np.maximum(u + y, 0)
     return (np.where(v > 0, v * (np.log(np.where(v > 0, v, 1)) - t), 0) - v + np.exp(t)).astype(float)
 
@@ -87,3 +95,21 @@ def glm_pass(loss, X, y, c, w, b, shift):
     A = np.concatenate([Z, np.ones((len(Z), 1))], axis=1)
     sums = np.array([c @ value(loss, t, y), over.sum(), under.sum(), bend.sum(), c @ t**2, c @ s**2])
     return sums, Z.T @ over, Z.T @ under, bend, (bend[:, None] * A).T @ A, t, s
+
+
+def project(loss, y, u):
+    """Move dual variables into the domain of the conjugate."""
+    if loss == "squared":
+        return u
+    if loss == "poisson":
+        return np.maximum(u, -y)
+    return -y * np.clip(-y * u, 0.0, np.inf if loss == "squared_hinge" else 1.0)
+
+
+def mixed_pass(loss, X, y, c, u, w, b, shift):
+    """Sums and products of slopes and of dual variables u, by their signs."""
+    sums, *_, t, s = glm_pass(loss, X, y, c, w, b, shift)
+    v = np.stack([np.maximum(s, 0), np.minimum(s, 0), np.maximum(u, 0), np.minimum(u, 0)])
+    gram = (v * c) @ v.T
+    more = [(v * c).sum(axis=1)[2:], (v * c) @ y, gram.diagonal(), gram[:2, 2:].ravel()]
+    return np.concatenate([sums, *more]), (v * c) @ (X.astype(float) - shift), t, s

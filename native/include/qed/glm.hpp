@@ -2,7 +2,8 @@
 ///
 /// With scores t = (x - shift) w + b and weights c, one read of x gives the weighted loss, its slopes' sums by sign, the
 /// gradient split in the same way (what a certificate needs to balance an intercept without a further pass), and, when
-/// asked, the weighted second derivatives. Determinism and rounding: see fold.hpp.
+/// asked, the weighted second derivatives, or the same products of dual variables that are given beside the slopes.
+/// Determinism and rounding: see fold.hpp.
 #pragma once
 
 #include "qed/loss.hpp"
@@ -18,9 +19,14 @@ struct GlmIn {
     const double* w;
     double b;
     const double* shift;  ///< one number for each column, never null
+    Given given = {};
 };
 
 inline constexpr Index kGlmSums = 6;
+/// Sums of mixtures. With the parts v of a mixture, which are the positive and negative slopes, then the positive and negative
+/// given variables: Σ c v of the given two, Σ c y v of all four, Σ c v² of all four, and Σ c of a slope times a given one, the
+/// signs ++, +-, -+, --.
+inline constexpr Index kGivenSums = 14;
 
 /// `sums` holds Σ c ℓ, Σ c ℓ' over positive slopes, the same over negative ones, Σ c ℓ'', Σ c t², Σ c ℓ'². `rise` and `fall` are
 /// (x - shift)ᵀ of c times the slopes of either sign. `scores`, `slopes`, `bend` (c times curvature, a row each) and
@@ -33,6 +39,9 @@ struct GlmOut {
     double* slopes = nullptr;
     double* bend = nullptr;
     double* hessian = nullptr;
+    double* given_sums = nullptr;  ///< these three are asked for exactly when dual variables are given
+    double* given_rise = nullptr;
+    double* given_fall = nullptr;
 };
 
 void glm_pass(const Matrix& x, const GlmIn& in, const GlmOut& out);

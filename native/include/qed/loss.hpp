@@ -8,7 +8,7 @@
 
 namespace qed {
 
-enum class LossKind { logistic, poisson, squared, squared_hinge, softmax };
+enum class LossKind { logistic, poisson, squared, squared_hinge, hinge, softmax };
 
 /// Scores t and targets y of `rows` rows; `classes` is one unless the loss is the softmax.
 struct LossRows {
@@ -33,15 +33,25 @@ void loss_excess(const LossRows& in, const double* u, double* out);
 /// Σ c ℓ of a loss of one score a row; with `is_constant` t is a single score, the same for all rows.
 double loss_mean(const LossRows& in, const double* c, bool is_constant);
 
+/// A dual variable for each row, `times` numbers that somebody has noted; what leaves the domain is moved to its edge.
+struct Given {
+    const float* numbers = nullptr;  ///< null for none
+    double times = 1.0;
+};
+
 /// Slopes whose signs are multiplied apart, so that an intercept is balanced, and what a proof asks of the result.
 ///
-/// u = slope times `up` where it is positive, `down` elsewhere. `sums` holds Σ c max(u, 0), Σ c max(-u, 0), Σ c u²,
-/// Σ c excess(t, u) and Σ c (slope - u)². Rounding: at most kSideTerms units of 2^-53 of the sum of absolute terms.
+/// u = slope times `up` where it is positive, `down` elsewhere, plus the same of dual variables that are given. `sums` holds
+/// Σ c max(u, 0), Σ c max(-u, 0), Σ c u², Σ c excess(t, u) and Σ c (slope - u)². Rounding: at most kSideTerms units of 2^-53
+/// of the sum of absolute terms.
 struct Sides {
     const double* c;
     const double* slope;
     double up;
     double down;
+    Given given = {};
+    double given_up = 0.0;
+    double given_down = 0.0;
 };
 inline constexpr Index kSideTerms = 128;
 inline constexpr Index kSideSums = 5;

@@ -59,6 +59,9 @@ struct LossLanes<LossKind::logistic> {
         return divergence(q, other, -(maximum(m, zero) + rest)) +
                divergence(1.0 - q, same, -(maximum(-m, zero) + rest));
     }
+    [[gnu::always_inline]] static Vector<double> project(Vector<double> y, Vector<double> u) noexcept {
+        return -y * minimum(maximum(-y * u, Vector<double>{}), splat(1.0));
+    }
 };
 
 template <>
@@ -69,6 +72,9 @@ struct LossLanes<LossKind::poisson> {
     }
     [[gnu::always_inline]] static Vector<double> excess(Vector<double> t, Vector<double> y, Vector<double> u) noexcept {
         return divergence(maximum(u + y, Vector<double>{}), exponential(t), t);
+    }
+    [[gnu::always_inline]] static Vector<double> project(Vector<double> y, Vector<double> u) noexcept {
+        return maximum(u, -y);
     }
 };
 
@@ -82,6 +88,7 @@ struct LossLanes<LossKind::squared> {
         const Vector<double> r = t - y - u;
         return r * r * 0.5;
     }
+    [[gnu::always_inline]] static Vector<double> project(Vector<double>, Vector<double> u) noexcept { return u; }
 };
 
 template <>
@@ -99,6 +106,26 @@ struct LossLanes<LossKind::squared_hinge> {
         const Vector<double> off = maximum(lack, zero) - q;
         return off * off * 0.5 + q * maximum(-lack, zero);
     }
+    [[gnu::always_inline]] static Vector<double> project(Vector<double> y, Vector<double> u) noexcept {
+        return -y * maximum(-y * u, Vector<double>{});
+    }
+};
+
+template <>
+struct LossLanes<LossKind::hinge> {
+    [[gnu::always_inline]] static Lanes at(Vector<double> t, Vector<double> y) noexcept {
+        const Vector<double> zero{};
+        const Vector<double> lack = 1.0 - y * t;
+        return {maximum(lack, zero), lack > zero ? -y : zero, zero};
+    }
+    [[gnu::always_inline]] static Vector<double> excess(Vector<double> t, Vector<double> y, Vector<double> u) noexcept {
+        const Vector<double> lack = 1.0 - y * t;
+        const Vector<double> q = -y * u;
+        return lack > Vector<double>{} ? (1.0 - q) * lack : -q * lack;
+    }
+    [[gnu::always_inline]] static Vector<double> project(Vector<double> y, Vector<double> u) noexcept {
+        return -y * minimum(maximum(-y * u, Vector<double>{}), splat(1.0));
+    }
 };
 
 /// Calls `work` with the lanes of a loss of one score.
@@ -113,6 +140,9 @@ void with_loss(LossKind kind, Work&& work) {
             break;
         case LossKind::squared_hinge:
             work(LossLanes<LossKind::squared_hinge>{});
+            break;
+        case LossKind::hinge:
+            work(LossLanes<LossKind::hinge>{});
             break;
         case LossKind::squared:
         case LossKind::softmax:  // has a kernel of its own

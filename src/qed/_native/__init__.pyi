@@ -219,6 +219,57 @@ def csr_glm_pass(
 ) -> tuple[Vector, Vector, Vector, Vector | None, None]:
     """One read of compressed rows, without a hessian; the shift is taken out of the results."""
 
+def mix_sides(
+    loss: str,
+    t: Vector,
+    y: Vector,
+    c: Vector,
+    slope: Vector,
+    given: NDArray[np.float32],
+    times: float,
+    factors: tuple[float, ...],
+) -> tuple[Vector, Vector]:
+    """u, a mixture of slopes and of times given, moved into the domain, and the sums that `scale_sides` has.
+
+    Factors multiply positive slopes, negative slopes, positive and negative given variables.
+    """
+
+def mixed_pass(
+    loss: str,
+    X: Matrix,
+    y: Vector,
+    c: Vector,
+    given: NDArray[np.float32],
+    times: float,
+    w: Vector,
+    b: float,
+    shift: Vector,
+    rows: Vector,
+) -> tuple[Vector, Matrix]:
+    """One read of X for the scores t = Z w + b with Z = X − shift, and for dual variables, times given: sums and products.
+
+    With v the positive slopes, the negative ones, the positive given variables and the negative ones: sums (20,) are those of
+    `glm_pass`, Σ c v of the given two, Σ c y v of all four, Σ c v² of all four, and Σ c of a slope times a given variable with
+    the signs ++, +−, −+, −−; products (4, p) are Zᵀ of c v. Scores and slopes are written to the two rows of ``rows``.
+    """
+
+def csr_mixed_pass(
+    loss: str,
+    indptr: Indices,
+    indices: Indices,
+    data: Matrix,
+    shape: tuple[int, int],
+    y: Vector,
+    c: Vector,
+    given: NDArray[np.float32],
+    times: float,
+    w: Vector,
+    b: float,
+    shift: Vector,
+    rows: Vector,
+) -> tuple[Vector, Matrix]:
+    """One read of compressed rows; the shift is taken out of the results."""
+
 def curvature_product(X: Matrix, weight: Vector, shift: Vector, v: Vector) -> Vector:
     """[Z | 1]ᵀ diag(weight) [Z | 1] v, (p + 1,), for Z = X − shift, in one read of X."""
 

@@ -7,7 +7,7 @@ One rule: **losses and penalties state traits, solvers see traits and never name
     _loss, losses/         one convex function of the score for each row
     _penalty, penalties/   one convex function of the coefficients
     _problem               weighted mean loss + penalty, and the gap of a point
-    _dual_points           dual points that make the gap tight
+    _dual_points           dual points that make the gap tight; _mixture mixes those at hand, _bowl needs none
     _function              a problem as a function of one vector, for the optimisers of qed.optimize
     _balance, _centres     dual points that sum to zero; constants that fit best
     _risk, _display        the mean of a loss; losses, drawn

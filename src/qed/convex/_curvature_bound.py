@@ -17,6 +17,7 @@ less than another read of the design.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -136,4 +137,4 @@ def fall(decrement: float, longest: float) -> float:
         return np.inf
     if x < 1e-3:  # the series, where the closed form would cancel
         return decrement**2 * (1 / 2 + x * (1 / 6 + x * (1 / 12 + x / 20 + x**2 / 15)))
-    return float(((1 - x) * np.log1p(-x) + x) / longest**2)
+    return ((1 - x) * math.log1p(-x) + x) / longest**2

@@ -13,6 +13,7 @@ scores of a row changes no loss; the penalty alone speaks there.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ __all__ = ["Floor"]
 
 BLOCK = 1 << 15  # numbers of sparse rows that are measured at a time
 MOST_APART = 8  # one row in so many makes a floor under several classes, at most
+ONE_TURN, ONE_LEVEL = np.ones((1, 1)), np.ones(1)  # the directions of a single score
 NEAR = 0.5  # logarithm of lost curvature up to which a cheap bound of it is good enough
 
 
@@ -94,12 +96,13 @@ class Floor:
         ``part`` is the design of the sample, and ``second`` are its second derivatives by coefficients and intercept with the
         shares of the whole problem, where they are known.
         """
-        if cls.refuses(problem) or not np.all(np.isfinite(scores)):
+        if cls.refuses(problem) or not np.isfinite(scores).all():
             return None
         part = problem.design.rows(rows) if part is None else part
         share, used = problem.share[rows], np.flatnonzero(problem.spans > 0)
-        some = part if len(used) == problem.shape[1] else part.columns(used)
-        turn, level = np.ones((1, 1)), np.ones(1)
+        is_whole = len(used) == problem.shape[1]
+        some = part if is_whole else part.columns(used)
+        turn, level = ONE_TURN, ONE_LEVEL
         if scores.ndim == 2:
             turn, level, weight = _under_classes(scores, share)
             second = None
@@ -111,16 +114,17 @@ class Floor:
             edge, corner = some.adjoint_product(weight, centre), weight.sum()
             matrix = np.block([[matrix, edge[:, np.newaxis]], [edge[np.newaxis, :], np.array([[corner]])]])
         else:
-            at = np.append(used, problem.shape[1])
-            matrix = second[np.ix_(at, at)]
+            at = None if is_whole else np.append(used, problem.shape[1])
+            matrix = second.copy() if at is None else second[np.ix_(at, at)]
         strength = np.asarray(problem.penalty.curvature(np.zeros((problem.shape[1], *scores.shape[1:]))))
         if strength.ndim == 2 and np.any(strength != strength[:, :1]):
             return None
-        strength = (strength if strength.ndim == 1 else strength[:, 0])[used]
-        matrix[np.arange(len(used)), np.arange(len(used))] += strength / level.max()
+        strength = strength if strength.ndim == 1 else strength[:, 0]
+        strength = strength if is_whole else strength[used]
+        np.einsum("ii->i", matrix)[: len(used)] += strength if level is ONE_LEVEL else strength / level.max()
         matrix = matrix if problem.free_intercept else matrix[:-1, :-1]
         size = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
-        if not np.all(size > 0) or not np.all(np.isfinite(size)) or not len(size):
+        if not len(size) or not 0 < size.min() <= size.max() < np.inf:
             return None
         values, vectors = np.linalg.eigh(matrix / np.multiply.outer(size, size))
         m = some.shape[0]
@@ -221,15 +225,17 @@ class Floor:
         away = self.away(t)
         if not away < 20.0:
             return None
-        more = self.sure * float(np.exp(away))
+        more = self.sure * math.exp(away)
         q = len(self.size)
-        columns = g.reshape(p + 1, -1)
-        at = np.append(self.used, p) if problem.free_intercept else self.used
-        along = self.vectors.T @ ((columns[at] @ self.turn) / self.size[:, np.newaxis])
-        decrement = float(np.sqrt(np.sum(along**2 / np.multiply.outer(self.values, self.level)) * more))
-        unit = np.append(problem.sizes[self.used], 1.0)[:q]
-        error = (doubt * unit + 8 * UNIT * np.abs(columns[at]).max(axis=1)) / self.size
-        rounding = float(np.linalg.norm(error)) * np.sqrt(more * len(self.level) / (self.values[0] * self.level.min()))
+        columns = g.reshape(p + 1, -1)[self._places]
+        turned = columns if self.turn is ONE_TURN else columns @ self.turn
+        along = self.vectors.T @ (turned / self.size[:, np.newaxis])
+        along *= along
+        decrement = math.sqrt(float((along / np.multiply.outer(self.values, self.level)).sum()) * more)
+        unit = np.ones(q)
+        unit[: len(self.used)] = problem.sizes[self.used]
+        error = (doubt * unit + 8 * UNIT * np.abs(columns).max(axis=1)) / self.size
+        rounding = math.sqrt(float(error @ error) * more * len(self.level) / float(self.values[0] * self.level.min()))
         apart = self._apart(w)
         if 0.5 * decrement**2 + apart > far:
             return 0.5 * decrement**2 + apart, 0.0
@@ -238,6 +244,14 @@ class Floor:
             if value + apart <= target or far < np.inf:
                 break
         return (value + apart, whole - value + 16 * UNIT * apart) if np.isfinite(whole) else None
+
+    @property
+    def _places(self) -> Any:
+        """Where the columns that are used, and an intercept, stand in a gradient."""
+        p, has_constant = self.problem.shape[1], self.problem.free_intercept
+        if len(self.used) == p:
+            return slice(None) if has_constant else slice(p)
+        return np.append(self.used, p) if has_constant else self.used
 
     def _reaches(self, more: float) -> Iterator[float]:
         """Yield bounds on how much a score (the range of scores) of a row changes in a step of length one, cheap ones first."""
@@ -266,6 +280,8 @@ class Floor:
 
     def _apart(self, w: Vector) -> float:
         """Return what the penalty alone can fall: by constant columns, and by a common change of all scores."""
+        if self.scores.ndim == 1 and len(self.used) == len(w):
+            return 0.0
         penalty = self.problem.penalty
         slope = penalty.slope(w).reshape(len(w), -1)
         strength = np.asarray(penalty.curvature(w)).reshape(len(w), -1)[:, :1]

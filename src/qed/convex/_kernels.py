@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ONE_SCORE",
+    "SUMMED",
     "AscentLosses",
     "AscentRows",
     "Curved",
@@ -46,6 +47,8 @@ __all__ = [
     "loss_slope",
     "loss_value",
     "loss_value_and_slope",
+    "mix_sides",
+    "mixed_pass",
     "scale_sides",
     "scaled_spread",
     "softmax_curvature",
@@ -54,7 +57,8 @@ __all__ = [
 ]
 
 Goal = tuple[float, int]
-ONE_SCORE = ("logistic", "poisson", "squared", "squared_hinge")  # losses that compiled sums over rows know
+ONE_SCORE = ("logistic", "poisson", "squared", "squared_hinge")  # smooth losses that compiled sums over rows know
+SUMMED = (*ONE_SCORE, "hinge")  # and those with kinks
 
 
 def loss_value(name: str, t: Vector, y: Vector) -> Vector:
@@ -115,6 +119,35 @@ def csr_pass(
     point = _plain(w), float(b), _plain(shift)
     starts, indices, values = csr_arrays(X)
     return tuple(_native.csr_glm_pass(name, starts, indices, values, X.shape, _plain(y), _plain(c), *point, out, bend))
+
+
+def mix_sides(
+    name: str, rows: tuple[Vector, Vector, Vector], slope: Vector, given: tuple[Any, float], factors: tuple[float, ...]
+) -> tuple[Vector, Vector]:
+    """Return a mixture of slopes and dual variables given, and sums over it as `scale_sides` has them.
+
+    ``factors`` multiply positive and negative slopes, then positive and negative variables.
+    """
+    t, y, c = rows
+    u, sums = _native.mix_sides(name, _plain(t), _plain(y), _plain(c), _plain(slope), *given, factors)
+    return np.asarray(u), np.asarray(sums)
+
+
+def mixed_pass(
+    name: str, X: Any, rows: tuple[Vector, Vector, Vector], at: tuple[Vector, float, Vector], given: tuple[Any, float]
+) -> tuple[Vector, Vector]:
+    """Return sums and products of slopes and of dual variables given, by their signs, in one read of a table.
+
+    ``rows`` are targets, shares and a table to whose two rows scores and slopes are written.
+    """
+    (y, c, out), (w, b, shift) = rows, at
+    point: Any = (_plain(y), _plain(c), *given, _plain(w), float(b), _plain(shift), out)
+    if isinstance(X, np.ndarray):
+        sums, products = _native.mixed_pass(name, X, *point)
+    else:
+        X = X.tocsr()
+        sums, products = _native.csr_mixed_pass(name, *csr_arrays(X), X.shape, *point)
+    return np.asarray(sums), np.asarray(products)
 
 
 def softmax_pass(

@@ -80,16 +80,16 @@ class Passes:
 
     @cached_property
     def _buffers(self) -> list[Vector]:
-        """Tables that passes write scores and slopes to in turn: fresh pages for each would cost as much as the scores.
+        return []
+
+    def _buffer(self) -> Vector:
+        """Return a table that a pass writes scores and slopes to, each in turn: fresh pages would cost as much as the scores.
 
         Slopes of many rows are not kept: proofs that need them are rare, and they are found again from the scores.
         """
-        n = self.problem.shape[0]
-        return [np.empty((2 if n <= MANY else 1, n)) for _ in range(LIVING)]
-
-    @cached_property
-    def _turn(self) -> Iterator[int]:
-        return cycle(range(LIVING))
+        n, used = self.problem.shape[0], self._buffers
+        used.append(used.pop(0) if len(used) == LIVING else np.empty((2 if n <= MANY else 1, n)))
+        return used[-1]
 
     @cached_property
     def _native(self) -> str | None:
@@ -114,7 +114,7 @@ class Passes:
         problem = self.problem
         if self._native is None:
             return self._by_products(w, b, bend=bend, hessian=hessian)
-        out = self._buffers[next(self._turn)]
+        out = self._buffer()
         rows, point = (problem.loss.y, problem.share, out), (w, float(b), self._shift)
         if isinstance(problem.design, Dense):
             found = _kernels.dense_pass(

@@ -32,6 +32,7 @@ from qed.convex._spans import Spans
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from qed.convex._bowl import Bowl
     from qed.convex._floor import Floor
     from qed.convex._function import FlatProblem
     from qed.convex._loss import Loss, Vector
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from qed.designs import Design
     from qed.optimize import Function
 
-__all__ = ["Gap", "Known", "Problem"]
+__all__ = ["Gap", "Known", "Problem", "Tried"]
 
 UNIT = 2.0**-53
 EXTENDED = np.longdouble
@@ -48,6 +49,19 @@ PAIRWISE = 64  # rounding errors that a sum of NumPy's, which adds in pairs, can
 LEVEL = 1e-13  # share of a dual point, given up to balance it, that rounding alone explains
 NEARLY = 2.0**-4  # means of columns, beside their spread, that passes may subtract from sums instead of from rows
 REACH = 10.0  # how much further than the scores so far a bound without a compact dual looks
+
+
+class Tried(NamedTuple):
+    """A dual point in the domain, its signs balanced where an intercept asks for it, with all that a bound asks of it."""
+
+    u: Vector
+    z: Vector  # minus the adjoint product with c u
+    sides: tuple[
+        float, float
+    ]  # sums of c times the positive entries, and the negative ones without sign, added in pairs
+    length: float  # root mean square of u, or of all that z was made of if that is more
+    excess: float  # weighted mean
+    apart: float  # root mean square distance from the slope
 
 
 class Known(NamedTuple):
@@ -68,6 +82,7 @@ class Known(NamedTuple):
     sides: tuple[float, float] | None = None  # sums of c times the positive slopes, and the negative ones without sign
     lengths: tuple[float, float] | None = None  # root mean squares of scores and slopes
     level: Vector | None = None  # sums of c times the slopes, one for each score
+    tried: Tried | None = None  # a dual point other than the slope
 
 
 @dataclass(frozen=True)
@@ -284,14 +299,14 @@ class Problem(Spans):
                     best = gap
                 if best.value - best.rounding <= target:
                     break
-            if best is not None and best.value <= target:
+            if best is not None and best.value <= min(target, at.objective):
                 return best
             nothing = self._by_nothing(at)
         return nothing if best is None or nothing.value <= best.value else best
 
     def _by_floor(self, w: Vector, b: Any, known: Known, target: float) -> Gap | None:
         """Return what curvature that a solver has left behind proves, from the products of its pass alone."""
-        floor: Floor | None = self.kept.get("floor")
+        floor: Bowl | Floor | None = self.kept.get("floor")
         if floor is None or known.t is None or known.loss is None:
             return None
         g = np.empty((len(w) + 1, *w.shape[1:]))
@@ -376,6 +391,8 @@ class Problem(Spans):
 
     def _gaps(self, at: _Point, u: Vector | None, known: Known | None, *, is_thorough: bool = True) -> Iterator[Gap]:
         """Yield bounds, cheap ones first."""
+        if known is not None and known.tried is not None:
+            yield self._by_tried(at, known.tried)
         if u is not None:
             yield self._bound(at, u)
         z, sides = None, None
@@ -393,8 +410,8 @@ class Problem(Spans):
         else:
             yield self._bound(at, at.slope)
         if not self.loss.traits.has_curvature:
-            for point in kink_points(self, at.w, at.t):
-                yield self._bound(at, point)
+            points = kink_points(self, at.w, at.t) if is_thorough else ()
+            yield from (self._bound(at, point) for point in points)
             return
         if z is None:
             z = -self.adjoint(at.slope)
@@ -410,6 +427,11 @@ class Problem(Spans):
             return
         for point in newton_points(self, at.w, at.t, at.slope, z):
             yield self._bound(at, point)
+
+    def _by_tried(self, at: _Point, tried: Tried) -> Gap:
+        """Return the gap of a dual point that comes with its sums and its products."""
+        doubt = PAIRWISE * float(np.finfo(np.float64).eps)
+        return self._bound(at, tried.u, tried.z, _Sums(tried.sides, doubt, tried.length, tried.excess, tried.apart))
 
     def _is_worth(self, at: _Point, rise: Vector, fall: Vector) -> bool:
         """Say whether the balanced slope may be close enough, as far as its products tell without looking at the rows."""

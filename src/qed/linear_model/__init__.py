@@ -22,9 +22,9 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _convex_regressor, _learn_convex        what they share: from the door of fit to coefficients and proof
     _learn_scaled                           the same, with a scale
     _lasso_cv, _cross_validated_path        the same with a strength chosen by folds; _paths gives coefficients for many
-    _perceptron, _stochastic, _voted_perceptron
-                                          models that learn one row at a time, as declarations
-    _online, _learn_online                  what they share: rules and memories; from the doors to attributes
+    _perceptron, _voted_perceptron          models that learn one row at a time, as declarations
+    _sgd_classifier, _sgd_regressor         the same along slopes of losses; _stochastic is what they share
+    _online, _learn_online, _prove_online   rules and memories; from the doors to attributes; how far from the best they end
     _threshold, _random_linear              a cut through one column; the best of planes drawn at random
     _ridge_classifier, _ridge_classifier_cv classes by least squares
     _constrained                            coefficients of limited size, and the strength that stands for
@@ -73,8 +73,9 @@ if TYPE_CHECKING:
     from qed.linear_model._ridge_classifier_cv import RidgeClassifierCV
     from qed.linear_model._ridge_cv import RidgeCV
     from qed.linear_model._separation import Separation, separating_plane
+    from qed.linear_model._sgd_classifier import SGDClassifier
+    from qed.linear_model._sgd_regressor import SGDRegressor
     from qed.linear_model._square_root_lasso import SquareRootLasso
-    from qed.linear_model._stochastic import SGDClassifier, SGDRegressor
     from qed.linear_model._threshold import ThresholdClassifier
     from qed.linear_model._voted_perceptron import VotedPerceptron
 
@@ -196,11 +197,9 @@ _HOMES = {
         "Separation",
         "separating_plane",
     ),
+    "_sgd_classifier": ("SGDClassifier",),
+    "_sgd_regressor": ("SGDRegressor",),
     "_square_root_lasso": ("SquareRootLasso",),
-    "_stochastic": (
-        "SGDClassifier",
-        "SGDRegressor",
-    ),
     "_threshold": ("ThresholdClassifier",),
     "_voted_perceptron": ("VotedPerceptron",),
 }

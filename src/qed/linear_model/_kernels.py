@@ -108,7 +108,7 @@ def online_passes(
     ``arrays`` holds w, b, scale, lag, b_sum, mass, paid, log and slopes, those with two axes with one row a problem.
     """
     w, b, scale, lag, b_sum, mass, paid, log, slopes = arrays
-    flat = [None if part is None else part.reshape(-1) for part in (w, b, scale, lag, b_sum, mass, paid)]
+    flat: list[Any] = [None if part is None else part.reshape(-1) for part in (w, lag, paid)]
     order = np.arange(X.shape[0], dtype=np.uint32)
     favour = None if favour is None else np.ascontiguousarray(favour).reshape(-1)
     weight = None if weight is None else np.ascontiguousarray(weight)
@@ -118,7 +118,7 @@ def online_passes(
         weight,
         favour,
         rule,
-        (*flat, order, log, slopes),
+        (flat[0], b, scale, flat[1], b_sum, mass, flat[2], order, log, slopes),
         numbers,
     )
     rest: Any = (tuple(visits), seed, stop, sums_losses)

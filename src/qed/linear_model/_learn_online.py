@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -135,7 +137,6 @@ def run(
     together = 1 if score is not None else int(max(1, min(course.passes, SLICE // max(1, n * p * rows.problems))))
     least = None if course.tol is None or score is not None else course.tol * n
     trail = Trail(rows.problems) if trail is None else trail
-    idles = trail.idle[:1] if rule.competes else trail.idle
     done, outcome = 0, "max_iter"
     best, best_score, idle = memory, -np.inf, 0
     with Progress(type(model).__name__, course.passes, verbose=model.verbose) as progress:
@@ -147,11 +148,12 @@ def run(
                 stop = Stop(most, least, course.patience, course.when_clean, joint)
                 found = show(model, memory, rows, rule, visits=course.visits, stop=stop, trail=trail)
                 memory, done = found.memory, done + len(found.losses)
-                if (idles < 0).all():
+                idles = trail.idle[: 1 if rule.competes else rows.problems].tolist()
+                if max(idles) < 0:
                     outcome = "solved"
                     break
-                reached = float(trail.best.sum()) / n
-                value = reached if np.isfinite(reached) else None
+                reached = sum(trail.best.tolist()) / n
+                value = reached if math.isfinite(reached) else None
                 if score is not None:
                     value = score(memory)
                     idle = 0 if value > best_score + (course.tol or 0.0) else idle + 1
@@ -160,7 +162,7 @@ def run(
                 if progress.step(value, count=len(found.losses)) is STOP:
                     outcome = "stopped"
                     break
-                stalled = bool(((idles < 0) | (idles >= course.patience)).all())
+                stalled = all(passes < 0 or passes >= course.patience for passes in idles)
                 if course.tol is not None and (stalled or idle >= course.patience):
                     if course.slower and rule.eta > 1e-6:
                         rule, idle = rule._replace(eta=rule.eta / 5), 0
@@ -186,7 +188,9 @@ def stream(
 
 
 def seed_of(model: Any) -> int:
-    """Draw the seed of a learner's order."""
+    """Draw the seed of a learner's order; from nobody's seed, what the system has."""
+    if model.random_state is None:
+        return int.from_bytes(os.urandom(8), "little") >> 1
     return int(generator(model.random_state).integers(0, 2**63))
 
 

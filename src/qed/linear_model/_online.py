@@ -7,11 +7,11 @@ each class against the others, share every visit to a row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qed.convex._mixture import Met
 from qed.core import InvalidData
 from qed.core._records import expect, expect_array, record
 from qed.linear_model._kernels import online_passes
@@ -128,11 +128,11 @@ class Trail:
         self.slopes = None if rows is None else np.zeros((problems, rows), dtype=np.float32)
         self.passes = self.recorded = 0
 
-    def met(self, problem: int) -> Any:
+    def met(self, problem: int) -> Met | None:
         """Return the mean slope that each row had, None if nobody wrote it down."""
         if self.slopes is None or not self.recorded:
             return None
-        return self.slopes[problem].astype(np.float64) / self.recorded
+        return Met(self.slopes[problem], 1.0 / self.recorded)
 
 
 @record("online-memory")
@@ -212,8 +212,7 @@ def start(problems: int, columns: int, seed: int, rule: Rule, *, average_from: f
     )
 
 
-@dataclass(frozen=True)
-class Learnt:
+class Learnt(NamedTuple):
     """A memory after some passes, with the loss and the mistakes of each and where they were made."""
 
     memory: Memory
@@ -270,17 +269,10 @@ def learn(
         The memory after the rows.
     """
     n = X.shape[0]
-    after = replace(
-        memory,
-        w=memory.w.copy(),
-        b=memory.b.copy(),
-        mass=memory.mass.copy(),
-        b_sum=memory.b_sum.copy(),
-        lag=None if memory.lag is None else memory.lag.copy(),
-        paid=None if memory.paid is None else memory.paid.copy(),
-    )
-    scale = np.ones(len(memory.b))
-    trail = Trail(len(memory.b)) if trail is None else trail
+    w, b, mass, b_sum = memory.w.copy(), memory.b.copy(), memory.mass.copy(), memory.b_sum.copy()
+    lag, paid = (None if part is None else part.copy() for part in (memory.lag, memory.paid))
+    scale = np.ones(len(b))
+    trail = Trail(len(b)) if trail is None else trail
     counts = (trail.passes, trail.recorded)
     numbers = np.array([memory.owed, memory.steps, memory.averaged, memory.average_from, 0.0, *counts])
     log = np.empty(n * stop.most, dtype=np.int64) if logs else None
@@ -291,32 +283,42 @@ def learn(
         weight,
         favour,
         (LOSSES.index(rule.loss), rule.width, STEPS.index(rule.steps), *rule[2:6], rule.ridge, rule.lasso, *rule[9:]),
-        (after.w, after.b, scale, after.lag, after.b_sum, after.mass, after.paid, log, trail.slopes),
+        (w, b, scale, lag, b_sum, mass, paid, log, trail.slopes),
         numbers,
         visits,
         memory.seed,
         (stop.most, by_loss, stop.least or 0.0, *stop[2:], trail.best, trail.idle),
         sums_losses=sums_losses,
     )
-    trail.passes, trail.recorded = int(numbers[5]), int(numbers[6])
-    after.w[...] *= scale[:, None]
-    after.mass[...] /= scale
-    if not (np.isfinite(after.w).all() and np.isfinite(after.b).all()):
+    owed, steps, averaged, _, logged, passes, recorded = numbers.tolist()
+    trail.passes, trail.recorded = int(passes), int(recorded)
+    w *= scale[:, np.newaxis]
+    mass /= scale
+    if not (np.isfinite(w).all() and np.isfinite(b).all()):
         raise diverged(owner)
-    after = replace(
-        after,
-        owed=float(numbers[0]),
-        steps=float(numbers[1]),
-        averaged=float(numbers[2]),
-        seed=seed,
-        rows=memory.rows + n * len(losses),
-        mistakes=memory.mistakes + sum(mistakes),
+    rows, wrong = memory.rows + n * len(losses), memory.mistakes + sum(mistakes)
+    after = Memory(
+        w,
+        b,
+        mass,
+        b_sum,
+        seed,
+        lag,
+        paid,
+        owed,
+        steps,
+        averaged,
+        memory.average_from,
+        rows,
+        wrong,
+        memory.best,
+        memory.idle,
     )
-    if after.lag is not None:  # sums may overflow where no term does
+    if lag is not None:  # sums may overflow where no term does
         with np.errstate(over="ignore", invalid="ignore"):
             if not all(np.isfinite(part).all() for part in after.coefficients):
                 raise diverged(owner)
-    return Learnt(after, losses, mistakes, None if log is None else log[: int(numbers[4])])
+    return Learnt(after, losses, mistakes, None if log is None else log[: int(logged)])
 
 
 def diverged(owner: str) -> InvalidData:

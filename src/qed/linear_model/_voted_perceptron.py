@@ -46,6 +46,12 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
     ----
     O(p) a row shown. The rows of the mistakes are kept, and a prediction takes one product with each of them.
 
+    Notes
+    -----
+    There is no ``partial_fit``: every plane there has been votes, so that the model would grow with its stream, by one row for
+    each mistake. For streams use ``Perceptron(variant="averaged")``: it keeps the mean of all planes, which is one plane, and
+    predicts nearly as the vote does.
+
     Examples
     --------
     >>> from qed.linear_model import VotedPerceptron

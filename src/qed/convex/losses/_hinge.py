@@ -81,6 +81,11 @@ class Hinge:
         """Return the label that weighs more; zero if they weigh the same."""
         return float(np.sign(np.sum(c * self.y)))
 
+    def mean_of_constant(self, c: Vector, b: float) -> float:
+        """Return the weighted mean loss of one score for all rows, from the weights of the two labels."""
+        minus, plus = np.bincount(self.y > 0, c, minlength=2).tolist()
+        return float(plus * max(1.0 - b, 0.0) + minus * max(1.0 + b, 0.0))
+
     def take(self, rows: Any) -> Hinge:
         """Return the loss of some rows."""
         return Hinge(self.y[rows])

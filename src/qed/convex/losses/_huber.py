@@ -48,7 +48,7 @@ class Huber:
     @property
     def traits(self) -> LossTraits:
         """Curvature one, then zero; slopes up to the knee."""
-        return LossTraits(1.0, self.knee, has_curvature=True, native="huber")
+        return LossTraits(1.0, self.knee, has_curvature=True, native="huber", pieces=(1.0, 0.0))
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""

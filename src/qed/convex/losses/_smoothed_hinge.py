@@ -50,7 +50,9 @@ class SmoothedHinge:
     @property
     def traits(self) -> LossTraits:
         """Curvature one over the knee on the quadratic part, slopes up to one."""
-        return LossTraits(1.0 / self.knee, 1.0, has_curvature=True, native="smoothed_hinge")
+        return LossTraits(
+            1.0 / self.knee, 1.0, has_curvature=True, native="smoothed_hinge", pieces=(float(self.knee), 0.0)
+        )
 
     def value(self, t: Vector) -> Vector:
         """Return the loss of each row."""

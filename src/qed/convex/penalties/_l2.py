@@ -34,7 +34,10 @@ class L2:
     @cached_property
     def traits(self) -> PenaltyTraits:
         """Smooth; with a conjugate that is finite everywhere as long as every strength is positive."""
-        least = float(np.min(self.alpha, initial=np.inf)) if np.size(self.alpha) else 0.0
+        if isinstance(self.alpha, float):
+            least = self.alpha
+        else:
+            least = float(np.min(self.alpha, initial=np.inf)) if np.size(self.alpha) else 0.0
         return PenaltyTraits(is_smooth=True, is_separable=True, convexity=least, is_bounding=least > 0, native="l2")
 
     @cached_property
