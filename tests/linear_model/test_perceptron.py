@@ -292,6 +292,28 @@ def test_more_draws_are_never_worse():
         qed.verify(one, X, y)
 
 
+def test_votes_of_rows_that_weigh():
+    rng = np.random.default_rng(8)
+    X, y, s = rng.normal(size=(40, 2)), rng.choice([-1, 1], 40), rng.integers(0, 4, 40).astype(float)
+    model = VotedPerceptron(class_weight={1: 2.0}, max_iter=3, shuffle=False).fit(X, y, s)
+    w, factor, used = np.zeros(3), s * np.where(y > 0, 2.0, 1.0), np.flatnonzero(s)
+    rows, sides, votes = np.column_stack([X, np.ones(40)]), np.zeros(40), 0
+    for i in np.tile(used, 3):
+        if y[i] * (rows[i] @ w) <= 0:
+            w = w + factor[i] * y[i] * rows[i]
+        else:
+            sides, votes = sides + np.where(rows @ w > 0, 1, -1), votes + 1
+    np.testing.assert_allclose(model.coef_[0], w[:2], rtol=1e-12)
+    np.testing.assert_allclose(model.decision_function(X), sides / votes, atol=1e-12)
+    assert np.isinf(model.certificate_.bound)  # the theorem is about steps of equal length
+    assert qed.verify(model, X, y, s).holds
+    even = VotedPerceptron(class_weight="balanced").fit(X, y, s)
+    assert qed.verify(even, X, y, s).holds
+    model.steps_ = model.steps_ * 1.5
+    with pytest.raises(qed.CertificateError, match="votes"):
+        qed.verify(model, X, y, s)
+
+
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 def test_planes_drawn_count_their_mistakes_in_a_stream(make):
     rng = np.random.default_rng(3)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -21,11 +22,33 @@ from qed.core import (
 from qed.core._events import STOP, Progress
 from qed.linear_model._classes import require_classes
 from qed.linear_model._kernels import margins
-from qed.linear_model._learn_online import Course, begin, show, shown
-from qed.linear_model._online import Rule, Stop, Visits
+from qed.linear_model._learn_online import Course, Shown, begin, favours, show, shown
+from qed.linear_model._online import Memory, Rule, Stop, Visits
 from qed.linear_model._range import fingerprint, require_no_overflow
 
 __all__ = ["VotedPerceptron"]
+
+
+@dataclass
+class _Course:
+    """Where a learner has been: rows that moved it, and how many rows each plane was right about."""
+
+    memory: Memory
+    passes: int = 0
+    moved: list[Any] = field(default_factory=list)
+    votes: list[int] = field(default_factory=list)
+    survived: int = 0  # rows that the last plane was right about
+
+    def add(self, memory: Memory, log: Array, order: Array) -> None:
+        """Take over one pass: the places of its mistakes, and the order in which the rows came."""
+        gaps = np.diff(log, prepend=-1) - 1  # rows that were right between two mistakes
+        if len(gaps):
+            self.votes += [self.survived + int(gaps[0]), *gaps[1:].tolist()]
+            self.survived = len(order) - 1 - int(log[-1])
+        else:
+            self.survived += len(order)
+        self.moved.append(order[log])
+        self.memory, self.passes = memory, self.passes + 1
 
 
 class VotedPerceptron(Classifier, sparse=True, multi_class=False):
@@ -33,7 +56,8 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
 
     Objective
     ---------
-    None that is minimised. The prediction is the sign of :math:`\sum_i c_i \, \mathrm{sign}(x^\top w_i + b_i)`, with
+    None that is minimised. A row that is got wrong is added to the coefficients, times its label :math:`\pm 1` and its weight. The
+    prediction is the sign of :math:`\sum_i c_i \, \mathrm{sign}(x^\top w_i + b_i)`, with
     :math:`w_0 = 0`, :math:`w_i` the coefficients after the i-th mistake and :math:`c_i` the number of rows they were right
     about before the next one, or the end.
 
@@ -64,6 +88,9 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
     fit_intercept: bool = param(True, "Whether the plane may leave the origin.")
     max_iter: PositiveInt = param(10, "Most passes over the rows.")
     shuffle: bool = param(True, "Whether every pass has an order of its own; otherwise rows come as they are.")
+    class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
+        None, "What the steps of the rows of each label are multiplied by."
+    )
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
     random_state: Seed = param(0, "Seed of the orders.")
 
@@ -71,13 +98,14 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
     mistakes_: Array = fitted(
         "Rows that were got wrong, in order, times their sign; the last column is that of the intercept."
     )
+    steps_: Array = fitted("What each of these rows was multiplied by: its weight and that of its label.")
     votes_: Array = fitted("Rows that each plane survived; the first plane is zero.")
     coef_: Array = fitted("Coefficients of the last plane, shape (1, p).")
     intercept_: Array = fitted("Its intercept.")
     n_iter_: int = fitted("Passes over the rows.")
     certificate_: MistakesCertificate = fitted("What is proved about the mistakes.")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Pass over the rows until none is on the wrong side.
 
         Parameters
@@ -86,62 +114,65 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
             Rows to learn from.
         y : array-like of shape (n,)
             Two labels.
+        sample_weight : array-like of shape (n,), optional
+            What the step of each row is multiplied by.
 
         Returns
         -------
         self
             The fitted model.
         """
-        data = self._fit_data(X, y)
-        rows = shown(data, classes=True)
+        data = self._fit_data(X, y, sample_weight)
+        favour = favours(type(self).__name__, self.class_weight, data.classes, data.y, data.weight)
+        rows = shown(data, classes=True, favour=favour)
         require_classes(type(self).__name__, data.classes, (rows.y + 1) / 2)
-        seen = fingerprint(rows.X, ((rows.y + 1) / 2).reshape(-1, 1), None)
+        seen = fingerprint(rows.X, ((rows.y + 1) / 2).reshape(-1, 1), rows.weight)
         require_no_overflow(seen, rows.X.shape[1])
         rule = Rule("perceptron", intercept=self.fit_intercept)
-        visits = Visits()
-        memory = begin(self, rows, rule, Course(self.max_iter, None, 1, True, visits))
-        stream = np.random.default_rng(memory.seed)
-        moved: list[Any] = []
-        votes, survived, passes = [], 0, 0
-        n = rows.X.shape[0]
+        memory = begin(self, rows, rule, Course(self.max_iter, None, 1, True, Visits()))
+        course = _Course(memory)
         interrupted = False
-        with Progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:
-            try:
-                while passes < self.max_iter:
-                    order = stream.permutation(n) if self.shuffle else np.arange(n)
-                    shuffled = rows._replace(X=rows.X[order], y=rows.y[order])
-                    found = show(self, memory, shuffled, rule, visits=visits, stop=Stop(), logs=True)
-                    memory, passes = found.memory, passes + 1
-                    gaps = np.diff(found.log, prepend=-1) - 1  # rows that were right between two mistakes
-                    if len(gaps):
-                        votes += [survived + int(gaps[0]), *gaps[1:].tolist()]
-                        survived = n - 1 - int(found.log[-1])
-                    else:
-                        survived += n
-                    moved.append(order[found.log])
-                    if progress.step(len(gaps) / n) is STOP or not len(gaps):
-                        break
-            except KeyboardInterrupt:
-                interrupted = True
-        if not moved:  # before the first pass was over there is nothing to keep
-            raise KeyboardInterrupt
-        places = np.concatenate(moved)
+        try:
+            self._go(course, rows, rule)
+        except KeyboardInterrupt:
+            interrupted = True
+            if not course.passes:  # before the first pass was over there is nothing to keep
+                raise
+        memory, places = course.memory, np.concatenate(course.moved)
         wrong = rows.X[places]
         wrong = wrong.toarray() if hasattr(wrong, "toarray") else wrong
         one = np.full((len(places), 1), 1.0 if self.fit_intercept else 0.0)
-        self.classes_, self.n_iter_ = data.classes, passes
+        self.classes_, self.n_iter_ = data.classes, course.passes
         self.mistakes_ = np.hstack([wrong, one]) * rows.y[places][:, None]
-        self.votes_ = np.array([*votes, survived], dtype=np.int64)
+        self.steps_ = np.ones(len(places)) if rows.weight is None else rows.weight[places]
+        if favour is not None:
+            self.steps_ = self.steps_ * favour[0, (rows.y[places] > 0).astype(np.intp)]
+        self.votes_ = np.array([*course.votes, course.survived], dtype=np.int64)
         self.coef_, self.intercept_ = memory.w, memory.b
         least, longest = margins(rows.X, rows.y, self.coef_, self.intercept_)
         length = np.sqrt(np.sum(self.coef_**2) + self.intercept_[0] ** 2)
         margin = least / length if length > 0 else np.zeros(1)
         radius = float(np.sqrt(longest + one[0, 0] if len(one) else longest))
-        bound = float((radius / margin[0]) ** 2) if margin[0] > 0 else np.inf
+        plain = rows.weight is None and favour is None
+        bound = float((radius / margin[0]) ** 2) if plain and margin[0] > 0 else np.inf
         self.certificate_ = MistakesCertificate(memory.rows, memory.mistakes, radius, margin, bound, seen)
         if interrupted:
             raise KeyboardInterrupt
         return self
+
+    def _go(self, course: _Course, rows: Shown, rule: Rule) -> None:
+        """Pass over the rows, keeping the course up to date after each pass."""
+        stream, n = np.random.default_rng(course.memory.seed), rows.X.shape[0]
+        with Progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:
+            while course.passes < self.max_iter:
+                order = stream.permutation(n) if self.shuffle else np.arange(n)
+                weight = None if rows.weight is None else rows.weight[order]
+                shuffled = rows._replace(X=rows.X[order], y=rows.y[order], weight=weight)
+                found = show(self, course.memory, shuffled, rule, visits=Visits(), stop=Stop(), logs=True)
+                course.add(found.memory, found.log, order)
+                wrong = len(found.log)
+                if progress.step(wrong / n) is STOP or not wrong:
+                    break
 
     def decision_function(self, X: Any) -> Array:
         """Return the votes for the second label less those for the first, as a share of all.
@@ -158,6 +189,7 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
         """
         X = self._new_data(X)
         steps = np.asarray(X @ self.mistakes_[:, :-1].T) + self.mistakes_[:, -1]
+        steps *= self.__dict__.get("steps_", 1.0)  # files of old do not hold them: they were one
         steps = np.hstack([np.zeros((len(steps), 1)), steps])
         # scores of all planes, each the one before plus a mistake; a row on the plane counts for the first label
         np.cumsum(steps, axis=1, out=steps)
@@ -185,6 +217,8 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
         rows, votes, labels = (np.asarray(one) if isinstance(one, np.ndarray) else np.zeros(0) for one in found)
         columns = self.__dict__.get("n_features_in_", -1)
         good = rows.ndim == 2 and rows.dtype == np.float64 and votes.dtype.kind == "i" and len(labels) == 2
+        steps = self.__dict__.get("steps_")
+        good = good and (steps is None or (isinstance(steps, np.ndarray) and steps.shape == (len(rows),)))
         if not good or rows.shape[1:] != (columns + 1,) or votes.shape != (len(rows) + 1,) or (votes < 0).any():
             msg = "the planes of VotedPerceptron do not have one vote count each"
             raise ModelFileError(msg)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import CertificateError
-from qed.verify._rows import EXTENDED, read
+from qed.verify._rows import EXTENDED, Rows, read
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
 
@@ -37,7 +37,8 @@ def check(model: Any, certificate: MistakesCertificate, X: Any, y: Any, sample_w
     one = EXTENDED(1.0 if model.fit_intercept else 0.0)
     longest = EXTENDED(0)
     least = np.full(len(w), np.inf, EXTENDED)
-    moves: set[bytes] = set()
+    moves: dict[bytes, set[Any]] = {}
+    weights = _label_weights(model, rows)
     for block in rows.blocks():
         X_block = np.asarray(block.X, EXTENDED)
         longest = max(longest, np.max(np.sum(X_block**2, axis=1)) + one**2)
@@ -46,7 +47,8 @@ def check(model: Any, certificate: MistakesCertificate, X: Any, y: Any, sample_w
         signs = np.where(codes[:, None] == own, 1, -1)
         least = np.minimum(least, np.min(signs * (X_block @ w.T + b), axis=0))
         if "votes_" in model.__dict__:
-            moves.update(row.tobytes() for row in _moves(X_block, signs, one))
+            for row, step in zip(_moves(X_block, signs, one), block.s * weights[codes], strict=True):
+                moves.setdefault(row.tobytes(), set()).add(step)
     if "votes_" in model.__dict__:
         _require_votes(model, certificate, moves)
     length = np.sqrt(np.sum(w**2, axis=1) + (b * one) ** 2)
@@ -79,10 +81,25 @@ def _moves(X: Any, signs: Any, one: Any) -> Any:
     return (signs * np.hstack([X, np.full((len(X), 1), one)])).astype(np.float64) + 0.0
 
 
-def _require_votes(model: Any, certificate: MistakesCertificate, moves: set[bytes]) -> None:
+def _label_weights(model: Any, rows: Rows) -> Any:
+    """Return what the rows of each label count by, beside their own weights."""
+    given, labels = getattr(model, "class_weight", None), model.classes_.tolist()
+    if not isinstance(given, str):
+        return np.array([(given or {}).get(label, 1.0) for label in labels], EXTENDED)
+    sums = np.zeros(len(labels), EXTENDED)
+    for block in rows.blocks():
+        np.add.at(sums, block.y[:, 0].astype(int), block.s)
+    return sums.sum() / (len(labels) * sums)
+
+
+def _require_votes(model: Any, certificate: MistakesCertificate, moves: dict[bytes, set[Any]]) -> None:
     """Refuse planes and votes that no course over these rows leaves."""
-    steps, votes = np.asarray(model.mistakes_, dtype=np.float64) + 0.0, np.asarray(model.votes_)
+    wrong, votes = np.asarray(model.mistakes_, dtype=np.float64) + 0.0, np.asarray(model.votes_)
     plane = np.append(model.coef_[0], model.intercept_)
+    factor = np.asarray(model.__dict__.get("steps_", np.ones(len(wrong))), dtype=np.float64)
+    if wrong.ndim != 2 or factor.shape != (len(wrong),):
+        wrong, factor = np.zeros((0, 0)), np.zeros(0)  # which fit no certificate
+    steps = wrong * factor[:, None]
     fits = steps.shape == (certificate.mistakes, len(plane)) and votes.shape == (len(steps) + 1,)
     if (
         not fits
@@ -90,9 +107,13 @@ def _require_votes(model: Any, certificate: MistakesCertificate, moves: set[byte
         or np.any(votes < 0)
         or votes.sum() != certificate.rounds - certificate.mistakes
         or not np.all(np.abs(steps.sum(axis=0) - plane) <= 1e-9 * (np.abs(steps).sum(axis=0) + np.abs(plane)))
-        or not all(row.tobytes() in moves for row in steps)
+        or not all(_is_move(moves.get(row.tobytes(), set()), step) for row, step in zip(wrong, factor, strict=True))
     ):
         raise CertificateError(
             f"The mistakes and votes of this {type(model).__name__} are not those of a course over these rows: they were changed"
             " after the fit, or the data are others."
         )
+
+
+def _is_move(known: set[Any], step: float) -> bool:
+    return any(abs(one - step) <= 1e-12 * one for one in known)
