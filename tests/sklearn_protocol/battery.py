@@ -45,7 +45,7 @@ _ONE_TARGET = {
 # These ask a list of probabilities, one array for each target, for its shape; compose/test_compose.py has our own.
 _ONE_LIST = {"check_estimator_sparse_array", "check_estimator_sparse_matrix"}
 # a weight multiplies the step of its row, which is not the step taken twice
-_ONLINE = {"Perceptron", "SGDClassifier", "SGDRegressor"}
+_ONLINE = {"Perceptron", "SGDClassifier", "SGDRegressor", "VotedPerceptron"}
 
 
 def _failing(check: Check) -> Check:
