@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "qed/parallel.hpp"
+#include "qed/scratch.hpp"
 
 namespace qed {
 namespace {
@@ -48,6 +49,21 @@ Pair operator*(Pair a, Pair b) noexcept {
     return normalised(product.high, product.low + (a.high * b.low + a.low * b.high));
 }
 
+Pair operator-(Pair a) noexcept {
+    return {-a.high, -a.low};
+}
+
+/// By long division, three digits of 53 bits each.
+Pair operator/(Pair a, double b) noexcept {
+    const Pair divisor{b, 0.0};
+    const double first = a.high / b;
+    Pair rest = a + -(divisor * Pair{first, 0.0});
+    const double second = rest.high / b;
+    rest = rest + -(divisor * Pair{second, 0.0});
+    const Pair head = normalised(first, second);
+    return normalised(head.high, head.low + rest.high / b);
+}
+
 Pair at(PairsView view, Index i) noexcept {
     return {view.high[i], view.low == nullptr ? 0.0 : view.low[i]};
 }
@@ -71,6 +87,27 @@ void add_outer(PairsView a, PairsView b, Index q, PairsView step, Pair factor, d
             }
         }
     });
+}
+
+void centre_moments(double weight, const double* shift, const double* sums, const double* products, Index q,
+                    const CentredOut& out) {
+    ScratchArray<double> off(2 * q);  // what the shift was off, high parts first
+    double* off_low = off.get() + q;
+    for (Index j = 0; j < q; ++j) {
+        const Pair step = Pair{sums[j], 0.0} / weight;
+        const Pair mean = Pair{shift == nullptr ? 0.0 : shift[j], 0.0} + step;
+        off[j] = step.high;
+        off_low[j] = step.low;
+        out.mean[j] = mean.high;
+        out.mean_low[j] = mean.low;
+    }
+    add_outer({products, nullptr}, {}, q, {off.get(), off_low}, {-weight, -0.0}, out.scatter, out.scatter_low);
+    for (Index place = 0; place < q * q; place += q + 1) {
+        if (out.scatter[place] < 0.0) {
+            out.scatter[place] = 0.0;
+            out.scatter_low[place] = 0.0;
+        }
+    }
 }
 
 }  // namespace qed

@@ -17,6 +17,18 @@ struct MomentsOut {
 /// arithmetic has it.
 void moments(const Matrix& x, const Matrix& y, const double* s, const double* shift, const MomentsOut& out);
 
+/// A row near the mean of [x | y], from every `step`-th row: `out` holds q numbers. It is taken relative to one row that
+/// counts, so that a constant column is hit exactly. Rows are added one by one: layouts and threads change no bit.
+void typical_row(const Matrix& x, const Matrix& y, const double* s, Index step, double* out);
+
+/// Mean and spread Σ s (x - mean)² of each column of x, for a total weight. Sums are taken about a row `about`; where it is
+/// so far from the others that its distance would cover their spread, they are taken once more about the mean.
+struct Spreads {
+    double* mean;
+    double* spread;
+};
+void column_spreads(const Matrix& x, const double* s, double total, const double* about, const Spreads& out);
+
 /// out = (x - shift)ᵀ S (x - shift), row-major, columns × columns; or, transposed, (x - shift) S (x - shift)ᵀ, rows ×
 /// rows. `s` has one weight for each term of the sum: a row of x, or, transposed, a column of x. `shift` belongs to
 /// columns of x always.

@@ -23,4 +23,18 @@ struct PairsView {
 /// when a and b are.
 void add_outer(PairsView a, PairsView b, Index q, PairsView step, Pair factor, double* high, double* low);
 
+/// Moments about the mean of q columns, as pairs: the mean itself, and the scatter, q × q.
+struct CentredOut {
+    double* mean;
+    double* mean_low;
+    double* scatter;
+    double* scatter_low;
+};
+
+/// From sums Σ s z and products Σ s z zᵀ about a shift: mean = shift + sums / weight, and scatter = products less weight
+/// times what the shift was off, an outer product. Diagonal entries that rounding leaves below zero become zero. `weight` is
+/// positive; `shift` may be null for zero.
+void centre_moments(double weight, const double* shift, const double* sums, const double* products, Index q,
+                    const CentredOut& out);
+
 }  // namespace qed

@@ -63,6 +63,17 @@ def moments(X: Matrix, Y: Matrix, s: Vector | None, shift: Vector) -> tuple[floa
     X is (n, p), Y is (n, m), s is (n,) and nonnegative or None for ones, shift is (q,) with q = p + m. One pass.
     """
 
+def typical_row(X: Matrix, Y: Matrix, s: Vector | None, step: int) -> Vector:
+    """A row near the mean of [X | Y], (q,), from every step-th row; constant columns are hit exactly."""
+
+def column_spreads(X: Matrix, s: Vector | None, total: float, about: Vector) -> tuple[Vector, Vector]:
+    """Means and Σ s (x − mean)² of the columns, (p,) each, from sums about a row; ``total`` is the sum of the weights."""
+
+def centre_moments(
+    weight: float, shift: Vector | None, sums: Vector, products: Vector
+) -> tuple[Vector, Vector, Vector, Vector]:
+    """Mean (q,) and scatter (q, q) in double-double, each as high and low part, from what `moments` gives."""
+
 def gram(X: Matrix, s: Vector | None, shift: Vector | None, transpose: bool, fast: bool = False) -> Vector:
     """(X − shift)ᵀ S (X − shift), (p, p); or, transposed, (X − shift) S (X − shift)ᵀ, (n, n).
 

@@ -178,7 +178,7 @@ def require_no_overflow(seen: Fingerprint, p: int) -> None:
     """Refuse columns and targets whose squares are too large for float64."""
     with np.errstate(over="ignore", invalid="ignore"):
         whole = seen.spread + seen.weight * seen.mean**2
-        if np.sum(whole) < MOST:
+        if whole.sum() < MOST:
             return
     at = int(np.argmax(np.where(np.isnan(whole), np.inf, whole)))
     size = f"{whole[at]:.3g}" if np.isfinite(whole[at]) else "out of range"
@@ -193,6 +193,8 @@ def _faint(seen: Fingerprint) -> NDArray[np.intp]:
 
     A mean far from zero leaves no room for deviations whose squares vanish: such a column is constant.
     """
+    if seen.spread.min(initial=LEAST) >= LEAST:
+        return np.zeros(0, dtype=np.intp)
     return np.flatnonzero((seen.spread < LEAST) & (seen.weight * (STEP * seen.mean) ** 2 < LEAST))
 
 
