@@ -37,14 +37,28 @@ Doubles typical_row_of(const Array& X, const Array& Y, const MaybeArray& s, Inde
     return out.give();
 }
 
-nb::tuple spreads_of(const Array& X, const MaybeArray& s, double total, const Array& about) {
+nb::tuple spreads_of(const Array& X, const Array& Y, const MaybeArray& s, double total) {
     const Matrix x = matrix(X, "X");
+    const Matrix y = matrix(Y, "Y");
+    require(x.rows == y.rows && x.rows > 0, "X and Y must have equally many rows, and one at least");
+    const Index q = x.columns + y.columns;
     const double* weights = vector(s, "s", x.rows);
-    const double* row = vector(about, "about", x.columns);
-    Fresh<double> mean({x.columns});
-    Fresh<double> spread({x.columns});
-    run([&] { column_spreads(x, weights, total, row, {mean.get(), spread.get()}); });
-    return nb::make_tuple(mean.give(), spread.give());
+    Fresh<double> mean({q});
+    Fresh<double> spread({q});
+    Fresh<double> origin({q});
+    run([&] { column_spreads(x, y, weights, total, {mean.get(), spread.get(), origin.get()}); });
+    return nb::make_tuple(mean.give(), spread.give(), origin.give());
+}
+
+nb::tuple spread_doubts_of(const Array& mean, const Array& spread, const Array& about, double total, Index terms) {
+    const Index q = static_cast<Index>(mean.shape(0));
+    const double* of = vector(mean, "mean", q);
+    const double* squares = vector(spread, "spread", q);
+    const double* row = vector(about, "about", q);
+    Fresh<double> mean_doubt({q});
+    Fresh<double> spread_doubt({q});
+    run([&] { spread_doubts(of, squares, row, q, total, terms, {mean_doubt.get(), spread_doubt.get()}); });
+    return nb::make_tuple(mean_doubt.give(), spread_doubt.give());
 }
 
 Doubles gram_of(const Array& X, const MaybeArray& s, const MaybeArray& shift, bool transpose, bool fast) {
@@ -175,7 +189,8 @@ nb::tuple projection_of(const Array& X, const Array& shift, const Array& V, cons
 void bind_dense(nb::module_& module) {
     module.def("moments", &moments_of, arg("X"), arg("Y"), arg("s").none(), arg("shift"));
     module.def("typical_row", &typical_row_of, arg("X"), arg("Y"), arg("s").none(), arg("step"));
-    module.def("column_spreads", &spreads_of, arg("X"), arg("s").none(), arg("total"), arg("about"));
+    module.def("column_spreads", &spreads_of, arg("X"), arg("Y"), arg("s").none(), arg("total"));
+    module.def("spread_doubts", &spread_doubts_of, arg("mean"), arg("spread"), arg("about"), arg("total"), arg("terms"));
     module.def("gram", &gram_of, arg("X"), arg("s").none(), arg("shift").none(), arg("transpose"), arg("fast") = false);
     module.def("all_finite", &all_finite_in, arg("X"));
     module.def("matmul", &product_of, arg("X"), arg("W"), arg("b").none(), arg("shift").none() = nb::none(),

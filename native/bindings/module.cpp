@@ -87,6 +87,7 @@ NB_MODULE(QED_MODULE, module) {
     bind_entries(module);
     bind_factor(module);
     bind_glm(module);
+    bind_groups(module);
     bind_online(module);
     bind_coded(module);
     bind_levels(module);

@@ -89,6 +89,32 @@ void add_outer(PairsView a, PairsView b, Index q, PairsView step, Pair factor, d
     });
 }
 
+void side_sums(const double* c, const double* u, Index rows, Index columns, double* out) noexcept {
+    constexpr int kSums = 8;  // side by side, row after row: independent of each other
+    for (Index j = 0; j < columns; ++j) {
+        Pair level[kSums] = {};
+        Pair over[kSums] = {};
+        const auto add = [](Pair& total, double high, double low) {
+            const Pair sum = exact_sum(total.high, high);
+            total = {sum.high, total.low + (sum.low + low)};
+        };
+        for (Index i = 0; i < rows; ++i) {
+            const Pair product = exact_product(c[i], u[i * columns + j]);
+            const bool is_over = product.high > 0.0;
+            add(level[i % kSums], product.high, product.low);
+            add(over[i % kSums], is_over ? product.high : 0.0, is_over ? product.low : 0.0);
+        }
+        for (int k = 1; k < kSums; ++k) {
+            add(level[0], level[k].high, level[k].low);
+            add(over[0], over[k].high, over[k].low);
+        }
+        const double difference = level[0].high + level[0].low;
+        out[j] = over[0].high + over[0].low;
+        out[columns + j] = out[j] - difference;
+        out[2 * columns + j] = difference;
+    }
+}
+
 void centre_moments(double weight, const double* shift, const double* sums, const double* products, Index q,
                     const CentredOut& out) {
     ScratchArray<double> off(2 * q);  // what the shift was off, high parts first

@@ -66,8 +66,14 @@ def moments(X: Matrix, Y: Matrix, s: Vector | None, shift: Vector) -> tuple[floa
 def typical_row(X: Matrix, Y: Matrix, s: Vector | None, step: int) -> Vector:
     """A row near the mean of [X | Y], (q,), from every step-th row; constant columns are hit exactly."""
 
-def column_spreads(X: Matrix, s: Vector | None, total: float, about: Vector) -> tuple[Vector, Vector]:
-    """Means and Σ s (x − mean)² of the columns, (p,) each, from sums about a row; ``total`` is the sum of the weights."""
+def column_spreads(X: Matrix, Y: Matrix, s: Vector | None, total: float) -> tuple[Vector, Vector, Vector]:
+    """Means and Σ s (z − mean)² of the columns of [X | Y], and the first row, about which they were summed; (q,) each.
+
+    ``total`` is the sum of the weights.
+    """
+
+def spread_doubts(mean: Vector, spread: Vector, about: Vector, total: float, terms: int) -> tuple[Vector, Vector]:
+    """Bounds on the rounding of means and of spreads, (q,) each, summed about a row with at most so many additions."""
 
 def centre_moments(
     weight: float, shift: Vector | None, sums: Vector, products: Vector
@@ -193,6 +199,12 @@ def scale_sides(
     Sums (5,) are Σ c max(u, 0), Σ c max(−u, 0), Σ c u², Σ c excess(t, u), Σ c (slope − u)².
     """
 
+def side_sums(c: Vector, u: Matrix) -> Vector:
+    """Sums of c u over the rows of u, (n,) or (n, k), as (3, k): of positive products, of negative ones without sign, of all.
+
+    The last is off by a rounding of itself and (n 2⁻⁵³)² of the others: products are exact, sums compensated.
+    """
+
 def glm_pass(
     loss: str,
     X: Matrix,
@@ -293,8 +305,30 @@ def softmax_pass(
     slopes, their sums last. Scores are written to ``scores``, (n, k) in C order.
     """
 
+def targets_pass(
+    X: Matrix, y: Matrix, c: Vector, w: Matrix, b: Vector, shift: Vector, scores: Matrix
+) -> tuple[Vector, Matrix]:
+    """The same for half the squared distances of the scores from targets y, (n, k) in C order."""
+
+def group_value(w: Matrix, number: Indices | None, strength: Vector, ridge: float) -> float:
+    """Σ strength |w_g| + ridge / 2 |w|² over groups g of rows of w, (p,) or (p, k).
+
+    ``number`` is int64, the group of each row, or None: every row is one. ``strength`` is one for all, or one each.
+    """
+
+def group_shrink(z: Matrix, doubt: Matrix, number: Indices | None, strength: Vector) -> float:
+    """The largest factor <= 1 by which every group of z, longer by that of doubt, is no longer than its strength."""
+
+def group_excess(
+    w: Matrix, z: Matrix, doubt: Matrix, number: Indices | None, strength: Vector, ridge: float
+) -> tuple[float, float]:
+    """What separates w and z from equality in the inequality of Fenchel and Young, and how much doubt in z may add to it."""
+
 def softmax_curvature(X: Matrix, p: Matrix, c: Vector, shift: Vector, v: Matrix) -> Matrix:
     """Second derivatives of that loss times v, (p + 1, k) with the intercepts last, at probabilities p (n, k)."""
+
+def softmax_hessian(X: Matrix, p: Matrix, c: Vector) -> Matrix:
+    """Second derivatives of that loss by coefficients of the columns of X, (k q, k q), class after class."""
 
 def longest_square(X: Matrix, shift: Vector, scale: Vector) -> float:
     """Largest sum over the columns of ((x − shift) · scale)² of a row, in one read of X; zero without rows."""

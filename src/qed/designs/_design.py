@@ -145,7 +145,7 @@ def row_weights(c: Any, n_rows: int) -> Vector | None:
 
 
 def given_centre(centre: Any, n_columns: int) -> Vector | None:
-    """Check a row to subtract; a row of zeros is the same as none."""
+    """Check a row to subtract."""
     if centre is None:
         return None
     centre = plain(centre)
@@ -153,4 +153,4 @@ def given_centre(centre: Any, n_columns: int) -> Vector | None:
         raise InvalidData(
             f"A design with {n_columns} columns needs a centre of shape ({n_columns},), got {centre.shape}."
         )
-    return centre if centre.any() else None
+    return centre

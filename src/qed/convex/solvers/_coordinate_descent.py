@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._passes import Passes
+from qed.convex._passes import Passes, ScorePasses
 from qed.convex._problem import Known
 from qed.convex._solve import Iterate
 from qed.convex._working_columns import gram_pays, taken_columns, working_columns
@@ -224,7 +224,7 @@ class _Quadratic(_Descent):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.root = np.sqrt(problem.share)
-        self.passes = Passes(problem)
+        self.passes, self.score_passes = Passes(problem), ScorePasses(problem)
         self.columns: WorkingColumns  # there with the first working set
         y, b = problem.loss.y, problem.null_point[1]
         self.b = b  # of centred columns the best intercept is the mean, whatever the coefficients
@@ -260,7 +260,7 @@ class _Quadratic(_Descent):
         gap = gap if is_whole and self.is_bounding and gap is not None and gap <= target else None
         whole = np.zeros_like(at.w)
         whole[index] = w
-        if is_whole and w.ndim == 1:
+        if is_whole:
             return self._seen(whole, gap), rough == target
         fitted = columns.product(w)
         t = fitted / (self.root if fitted.ndim == 1 else self.root[:, np.newaxis]) + self.b
@@ -268,6 +268,11 @@ class _Quadratic(_Descent):
 
     def _seen(self, w: Vector, gap: float | None) -> _Look:
         """Make scores and gradient in one pass, where all columns take part in the scores anyway."""
+        if w.ndim == 2:
+            looked = self.score_passes.at(np.concatenate([w, self.b[np.newaxis]]))
+            slope, gradient = self.problem.loss.slope(looked.t), looked.slope[:-1]
+            gap = self._gap(w, looked.t, slope, gradient) if gap is None else gap
+            return _Look(w, self.b, looked.t, slope, gradient, gap, looked.known._replace(slope=slope, gradient=gradient))
         seen = self.passes.at(w, self.b)
         slope = self.problem.loss.slope(seen.t) if seen.known.slope is None else seen.known.slope
         gap = self._gap(w, seen.t, slope, seen.slope_w) if gap is None else gap

@@ -29,6 +29,7 @@ __all__ = ["ScaledNewton"]
 
 VANISHING = 1e-5  # a scale that may be on its way to zero, compared with the objective of the null model
 SHORT = 0.1  # a step that must be cut to less than this is not worth taking if there is another
+FEW = 1 << 20  # products that are made before rows that changed could be told apart
 PATIENCE = 40  # steps after which it is looked for there in any case
 
 
@@ -64,8 +65,11 @@ class ScaledNewton:
                 yield from _without_scale(problem, target)
             if scale == 0.0:
                 break
-            steps, decrement = _steps(problem, grams, w, r, scale)
-            yield Iterate(w, b, hint=decrement)
+            steps, decrement, z = _steps(problem, grams, w, r, scale)
+            hint = decrement
+            if decrement <= target and problem.penalty.traits.is_bounding:  # a weak penalty asks more of its dual point
+                hint += problem.penalty.excess(w, z, np.zeros_like(z))[0]
+            yield Iterate(w, b, hint=hint)
             length, lower, d, dt = 0.0, value, steps[0], r
             for step in steps:  # the second is shorter-sighted, and safe
                 along = problem.design.product(step[:-1], problem.centre) + step[-1]
@@ -116,7 +120,7 @@ class _Grams:
     def of(self, rows: Any) -> Vector:
         """Return them for these rows, ones among the columns."""
         changed = np.flatnonzero(rows != self.rows)
-        if 3 * len(changed) > 2 * len(rows):
+        if 3 * len(changed) > 2 * len(rows) or self.matrix.size * len(rows) <= FEW:
             self.matrix = self._over(None, np.where(rows, self.problem.share, 0.0))
         else:
             entered, left = changed[rows[changed]], changed[~rows[changed]]
@@ -137,33 +141,36 @@ class _Grams:
         return out
 
 
-def _steps(problem: Concomitant, grams: _Grams, w: Vector, r: Vector, scale: float) -> tuple[list[Vector], float]:
-    """Return the Newton step, that of a scale held fixed, and half the fall that the first predicts."""
+def _steps(
+    problem: Concomitant, grams: _Grams, w: Vector, r: Vector, scale: float
+) -> tuple[list[Vector], float, Vector]:
+    """Return the Newton step, that of a scale held fixed, half the fall that the first predicts, and the slope's products."""
     h = problem.clipped(r, scale)
     inside = h == r
-    c, p = problem.share, problem.shape[1]
-    pulled, held = c * h, c * inside
-    held *= r
-    sums = problem.design.adjoint_product(np.stack([pulled, held], axis=1), problem.centre)
-    free = problem.free_intercept
-    g = np.append(sums[:, 0] / scale + problem.penalty.slope(w), float(pulled.sum()) / scale if free else 0.0)
-    q = np.append(sums[:, 1], float(held.sum()) if free else 0.0)
+    p, free = len(w), problem.free_intercept
+    rows = problem.share[:, np.newaxis] * np.stack([h, np.where(inside, r, 0.0)], axis=1)
+    sums = np.zeros((p + 1, 2))
+    sums[:p] = problem.design.adjoint_product(rows, problem.centre)
+    if free:
+        sums[p] = rows.sum(axis=0)
+    z = sums[:p, 0] / -scale
+    sums[:p, 0] += scale * problem.penalty.slope(w)
     matrix = grams.of(inside).copy()
-    matrix[np.arange(p), np.arange(p)] += scale * problem.penalty.curvature(w)
+    matrix.flat[: p * (p + 2) : p + 2] += scale * problem.penalty.curvature(w)  # the diagonal, but for the intercept
     if not free or matrix[p, p] == 0.0:
         matrix[p, p] = 1.0
     solve = solver_of(matrix)
+    g, q = sums[:, 0] / scale, sums[:, 1]
     if solve is None:
-        return [-g], np.inf
-    target = np.append(sums[:, 0] + scale * problem.penalty.slope(w), float(pulled.sum()) if free else 0.0)
-    d = solve(-target)
-    bent = solve(q)
-    squares = float(held @ r)
+        return [-g], np.inf, z
+    d, bent = solve(sums).T
+    d = -d
+    squares = float(rows[:, 1] @ r)
     left = squares - float(q @ bent)
     steps = [d]
     if left > 0.05 * squares:
         steps = [d + bent * (float(q @ d) / left), d]
-    return steps, max(-0.5 * float(g @ steps[0]), 0.0)
+    return steps, max(-0.5 * float(g @ steps[0]), 0.0), z
 
 
 def _search(
