@@ -16,6 +16,20 @@ def moments(X: Array, Y: Array, s: Array | None, shift: Array) -> tuple[float, A
     return float(weight.sum()), weight @ z, (weight[:, None] * z).T @ z
 
 
+def typical_row(X: Array, Y: Array, s: Array | None, step: int) -> Array:
+    """The weighted mean of every step-th row; of all of those alike where none of them weighs anything."""
+    z = np.concatenate([_wide(X), _wide(Y)], axis=1)[::step]
+    weight = np.ones(len(z)) if s is None or not s[::step].any() else s[::step]
+    return weight @ z / weight.sum()
+
+
+def column_spreads(X: Array, Y: Array, s: Array | None) -> tuple[Array, Array, Array]:
+    z = np.concatenate([_wide(X), _wide(Y)], axis=1)
+    weight = np.ones(len(z)) if s is None else s
+    mean = weight @ z / weight.sum()
+    return mean, weight @ (z - mean) ** 2, z[0]
+
+
 def gram(X: Array, s: Array | None, shift: Array | None, transpose: bool) -> Array:
     z = _wide(X) - (0.0 if shift is None else shift)
     if transpose:

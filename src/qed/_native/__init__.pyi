@@ -64,7 +64,7 @@ def moments(X: Matrix, Y: Matrix, s: Vector | None, shift: Vector) -> tuple[floa
     """
 
 def typical_row(X: Matrix, Y: Matrix, s: Vector | None, step: int) -> Vector:
-    """A row near the mean of [X | Y], (q,), from every step-th row; constant columns are hit exactly."""
+    """Find a row near the mean of [X | Y], (q,), from every step-th row; constant columns are hit exactly."""
 
 def column_spreads(X: Matrix, Y: Matrix, s: Vector | None, total: float) -> tuple[Vector, Vector, Vector]:
     """Means and Σ s (z − mean)² of the columns of [X | Y], and the first row, about which they were summed; (q,) each.
@@ -200,7 +200,7 @@ def scale_sides(
     """
 
 def side_sums(c: Vector, u: Matrix) -> Vector:
-    """Sums of c u over the rows of u, (n,) or (n, k), as (3, k): of positive products, of negative ones without sign, of all.
+    """Sum c u over the rows of u, (n,) or (n, k), as (3, k): positive products, negative ones without sign, all.
 
     The last is off by a rounding of itself and (n 2⁻⁵³)² of the others: products are exact, sums compensated.
     """
@@ -308,7 +308,7 @@ def softmax_pass(
 def targets_pass(
     X: Matrix, y: Matrix, c: Vector, w: Matrix, b: Vector, shift: Vector, scores: Matrix
 ) -> tuple[Vector, Matrix]:
-    """The same for half the squared distances of the scores from targets y, (n, k) in C order."""
+    """Do the same for half the squared distances of the scores from targets y, (n, k) in C order."""
 
 def group_value(w: Matrix, number: Indices | None, strength: Vector, ridge: float) -> float:
     """Σ strength |w_g| + ridge / 2 |w|² over groups g of rows of w, (p,) or (p, k).
@@ -317,12 +317,12 @@ def group_value(w: Matrix, number: Indices | None, strength: Vector, ridge: floa
     """
 
 def group_shrink(z: Matrix, doubt: Matrix, number: Indices | None, strength: Vector) -> float:
-    """The largest factor <= 1 by which every group of z, longer by that of doubt, is no longer than its strength."""
+    """Find the largest factor <= 1 by which every group of z, longer by that of doubt, is within its strength."""
 
 def group_excess(
     w: Matrix, z: Matrix, doubt: Matrix, number: Indices | None, strength: Vector, ridge: float
 ) -> tuple[float, float]:
-    """What separates w and z from equality in the inequality of Fenchel and Young, and how much doubt in z may add to it."""
+    """Tell what separates w and z from equality in the inequality of Fenchel and Young, and how much doubt in z may add."""
 
 def softmax_curvature(X: Matrix, p: Matrix, c: Vector, shift: Vector, v: Matrix) -> Matrix:
     """Second derivatives of that loss times v, (p + 1, k) with the intercepts last, at probabilities p (n, k)."""

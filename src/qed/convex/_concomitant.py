@@ -190,9 +190,7 @@ class Concomitant(Spans):
                 break
         return best
 
-    def _off(
-        self, w: Vector, b: Any, t: Vector, slope: Vector, scale: float, objective: float
-    ) -> tuple[float, float]:
+    def _off(self, w: Vector, b: Any, t: Vector, slope: Vector, scale: float, objective: float) -> tuple[float, float]:
         """Bound the error of the scores, and what the rounding of weights, strengths and the stored intercept costs."""
         p = self.shape[1]
         passes = 1 if self.centre is None or self.design.centres_first else 2

@@ -266,7 +266,6 @@ class ScorePasses:
 
         return apply
 
-
     def hessian(self, t: Vector, table: Vector) -> Vector:
         """Return second derivatives of the loss by coefficients of the columns of a table, (k q, k q), score after score."""
         loss, (n, q), k = self.problem.loss, table.shape, t.shape[1]

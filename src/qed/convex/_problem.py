@@ -550,11 +550,18 @@ class Problem(Spans):
             lean = off / heavier if heavier > 0 else 0.0
             if 8 * lean * at.loss <= at.target or abs(over - under) > 0.5 * off:  # digits would not make it less
                 return lean, lean * at.loss
-        over, under, level = _kernels.side_sums(self.share, u)
-        off = np.abs(level) * (1 + 4 * UNIT) + 2 * (len(u) * UNIT) ** 2 * (over + under)
+        tiny = 2 * (len(u) * UNIT) ** 2  # what sums that are compensated may lose
+        sums_of_sides = _kernels.side_sums(self.share, u)
         if not self._has_classes:
-            lean = float((off / np.maximum(np.maximum(over, under), math.ulp(0.0))).max(initial=0.0))
+            leans = [
+                (abs(level) * (1 + 4 * UNIT) + tiny * (over + under)) / max(over, under)
+                for over, under, level in sums_of_sides.T.tolist()
+                if over + under > 0
+            ]
+            lean = max(leans, default=0.0)
             return lean, lean * at.loss
+        over, under, level = sums_of_sides
+        off = np.abs(level) * (1 + 4 * UNIT) + tiny * (over + under)
         label = self.loss.y.astype(np.intp)
         frequency = np.bincount(label, self.share, minlength=len(level))
         if np.any((frequency <= 0) & (over + under > 0)):
@@ -600,8 +607,7 @@ class Problem(Spans):
 
     def length(self, a: Vector) -> float:
         """Return the weighted root mean square over rows (and the sum of squares over scores)."""
-        weighted = (self.share if a.ndim == 1 else self.share[:, np.newaxis]) * a
-        return math.sqrt(np.vdot(weighted, a))
+        return math.sqrt((self.share @ (a * a)).sum())
 
 
 def _sizes(w: Vector) -> Vector:

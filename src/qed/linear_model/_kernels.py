@@ -42,9 +42,7 @@ def column_sums(X: np.ndarray[Any, Any], s: Array, about: Array) -> tuple[Array,
     return sums[:, 0], squares
 
 
-def column_spreads(
-    X: np.ndarray[Any, Any], y: Array, s: Array | None, total: float
-) -> tuple[Array, Array, Array]:
+def column_spreads(X: np.ndarray[Any, Any], y: Array, s: Array | None, total: float) -> tuple[Array, Array, Array]:
     """Return weighted means and sums of squared deviations of ``[X | y]``, and the first row.
 
     Sums are taken about that row, so that constant columns are recognised to the last bit.

@@ -50,7 +50,7 @@ class Penalty:
     def value(self, w: Array) -> Array:
         """Return the penalty of each target, shape (m,)."""
         step = w - self.prior
-        return self.alpha * np.einsum("pm,pm->m", step, step)
+        return np.asarray(self.alpha * np.einsum("pm,pm->m", step, step))
 
     def groups(self) -> list[tuple[float, Targets]]:
         """Return the targets that share one strength, and with it one factorisation."""

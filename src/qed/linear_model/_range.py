@@ -120,10 +120,8 @@ def require_range(source: Source, seen: Fingerprint) -> None:
             f"The weights sum to {seen.weight:.3g}, too little for float64 to multiply with. Multiply them by a power of ten."
         )
     faint = _faint(seen)
-    if not len(faint):
-        return
-    low, high = _ends(source, faint, p)
-    _require_constant(faint, low, high, p)
+    if len(faint):
+        _require_constant(faint, *_ends(source, faint, p), p)
 
 
 def require_merged_range(old: Moments, new: Moments, merged: Moments) -> None:

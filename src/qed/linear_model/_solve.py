@@ -157,7 +157,8 @@ def _certified(
     for targets, judge in judges:
         found = judge.gap(g[:, targets], slack[:, targets], reach[targets])
         gap[targets], measured[targets], radius = found.bound, found.measured, min(radius, found.radius)
-    if not reach.any():  # constant targets, met exactly: no objective is below zero, so this one bounds itself everywhere
+    if not reach.any():
+        # constant targets, met exactly: no objective is below zero, so this one bounds itself everywhere
         gap, radius = np.minimum(gap, squares + price), np.inf
         measured = np.minimum(measured, gap)
     proof = Proof(
@@ -180,7 +181,7 @@ def _backward_error(quadratic: Quadratic, reach: Array, g: Array, residual: Arra
     A penalty counts as rows ``sqrt(alpha) I`` below the design.
     """
     unit = quadratic.columns.plain_unit  # columns are compared at unit length
-    along = lengths(unit[:, None] * g) / math.sqrt(max(np.count_nonzero(unit), 1))
+    along = lengths(unit[:, None] * g) / math.sqrt(max(int(np.count_nonzero(unit)), 1))
     left = residual > 0
     if not left.all():
         along, residual, reach = along[left], residual[left], reach[left]

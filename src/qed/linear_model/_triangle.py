@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qed.data import Chunk
-    from qed.linear_model._quadratic import Columns, Penalty, Quadratic
+    from qed.linear_model._quadratic import Columns, Penalty, Quadratic, Targets
 
     Array = NDArray[np.float64]
 
