@@ -1,7 +1,10 @@
 #include "qed/groups.hpp"
 
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "arrays.hpp"
 
@@ -63,11 +66,76 @@ nb::tuple excess_of(const Coefficients& w, const Coefficients& z, const Coeffici
     return nb::make_tuple(out.value, out.doubt);
 }
 
+using Order = nb::ndarray<nb::ro, std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Block = nb::ndarray<nb::ro, double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+
+/// `groups` are starts with the end behind them, bends, strengths and a ridge.
+struct Swept {
+    Order starts;
+    SweptGroups groups;
+
+    Swept(const std::tuple<Order, Array, Array, double>& given, const Order& visits)
+        : starts(std::get<0>(given)), groups{} {
+        require(starts.shape(0) >= 1 && starts.data()[0] == 0, "starts must begin with zero");
+        groups.starts = starts.data();
+        groups.count = static_cast<Index>(starts.shape(0)) - 1;
+        require(std::is_sorted(groups.starts, groups.starts + groups.count + 1), "starts must not fall");
+        groups.bend = vector(std::get<1>(given), "bend", groups.count);
+        groups.strength = vector(std::get<2>(given), "strength", groups.count);
+        groups.ridge = std::get<3>(given);
+        groups.visits = visits.data();
+        groups.visited = static_cast<Index>(visits.shape(0));
+        const bool are_groups = std::all_of(groups.visits, groups.visits + groups.visited,
+                                            [this](Index g) { return g >= 0 && g < groups.count; });
+        require(are_groups, "visits must name groups");
+    }
+    [[nodiscard]] Index size() const noexcept { return groups.starts[groups.count]; }
+    [[nodiscard]] Sweeps along(const Table& points, const Table& states, Index state_size) const {
+        require(points.shape(0) >= 1 && points.shape(0) == states.shape(0), "points and states must have equally many rows");
+        require(static_cast<Index>(points.shape(1)) == size(), "points must have an entry for each coefficient");
+        require(static_cast<Index>(states.shape(1)) == state_size, "states must have the length of a state");
+        return {points.data(), states.data(), static_cast<Index>(points.shape(0)) - 1};
+    }
+};
+
+void sweep_products_of(const Array& Q, const std::tuple<Order, Array, Array, double>& groups, const Order& visits,
+                       const Table& points, const Table& states) {
+    const Swept swept(groups, visits);
+    const Matrix gram = matrix(Q, "Q");
+    const Index size = swept.size();
+    require(gram.kind == Kind::float64 && gram.rows == size && gram.columns == size &&
+                (size <= 1 || (gram.column_stride == 1 && gram.row_stride == size)),
+            "Q must be a float64 matrix in C order, a row and a column for each coefficient");
+    const Sweeps on = swept.along(points, states, size);
+    run([&] { sweep_products(static_cast<const double*>(gram.data), swept.groups, on); });
+}
+
+void sweep_columns_of(const std::vector<Block>& blocks, const std::tuple<Order, Array, Array, double>& groups,
+                      const Order& visits, const Table& points, const Table& states) {
+    const Swept swept(groups, visits);
+    const Index rows = static_cast<Index>(states.shape(1));
+    require(static_cast<Index>(blocks.size()) == swept.groups.count, "blocks must be one for each group");
+    std::vector<const double*> columns;
+    for (Index g = 0; g < swept.groups.count; ++g) {
+        const Block& block = blocks[static_cast<std::size_t>(g)];
+        require(static_cast<Index>(block.shape(0)) == rows &&
+                    static_cast<Index>(block.shape(1)) == swept.groups.starts[g + 1] - swept.groups.starts[g],
+                "blocks must have a row for each entry of a state, and the columns of their group");
+        columns.push_back(block.data());
+    }
+    const Sweeps on = swept.along(points, states, rows);
+    run([&] { sweep_columns(columns.data(), rows, swept.groups, on); });
+}
+
 }  // namespace
 
 void bind_groups(nb::module_& module) {
     module.def("group_value", &value_of, arg("w"), arg("number").none(), arg("strength"), arg("ridge"));
     module.def("group_shrink", &shrink_of, arg("z"), arg("doubt"), arg("number").none(), arg("strength"));
+    module.def("sweep_products", &sweep_products_of, arg("Q"), arg("groups"), arg("visits"), arg("points"), arg("states"));
+    module.def("sweep_columns", &sweep_columns_of, arg("blocks"), arg("groups"), arg("visits"), arg("points"),
+               arg("states"));
     module.def("group_excess", &excess_of, arg("w"), arg("z"), arg("doubt"), arg("number").none(), arg("strength"),
                arg("ridge"));
 }

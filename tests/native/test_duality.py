@@ -1,10 +1,11 @@
 """What proofs ask of dual points and of groups of coefficients, against exact fractions and definitions in long doubles."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.reference import penalties, smooth
+from tests.reference import kernels, penalties, smooth
 
 from qed.convex.penalties import Group
 
@@ -69,6 +70,38 @@ def test_groups_that_do_not_fit_are_refused(native):
     ):
         with pytest.raises(ValueError, match="must"):
             call()
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.2])
+def test_sweeps_over_groups(native, ridge):
+    rng = np.random.default_rng(9)
+    A, y, starts = (
+        np.asfortranarray(rng.standard_normal((60, 11))),
+        rng.standard_normal(60),
+        np.array([0, 3, 4, 4, 9, 11]),
+    )
+    blocks = [A[:, a:b] for a, b in itertools.pairwise(starts)]
+    bend = np.array([np.linalg.norm(block, 2) ** 2 if block.size else 1.0 for block in blocks]) + ridge
+    groups = (starts, bend, np.array([1.0, 80.0, 1.0, 9.0, 0.0]), ridge)
+    visits = np.array([3, 0, 1, 4])
+    by_products, by_columns = (np.zeros((4, 11)) for _ in range(2))
+    by_products[0] = by_columns[0] = rng.standard_normal(11)
+    gradients, residuals = np.zeros((4, 11)), np.zeros((4, 60))
+    gradients[0], residuals[0] = A.T @ (A @ by_products[0] - y), A @ by_columns[0] - y
+    native.sweep_products(np.ascontiguousarray(A.T @ A), groups, visits, by_products, gradients)
+    native.sweep_columns(blocks, groups, visits, by_columns, residuals)
+    want = by_products[0]
+    for number in range(1, 4):
+        want = kernels.group_sweep(A, y, *groups, visits, want)
+        assert np.allclose(by_products[number], want, atol=1e-12)
+        assert np.allclose(by_columns[number], want, atol=1e-12)
+        assert np.allclose(gradients[number], A.T @ (A @ want - y), atol=1e-10)
+        assert np.allclose(residuals[number], A @ want - y, atol=1e-10)
+    assert np.all(want[3:4] == 0.0)
+    with pytest.raises(ValueError, match="visits must"):
+        native.sweep_columns(blocks, groups, np.array([5]), by_columns, residuals)
+    with pytest.raises(ValueError, match="Q must"):
+        native.sweep_products(np.eye(3), groups, visits, by_products, gradients)
 
 
 @pytest.mark.parametrize("shape", [(0, 2), (5, 0), (7, 13), (600, 5), (9000, 3)], ids=str)

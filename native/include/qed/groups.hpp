@@ -1,6 +1,7 @@
 /// Penalties on the lengths of groups of coefficients, and what their duality asks.
 ///
-/// Layout: coefficients are row-major, `rows` × `columns`. Determinism: one thread, rows in order.
+/// Layout: coefficients are row-major, `rows` × `columns`. Determinism: one thread, rows and groups in order. Interrupts are
+/// polled between sweeps.
 #pragma once
 
 #include "qed/matrix.hpp"
@@ -33,5 +34,31 @@ struct GroupExcess {
     double doubt;  ///< how much a z that is off by `doubt` may add
 };
 GroupExcess group_excess(const Groups& groups, const double* w, const double* z, const double* doubt);
+
+/// Groups of coefficients that lie side by side, for sweeps of proximal steps: `bend` bounds the curvature of half the squared
+/// error along a group, the ridge included.
+struct SweptGroups {
+    const Index* starts;  ///< count + 1 of them: group g is [starts[g], starts[g + 1])
+    const double* bend;
+    const double* strength;
+    double ridge;
+    Index count;
+    const Index* visits;  ///< the groups that are visited, in order
+    Index visited;
+};
+
+/// Points and states of sweeps that follow one another, a row each: the first row is given, each of the `sweeps` others follows
+/// from the one before.
+struct Sweeps {
+    double* points;
+    double* states;
+    Index sweeps;
+};
+
+/// The state is the gradient of ½ wᵀQw - qᵀw; Q is row-major and symmetric, of the size of a point.
+void sweep_products(const double* gram, const SweptGroups& groups, const Sweeps& on);
+
+/// The state is the residual Aw - y of `rows` numbers; blocks[g] holds the columns of group g, column after column.
+void sweep_columns(const double* const* blocks, Index rows, const SweptGroups& groups, const Sweeps& on);
 
 }  // namespace qed

@@ -324,6 +324,21 @@ def group_excess(
 ) -> tuple[float, float]:
     """Tell what separates w and z from equality in the inequality of Fenchel and Young, and how much doubt in z may add."""
 
+SweptGroups: TypeAlias = tuple[NDArray[np.int64], Vector, Vector, float]
+"""Starts of groups of coefficients with their end, bounds on the curvature along each, strengths, and a ridge."""
+
+def sweep_products(Q: Vector, groups: SweptGroups, visits: NDArray[np.int64], points: Matrix, states: Matrix) -> None:
+    """Make sweeps of proximal steps along the groups of ½ wᵀQw − qᵀw plus Σ strength |w_g| + ridge / 2 |w|².
+
+    ``points`` and ``states``, the gradients Qw − q, have a row for each sweep after the first, which is given; the others are
+    written to.
+    """
+
+def sweep_columns(
+    blocks: list[Matrix], groups: SweptGroups, visits: NDArray[np.int64], points: Matrix, states: Matrix
+) -> None:
+    """Do the same for ½ |Aw − y|² with the columns of each group in Fortran order; states are residuals Aw − y."""
+
 def softmax_curvature(X: Matrix, p: Matrix, c: Vector, shift: Vector, v: Matrix) -> Matrix:
     """Second derivatives of that loss times v, (p + 1, k) with the intercepts last, at probabilities p (n, k)."""
 

@@ -59,6 +59,8 @@ __all__ = [
     "softmax_hessian",
     "softmax_pass",
     "solve_cholesky",
+    "sweep_columns",
+    "sweep_products",
     "targets_pass",
 ]
 
@@ -236,6 +238,20 @@ def group_shrink(z: Vector, doubt: Vector, groups: tuple[Any, Vector, float]) ->
 def group_excess(w: Vector, z: Vector, doubt: Vector, groups: tuple[Any, Vector, float]) -> tuple[float, float]:
     """Return penalty plus conjugate less w z, and how much doubt in z may add."""
     return _native.group_excess(_plain(w), _plain(z), _plain(doubt), *groups)
+
+
+def sweep_products(
+    Q: Vector, groups: tuple[Any, Vector, Vector, float], visits: Any, points: Vector, states: Vector
+) -> None:
+    """Fill rows of points and gradients, each by a sweep from the one before; ``groups`` are starts, bends, strengths, ridge."""
+    _native.sweep_products(_plain(Q), groups, visits, points, states)
+
+
+def sweep_columns(
+    blocks: list[Vector], groups: tuple[Any, Vector, Vector, float], visits: Any, points: Vector, states: Vector
+) -> None:
+    """Do the same along columns in Fortran order, one block a group; states are residuals."""
+    _native.sweep_columns(blocks, groups, visits, points, states)
 
 
 def _numbers(penalty: tuple[Any, ...]) -> tuple[Any, ...]:
