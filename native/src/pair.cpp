@@ -64,6 +64,33 @@ Pair operator/(Pair a, double b) noexcept {
     return normalised(head.high, head.low + rest.high / b);
 }
 
+/// Sums side by side, term after term: independent of each other, so that they share registers. Rounding errors of the high
+/// parts are added up in the low ones.
+class SumsAbreast {
+  public:
+    static constexpr Index kCount = 8;
+
+    void add(const double* high, const double* low) noexcept {
+        for (Index k = 0; k < kCount; ++k) {
+            const Pair sum = exact_sum(high_[k], high[k]);
+            high_[k] = sum.high;
+            low_[k] += sum.low + low[k];
+        }
+    }
+    [[nodiscard]] double total() const noexcept {
+        Pair sum{0.0, 0.0};
+        for (Index k = 0; k < kCount; ++k) {
+            const Pair next = exact_sum(sum.high, high_[k]);
+            sum = {next.high, sum.low + (next.low + low_[k])};
+        }
+        return sum.high + sum.low;
+    }
+
+  private:
+    double high_[kCount] = {};
+    double low_[kCount] = {};
+};
+
 Pair at(PairsView view, Index i) noexcept {
     return {view.high[i], view.low == nullptr ? 0.0 : view.low[i]};
 }
@@ -90,26 +117,29 @@ void add_outer(PairsView a, PairsView b, Index q, PairsView step, Pair factor, d
 }
 
 void side_sums(const double* c, const double* u, Index rows, Index columns, double* out) noexcept {
-    constexpr int kSums = 8;  // side by side, row after row: independent of each other
     for (Index j = 0; j < columns; ++j) {
-        Pair level[kSums] = {};
-        Pair over[kSums] = {};
-        const auto add = [](Pair& total, double high, double low) {
-            const Pair sum = exact_sum(total.high, high);
-            total = {sum.high, total.low + (sum.low + low)};
-        };
-        for (Index i = 0; i < rows; ++i) {
-            const Pair product = exact_product(c[i], u[i * columns + j]);
-            const bool is_over = product.high > 0.0;
-            add(level[i % kSums], product.high, product.low);
-            add(over[i % kSums], is_over ? product.high : 0.0, is_over ? product.low : 0.0);
+        SumsAbreast level;
+        SumsAbreast over;
+        double high[SumsAbreast::kCount];
+        double low[SumsAbreast::kCount];
+        for (Index row = 0; row < rows; row += SumsAbreast::kCount) {
+            const Index count = std::min(SumsAbreast::kCount, rows - row);
+            for (Index k = 0; k < count; ++k) {
+                const Pair product = exact_product(c[row + k], u[(row + k) * columns + j]);
+                high[k] = product.high;
+                low[k] = product.low;
+            }
+            std::fill(high + count, high + SumsAbreast::kCount, 0.0);
+            std::fill(low + count, low + SumsAbreast::kCount, 0.0);
+            level.add(high, low);
+            for (Index k = 0; k < SumsAbreast::kCount; ++k) {
+                low[k] = high[k] > 0.0 ? low[k] : 0.0;
+                high[k] = high[k] > 0.0 ? high[k] : 0.0;
+            }
+            over.add(high, low);
         }
-        for (int k = 1; k < kSums; ++k) {
-            add(level[0], level[k].high, level[k].low);
-            add(over[0], over[k].high, over[k].low);
-        }
-        const double difference = level[0].high + level[0].low;
-        out[j] = over[0].high + over[0].low;
+        const double difference = level.total();
+        out[j] = over.total();
         out[columns + j] = out[j] - difference;
         out[2 * columns + j] = difference;
     }

@@ -335,7 +335,7 @@ def sweep_products(Q: Vector, groups: SweptGroups, visits: NDArray[np.int64], po
     """
 
 def sweep_columns(
-    blocks: list[Matrix], groups: SweptGroups, visits: NDArray[np.int64], points: Matrix, states: Matrix
+    blocks: list[Vector], groups: SweptGroups, visits: NDArray[np.int64], points: Matrix, states: Matrix
 ) -> None:
     """Do the same for ½ |Aw − y|² with the columns of each group in Fortran order; states are residuals Aw − y."""
 
