@@ -55,6 +55,8 @@ class ScaledNewton:
         grams = _Grams(problem)
         t = problem.scores(w, b)
         value = problem.objective(w, b, t)
+        if not w.any():
+            w, b, t, value = _least_squares(problem, grams, (w, b, t, value))
         idle, guess, floor, tried = 0, 0.0, VANISHING * problem.null_objective, False
         for count in range(100_000):
             r = t - problem.y
@@ -65,7 +67,7 @@ class ScaledNewton:
                 yield from _without_scale(problem, target)
             if scale == 0.0:
                 break
-            steps, decrement, z = _steps(problem, grams, w, r, scale)
+            steps, decrement, z = _steps(problem, grams, w, r, scale, problem.clipped(r, scale))
             hint = decrement
             if decrement <= target and problem.penalty.traits.is_bounding:  # a weak penalty asks more of its dual point
                 hint += problem.penalty.excess(w, z, np.zeros_like(z))[0]
@@ -86,6 +88,21 @@ class ScaledNewton:
             if idle > 3:
                 break
         yield Iterate(w, b)
+
+
+def _least_squares(
+    problem: Concomitant, grams: _Grams, at: tuple[Vector, float, Vector, float]
+) -> tuple[Vector, float, Vector, float]:
+    """Return coefficients, intercept, scores and objective after a step as if all rows were within the knee, if that is lower."""
+    w, b, t, value = at
+    r = t - problem.y
+    scale = problem.scale(r)
+    if scale == 0.0:
+        return at
+    d = _steps(problem, grams, w, r, scale, r)[0][-1]
+    far = w + d[:-1], b + float(d[-1]), t + problem.design.product(d[:-1], problem.centre) + d[-1]
+    there = problem.objective(*far, scale)
+    return (*far, there) if there < value else at
 
 
 def _without_scale(problem: Concomitant, target: float) -> Iterator[Iterate]:
@@ -142,10 +159,12 @@ class _Grams:
 
 
 def _steps(
-    problem: Concomitant, grams: _Grams, w: Vector, r: Vector, scale: float
+    problem: Concomitant, grams: _Grams, w: Vector, r: Vector, scale: float, h: Vector
 ) -> tuple[list[Vector], float, Vector]:
-    """Return the Newton step, that of a scale held fixed, half the fall that the first predicts, and the slope's products."""
-    h = problem.clipped(r, scale)
+    """Return the Newton step, that of a scale held fixed, half the fall that the first predicts, and the slope's products.
+
+    ``h`` are the residuals, clipped where rows count as beyond the knee.
+    """
     inside = h == r
     p, free = len(w), problem.free_intercept
     rows = problem.share[:, np.newaxis] * np.stack([h, np.where(inside, r, 0.0)], axis=1)
