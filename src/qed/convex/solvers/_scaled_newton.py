@@ -29,6 +29,7 @@ __all__ = ["ScaledNewton"]
 
 VANISHING = 1e-5  # a scale that may be on its way to zero, compared with the objective of the null model
 SHORT = 0.1  # a step that must be cut to less than this is not worth taking if there is another
+DIGITS = 1e-6  # of the gap asked for: a step that promises less is left out
 FEW = 1 << 20  # products that are made before rows that changed could be told apart
 PATIENCE = 40  # steps after which it is looked for there in any case
 
@@ -57,7 +58,8 @@ class ScaledNewton:
         value = problem.objective(w, b, t)
         if not w.any():
             w, b, t, value = _least_squares(problem, grams, (w, b, t, value))
-        idle, guess, floor, tried = 0, 0.0, VANISHING * problem.null_objective, False
+        idle, guess, floor = 0, 0.0, VANISHING * problem.null_objective
+        tried = polished = False
         for count in range(100_000):
             r = t - problem.y
             scale = problem.scale(r, guess)
@@ -71,7 +73,11 @@ class ScaledNewton:
             hint = decrement
             if decrement <= target and problem.penalty.traits.is_bounding:  # a weak penalty asks more of its dual point
                 hint += problem.penalty.excess(w, z, np.zeros_like(z))[0]
-            yield Iterate(w, b, hint=hint)
+            # one more step squares what is left of the coefficients' error: it is taken before anybody is told
+            is_held = DIGITS * target < decrement <= target and not polished
+            polished = polished or is_held
+            if not is_held:
+                yield Iterate(w, b, hint=hint)
             length, lower, d, dt = 0.0, value, steps[0], r
             for step in steps:  # the second is shorter-sighted, and safe
                 along = problem.design.product(step[:-1], problem.centre) + step[-1]
