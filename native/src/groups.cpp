@@ -128,9 +128,9 @@ GroupExcess group_excess(const Groups& groups, const double* w, const double* z,
             continue;
         }
         total.value += 0.5 * apart[at(g)] / groups.ridge;
-        total.doubt += std::sqrt(apart[at(g)]) / groups.ridge * off;
-        if (length_z[at(g)] + off > bound) {
-            total.doubt += 0.5 * off * off / groups.ridge;
+        if (off > 0.0) {  // where there is no doubt a ridge next to zero adds nothing
+            total.doubt += std::sqrt(apart[at(g)]) / groups.ridge * off;
+            total.doubt += length_z[at(g)] + off > bound ? 0.5 * off * off / groups.ridge : 0.0;
         }
     }
     return total;
