@@ -56,7 +56,7 @@ class ScaledNewton:
         grams = _Grams(problem)
         t = problem.scores(w, b)
         value = problem.objective(w, b, t)
-        if not w.any():
+        if not w.any() and problem.shape[0] > 2 * problem.shape[1]:  # fewer rows are met too well to have a scale
             w, b, t, value = _least_squares(problem, grams, (w, b, t, value))
         idle, guess, floor = 0, 0.0, VANISHING * problem.null_objective
         tried = polished = False

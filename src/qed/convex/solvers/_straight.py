@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Straight", "is_small", "pieces", "read_straight", "sides", "solver_of"]
 
+SINGULAR = 3e-8  # root of a pivot, the diagonal being one, that is nothing but rounding
 HUGE = 1e300
 SMALL_TABLE, SMALL_SIDE = 200_000, 200  # entries and columns of a table that is copied
 WIDE = 400  # coefficients up to which their own equations, which keep more digits, cost little
@@ -286,7 +287,7 @@ def solver_of(matrix: Vector) -> Callable[[Vector], Vector] | None:
     for more in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
         scaled.flat[:: len(scale) + 1] += more
         lower = _kernels.cholesky(scaled)
-        if lower is not None:
+        if lower is not None and lower.diagonal().min(initial=1.0) > SINGULAR:
             break
     else:
         return None
