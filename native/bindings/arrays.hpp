@@ -84,6 +84,7 @@ void bind_dense(nb::module_& module);
 void bind_entries(nb::module_& module);
 void bind_factor(nb::module_& module);
 void bind_glm(nb::module_& module);
+void bind_groups(nb::module_& module);
 void bind_online(nb::module_& module);
 void bind_coded(nb::module_& module);
 void bind_levels(nb::module_& module);

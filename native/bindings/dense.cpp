@@ -26,6 +26,41 @@ nb::tuple moments_of(const Array& X, const Array& Y, const MaybeArray& s, const 
     return nb::make_tuple(weight, sums.give(), scatter.give());
 }
 
+Doubles typical_row_of(const Array& X, const Array& Y, const MaybeArray& s, Index step) {
+    const Matrix x = matrix(X, "X");
+    const Matrix y = matrix(Y, "Y");
+    require(x.rows == y.rows && x.rows > 0, "X and Y must have equally many rows, and one at least");
+    require(step > 0, "step must be positive");
+    const double* weights = vector(s, "s", x.rows);
+    Fresh<double> out({x.columns + y.columns});
+    run([&] { typical_row(x, y, weights, step, out.get()); });
+    return out.give();
+}
+
+nb::tuple spreads_of(const Array& X, const Array& Y, const MaybeArray& s, double total) {
+    const Matrix x = matrix(X, "X");
+    const Matrix y = matrix(Y, "Y");
+    require(x.rows == y.rows && x.rows > 0, "X and Y must have equally many rows, and one at least");
+    const Index q = x.columns + y.columns;
+    const double* weights = vector(s, "s", x.rows);
+    Fresh<double> mean({q});
+    Fresh<double> spread({q});
+    Fresh<double> origin({q});
+    run([&] { column_spreads(x, y, weights, total, {mean.get(), spread.get(), origin.get()}); });
+    return nb::make_tuple(mean.give(), spread.give(), origin.give());
+}
+
+nb::tuple spread_doubts_of(const Array& mean, const Array& spread, const Array& about, double total, Index terms) {
+    const Index q = static_cast<Index>(mean.shape(0));
+    const double* of = vector(mean, "mean", q);
+    const double* squares = vector(spread, "spread", q);
+    const double* row = vector(about, "about", q);
+    Fresh<double> mean_doubt({q});
+    Fresh<double> spread_doubt({q});
+    run([&] { spread_doubts(of, squares, row, q, total, terms, {mean_doubt.get(), spread_doubt.get()}); });
+    return nb::make_tuple(mean_doubt.give(), spread_doubt.give());
+}
+
 Doubles gram_of(const Array& X, const MaybeArray& s, const MaybeArray& shift, bool transpose, bool fast) {
     const Matrix x = matrix(X, "X");
     const Index q = transpose ? x.rows : x.columns;
@@ -104,6 +139,20 @@ nb::tuple add_outer_of(const Array& a, const MaybeArray& a_low, const MaybeArray
     return nb::make_tuple(high.give(), low.give());
 }
 
+nb::tuple centre_moments_of(double weight, const MaybeArray& shift, const Array& sums, const Array& products) {
+    const Index q = static_cast<Index>(sums.shape(0));
+    const double* about = vector(shift, "shift", q);
+    const double* first = vector(sums, "sums", q);
+    const double* second = square(products, "products", q);
+    Fresh<double> mean({q});
+    Fresh<double> mean_low({q});
+    Fresh<double> scatter({q, q});
+    Fresh<double> scatter_low({q, q});
+    const CentredOut out{mean.get(), mean_low.get(), scatter.get(), scatter_low.get()};
+    run([&] { centre_moments(weight, about, first, second, q, out); });
+    return nb::make_tuple(mean.give(), mean_low.give(), scatter.give(), scatter_low.give());
+}
+
 nb::tuple residual_of(const Array& X, const Array& Y, const Array& W, const Array& b, const MaybeArray& s,
                       const MaybeArray& shift) {
     const Matrix x = matrix(X, "X");
@@ -139,6 +188,9 @@ nb::tuple projection_of(const Array& X, const Array& shift, const Array& V, cons
 
 void bind_dense(nb::module_& module) {
     module.def("moments", &moments_of, arg("X"), arg("Y"), arg("s").none(), arg("shift"));
+    module.def("typical_row", &typical_row_of, arg("X"), arg("Y"), arg("s").none(), arg("step"));
+    module.def("column_spreads", &spreads_of, arg("X"), arg("Y"), arg("s").none(), arg("total"));
+    module.def("spread_doubts", &spread_doubts_of, arg("mean"), arg("spread"), arg("about"), arg("total"), arg("terms"));
     module.def("gram", &gram_of, arg("X"), arg("s").none(), arg("shift").none(), arg("transpose"), arg("fast") = false);
     module.def("all_finite", &all_finite_in, arg("X"));
     module.def("matmul", &product_of, arg("X"), arg("W"), arg("b").none(), arg("shift").none() = nb::none(),
@@ -147,6 +199,7 @@ void bind_dense(nb::module_& module) {
     module.def("column_squares", &column_squares_of, arg("X"), arg("s").none(), arg("shift").none());
     module.def("add_outer", &add_outer_of, arg("a"), arg("a_low").none(), arg("b").none(), arg("b_low").none(),
                arg("step"), arg("step_low"), arg("factor"), arg("factor_low"));
+    module.def("centre_moments", &centre_moments_of, arg("weight"), arg("shift").none(), arg("sums"), arg("products"));
     module.def("residual", &residual_of, arg("X"), arg("Y"), arg("W"), arg("b"), arg("s").none(),
                arg("shift").none() = nb::none());
     module.def("projected_squares", &projection_of, arg("X"), arg("shift"), arg("V"), arg("D"), arg("B"));

@@ -7,6 +7,7 @@
 
 #include "arrays.hpp"
 #include "loss_names.hpp"
+#include "qed/pair.hpp"
 #include "sparse_arrays.hpp"
 
 namespace qed::bindings {
@@ -225,27 +226,56 @@ nb::tuple sparse_pass(const std::string& loss, const Array& indptr, const Array&
 /// Where the scores of classes go, a row of X each.
 using Scores = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
+using ScoresPass = void (*)(const Matrix&, const ScoresIn&, const ScoresOut&);
+
+nb::tuple scores_over(ScoresPass pass, const Array& X, const double* y, const Array& c, const Array& w, const Array& b,
+                      const Array& shift, const Scores& scores) {
+    const Matrix x = matrix(X, "X");
+    const Index k = matrix(w, "w").columns;
+    const LossRows wide{.kind = LossKind::softmax, .t = nullptr, .y = nullptr, .rows = x.columns, .classes = k};
+    const ScoresIn in{.y = y,
+                      .c = vector(c, "c", x.rows),
+                      .w = table(w, "w", wide),
+                      .b = vector(b, "b", k),
+                      .shift = vector(shift, "shift", x.columns),
+                      .classes = k};
+    require(static_cast<Index>(scores.shape(0)) == x.rows && static_cast<Index>(scores.shape(1)) == k && k >= 1,
+            "scores must be a float64 table of a row for each of X and a column for each of w");
+    Fresh<double> sums({kScoresSums});
+    Fresh<double> gradient({x.columns + 1, k});
+    const ScoresOut out{.sums = sums.get(), .gradient = gradient.get(), .scores = scores.data()};
+    run([&] { pass(x, in, out); });
+    return nb::make_tuple(sums.give(), gradient.give());
+}
+
 nb::tuple softmax_over(const Array& X, const Array& y, const Array& c, const Array& w, const Array& b,
                        const Array& shift, const Scores& scores) {
-    const Matrix x = matrix(X, "X");
-    const Matrix weights = matrix(w, "w");
-    const Index k = weights.columns;
-    const LossRows wide{.kind = LossKind::softmax, .t = nullptr, .y = nullptr, .rows = x.columns, .classes = k};
-    const SoftmaxIn in{.y = vector(y, "y", x.rows),
-                       .c = vector(c, "c", x.rows),
-                       .w = table(w, "w", wide),
-                       .b = vector(b, "b", k),
-                       .shift = vector(shift, "shift", x.columns),
-                       .classes = k};
-    require(static_cast<Index>(scores.shape(0)) == x.rows && static_cast<Index>(scores.shape(1)) == k && k >= 1,
-            "scores must be a float64 table of a row for each of X and a column for each class");
-    require(std::all_of(in.y, in.y + x.rows, [k](double label) { return label >= 0.0 && label < static_cast<double>(k); }),
+    const Index n = matrix(X, "X").rows;
+    const double k = static_cast<double>(matrix(w, "w").columns);
+    const double* labels = vector(y, "y", n);
+    require(std::all_of(labels, labels + n, [k](double label) { return label >= 0.0 && label < k; }),
             "y must hold numbers of classes");
-    Fresh<double> sums({kSoftmaxSums});
-    Fresh<double> gradient({x.columns + 1, k});
-    const SoftmaxOut out{.sums = sums.get(), .gradient = gradient.get(), .scores = scores.data()};
-    run([&] { softmax_pass(x, in, out); });
-    return nb::make_tuple(sums.give(), gradient.give());
+    return scores_over(softmax_pass, X, labels, c, w, b, shift, scores);
+}
+
+nb::tuple targets_over(const Array& X, const Array& y, const Array& c, const Array& w, const Array& b,
+                       const Array& shift, const Scores& scores) {
+    const LossRows rows{.kind = LossKind::squared,
+                        .t = nullptr,
+                        .y = nullptr,
+                        .rows = matrix(X, "X").rows,
+                        .classes = matrix(w, "w").columns};
+    return scores_over(targets_pass, X, table(y, "y", rows), c, w, b, shift, scores);
+}
+
+Doubles side_sums_of(const Array& c, const Array& u) {
+    const Matrix view = matrix(u, "u");
+    const LossRows rows{.kind = LossKind::squared, .t = nullptr, .y = nullptr, .rows = view.rows, .classes = view.columns};
+    const double* values = table(u, "u", rows);
+    const double* shares = vector(c, "c", view.rows);
+    Fresh<double> out({3, view.columns});
+    run([&] { side_sums(shares, values, view.rows, view.columns, out.get()); });
+    return out.give();
 }
 
 Doubles softmax_curvature_of(const Array& X, const Array& p, const Array& c, const Array& shift, const Array& v) {
@@ -261,6 +291,17 @@ Doubles softmax_curvature_of(const Array& X, const Array& p, const Array& c, con
     require(k >= 1, "v must have a column for each class");
     Fresh<double> out({x.columns + 1, k});
     run([&] { softmax_curvature(x, in, out.get()); });
+    return out.give();
+}
+
+Doubles softmax_hessian_of(const Array& X, const Array& p, const Array& c) {
+    const Matrix x = matrix(X, "X");
+    const Index k = matrix(p, "p").columns;
+    const LossRows rows{.kind = LossKind::softmax, .t = nullptr, .y = nullptr, .rows = x.rows, .classes = k};
+    const double* probabilities = table(p, "p", rows);
+    const double* shares = vector(c, "c", x.rows);
+    Fresh<double> out({k * x.columns, k * x.columns});
+    run([&] { softmax_hessian(x, probabilities, shares, k, out.get()); });
     return out.give();
 }
 
@@ -301,6 +342,7 @@ void bind_glm(nb::module_& module) {
     module.def("loss_excess", &excess_of, arg("loss"), arg("t"), arg("y"), arg("u"));
     module.def("loss_mean", &mean_of, arg("loss"), arg("t"), arg("y"), arg("c"));
     module.def("scale_sides", &sides_of, arg("loss"), arg("t"), arg("y"), arg("c"), arg("slope"), arg("up"), arg("down"));
+    module.def("side_sums", &side_sums_of, arg("c"), arg("u"));
     module.def("glm_pass", &dense_pass, arg("loss"), arg("X"), arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"),
                arg("rows"), arg("bend") = false, arg("hessian") = false);
     module.def("csr_glm_pass", &sparse_pass, arg("loss"), arg("indptr"), arg("indices"), arg("data"), arg("shape"),
@@ -313,7 +355,10 @@ void bind_glm(nb::module_& module) {
                arg("times"), arg("factors"));
     module.def("softmax_pass", &softmax_over, arg("X"), arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"),
                arg("scores"));
+    module.def("targets_pass", &targets_over, arg("X"), arg("y"), arg("c"), arg("w"), arg("b"), arg("shift"),
+               arg("scores"));
     module.def("softmax_curvature", &softmax_curvature_of, arg("X"), arg("p"), arg("c"), arg("shift"), arg("v"));
+    module.def("softmax_hessian", &softmax_hessian_of, arg("X"), arg("p"), arg("c"));
     module.def("longest_square", &longest_square_of, arg("X"), arg("shift"), arg("scale"));
     module.def("curvature_product", &dense_curvature, arg("X"), arg("weight"), arg("shift"), arg("v"));
     module.def("csr_curvature_product", &sparse_curvature, arg("indptr"), arg("indices"), arg("data"), arg("shape"),

@@ -18,7 +18,9 @@ Matrix matrix(const Array& array, const char* name) {
     if (!is_float32 && array.dtype() != nb::dtype<double>()) {
         throw nb::type_error((std::string(name) + " must be float32 or float64").c_str());
     }
-    require(array.ndim() == 1 || array.ndim() == 2, std::string(name) + " must have one or two dimensions");
+    if (array.ndim() != 1 && array.ndim() != 2) {
+        require(false, std::string(name) + " must have one or two dimensions");
+    }
     Matrix view{.data = array.data(), .kind = is_float32 ? Kind::float32 : Kind::float64};
     view.rows = static_cast<Index>(array.shape(0));
     view.columns = array.ndim() == 2 ? static_cast<Index>(array.shape(1)) : 1;
@@ -28,12 +30,16 @@ Matrix matrix(const Array& array, const char* name) {
 }
 
 const double* vector(const Array& array, const char* name, Index length) {
-    const bool fits = array.ndim() == 1 && static_cast<Index>(array.shape(0)) == length;
-    require(fits, std::string(name) + " must be a vector of length " + std::to_string(length));
+    // words are put together only where something is wrong: a small kernel costs less than they do
+    if (array.ndim() != 1 || static_cast<Index>(array.shape(0)) != length) {
+        require(false, std::string(name) + " must be a vector of length " + std::to_string(length));
+    }
     if (array.dtype() != nb::dtype<double>()) {
         throw nb::type_error((std::string(name) + " must be float64").c_str());
     }
-    require(length <= 1 || array.stride(0) == 1, std::string(name) + " must be contiguous");
+    if (length > 1 && array.stride(0) != 1) {
+        require(false, std::string(name) + " must be contiguous");
+    }
     return static_cast<const double*>(array.data());
 }
 
@@ -81,6 +87,7 @@ NB_MODULE(QED_MODULE, module) {
     bind_entries(module);
     bind_factor(module);
     bind_glm(module);
+    bind_groups(module);
     bind_online(module);
     bind_coded(module);
     bind_levels(module);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "qed/parallel.hpp"
+#include "qed/scratch.hpp"
 
 namespace qed {
 namespace {
@@ -48,6 +49,48 @@ Pair operator*(Pair a, Pair b) noexcept {
     return normalised(product.high, product.low + (a.high * b.low + a.low * b.high));
 }
 
+Pair operator-(Pair a) noexcept {
+    return {-a.high, -a.low};
+}
+
+/// By long division, three digits of 53 bits each.
+Pair operator/(Pair a, double b) noexcept {
+    const Pair divisor{b, 0.0};
+    const double first = a.high / b;
+    Pair rest = a + -(divisor * Pair{first, 0.0});
+    const double second = rest.high / b;
+    rest = rest + -(divisor * Pair{second, 0.0});
+    const Pair head = normalised(first, second);
+    return normalised(head.high, head.low + rest.high / b);
+}
+
+/// Sums side by side, term after term: independent of each other, so that they share registers. Rounding errors of the high
+/// parts are added up in the low ones.
+class SumsAbreast {
+  public:
+    static constexpr Index kCount = 8;
+
+    void add(const double* high, const double* low) noexcept {
+        for (Index k = 0; k < kCount; ++k) {
+            const Pair sum = exact_sum(high_[k], high[k]);
+            high_[k] = sum.high;
+            low_[k] += sum.low + low[k];
+        }
+    }
+    [[nodiscard]] double total() const noexcept {
+        Pair sum{0.0, 0.0};
+        for (Index k = 0; k < kCount; ++k) {
+            const Pair next = exact_sum(sum.high, high_[k]);
+            sum = {next.high, sum.low + (next.low + low_[k])};
+        }
+        return sum.high + sum.low;
+    }
+
+  private:
+    double high_[kCount] = {};
+    double low_[kCount] = {};
+};
+
 Pair at(PairsView view, Index i) noexcept {
     return {view.high[i], view.low == nullptr ? 0.0 : view.low[i]};
 }
@@ -71,6 +114,56 @@ void add_outer(PairsView a, PairsView b, Index q, PairsView step, Pair factor, d
             }
         }
     });
+}
+
+void side_sums(const double* c, const double* u, Index rows, Index columns, double* out) noexcept {
+    for (Index j = 0; j < columns; ++j) {
+        SumsAbreast level;
+        SumsAbreast over;
+        double high[SumsAbreast::kCount];
+        double low[SumsAbreast::kCount];
+        for (Index row = 0; row < rows; row += SumsAbreast::kCount) {
+            const Index count = std::min(SumsAbreast::kCount, rows - row);
+            for (Index k = 0; k < count; ++k) {
+                const Pair product = exact_product(c[row + k], u[(row + k) * columns + j]);
+                high[k] = product.high;
+                low[k] = product.low;
+            }
+            std::fill(high + count, high + SumsAbreast::kCount, 0.0);
+            std::fill(low + count, low + SumsAbreast::kCount, 0.0);
+            level.add(high, low);
+            for (Index k = 0; k < SumsAbreast::kCount; ++k) {
+                low[k] = high[k] > 0.0 ? low[k] : 0.0;
+                high[k] = high[k] > 0.0 ? high[k] : 0.0;
+            }
+            over.add(high, low);
+        }
+        const double difference = level.total();
+        out[j] = over.total();
+        out[columns + j] = out[j] - difference;
+        out[2 * columns + j] = difference;
+    }
+}
+
+void centre_moments(double weight, const double* shift, const double* sums, const double* products, Index q,
+                    const CentredOut& out) {
+    ScratchArray<double> off(2 * q);  // what the shift was off, high parts first
+    double* off_low = off.get() + q;
+    for (Index j = 0; j < q; ++j) {
+        const Pair step = Pair{sums[j], 0.0} / weight;
+        const Pair mean = Pair{shift == nullptr ? 0.0 : shift[j], 0.0} + step;
+        off[j] = step.high;
+        off_low[j] = step.low;
+        out.mean[j] = mean.high;
+        out.mean_low[j] = mean.low;
+    }
+    add_outer({products, nullptr}, {}, q, {off.get(), off_low}, {-weight, -0.0}, out.scatter, out.scatter_low);
+    for (Index place = 0; place < q * q; place += q + 1) {
+        if (out.scatter[place] < 0.0) {
+            out.scatter[place] = 0.0;
+            out.scatter_low[place] = 0.0;
+        }
+    }
 }
 
 }  // namespace qed

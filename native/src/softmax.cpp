@@ -4,6 +4,7 @@
 #include "qed/elementary.hpp"
 #include "qed/fold.hpp"
 #include "qed/glm.hpp"
+#include "qed/moments.hpp"
 
 namespace qed {
 namespace {
@@ -206,7 +207,7 @@ struct ClassSums {
 
 /// Scores less the largest of their row; returns the weighted sum of their squares. What pads the classes is zero, and no
 /// score.
-double less_largest(const ClassRows& rows, const SoftmaxIn& in, Index row, Index count, ClassSums& found) noexcept {
+double less_largest(const ClassRows& rows, const ScoresIn& in, Index row, Index count, ClassSums& found) noexcept {
     const Index width = rows.width();
     const Index last = width - kLane;
     const auto is_class = numbers_from(last) < splat(static_cast<double>(rows.classes()));
@@ -232,7 +233,7 @@ double less_largest(const ClassRows& rows, const SoftmaxIn& in, Index row, Index
 
 /// Sums over the classes of exponentials that have taken the place of scores; single entries are told apart by their number,
 /// because a vector that is read right after one of its entries is written has to wait.
-void sum_classes(const ClassRows& rows, const SoftmaxIn& in, Index row, Index count, ClassSums& found) noexcept {
+void sum_classes(const ClassRows& rows, const ScoresIn& in, Index row, Index count, ClassSums& found) noexcept {
     const Vector<double> zero{};
     const Index last = rows.width() - kLane;
     const Vector<double> ends = numbers_from(last);
@@ -253,7 +254,7 @@ void sum_classes(const ClassRows& rows, const SoftmaxIn& in, Index row, Index co
 }
 
 /// Returns the weighted sum of the losses, and inverts the totals.
-double sum_losses(const SoftmaxIn& in, Index row, Index count, ClassSums& found) noexcept {
+double sum_losses(const ScoresIn& in, Index row, Index count, ClassSums& found) noexcept {
     double loss = 0.0;
     for (Index i = 0; i < count; i += kLane) {
         const Vector<double> logs = logarithm(load(found.total + i));
@@ -266,7 +267,7 @@ double sum_losses(const SoftmaxIn& in, Index row, Index count, ClassSums& found)
 }
 
 /// Replaces scores by slopes times weights, and adds up losses, squares and slopes.
-void to_slopes(const ClassRows& rows, const SoftmaxIn& in, Index row, Index count, double* sums,
+void to_slopes(const ClassRows& rows, const ScoresIn& in, Index row, Index count, double* sums,
                double* level) noexcept {
     ClassSums found;
     const Index width = rows.width();
@@ -294,6 +295,29 @@ void to_slopes(const ClassRows& rows, const SoftmaxIn& in, Index row, Index coun
         store(level + k, load(level + k) + sum);
     }
     sums[2] += sum_lanes(squares);
+}
+
+/// Replaces scores by their distances from targets times weights, and adds up losses, squares and slopes.
+void to_residuals(const ClassRows& rows, const ScoresIn& in, Index row, Index count, double* sums,
+                  double* level) noexcept {
+    const Index targets = rows.classes();
+    double scores = 0.0;
+    double slopes = 0.0;
+    for (Index i = 0; i < count; ++i) {
+        double* t = rows.at(i);
+        const double* y = in.y + (row + i) * targets;
+        const double weight = in.c[row + i];
+        for (Index k = 0; k < targets; ++k) {
+            const double slope = t[k] - y[k];
+            scores += weight * t[k] * t[k];
+            slopes += weight * slope * slope;
+            t[k] = weight * slope;
+            level[k] += t[k];
+        }
+    }
+    sums[0] += 0.5 * slopes;
+    sums[1] += scores;
+    sums[2] += slopes;
 }
 
 /// Replaces changes s of the scores by c p (s - Σ p s), the change of the slopes times weights, and adds them up.
@@ -348,17 +372,27 @@ void fold_classes(const Matrix& x, Index classes, Index extra, double* sums, dou
     }
 }
 
-}  // namespace
+using Replace = void (*)(const ClassRows&, const ScoresIn&, Index, Index, double*, double*) noexcept;
 
-void softmax_pass(const Matrix& x, const SoftmaxIn& in, const SoftmaxOut& out) {
-    fold_classes(x, in.classes, kSoftmaxSums, out.sums, out.gradient,
+void scores_pass(const Matrix& x, const ScoresIn& in, const ScoresOut& out, Replace replace) {
+    fold_classes(x, in.classes, kScoresSums, out.sums, out.gradient,
                  [&](Index first, Index last, double* sums, double* gradient, double* level) {
                      ClassRows rows(x, in.shift, in.w, in.b, in.classes);
                      rows.run(first, last, gradient, [&](Index row, Index count) {
                          keep_scores(rows, row, count, out.scores);
-                         to_slopes(rows, in, row, count, sums, level);
+                         replace(rows, in, row, count, sums, level);
                      });
                  });
+}
+
+}  // namespace
+
+void softmax_pass(const Matrix& x, const ScoresIn& in, const ScoresOut& out) {
+    scores_pass(x, in, out, to_slopes);
+}
+
+void targets_pass(const Matrix& x, const ScoresIn& in, const ScoresOut& out) {
+    scores_pass(x, in, out, to_residuals);
 }
 
 void softmax_curvature(const Matrix& x, const SoftmaxBend& in, double* out) {
@@ -370,6 +404,33 @@ void softmax_curvature(const Matrix& x, const SoftmaxBend& in, double* out) {
                          to_changes(rows, in.p, in.c, row, count, level);
                      });
                  });
+}
+
+void softmax_hessian(const Matrix& x, const double* p, const double* c, Index classes, double* out) {
+    const Index q = x.columns;
+    const Index width = classes * q;
+    std::fill_n(out, width * width, 0.0);
+    const ScratchArray<double> weight(x.rows);
+    const ScratchArray<double> block(q * q);
+    for (Index a = 0; a < classes; ++a) {
+        for (Index b = 0; b < a; ++b) {
+            for (Index i = 0; i < x.rows; ++i) {
+                weight.get()[i] = c[i] * p[i * classes + a] * p[i * classes + b];
+            }
+            gram(x, {.s = weight.get()}, block.get());
+            for (Index i = 0; i < q; ++i) {
+                double* mine = out + (a * q + i) * width;
+                double* other = out + (b * q + i) * width;
+                for (Index j = 0; j < q; ++j) {
+                    const double entry = block.get()[i * q + j];
+                    mine[a * q + j] += entry;
+                    other[b * q + j] += entry;
+                    mine[b * q + j] = -entry;
+                    other[a * q + j] = -entry;
+                }
+            }
+        }
+    }
 }
 
 }  // namespace qed

@@ -16,6 +16,20 @@ def moments(X: Array, Y: Array, s: Array | None, shift: Array) -> tuple[float, A
     return float(weight.sum()), weight @ z, (weight[:, None] * z).T @ z
 
 
+def typical_row(X: Array, Y: Array, s: Array | None, step: int) -> Array:
+    """The weighted mean of every step-th row; of all of those alike where none of them weighs anything."""
+    z = np.concatenate([_wide(X), _wide(Y)], axis=1)[::step]
+    weight = np.ones(len(z)) if s is None or not s[::step].any() else s[::step]
+    return weight @ z / weight.sum()
+
+
+def column_spreads(X: Array, Y: Array, s: Array | None) -> tuple[Array, Array, Array]:
+    z = np.concatenate([_wide(X), _wide(Y)], axis=1)
+    weight = np.ones(len(z)) if s is None else s
+    mean = weight @ z / weight.sum()
+    return mean, weight @ (z - mean) ** 2, z[0]
+
+
 def gram(X: Array, s: Array | None, shift: Array | None, transpose: bool) -> Array:
     z = _wide(X) - (0.0 if shift is None else shift)
     if transpose:
@@ -42,6 +56,19 @@ def rmatmul(X: Array, U: Array) -> Array:
 def projected_squares(X: Array, shift: Array, V: Array, D: Array, B: Array) -> tuple[Array, Array]:
     z = (_wide(X) - shift) @ _wide(V)
     return z**2 @ _wide(D), z @ _wide(B)
+
+
+def group_sweep(
+    A: Array, y: Array, starts: Array, bend: Array, strength: Array, ridge: float, visits: Array, w: Array
+) -> Array:
+    """One proximal step along each group of columns of |Aw - y|²/2 plus lengths of groups and a ridge."""
+    w = w.copy()
+    for g in visits:
+        one = slice(starts[g], starts[g + 1])
+        new = w[one] - (A[:, one].T @ (A @ w - y) + ridge * w[one]) / bend[g]
+        length = np.sqrt(new @ new) * bend[g]
+        w[one] = (1 - strength[g] / length) * new if length > strength[g] else 0.0
+    return w
 
 
 def coordinate_descent(Q: Array, q: Array, penalty: tuple[Array, Array, float], sweeps: int = 20_000) -> Array:

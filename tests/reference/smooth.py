@@ -81,6 +81,24 @@ def softmax_pass(X, y, c, w, b, shift):
     return sums, A.T @ (c[:, None] * s), t
 
 
+def targets_pass(X, y, c, w, b, shift):
+    Z = X.astype(float) - shift
+    t = Z @ w + b
+    A = np.concatenate([Z, np.ones((len(Z), 1))], axis=1)
+    sums = np.array([0.5 * c @ ((t - y) ** 2).sum(axis=1), c @ (t**2).sum(axis=1), c @ ((t - y) ** 2).sum(axis=1)])
+    return sums, A.T @ (c[:, None] * (t - y)), t
+
+
+def softmax_hessian(X, p, c):
+    q, k = X.shape[1], p.shape[1]
+    out = np.zeros((k, q, k, q))
+    for a in range(k):
+        for b in range(k):
+            bend = c * p[:, a] * ((a == b) - p[:, b])
+            out[a, :, b, :] = (bend[:, None] * X).T @ X
+    return out.reshape(k * q, k * q)
+
+
 def softmax_curvature(X, p, c, shift, v):
     A = np.concatenate([X.astype(float) - shift, np.ones((len(X), 1))], axis=1)
     change = A @ v

@@ -46,9 +46,9 @@ struct GlmOut {
 
 void glm_pass(const Matrix& x, const GlmIn& in, const GlmOut& out);
 
-/// The same for the softmax of several scores: t = (x - shift) w + b, one column of w for each class.
-struct SoftmaxIn {
-    const double* y;  ///< numbers of the classes
+/// The same for several scores: t = (x - shift) w + b, one column of w for each class, or for each target.
+struct ScoresIn {
+    const double* y;  ///< numbers of the classes; or targets, row-major
     const double* c;
     const double* w;  ///< row-major, columns of x × classes
     const double* b;
@@ -56,17 +56,19 @@ struct SoftmaxIn {
     Index classes;
 };
 
-inline constexpr Index kSoftmaxSums = 3;
+inline constexpr Index kScoresSums = 3;
 
 /// `sums` holds Σ c ℓ and the weighted sums of squares of scores and of slopes. `gradient` is row-major, one row more than x
 /// has columns: (x - shift)ᵀ of c times the slopes, then their sums. `scores` has a row for each of x.
-struct SoftmaxOut {
+struct ScoresOut {
     double* sums;
     double* gradient;
     double* scores;
 };
 
-void softmax_pass(const Matrix& x, const SoftmaxIn& in, const SoftmaxOut& out);
+void softmax_pass(const Matrix& x, const ScoresIn& in, const ScoresOut& out);
+/// Half the squared distance of each score from its target.
+void targets_pass(const Matrix& x, const ScoresIn& in, const ScoresOut& out);
 
 /// Second derivatives of that loss times a change v of coefficients and, in its last row, of intercepts; `p` are the
 /// probabilities of the classes, row-major. The result has the shape of v.
@@ -79,6 +81,11 @@ struct SoftmaxBend {
 };
 
 void softmax_curvature(const Matrix& x, const SoftmaxBend& in, double* out);
+
+/// All of them, for few columns: `out` is square, classes × columns of x wide, class after class. The scores of a row matter up
+/// to a constant, so that the blocks of a class add up to zero: those on the diagonal follow from the others, and nothing
+/// cancels.
+void softmax_hessian(const Matrix& x, const double* p, const double* c, Index classes, double* out);
 
 /// The same for compressed rows; `hessian` must be null.
 void glm_pass(const SparseRows& x, const GlmIn& in, const GlmOut& out);

@@ -63,6 +63,23 @@ def moments(X: Matrix, Y: Matrix, s: Vector | None, shift: Vector) -> tuple[floa
     X is (n, p), Y is (n, m), s is (n,) and nonnegative or None for ones, shift is (q,) with q = p + m. One pass.
     """
 
+def typical_row(X: Matrix, Y: Matrix, s: Vector | None, step: int) -> Vector:
+    """Find a row near the mean of [X | Y], (q,), from every step-th row; constant columns are hit exactly."""
+
+def column_spreads(X: Matrix, Y: Matrix, s: Vector | None, total: float) -> tuple[Vector, Vector, Vector]:
+    """Means and Σ s (z − mean)² of the columns of [X | Y], and the first row, about which they were summed; (q,) each.
+
+    ``total`` is the sum of the weights.
+    """
+
+def spread_doubts(mean: Vector, spread: Vector, about: Vector, total: float, terms: int) -> tuple[Vector, Vector]:
+    """Bounds on the rounding of means and of spreads, (q,) each, summed about a row with at most so many additions."""
+
+def centre_moments(
+    weight: float, shift: Vector | None, sums: Vector, products: Vector
+) -> tuple[Vector, Vector, Vector, Vector]:
+    """Mean (q,) and scatter (q, q) in double-double, each as high and low part, from what `moments` gives."""
+
 def gram(X: Matrix, s: Vector | None, shift: Vector | None, transpose: bool, fast: bool = False) -> Vector:
     """(X − shift)ᵀ S (X − shift), (p, p); or, transposed, (X − shift) S (X − shift)ᵀ, (n, n).
 
@@ -182,6 +199,12 @@ def scale_sides(
     Sums (5,) are Σ c max(u, 0), Σ c max(−u, 0), Σ c u², Σ c excess(t, u), Σ c (slope − u)².
     """
 
+def side_sums(c: Vector, u: Matrix) -> Vector:
+    """Sum c u over the rows of u, (n,) or (n, k), as (3, k): positive products, negative ones without sign, all.
+
+    The last is off by a rounding of itself and (n 2⁻⁵³)² of the others: products are exact, sums compensated.
+    """
+
 def glm_pass(
     loss: str,
     X: Matrix,
@@ -282,8 +305,45 @@ def softmax_pass(
     slopes, their sums last. Scores are written to ``scores``, (n, k) in C order.
     """
 
+def targets_pass(
+    X: Matrix, y: Matrix, c: Vector, w: Matrix, b: Vector, shift: Vector, scores: Matrix
+) -> tuple[Vector, Matrix]:
+    """Do the same for half the squared distances of the scores from targets y, (n, k) in C order."""
+
+def group_value(w: Matrix, number: Indices | None, strength: Vector, ridge: float) -> float:
+    """Σ strength |w_g| + ridge / 2 |w|² over groups g of rows of w, (p,) or (p, k).
+
+    ``number`` is int64, the group of each row, or None: every row is one. ``strength`` is one for all, or one each.
+    """
+
+def group_shrink(z: Matrix, doubt: Matrix, number: Indices | None, strength: Vector) -> float:
+    """Find the largest factor <= 1 by which every group of z, longer by that of doubt, is within its strength."""
+
+def group_excess(
+    w: Matrix, z: Matrix, doubt: Matrix, number: Indices | None, strength: Vector, ridge: float
+) -> tuple[float, float]:
+    """Tell what separates w and z from equality in the inequality of Fenchel and Young, and how much doubt in z may add."""
+
+SweptGroups: TypeAlias = tuple[NDArray[np.int64], Vector, Vector, float]
+"""Starts of groups of coefficients with their end, bounds on the curvature along each, strengths, and a ridge."""
+
+def sweep_products(Q: Vector, groups: SweptGroups, visits: NDArray[np.int64], points: Matrix, states: Matrix) -> None:
+    """Make sweeps of proximal steps along the groups of ½ wᵀQw − qᵀw plus Σ strength |w_g| + ridge / 2 |w|².
+
+    ``points`` and ``states``, the gradients Qw − q, have a row for each sweep after the first, which is given; the others are
+    written to.
+    """
+
+def sweep_columns(
+    blocks: list[Vector], groups: SweptGroups, visits: NDArray[np.int64], points: Matrix, states: Matrix
+) -> None:
+    """Do the same for ½ |Aw − y|² with the columns of each group in Fortran order; states are residuals Aw − y."""
+
 def softmax_curvature(X: Matrix, p: Matrix, c: Vector, shift: Vector, v: Matrix) -> Matrix:
     """Second derivatives of that loss times v, (p + 1, k) with the intercepts last, at probabilities p (n, k)."""
+
+def softmax_hessian(X: Matrix, p: Matrix, c: Vector) -> Matrix:
+    """Second derivatives of that loss by coefficients of the columns of X, (k q, k q), class after class."""
 
 def longest_square(X: Matrix, shift: Vector, scale: Vector) -> float:
     """Largest sum over the columns of ((x − shift) · scale)² of a row, in one read of X; zero without rows."""

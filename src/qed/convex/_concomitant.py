@@ -20,13 +20,14 @@ never changes faster than the weighted length of r.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.convex._kernels import scaled_spread
+from qed.convex._kernels import scaled_spread, side_sums
 from qed.convex._problem import Gap
 from qed.convex._spans import Spans
 
@@ -140,7 +141,10 @@ class Concomitant(Spans):
 
     def clipped(self, r: Vector, scale: float) -> Vector:
         """Return residuals, cut off at the knee."""
-        return r if not np.isfinite(self.knee) else np.clip(r, -self.knee * scale, self.knee * scale)
+        if math.isinf(self.knee):
+            return r
+        end = self.knee * scale
+        return np.minimum(np.maximum(r, -end), end)
 
     def objective(self, w: Vector, b: Any, t: Vector | None = None, guess: float = 0.0) -> float:
         """Return spread of the residuals plus penalty."""
@@ -171,21 +175,22 @@ class Concomitant(Spans):
         """
         t = self.scores(w, b) if known is None or known.t is None else known.t
         r = t - self.y
-        scale = self.scale(r)
-        objective = self.spread(r, scale) + self.penalty.value(w)
-        off, stored = self._off(w, b, t, scale, objective)
+        scale, spread = scaled_spread(r, self.share, self.knee, 0.0)
+        objective = spread + self.penalty.value(w)
+        slope = self.slope(r, scale)
+        off, stored = self._off(w, b, t, slope, scale, objective)
         nothing = 4 * off + stored + 16 * UNIT * objective
         best = Gap(objective + nothing, nothing, objective, np.inf, np.zeros_like(r))
         if not np.isfinite(objective):
             return Gap(np.inf, 0.0, objective, np.inf, np.zeros_like(r))
-        for candidate in self._candidates(w, r, scale, u):
-            gap = self._bound(w, r, scale, candidate, off, stored, objective)
+        for candidate in self._candidates(w, r, slope, u):
+            gap = self._bound(w, r, scale, slope, candidate, off, stored, objective)
             best = gap if gap.value < best.value else best
             if best.value - best.rounding <= target:
                 break
         return best
 
-    def _off(self, w: Vector, b: Any, t: Vector, scale: float, objective: float) -> tuple[float, float]:
+    def _off(self, w: Vector, b: Any, t: Vector, slope: Vector, scale: float, objective: float) -> tuple[float, float]:
         """Bound the error of the scores, and what the rounding of weights, strengths and the stored intercept costs."""
         p = self.shape[1]
         passes = 1 if self.centre is None or self.design.centres_first else 2
@@ -194,15 +199,15 @@ class Concomitant(Spans):
         stored = 8 * UNIT * objective
         if self.free_intercept and self.centre is not None:
             shift = (p + 4) * UNIT * (float(np.abs(self.centre) @ np.abs(w)) + abs(float(b)))
-            tilt = abs(float(self.share @ self.slope(t - self.y, scale)))
+            tilt = abs(float(self.share @ slope))
             stored += shift * (tilt + (min(shift / scale, 1.0) if scale > 0 else 1.0))
         return off, stored
 
-    def _candidates(self, w: Vector, r: Vector, scale: float, u: Vector | None) -> Iterator[Vector]:
+    def _candidates(self, w: Vector, r: Vector, slope: Vector, u: Vector | None) -> Iterator[Vector]:
         """Yield dual points, cheap ones first."""
         if u is not None:
             yield u
-        yield self.slope(r, scale)
+        yield slope
         point = self._at_support(w, r)
         if point is not None:
             yield point
@@ -243,7 +248,9 @@ class Concomitant(Spans):
             return -q
         return np.asarray(rest * (np.sqrt(room) / length) - q)
 
-    def _bound(self, w: Vector, r: Vector, scale: float, v: Vector, off: float, stored: float, objective: float) -> Gap:
+    def _bound(
+        self, w: Vector, r: Vector, scale: float, slope: Vector, v: Vector, off: float, stored: float, objective: float
+    ) -> Gap:
         """Make one dual point feasible, and charge all that separates it from the point."""
         v, lean = self._feasible(v)
         length = self._length(v)
@@ -264,7 +271,7 @@ class Concomitant(Spans):
             radius, beyond, beyond_doubt, z = self._beyond(w, r, z, doubt)
         penalty_excess, penalty_doubt = self.penalty.excess(w, z, doubt)
         spread_excess = self._excess(r, scale, v)
-        apart = self._length(self.slope(r, scale) - v)
+        apart = self._length(slope - v)
         # the spread follows the scores no faster than their weighted length, its slope no faster than that over the scale
         further = min(off / scale, 2.0) if scale > 0 else 2.0
         rounding = stored + penalty_doubt + beyond_doubt + 2 * (apart + further + 8 * UNIT) * off
@@ -281,14 +288,13 @@ class Concomitant(Spans):
         if np.isfinite(self.knee):
             v = np.clip(v, -self.knee, self.knee)
         if self.free_intercept:
-            over, under = float(self.share @ np.maximum(v, 0.0)), float(self.share @ np.maximum(-v, 0.0))
+            over, under, _ = side_sums(self.share, v)[:, 0].tolist()
             up = min(1.0, under / over) if over > 0 else 1.0
             down = min(1.0, over / under) if under > 0 else 1.0
             v = np.where(v > 0, up, down) * v
-            mass = self.share.astype(np.longdouble) * v
-            heavier = max(float(np.maximum(mass, 0).sum()), float(-np.minimum(mass, 0).sum()))
-            left = abs(float(mass.sum())) + 64 * float(np.finfo(np.longdouble).eps) * 2 * heavier
-            lean = left / heavier if heavier > 0 else 0.0
+            over, under, level = side_sums(self.share, v)[:, 0].tolist()
+            left = abs(level) * (1 + 4 * UNIT) + 2 * (len(v) * UNIT) ** 2 * (over + under)
+            lean = left / max(over, under) if over + under > 0 else 0.0
         squares = float(self.share @ (v * v)) * (1 + 64 * UNIT)
         return (v / np.sqrt(squares) if squares > 1.0 else v), lean
 
@@ -313,4 +319,4 @@ class Concomitant(Spans):
         return radius, float(np.abs(z - inside) @ step), float(doubt @ step), inside
 
     def _length(self, a: Vector) -> float:
-        return float(np.sqrt((self.share * a) @ a))
+        return math.sqrt((self.share * a) @ a)

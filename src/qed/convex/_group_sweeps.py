@@ -8,10 +8,12 @@ Newton steps end it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from math import sqrt
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from qed.convex import _kernels
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
@@ -22,11 +24,8 @@ Indices = np.ndarray[Any, Any]
 ROUNDS = 400  # batches of sweeps, at most
 SWEEPS = 5  # of a batch
 NEWTON_STEPS = 4  # between batches
-SWEEP_COST, PRODUCT_COST, SOLVE_COST = (
-    8e-6,
-    5e-10,
-    5e-11,
-)  # seconds for a group, an entry of Q, a cubed column: measured
+# seconds for a group, an entry of Q, a cubed column, and what else belongs to a batch: measured
+SWEEP_COST, PRODUCT_COST, SOLVE_COST, BATCH_COST = 1e-7, 5e-10, 5e-11, 1e-4
 STALLED = 30  # batches without a gap that halves, after which rounding rules
 
 
@@ -35,9 +34,9 @@ class Groups:
 
     def __init__(self, starts: Indices, size: int, strength: Vector, ridge: float) -> None:
         self.starts, self.strength, self.ridge = starts, strength, ridge
-        ends = np.append(starts[1:], size)
-        self.slices = [slice(int(a), int(b)) for a, b in zip(starts, ends, strict=True)]
-        self.number = np.repeat(np.arange(len(starts)), ends - starts)
+        self.edges = np.append(starts, size).astype(np.int64)
+        self.slices = [slice(a, b) for a, b in pairwise(self.edges.tolist())]
+        self.number = np.repeat(np.arange(len(starts)), np.diff(self.edges))
 
     def lengths(self, v: Vector) -> Vector:
         """Return the length of each group."""
@@ -78,8 +77,8 @@ class _Sweeping(ABC):
         """Return the squared error."""
 
     @abstractmethod
-    def sweep(self, w: Vector, state: Vector, which: list[int]) -> None:
-        """Take one proximal step along each group; point and state are written to."""
+    def sweep(self, points: Vector, states: Vector, which: Indices) -> None:
+        """Take one proximal step along each group from the first row of points and states, then from the next one."""
 
     @abstractmethod
     def settle(self, w: Vector, state: Vector, goal: float, batches: int) -> Vector | None:
@@ -89,25 +88,25 @@ class _Sweeping(ABC):
         """Sweep, extrapolate and take Newton steps until the gap is within the goal, or rounding allows no more."""
         groups, w = self.groups, w.copy()
         state = self.state(w)
+        g = self.gradient(state)
         best: float = np.inf
         since = 0
         for batch in range(1, ROUNDS + 1):
-            kept, states = [w.copy()], [state.copy()]
-            which = self._awake(w, self.gradient(state))
-            for _ in range(SWEEPS):
-                self.sweep(w, state, which)
-                kept.append(w.copy())
-                states.append(state.copy())
-            w, state = self._ahead(kept, states)
+            points, states = np.empty((SWEEPS + 1, len(w))), np.empty((SWEEPS + 1, len(state)))
+            points[0], states[0] = w, state
+            self.sweep(points, states, self._awake(w, g))
+            w, state = self._ahead(points, states)
             if batch % 4 == 0:
                 state = self.state(w)  # what updates have rounded is made anew
-            gap = groups.gap(w, self.gradient(state), self.error(w, state))
+            g = self.gradient(state)
+            gap = groups.gap(w, g, self.error(w, state))
             if gap <= goal:
                 break
             settled = self.settle(w, state, goal, batch)
             if settled is not None:
                 w, state = settled, self.state(settled)
-                gap = groups.gap(w, self.gradient(state), self.error(w, state))
+                g = self.gradient(state)
+                gap = groups.gap(w, g, self.error(w, state))
                 if gap <= goal:
                     break
             since = 0 if gap < 0.5 * best else since + 1
@@ -116,17 +115,16 @@ class _Sweeping(ABC):
                 break
         return np.asarray(w)
 
-    def _awake(self, w: Vector, g: Vector) -> list[int]:
+    def _awake(self, w: Vector, g: Vector) -> Indices:
         """Return the groups that are not zero, or nearly want not to be: the others need no visit."""
         near = self.groups.lengths(g) > 0.9 * self.groups.strength
         near |= self.groups.lengths(w) > 0
-        found: list[int] = np.flatnonzero(near & (self.bend > 0)).tolist()
-        return found
+        return np.flatnonzero(near & (self.bend > 0))
 
-    def _ahead(self, kept: list[Vector], states: list[Vector]) -> tuple[Vector, Vector]:
+    def _ahead(self, points: Vector, states: Vector) -> tuple[Vector, Vector]:
         """Return the combination of the last points whose steps cancel best, if it is lower; the last point otherwise."""
-        w, state = kept[-1], states[-1]
-        steps = np.diff(np.stack(kept), axis=0)
+        w, state = points[-1], states[-1]
+        steps = np.diff(points, axis=0)
         products = steps @ steps.T
         most = float(np.trace(products))
         if not most > 0:
@@ -138,7 +136,7 @@ class _Sweeping(ABC):
         if not np.isfinite(z).all() or z.sum() == 0:
             return w, state
         share = z / z.sum()
-        far, far_state = share @ np.stack(kept[1:]), share @ np.stack(states[1:])
+        far, far_state = share @ points[1:], share @ states[1:]
         now = 0.5 * self.error(w, state) + self.groups.value(w)
         then = 0.5 * self.error(far, far_state) + self.groups.value(far)
         return (far, far_state) if then < now else (w, state)
@@ -151,7 +149,7 @@ class ByProducts(_Sweeping):
         self.groups, self.Q, self.c = groups, Q, c
         self.constant = float(target @ target)
         self.bend = np.array([_largest(Q[one, one]) for one in groups.slices]) + groups.ridge
-        self._bends, self._strengths = self.bend.tolist(), groups.strength.tolist()
+        self.swept = (groups.edges, self.bend, groups.strength, float(groups.ridge))
         self._next = 1
 
     def state(self, w: Vector) -> Vector:
@@ -168,21 +166,14 @@ class ByProducts(_Sweeping):
         """Return the squared error."""
         return max(self.constant + float(w @ (state - self.c)), 0.0)
 
-    def sweep(self, w: Vector, state: Vector, which: list[int]) -> None:
-        """Take one proximal step along each group; the state is kept up."""
-        Q, ridge, slices = self.Q, self.groups.ridge, self.groups.slices
-        for g in which:
-            one = slices[g]
-            old = w[one]
-            new = _stepped(old, state[one], self._bends[g], self._strengths[g], ridge)
-            if new is not None:
-                state += (new - old) @ Q[one]
-                w[one] = new
+    def sweep(self, points: Vector, states: Vector, which: Indices) -> None:
+        """Take proximal steps, and keep the gradients up."""
+        _kernels.sweep_products(self.Q, self.swept, which, points, states)
 
     def settle(self, w: Vector, state: Vector, goal: float, batches: int) -> Vector | None:
         """Take Newton steps on the groups that are not zero, once the sweeps have cost as much."""
         used, k = int(np.count_nonzero(w)), len(w)
-        batch = SWEEPS * (len(self.groups.starts) * SWEEP_COST + PRODUCT_COST * k * used) + SWEEP_COST
+        batch = SWEEPS * (len(self.groups.starts) * SWEEP_COST + PRODUCT_COST * k * used) + BATCH_COST
         if batches < self._next or not used:
             return None
         self._next = batches + int(np.clip(SOLVE_COST * used**3 / batch, 1, 40))
@@ -260,7 +251,7 @@ class AlongColumns(_Sweeping):
         # the largest eigenvalue of a group does not change as others join it
         known.extend(_largest(block.T @ block) for block in blocks[len(known) :])
         self.bend = np.array(known) + groups.ridge
-        self._bends, self._strengths = self.bend.tolist(), groups.strength.tolist()
+        self.swept = (groups.edges, self.bend, groups.strength, float(groups.ridge))
 
     def state(self, w: Vector) -> Vector:
         """Return the residual."""
@@ -278,30 +269,13 @@ class AlongColumns(_Sweeping):
         """Return the squared error."""
         return float(state @ state)
 
-    def sweep(self, w: Vector, state: Vector, which: list[int]) -> None:
-        """Take one proximal step along each group; the state is kept up."""
-        ridge, slices, blocks = self.groups.ridge, self.groups.slices, self.blocks
-        for g in which:
-            one, block = slices[g], blocks[g]
-            old = w[one]
-            new = _stepped(old, state @ block, self._bends[g], self._strengths[g], ridge)
-            if new is not None:
-                state += block @ (new - old)
-                w[one] = new
+    def sweep(self, points: Vector, states: Vector, which: Indices) -> None:
+        """Take proximal steps, and keep the residuals up."""
+        _kernels.sweep_columns(self.blocks, self.swept, which, points, states)
 
     def settle(self, w: Vector, state: Vector, goal: float, batches: int) -> Vector | None:  # noqa: ARG002
         """Leave it to the sweeps: second derivatives of so many columns would cost more."""
         return None
-
-
-def _stepped(old: Vector, g: Vector, bend: float, strength: float, ridge: float) -> Vector | None:
-    """Return a group after a proximal step; None if it stays at zero."""
-    new = old - (g + ridge * old) / bend if ridge else old - g / bend
-    length = sqrt(new @ new)
-    if length * bend > strength:
-        new *= 1.0 - strength / (bend * length)
-        return new
-    return np.zeros_like(old) if old.any() else None
 
 
 def _bent(H: Vector, number: Indices, direction: Vector, over: Vector, ridge: float) -> None:

@@ -41,6 +41,9 @@ __all__ = [
     "face_factor",
     "follow_path",
     "gram",
+    "group_excess",
+    "group_shrink",
+    "group_value",
     "longest_square",
     "loss_excess",
     "loss_mean",
@@ -51,9 +54,14 @@ __all__ = [
     "mixed_pass",
     "scale_sides",
     "scaled_spread",
+    "side_sums",
     "softmax_curvature",
+    "softmax_hessian",
     "softmax_pass",
     "solve_cholesky",
+    "sweep_columns",
+    "sweep_products",
+    "targets_pass",
 ]
 
 Goal = tuple[float, int]
@@ -98,6 +106,14 @@ def scale_sides(
     t, y, c = rows
     u, sums = _native.scale_sides(name, _plain(t), _plain(y), _plain(c), _plain(slope), *factors)
     return np.asarray(u), np.asarray(sums)
+
+
+def side_sums(c: Vector, u: Vector) -> Vector:
+    """Return sums of c u for each column of u, (3, k): of positive products, of negative ones without sign, of all.
+
+    The last is off by a rounding of itself and ``(n * 2**-53)**2`` of the first two together.
+    """
+    return np.asarray(_native.side_sums(_plain(c), _plain(u)))
 
 
 def dense_pass(
@@ -162,9 +178,23 @@ def softmax_pass(
     return np.asarray(sums), np.asarray(gradient)
 
 
+def targets_pass(
+    X: Any, rows: tuple[Vector, Vector, Vector], at: tuple[Vector, Vector, Vector]
+) -> tuple[Vector, Vector]:
+    """Return the same for half the squared distances of scores from targets."""
+    (y, c, out), (w, b, shift) = rows, at
+    sums, gradient = _native.targets_pass(X, _plain(y), _plain(c), _plain(w), _plain(b), _plain(shift), out)
+    return np.asarray(sums), np.asarray(gradient)
+
+
 def softmax_curvature(X: Any, p: Vector, c: Vector, shift: Vector, v: Vector) -> Vector:
     """Return second derivatives times v, (p + 1, k), in one read of a table; ``p`` are the probabilities of the classes."""
     return np.asarray(_native.softmax_curvature(X, _plain(p), _plain(c), _plain(shift), _plain(v)))
+
+
+def softmax_hessian(X: Any, p: Vector, c: Vector) -> Vector:
+    """Return all second derivatives by coefficients of the columns of X, (k q, k q), class after class."""
+    return np.asarray(_native.softmax_hessian(X, _plain(p), _plain(c)))
 
 
 def curvature_product(X: Any, weight: Vector, shift: Vector, v: Vector) -> Vector:
@@ -193,6 +223,35 @@ def solve_cholesky(L: Vector, g: Vector) -> Vector:
     columns = _plain(g if g.ndim == 2 else g[:, np.newaxis])
     solved = np.asarray(_native.solve_lower_t(L, _plain(_native.solve_lower(L, columns))))
     return solved if g.ndim == 2 else solved[:, 0]
+
+
+def group_value(w: Vector, groups: tuple[Any, Vector, float]) -> float:
+    """Return the penalty of lengths; ``groups`` are numbers of the groups of coefficients (or None), strengths and a ridge."""
+    return _native.group_value(_plain(w), *groups)
+
+
+def group_shrink(z: Vector, doubt: Vector, groups: tuple[Any, Vector, float]) -> float:
+    """Return the largest factor <= 1 that brings each group, longer by that of doubt, to its strength."""
+    return _native.group_shrink(_plain(z), _plain(doubt), *groups[:2])
+
+
+def group_excess(w: Vector, z: Vector, doubt: Vector, groups: tuple[Any, Vector, float]) -> tuple[float, float]:
+    """Return penalty plus conjugate less w z, and how much doubt in z may add."""
+    return _native.group_excess(_plain(w), _plain(z), _plain(doubt), *groups)
+
+
+def sweep_products(
+    Q: Vector, groups: tuple[Any, Vector, Vector, float], visits: Any, points: Vector, states: Vector
+) -> None:
+    """Fill rows of points and gradients, each by a sweep from the one before; ``groups`` are starts, bends, strengths, ridge."""
+    _native.sweep_products(_plain(Q), groups, visits, points, states)
+
+
+def sweep_columns(
+    blocks: list[Vector], groups: tuple[Any, Vector, Vector, float], visits: Any, points: Vector, states: Vector
+) -> None:
+    """Do the same along columns in Fortran order, one block a group; states are residuals."""
+    _native.sweep_columns(blocks, groups, visits, points, states)
 
 
 def _numbers(penalty: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ Compiled where the design is a table and the loss has a name that compiled loops
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle
@@ -192,11 +193,19 @@ class ScorePasses:
         return cycle([np.empty((self.problem.shape[0], self.problem.loss.traits.n_scores)) for _ in range(LIVING)])
 
     @cached_property
+    def _native(self) -> Any:
+        """The compiled pass of the loss, if there is one: of classes, or of several targets."""
+        problem = self.problem
+        if not isinstance(problem.design, Dense) or problem.shape[1] * problem.loss.traits.n_scores > MOST:
+            return None
+        if problem.loss.traits.native == "squared" and problem.loss.y.ndim == 2:
+            return _kernels.targets_pass
+        return _kernels.softmax_pass if problem.loss.traits.native == "softmax" else None
+
+    @property
     def is_compiled(self) -> bool:
         """Whether one read of the table does it all."""
-        problem = self.problem
-        numbers = problem.shape[1] * problem.loss.traits.n_scores
-        return problem.loss.traits.native == "softmax" and isinstance(problem.design, Dense) and numbers <= MOST
+        return self._native is not None
 
     @cached_property
     def _centres(self) -> tuple[Vector, Vector]:
@@ -225,10 +234,10 @@ class ScorePasses:
             out = next(self._turn)
             first, later = self._centres
             table = problem.design.table  # type: ignore[attr-defined]
-            sums, found = _kernels.softmax_pass(table, (problem.loss.y, problem.share, out), (w, b - later @ w, first))
+            sums, found = self._native(table, (problem.loss.y, problem.share, out), (w, b - later @ w, first))
             found[:-1] -= np.multiply.outer(later, found[-1])
             t, loss = out, float(sums[0])
-            lengths = (float(np.sqrt(sums[1])), float(np.sqrt(sums[2])))
+            lengths = (math.sqrt(sums[1]), math.sqrt(sums[2]))
             known = Known(t, loss=loss, gradient=found[:-1], lengths=lengths, level=found[-1].copy())
         if not problem.free_intercept:
             found[-1] = 0.0
@@ -237,10 +246,9 @@ class ScorePasses:
     def bends(self, t: Vector) -> Callable[[Vector], Vector]:
         """Return how second derivatives of the loss at scores act on a change of coefficients and intercepts."""
         problem = self.problem
-        if self.is_compiled:
+        if self._native is _kernels.softmax_pass:
             first, later = self._centres
-            table, probabilities = problem.design.table, problem.loss.slope(t)  # type: ignore[attr-defined]
-            probabilities[np.arange(len(t)), problem.loss.y.astype(np.intp)] += 1.0
+            table, probabilities = problem.design.table, self._probabilities(t)  # type: ignore[attr-defined]
 
             def bend(v: Vector) -> Vector:
                 moved = np.concatenate([v[:-1], [v[-1] - later @ v[:-1]]])
@@ -258,11 +266,30 @@ class ScorePasses:
 
         return apply
 
+    def hessian(self, t: Vector, table: Vector) -> Vector:
+        """Return second derivatives of the loss by coefficients of the columns of a table, (k q, k q), score after score."""
+        loss, (n, q), k = self.problem.loss, table.shape, t.shape[1]
+        if loss.traits.native == "softmax":
+            return _kernels.softmax_hessian(table, self._probabilities(t), self.problem.share)
+        units = np.tile(np.eye(k), (n, 1))  # every row once for each score
+        bend = loss.curvature_product(np.repeat(t, k, axis=0), units).reshape(n, k, k)
+        bend *= self.problem.share[:, np.newaxis, np.newaxis]
+        pairs = (table[:, :, np.newaxis] * table[:, np.newaxis, :]).reshape(n, q * q)
+        second = (bend.reshape(n, k * k).T @ pairs).reshape(k, k, q, q).transpose(0, 2, 1, 3)
+        return np.ascontiguousarray(second).reshape(k * q, k * q)
+
+    def _probabilities(self, t: Vector) -> Vector:
+        """Return those of classes at scores: their slopes, but for a one at the label."""
+        loss = self.problem.loss
+        probabilities = loss.slope(t)
+        probabilities[np.arange(len(t)), loss.y.astype(np.intp)] += 1.0
+        return probabilities
+
 
 def value_and_slope(loss: Loss, t: Vector) -> tuple[Vector, Vector]:
     """Return both, from one look at the scores where a compiled loop knows the loss."""
     name = loss.traits.native
-    if name in (*_kernels.ONE_SCORE, "softmax"):
+    if name == "softmax" or (name in _kernels.ONE_SCORE and t.ndim == 1):
         return _kernels.loss_value_and_slope(name, t, loss.y)
     return loss.value(t), loss.slope(t)
 

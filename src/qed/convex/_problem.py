@@ -18,6 +18,7 @@ intercept as it will be stored, for the columns as they came instead of the cent
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -43,11 +44,11 @@ if TYPE_CHECKING:
 __all__ = ["Gap", "Known", "Problem", "Tried"]
 
 UNIT = 2.0**-53
-EXTENDED = np.longdouble
 FOLDED = 1024 * UNIT  # rounding of a sum that a pass over the rows makes beside its products
 PAIRWISE = 64  # rounding errors that a sum of NumPy's, which adds in pairs, can pile up
 LEVEL = 1e-13  # share of a dual point, given up to balance it, that rounding alone explains
 NEARLY = 2.0**-4  # means of columns, beside their spread, that passes may subtract from sums instead of from rows
+TINY = float(np.finfo(np.float64).tiny)
 REACH = 10.0  # how much further than the scores so far a bound without a compact dual looks
 
 
@@ -215,7 +216,7 @@ class Problem(Spans):
     def _score_unit(self) -> float:
         """What a score is compared with inside the loss: one in margins and exponentials, else the size of the targets."""
         traits = self.loss.traits
-        if (np.isfinite(traits.swing) and not traits.is_quadratic) or self._has_classes:
+        if (math.isfinite(traits.swing) and not traits.is_quadratic) or self._has_classes:
             return 1.0
         return min(1.0, self._length_y)
 
@@ -291,7 +292,7 @@ class Problem(Spans):
             if quick is not None and quick.value - quick.rounding <= target:
                 return quick
             at = self._look(w, b, known, target)
-            if not np.isfinite(at.objective):
+            if not math.isfinite(at.objective):
                 return self._by_nothing(at)
             best: Gap | None = quick
             for gap in self._gaps(at, u, known, is_thorough=is_thorough):
@@ -326,13 +327,14 @@ class Problem(Spans):
         else:
             slope = known.slope if np.isfinite(steepest) or known.slope is not None else self.loss.slope(known.t)
             length_t, length_slope = self.length(known.t), steepest if slope is None else self.length(slope)
-        off, bend = self._scores_off(w, level, length_t), self._bend(known.t)
+        size_w = _sizes(w)
+        off, bend = self._scores_off(size_w, level, length_t), self._bend(known.t)
         n = self.shape[0]
         terms = min(n, 8192) + 64 if self.design.centres_first else 2 * n
         doubt = (terms + 8) * UNIT * length_slope + off * bend
         if not self.loss.traits.is_quadratic:  # a slope such as exp(t) - y is off by what rounds in its terms
             doubt += 8 * UNIT * bend
-        stored = self._stored(w, level, objective, float(np.sum(np.abs(g[-1]))), bend)
+        stored = self._stored(size_w, level, objective, float(np.abs(g[-1]).sum()), bend)
         g[:-1] += self.penalty.slope(w)
         found = floor.bound(w, known.t, g, doubt, target)
         if found is None:
@@ -341,28 +343,26 @@ class Problem(Spans):
         rounding += stored
         return Gap(value + rounding, rounding, objective, np.inf, np.zeros(0))
 
-    def _scores_off(self, w: Vector, level: float, length_t: float) -> float:
+    def _scores_off(self, size_w: Vector, level: float, length_t: float) -> float:
         """Bound the error of the scores, root mean square over rows."""
-        length_w = np.abs(w) if w.ndim == 1 else np.abs(w).sum(axis=1)
         passes = 1.0 + 2 * NEARLY if self.centre is None or self.design.centres_first else 2.0
-        return passes * (self.shape[1] + 4) * UNIT * float(self.sizes @ length_w) + 2 * UNIT * (level + length_t)
+        return passes * (self.shape[1] + 4) * UNIT * float(self.sizes @ size_w) + 2 * UNIT * (level + length_t)
 
     def _bend(self, t: Vector) -> float:
         """Bound the curvature near scores; inf where slopes jump."""
         bend, has_curvature = self.loss.traits.bend, self.loss.traits.has_curvature
-        if np.isfinite(bend) or not has_curvature:
+        if math.isfinite(bend) or not has_curvature:
             return bend
         largest = getattr(self.loss, "largest_curvature", None)  # losses whose curvature is that of the largest score
         return 2 * float(np.max(self.loss.curvature(t), initial=0.0) if largest is None else largest(t))
 
-    def _stored(self, w: Vector, level: float, objective: float, tilt: float, bend: float) -> float:
+    def _stored(self, size_w: Vector, level: float, objective: float, tilt: float, bend: float) -> float:
         """Charge the rounding of weights, strengths and the stored intercept, for slopes that add up to ``tilt``."""
         stored = 8 * UNIT * objective
         if self.free_intercept and self.centre is not None:
-            length_w = np.abs(w) if w.ndim == 1 else np.abs(w).sum(axis=1)
-            shift = (self.shape[1] + 4) * UNIT * (float(np.abs(self.centre) @ length_w) + level)
+            shift = (self.shape[1] + 4) * UNIT * (float(np.abs(self.centre) @ size_w) + level)
             more = min(bend * shift, 2 * self.loss.traits.steepest)
-            stored += shift * (tilt + (more if np.isfinite(more) else 0.0))
+            stored += shift * (tilt + (more if math.isfinite(more) else 0.0))
         return stored
 
     def _look(self, w: Vector, b: Any, known: Known | None, target: float) -> _Point:
@@ -372,14 +372,18 @@ class Problem(Spans):
         slope = self.loss.slope(t) if known.slope is None else known.slope
         loss = float(self.share @ self.loss.value(t)) if known.loss is None else known.loss
         objective = loss + self.penalty.value(w)
-        level = abs(b) if isinstance(b, float) else float(np.max(np.abs(b), initial=0.0))
+        level = abs(b) if isinstance(b, float) else float(np.abs(b).max(initial=0.0))
         length_t, length_slope = (self.length(t), self.length(slope)) if known.lengths is None else known.lengths
         sums = None if known.sides is None else _Sums(known.sides, FOLDED, length_slope)
-        off, bend = self._scores_off(w, level, length_t), self._bend(t)
+        size_w = _sizes(w)
+        off, bend = self._scores_off(size_w, level, length_t), self._bend(t)
         tilt = 0.0
         if self.free_intercept and self.centre is not None:
-            tilt = float(np.sum(np.abs(self.share @ slope))) if sums is None else abs(sums.sides[0] - sums.sides[1])
-        stored = self._stored(w, level, objective, tilt, bend)
+            if sums is not None:
+                tilt = abs(sums.sides[0] - sums.sides[1])
+            else:
+                tilt = float(np.abs(self.share @ slope if known.level is None else known.level).sum())
+        stored = self._stored(size_w, level, objective, tilt, bend)
         return _Point(w, b, t, slope, loss, objective, length_t, length_slope, off, bend, stored, target, sums)
 
     def _by_nothing(self, at: _Point) -> Gap:
@@ -476,19 +480,20 @@ class Problem(Spans):
 
     def _bound(self, at: _Point, u: Vector, z: Vector | None = None, sums: _Sums | None = None) -> Gap:
         """Make one dual point feasible, and charge all that separates it from the point."""
-        if not np.isfinite(np.sum(u)):
+        if not math.isfinite(at.length_slope if u is at.slope else np.sum(u)):
             return Gap(np.inf, 0.0, at.objective, np.inf, u)
         if z is None:
             u = self.loss.project(u)
             if self.free_intercept:
                 u = self.loss.balanced(u, self.share)
             z = -self.adjoint(u)
-        length_u = self.length(u) if sums is None else sums.length
+        length_u = at.length_slope if u is at.slope else self.length(u) if sums is None else sums.length
         lean, charge = self._lean(at, u, sums) if self.free_intercept else (0.0, 0.0)
         other = 2.0 if self._has_classes else 0.0  # the length of what a share of u is given up for
-        tilt = self._as_coefficients(lean * self.sizes * (length_u + other), z)
-        doubt = self._doubt(z, length_u) + tilt
-        tilt = tilt if lean > LEVEL else np.zeros_like(tilt)  # what is more than rounding is a distance
+        moved = lean * (length_u + other)
+        doubt = self._as_coefficients((self._terms * UNIT * length_u + moved) * self.sizes, z)
+        # what is more than rounding is a distance
+        tilt = self._as_coefficients(moved * self.sizes, z) if lean > LEVEL else np.zeros_like(doubt)
         radius, beyond, beyond_doubt, factor, given_up = np.inf, 0.0, 0.0, 1.0, 0.0
         if self.penalty.traits.is_bounding:
             factor = self.penalty.shrink(z, doubt)
@@ -502,11 +507,14 @@ class Problem(Spans):
         penalty_excess, penalty_doubt = self.penalty.excess(at.w, z, doubt)
         slack, tilted = charge + penalty_doubt + beyond_doubt, 0.0
         if lean > LEVEL:
-            further = 0.0 if np.isinf(radius) else self._beyond(at, z, tilt)[2]
+            further = 0.0 if math.isinf(radius) else self._beyond(at, z, tilt)[2]
             tilted = min(slack, charge + self.penalty.excess(at.w, z, tilt)[1] + further)
-        if u is at.slope and 8 * (1 - factor) * at.loss <= at.target:
+        lost = 1 - factor
+        is_quadratic = self.loss.traits.is_quadratic
+        if u is at.slope and (is_quadratic or 8 * lost * at.loss <= at.target):
             # convex in u, nothing at the slope, the loss at zero: what a shrunk slope costs needs no second look
-            loss_excess, apart = (1 - factor) * at.loss, (1 - factor) * at.length_slope
+            loss_excess, apart = (lost * lost if is_quadratic else lost) * at.loss, lost * at.length_slope
+            u = u if factor == 1.0 else factor * u
         elif sums is not None and factor == 1.0:
             loss_excess, apart = sums.excess, sums.apart
         else:
@@ -515,19 +523,19 @@ class Problem(Spans):
         rounding = at.stored + (slack - tilted) + 16 * UNIT * (penalty_excess + beyond)
         rounding += self._loss_doubt(at, apart, loss_excess)
         value = loss_excess + penalty_excess + beyond + tilted + rounding
-        if not np.isfinite(value):
+        if not math.isfinite(value):
             return Gap(np.inf, 0.0, at.objective, radius, u)
         # by convexity, the share of u that only doubt made us give up has cost no more than that share of the objective
         rounding += min(given_up * at.objective, loss_excess + penalty_excess)
         return Gap(value, rounding, at.objective, radius, u)
 
-    def _doubt(self, z: Vector, length_u: float) -> Vector:
-        """Bound the rounding of each product of a column with the dual point."""
+    @cached_property
+    def _terms(self) -> int:
+        """Roundings that the product of a column with a dual point can pile up."""
         n = self.shape[0]
         # a design that centres first adds up blocks of at most so many rows, and merges them with compensation
         blocks = min(n, max(512, n // 64 + 128), 8192)
-        terms = blocks if self.design.centres_first else (n if self.centre is None else 2 * n)
-        return self._as_coefficients((terms + 8) * UNIT * self.sizes * length_u, z)
+        return (blocks if self.design.centres_first else n if self.centre is None else 2 * n) + 8
 
     def _lean(self, at: _Point, u: Vector, sums: _Sums | None = None) -> tuple[float, float]:
         """Bound how far the weighted sum of u is from zero, as the share of u that must be given up, and what that costs.
@@ -542,33 +550,33 @@ class Problem(Spans):
             lean = off / heavier if heavier > 0 else 0.0
             if 8 * lean * at.loss <= at.target or abs(over - under) > 0.5 * off:  # digits would not make it less
                 return lean, lean * at.loss
-        for kind in (np.float64, EXTENDED):
-            lean, charge = self._lean_in(at, u, kind)
-            if 8 * charge <= at.target:
-                break
-        return lean, charge
-
-    def _lean_in(self, at: _Point, u: Vector, kind: Any) -> tuple[float, float]:
-        """Sum in the precision given."""
-        c = self.share.astype(kind, copy=False)
-        columns = u.reshape(len(u), -1)
-        shares = np.array([_sides(c * column) for column in np.ascontiguousarray(columns.T)], dtype=np.float64)
-        off = np.abs(shares[:, 0] - shares[:, 1]) + PAIRWISE * float(np.finfo(kind).eps) * shares.sum(axis=1)
+        tiny = 2 * (len(u) * UNIT) ** 2  # what sums that are compensated may lose
+        sums_of_sides = _kernels.side_sums(self.share, u)
         if not self._has_classes:
-            heavier = np.maximum(shares[:, 0], shares[:, 1])
-            lean = float(np.max(off / np.where(heavier > 0, heavier, 1.0), initial=0.0))
+            leans = [
+                (abs(level) * (1 + 4 * UNIT) + tiny * (over + under)) / max(over, under)
+                for over, under, level in sums_of_sides.T.tolist()
+                if over + under > 0
+            ]
+            lean = max(leans, default=0.0)
             return lean, lean * at.loss
+        over, under, level = sums_of_sides
+        off = np.abs(level) * (1 + 4 * UNIT) + tiny * (over + under)
         label = self.loss.y.astype(np.intp)
-        frequency = np.bincount(label, self.share, minlength=columns.shape[1])
-        if np.any((frequency <= 0) & (shares[:, 0] + shares[:, 1] > 0)):
+        frequency = np.bincount(label, self.share, minlength=len(level))
+        if np.any((frequency <= 0) & (over + under > 0)):
             return 1.0, np.inf
-        lean = 2 * float(np.max(off / np.where(frequency > 0, frequency, 1.0), initial=0.0))
+        lean = 2 * float((off / np.where(frequency > 0, frequency, 1.0)).max(initial=0.0))
         if lean == 0.0:
             return 0.0, 0.0
-        mixed: Vector = np.repeat(frequency[np.newaxis, :], len(u), axis=0).astype(np.float64)
-        mixed[np.arange(len(u)), label] -= 1.0
-        whole = float(self.share @ self.loss.excess(at.t, mixed)) + float(np.log(columns.shape[1])) + 1.0
-        return lean, 1.5 * lean * whole
+        evenly = math.log(len(level))
+        # no row's divergence from the frequencies exceeds the largest difference of its scores and the entropy of even ones
+        whole = evenly + math.sqrt(2.0) * at.length_t
+        if 12 * lean * (whole + evenly + 1.0) > at.target:
+            mixed: Vector = np.repeat(frequency[np.newaxis, :], len(u), axis=0).astype(np.float64)
+            mixed[np.arange(len(u)), label] -= 1.0
+            whole = float(self.share @ self.loss.excess(at.t, mixed))
+        return lean, 1.5 * lean * (whole + evenly + 1.0)
 
     def _loss_doubt(self, at: _Point, apart: float, loss_excess: float) -> float:
         """Bound the rounding of the loss's part, for scores that are off and dual points ``apart`` from the slope."""
@@ -588,7 +596,7 @@ class Problem(Spans):
         rest = np.abs(z - inside)
         size = self._as_coefficients(self.spans, z)
         span = max(float(np.max(np.abs(at.w) * size, initial=0.0)), self.length(at.t - np.mean(at.t, axis=0)))
-        radius = REACH * max(span, self._score_unit, np.finfo(np.float64).tiny)
+        radius = REACH * max(span, self._score_unit, TINY)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.where(size > 0, radius / size, 0.0)
         return radius, float(np.sum(rest * step)), float(np.sum(doubt * step)), inside
@@ -599,10 +607,9 @@ class Problem(Spans):
 
     def length(self, a: Vector) -> float:
         """Return the weighted root mean square over rows (and the sum of squares over scores)."""
-        squares = (self.share * a) @ a if a.ndim == 1 else self.share @ np.einsum("ij,ij->i", a, a)
-        return float(np.sqrt(squares))
+        return math.sqrt((self.share @ (a * a)).sum())
 
 
-def _sides(mass: Any) -> tuple[Any, Any]:
-    """Return the sums of the positive and of the negative entries, without sign."""
-    return np.sum(np.maximum(mass, 0)), -np.sum(np.minimum(mass, 0))
+def _sizes(w: Vector) -> Vector:
+    """Return the absolute coefficient of each column, summed over scores."""
+    return np.abs(w) if w.ndim == 1 else np.asarray(np.abs(w).sum(axis=1))

@@ -29,6 +29,11 @@ class WorkingColumns(Protocol):
 
     index: np.ndarray[Any, np.dtype[np.int64]]
 
+    @property
+    def places(self) -> Any:
+        """Where the columns stand among all: their index, or a slice of everything."""
+        ...
+
     def add(self, index: np.ndarray[Any, Any]) -> None:
         """Take more columns."""
         ...
@@ -38,7 +43,7 @@ class WorkingColumns(Protocol):
         ...
 
     def adjoint(self, r: Vector) -> Vector:
-        """Return A'r."""
+        """Return A' diag(root) r: the rows r are scaled on the way."""
         ...
 
     def gram(self) -> Vector:
@@ -87,6 +92,8 @@ class _WholeDesign:
     def __init__(self, design: Design, root: Vector, centre: Vector | None) -> None:
         self._design, self._root, self._centre = design, root, centre
         self.index = np.arange(design.shape[1])
+        self.places = slice(None)
+        self._share = root * root
         self._gram: Vector | None = None
 
     def add(self, index: np.ndarray[Any, Any]) -> None:
@@ -98,13 +105,13 @@ class _WholeDesign:
         return _scaled(self._design.product(w, self._centre), self._root)
 
     def adjoint(self, r: Vector) -> Vector:
-        """Return A'r."""
-        return self._design.adjoint_product(_scaled(r, self._root), self._centre)
+        """Return A' diag(root) r."""
+        return self._design.adjoint_product(_scaled(r, self._share), self._centre)
 
     def gram(self) -> Vector:
         """Return A'A."""
         if self._gram is None:
-            self._gram = self._design.gram(self._root**2, self._centre)
+            self._gram = self._design.gram(self._share, self._centre)
         return self._gram
 
     def prefers_gram(self) -> bool:
@@ -148,6 +155,11 @@ class _DenseColumns:
         self._blocks = [first]
         self._gram: Vector | None = None
 
+    @property
+    def places(self) -> Any:
+        """Where the columns stand among all."""
+        return self.index
+
     def add(self, index: np.ndarray[Any, Any]) -> None:
         """Take more columns."""
         block = np.asarray(self._design.taken(index, self._root, self._centre))
@@ -169,7 +181,8 @@ class _DenseColumns:
         return total
 
     def adjoint(self, r: Vector) -> Vector:
-        """Return A'r."""
+        """Return A' diag(root) r."""
+        r = _scaled(r, self._root)
         return np.concatenate([block.T @ r for block in self._blocks])
 
     def gram(self) -> Vector:
@@ -225,6 +238,11 @@ class _CompressedColumns:
     def _centre(self) -> Vector:
         return self._whole_centre[self.index]
 
+    @property
+    def places(self) -> Any:
+        """Where the columns stand among all."""
+        return self.index
+
     def add(self, index: np.ndarray[Any, Any]) -> None:
         """Take more columns."""
         more = Compressed(*self._design.taken(index, self._root))
@@ -244,7 +262,8 @@ class _CompressedColumns:
         return np.asarray(plain.reshape((len(self._root), *w.shape[1:])) - np.multiply.outer(self._root, middle))
 
     def adjoint(self, r: Vector) -> Vector:
-        """Return A'r."""
+        """Return A' diag(root) r."""
+        r = _scaled(r, self._root)
         plain = _kernels.compressed_adjoint(*self._arrays, len(self._root), r)
         return np.asarray(
             plain.reshape((len(self.index), *r.shape[1:])) - np.multiply.outer(self._centre, self._root @ r)

@@ -159,6 +159,11 @@ class Field:
                 f" stand at the top of module {self.module}."
             ) from error
 
+    @cached_property
+    def takes_default(self) -> bool:
+        """Whether the default needs no further look: it never changes, and most parameters are left at it."""
+        return self.kind == "refused" or self.rule.accepts(self.default)
+
     def __getstate__(self) -> dict[str, Any]:
         # A class of a notebook is pickled by value, and read where the names in its annotations are unknown.
         return {**self.__dict__, "rule": self.rule}
@@ -268,6 +273,8 @@ def validate(owner: str, fields: Mapping[str, Field], values: Mapping[str, Any])
     """
     for name, field in fields.items():
         value = values.get(name, field.default)
+        if value is field.default and field.takes_default:
+            continue
         if field.kind == "refused":
             if changed(value, field.default):
                 raise NotInQed(f"{owner}.{name}={_shown(value)} is not in qed. {field.instead}")

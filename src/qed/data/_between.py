@@ -7,9 +7,7 @@ S = S_a - S_b - (W_a W_b / W) d d'.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from qed.data._double_double import Pair, add, divide, multiply, negative
 
@@ -37,8 +35,3 @@ def parted(weight_a: Pair, mean_a: Pair, weight_b: Pair, mean_b: Pair) -> Step:
     step = add(mean_b, negative(mean_a))
     push = negative(divide(weight_b, weight))
     return Step(weight, add(mean_a, multiply(push, step)), step, multiply(weight_a, push))
-
-
-def widened(a: Any) -> Pair:
-    """Return `a` as the high part of a pair whose low part is zero."""
-    return Pair(a, np.zeros_like(a))

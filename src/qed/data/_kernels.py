@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,10 +20,24 @@ FLOAT64 = np.dtype(np.float64)
 Array = np.ndarray[Any, Any]
 
 
-def moments(chunk: Chunk, shift: Array) -> tuple[float, Array, Array]:
-    """Weight, sums and products of ``[X | y] - shift`` over the rows of a chunk, in one pass.
+class Moments(NamedTuple):
+    """Weight, sums and products of the rows of a chunk, less a shift; None means zero."""
 
-    Sparse chunks are summed about zero: the shift would fill them, so it must be zero.
+    weight: float
+    shift: Array | None
+    sums: Array
+    products: Array
+
+    def centred(self) -> tuple[Pair, Pair]:
+        """Return mean and scatter in double-double; no diagonal entry of the scatter is negative."""
+        mean, mean_low, scatter, scatter_low = _native.centre_moments(*self)
+        return Pair(mean, mean_low), Pair(scatter, scatter_low)
+
+
+def moments(chunk: Chunk, step: int) -> Moments:
+    """Sum the rows of a chunk in one pass, about a row near their mean that every step-th row tells.
+
+    Sparse chunks are summed about zero: a shift would fill them.
     """
     y = np.empty((chunk.n_rows, 0)) if chunk.y is None else strided(chunk.y)
     s = None if chunk.s is None else np.ascontiguousarray(chunk.s)
@@ -31,9 +45,11 @@ def moments(chunk: Chunk, shift: Array) -> tuple[float, Array, Array]:
         check_indices(chunk.X)
         X = canonical(chunk.X.tocsr())
         weight, sums, products = _native.csr_moments(*csr_arrays(X), X.shape, y, s)
-    else:
-        weight, sums, products = _native.moments(strided(chunk.X), y, s, shift)
-    return float(weight), sums, products
+        return Moments(weight, None, sums, products)
+    X = strided(chunk.X)
+    shift = _native.typical_row(X, y, s, step)
+    weight, sums, products = _native.moments(X, y, s, shift)
+    return Moments(weight, shift, sums, products)
 
 
 def rounding(chunk: Chunk) -> tuple[float, float]:

@@ -33,10 +33,9 @@ import numpy as np
 
 from qed.core._errors import Forgetting, InvalidData
 from qed.core._records import expect, expect_array, record
-from qed.core._tables import is_sparse
 from qed.data import _kernels
-from qed.data._between import joined, parted, widened
-from qed.data._double_double import Pair, add, divide, negative
+from qed.data._between import joined, parted
+from qed.data._double_double import Pair, negative
 from qed.data._finite import raise_not_finite
 from qed.data._kernels import UNIT
 
@@ -110,27 +109,22 @@ class Moments:
         rows = chunk.n_rows if chunk.s is None else int(np.count_nonzero(chunk.s))
         if rows == 0:
             return cls.empty(chunk.n_features, chunk.n_targets)
-        with np.errstate(all="ignore"):  # what is not finite is found in the sums, and named
-            shift = _shift(chunk)
-            total, sums, products = _kernels.moments(chunk, shift)
-            if not (np.isfinite(sums).all() and np.isfinite(products.diagonal()).all()):
-                raise_not_finite(chunk)
-        weight = Pair(total, 0.0)
-        average = divide(widened(sums), weight)
-        mean = add(widened(shift), average)
-        scatter = _clipped(_kernels.add_outer(widened(products), None, average, negative(weight)))
-
+        plain = _kernels.moments(chunk, -(-chunk.n_rows // SHIFT_ROWS))
+        peak = plain.products.diagonal()
+        if not (np.isfinite(plain.sums).all() and np.isfinite(peak).all()):  # found in the sums, and named
+            raise_not_finite(chunk)
+        mean, scatter = plain.centred()
         gamma, eta = _kernels.rounding(chunk)
         return cls(
             rows=rows,
-            weight=total,
+            weight=plain.weight,
             weight_low=0.0,
             mean=mean.high,
             mean_low=mean.low,
             scatter=scatter.high,
             scatter_low=scatter.low,
             n_targets=chunk.n_targets,
-            peak=products.diagonal() * (1 + 4 * gamma),
+            peak=peak * (1 + 4 * gamma),
             weight_error=eta,
             mean_error=1.01 * (gamma + eta),
             scatter_error=1.01 * (3 * gamma + eta),
@@ -303,22 +297,6 @@ class Moments:
                 f"These moments are of {self.n_features} features and {self.n_targets} targets, the others of "
                 f"{other.n_features} and {other.n_targets}. Only statistics of the same columns merge."
             )
-
-
-def _shift(chunk: Chunk) -> Vector:
-    """Find a point near the mean from a few rows spread over the chunk; zero for sparse data, which it would fill."""
-    if is_sparse(chunk.X):
-        return np.zeros(chunk.n_features + chunk.n_targets)
-    rows = slice(None, None, max(1, -(-chunk.n_rows // SHIFT_ROWS)))
-    parts = [chunk.X[rows]] if chunk.y is None else [chunk.X[rows], chunk.y[rows]]
-    few = np.ascontiguousarray(np.concatenate([part.astype(np.float64) for part in parts], axis=1))
-    s = np.ones(len(few)) if chunk.s is None else chunk.s[rows]
-    if not s.sum() > 0:
-        s = np.ones(len(few))
-    # Relative to one row that counts, so that a constant column is hit exactly and leaves no scatter at all.
-    # By einsum, not BLAS: the same bits for every layout and every number of threads.
-    one = few[int(np.argmax(s > 0))]
-    return np.asarray(one + np.einsum("i,ij->j", s / s.sum(), few - one))
 
 
 def _clipped(scatter: Pair) -> Pair:

@@ -139,18 +139,16 @@ def row_weights(c: Any, n_rows: int) -> Vector | None:
     c = np.asarray(c, dtype=np.float64)
     if c.shape != (n_rows,):
         raise InvalidData(f"A design with {n_rows} rows needs weights of shape ({n_rows},), got {c.shape}.")
-    if n_rows and not c.min() >= 0:
+    if not c.min(initial=0.0) >= 0:
         raise InvalidData(f"Weights of a Gram matrix must be >= 0, got {float(c.min())!r}.")
     return plain(c)
 
 
 def given_centre(centre: Any, n_columns: int) -> Vector | None:
-    """Check a row to subtract; a row of zeros is the same as none."""
+    """Check a row to subtract."""
     if centre is None:
         return None
-    centre = plain(centre)
-    if centre.shape != (n_columns,):
-        raise InvalidData(
-            f"A design with {n_columns} columns needs a centre of shape ({n_columns},), got {centre.shape}."
-        )
-    return centre if centre.any() else None
+    row: Vector = plain(centre)
+    if row.shape != (n_columns,):
+        raise InvalidData(f"A design with {n_columns} columns needs a centre of shape ({n_columns},), got {row.shape}.")
+    return row

@@ -76,7 +76,7 @@ class Sparse:
 
     def product(self, w: Any, centre: Vector | None = None) -> Matrix:
         """Return (X - 1 centre') w."""
-        given, centre = operand(w, self.shape[1], "columns"), given_centre(centre, self.shape[1])
+        given, centre = operand(w, self.shape[1], "columns"), _centre(centre, self.shape[1])
         offset = None if centre is None else -(centre @ given.columns)
         return given.shaped(self._product(given.columns, offset))
 
@@ -95,7 +95,7 @@ class Sparse:
 
     def adjoint_product(self, u: Any, centre: Vector | None = None) -> Matrix:
         """Return (X - 1 centre')' u."""
-        given, centre = operand(u, self.shape[0], "rows"), given_centre(centre, self.shape[1])
+        given, centre = operand(u, self.shape[0], "rows"), _centre(centre, self.shape[1])
         n, p = self.shape
         if self._X.format == "csr":
             result = _kernels.csr_adjoint(self._X, (n, p), given.columns)
@@ -106,7 +106,7 @@ class Sparse:
     def gram(self, c: Vector | None = None, centre: Vector | None = None) -> Matrix:
         """Return the weighted Gram matrix of the columns, (p, p), dense."""
         n, p = self.shape
-        c, centre = row_weights(c, n), given_centre(centre, p)
+        c, centre = row_weights(c, n), _centre(centre, p)
         weight, sums, products = _kernels.csr_moments(self._X.tocsr(), c)
         if centre is None:
             return products
@@ -118,7 +118,7 @@ class Sparse:
     def column_norms(self, c: Vector | None = None, centre: Vector | None = None) -> Vector:
         """Return the lengths of the (weighted, centred) columns."""
         n, p = self.shape
-        c, centre = row_weights(c, n), given_centre(centre, p)
+        c, centre = row_weights(c, n), _centre(centre, p)
         squares = self._plain_squares(c)
         if centre is None:
             return np.sqrt(squares)
@@ -151,3 +151,9 @@ class Sparse:
             return self._X.indices, self._X.indices
         outer = np.repeat(np.arange(len(self._X.indptr) - 1), np.diff(self._X.indptr))
         return (outer, self._X.indices) if by_rows else (self._X.indices, outer)
+
+
+def _centre(centre: Any, n_columns: int) -> Vector | None:
+    """Check a row to subtract; a row of zeros is the same as none, and leaves what is sparse alone."""
+    centre = given_centre(centre, n_columns)
+    return centre if centre is not None and centre.any() else None

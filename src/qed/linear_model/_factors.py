@@ -11,13 +11,14 @@ determine, and charges the others ``2 |ĝ_k| R + slack R²`` for steps up to a r
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qed.linear_model._kernels import cholesky, one_blas_thread, solve_lower, solve_lower_t
-from qed.linear_model._quadratic import UNIT
+from qed.linear_model._quadratic import UNIT, lengths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,11 +41,6 @@ class Gap:
     radius: float  # of the steps it speaks of
 
 
-def lengths(columns: Array) -> Array:
-    """Return the Euclidean length of each column."""
-    return np.asarray(np.sqrt(np.einsum("pm,pm->m", columns, columns)))
-
-
 @dataclass(frozen=True, eq=False)
 class Flat:
     """Columns without spread: nothing is learned along them, and nothing much can be gained.
@@ -53,20 +49,22 @@ class Flat:
     steps up to the radius, a coefficient being measured in units of its column's length.
     """
 
-    unit: Array  # (p,), 1 / length of a flat column, zero elsewhere
+    unit: Array | None  # (p,), 1 / length of a flat column, zero elsewhere; None if there are none
     noise: float  # bound on ‖X z‖ / ‖z‖ along flat columns
 
     @classmethod
     def of(cls, columns: Columns, d: Array) -> Flat:
         """Find what the columns that are scaled by zero in ``d`` could still do."""
         flat = (d == 0) & (columns.length > 0)
+        if not flat.any():
+            return cls(None, 0.0)
         unit = np.where(flat, 1 / np.where(flat, columns.length, 1.0), 0.0)
         spread = np.maximum(columns.spread, 0) + columns.rounding * columns.length**2
         return cls(unit, float(np.sqrt(np.sum(spread * unit**2))))
 
     def widen(self, gap: Gap, g: Array, slack: Array, reach: Array) -> Gap:
         """Add what steps along flat columns could gain, within ``reach``."""
-        if not self.unit.any():
+        if self.unit is None:
             return gap
         stray = self.unit @ (np.abs(g) + slack)
         if not np.any(stray) and self.noise == 0:
@@ -91,7 +89,7 @@ class Factor:
     @property
     def condition(self) -> float:
         """Estimated condition number of the design: within a factor √p, from above."""
-        return float(np.sqrt(self.largest)) * self.inverse_norm
+        return math.sqrt(self.largest) * self.inverse_norm
 
     @property
     def rank(self) -> int:
@@ -100,12 +98,14 @@ class Factor:
 
     def solve(self, g: Array) -> Array:
         """Return ``(S + alpha I)⁻¹ g``, zero for columns without spread."""
-        return self.d[:, None] * solve_lower_t(self.L, solve_lower(self.L, self.d[:, None] * g))
+        d = self.d[:, None]
+        return d * solve_lower_t(self.L, solve_lower(self.L, d * g))
 
     def gap(self, g: Array, slack: Array, reach: Array) -> Gap:
         """Bound ``P(w)`` minus its minimum, given the gradient up to ``slack``."""
-        size = lengths(self.inverse @ (self.d[:, None] * g))
-        doubt = self.inverse_norm * lengths(self.d[:, None] * slack)
+        d = self.d[:, None]
+        size = lengths(self.inverse @ (d * g))
+        doubt = self.inverse_norm * lengths(d * slack)
         bound = (size + doubt) ** 2 / (1 - self.relative_error)
         return self.flat.widen(Gap(bound, size**2, np.inf), g, slack, reach)
 
@@ -116,18 +116,19 @@ def factorise(quadratic: Quadratic, alpha: float) -> Factor | None:
     d = columns.unit(alpha)
     M = quadratic.S * d
     M *= d[:, None]
-    np.fill_diagonal(M, 1.0)
+    M.flat[:: p + 1] = 1.0  # the diagonal
     L, bad = cholesky(M)
     if bad >= 0:
         return None
     inverse = solve_lower(L, np.eye(p))
-    inverse_norm = float(np.sqrt(np.vdot(inverse, inverse)))
+    inverse_norm = math.sqrt(np.vdot(inverse, inverse))
     smallest = 1 / inverse_norm**2  # the trace of M⁻¹ bounds its largest eigenvalue
-    error = columns.rounding * np.sum((columns.length * d) ** 2) + 4 * p * (p + 2) * UNIT
-    largest = float(np.max(np.sum(np.abs(M), axis=0), initial=1.0))
+    size = columns.length * d
+    error = columns.rounding * float(size @ size) + 4 * p * (p + 2) * UNIT
+    largest = float(np.abs(M).sum(axis=0).max(initial=1.0))
     if largest > CONDITION_LIMIT**2 * smallest or error > 0.25 * smallest:
         return None
-    return Factor(L, inverse, d, Flat.of(columns, d), float(error / smallest), largest, inverse_norm)
+    return Factor(L, inverse, d, Flat.of(columns, d), error / smallest, largest, inverse_norm)
 
 
 @dataclass(frozen=True, eq=False)

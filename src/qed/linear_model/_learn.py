@@ -71,8 +71,8 @@ class Settings:
 
     def penalty(self, p: int, m: int) -> Penalty:
         """Translate public parameters to one strength and one centre for each target."""
-        alpha = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
-        if alpha.shape not in ((1,), (m,)):
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        if alpha.shape not in ((), (1,), (m,)):
             msg = (
                 f"alpha has {alpha.size} strengths and y has {m} targets. "
                 "Number of targets and number of penalties do not correspond: give one for all, or one each."
@@ -85,7 +85,7 @@ class Settings:
                 msg = f"prior has shape {np.shape(self.prior)}; with {p} columns and {m} targets it needs ({p},) or ({m}, {p})."
                 raise InvalidParameter(msg)
             prior[:] = given.T
-        return Penalty(np.broadcast_to(alpha, (m,)).copy(), prior)
+        return Penalty(np.full(m, alpha), prior)
 
 
 def learn(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:

@@ -81,9 +81,11 @@ class Rows:
         y = np.asarray(y, dtype=np.float64)
         table = y.reshape(len(y), -1)
         seen = fingerprint(X, table, weight)
-        if not (np.isfinite(seen.mean).all() and np.isfinite(seen.spread).all()):
-            data.raise_if_not_finite()
-        require_range(ArraySource(X, table, weight), seen)
+        try:
+            require_range(ArraySource(X, table, weight), seen)
+        except InvalidData:
+            data.raise_if_not_finite()  # says so with the name of the column
+            raise
         return cls._seen(X, y, weight, seen)
 
     @classmethod

@@ -11,8 +11,10 @@ Without intercept the same letters are taken about the origin. A model whose int
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,10 +24,16 @@ if TYPE_CHECKING:
     from qed.data import Moments
 
     Array = NDArray[np.float64]
+    Targets = slice | NDArray[np.intp]
 
-__all__ = ["UNIT", "Columns", "Penalty", "Quadratic"]
+__all__ = ["UNIT", "Columns", "Penalty", "Place", "Quadratic", "lengths"]
 
 UNIT = 2.0**-53  # rounding of one float64 operation
+
+
+def lengths(columns: Array) -> Array:
+    """Return the Euclidean length of each column."""
+    return np.asarray(np.sqrt(np.einsum("pm,pm->m", columns, columns)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +43,19 @@ class Penalty:
     alpha: Array  # (m,)
     prior: Array  # (p, m)
 
+    def pull(self, w: Array) -> Array:
+        """Return half the gradient at ``w``, shape (p, m)."""
+        return self.alpha * (w - self.prior)
+
     def value(self, w: Array) -> Array:
         """Return the penalty of each target, shape (m,)."""
-        return np.asarray(self.alpha * np.einsum("pm,pm->m", w - self.prior, w - self.prior))
+        step = w - self.prior
+        return np.asarray(self.alpha * np.einsum("pm,pm->m", step, step))
 
-    def groups(self) -> list[tuple[float, NDArray[np.intp]]]:
+    def groups(self) -> list[tuple[float, Targets]]:
         """Return the targets that share one strength, and with it one factorisation."""
         if len(self.alpha) == 1:
-            return [(float(self.alpha[0]), np.zeros(1, dtype=np.intp))]
+            return [(float(self.alpha[0]), slice(None))]
         return [(float(alpha), np.flatnonzero(self.alpha == alpha)) for alpha in np.unique(self.alpha)]
 
 
@@ -60,21 +73,37 @@ class Columns:
     weight: float
     is_centred: bool
 
-    @property
+    @cached_property
     def own_rounding(self) -> Array:
         """Length that the rounding of its own values can give a constant column; what is shorter carries no information."""
-        return np.asarray(4 * UNIT * np.sqrt(self.weight) * self.size * self.is_centred)
+        return (4 * UNIT * math.sqrt(self.weight) * self.is_centred) * self.size
 
-    @property
+    @cached_property
     def has_spread(self) -> NDArray[np.bool_]:
         """Which columns differ from a constant by more than the rounding of their own values."""
-        noise = 4 * self.rounding * self.length**2
+        noise = (4 * self.rounding) * self.length**2
         return np.asarray(self.spread > np.maximum(noise, self.own_rounding**2))
+
+    @cached_property
+    def plain_unit(self) -> Array:
+        """What brings each column of ``S`` to unit length."""
+        return self.unit(0.0)
 
     def unit(self, alpha: float) -> Array:
         """Return what brings each column of ``S + alpha I`` to unit length; zero where nothing holds a column."""
-        live = (self.has_spread | (alpha > 0)) & (self.spread + alpha > 0)
-        return np.where(live, 1 / np.sqrt(np.where(live, self.spread + alpha, 1.0)), 0.0)
+        squares = self.spread + alpha
+        live = squares > 0 if alpha > 0 else self.has_spread & (squares > 0)
+        if live.all():
+            return np.asarray(1 / np.sqrt(squares))
+        return np.where(live, 1 / np.sqrt(np.where(live, squares, 1.0)), 0.0)
+
+
+class Place(NamedTuple):
+    """Coefficients, and what several bounds ask of them."""
+
+    w: Array  # (p, m)
+    image: Array  # (p, m), S w
+    reach: Array  # (m,), the length that predictions and targets can have at most: the yardstick of rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,32 +148,39 @@ class Quadratic:
         """Return the length that predictions and targets can have at most, shape (m,): the yardstick of rounding."""
         return self.columns.length @ np.abs(w) + self.target_length
 
+    def at(self, w: Array) -> Place:
+        """Look at coefficients."""
+        return Place(w, self.S @ w, self.reach(w))
+
     def span(self, w: Array) -> Array:
         """Return how far, in columns of unit length, the origin and the targets are from ``w``: the yardstick of radii."""
-        return np.asarray(np.linalg.norm(self.columns.length[:, None] * w, axis=0) + self.target_length)
+        return lengths(self.columns.length[:, None] * w) + self.target_length
 
-    def gradient(self, w: Array, penalty: Penalty) -> tuple[Array, Array]:
-        """Return half the downhill gradient at ``w`` and a bound on its rounding, both of shape (p, m)."""
-        step = w - penalty.prior
-        g = self.c - self.S @ w - penalty.alpha * step
-        slack = (self.columns.rounding + (len(w) + 4) * UNIT) * np.multiply.outer(self.columns.length, self.reach(w))
-        return g, slack + 4 * UNIT * penalty.alpha * np.abs(step)
+    def gradient(self, at: Place, penalty: Penalty) -> tuple[Array, Array]:
+        """Return half the downhill gradient and a bound on its rounding, both of shape (p, m)."""
+        pull = penalty.pull(at.w)
+        slack = np.multiply.outer(self.columns.length, self._relative(at) * at.reach)
+        return self.c - at.image - pull, slack + (4 * UNIT) * np.abs(pull)
 
-    def residual_squares(self, w: Array) -> tuple[Array, Array]:
+    def residual_squares(self, at: Place) -> tuple[Array, Array]:
         """Return the weighted sum of squared residuals of each target and a bound on its rounding, shape (m,)."""
-        squares = self.yy - np.einsum("pm,pm->m", w, 2 * self.c - self.S @ w)
-        return np.maximum(squares, 0.0), (self.columns.rounding + (len(w) + 4) * UNIT) * self.reach(w) ** 2
+        squares = self.yy - np.einsum("pm,pm->m", at.w, 2 * self.c - at.image)
+        return np.maximum(squares, 0.0), self._relative(at) * at.reach**2
 
-    def offset_cost(self, w: Array, b: Array) -> tuple[Array, Array]:
+    def _relative(self, at: Place) -> float:
+        """Bound the rounding of a product of the statistic with coefficients, relative to their reach."""
+        return self.columns.rounding + (len(at.w) + 4) * UNIT
+
+    def offset_cost(self, at: Place, b: Array) -> tuple[Array, Array]:
         """Return what an intercept other than the best one costs, and a bound on its rounding, shape (m,)."""
         if not self.columns.is_centred:
             return np.zeros_like(b), np.zeros_like(b)
-        off = np.abs(self.intercept(w) - b)
-        doubt = (len(w) + 4) * UNIT * (np.abs(self.mean_y) + np.abs(self.mean_x) @ np.abs(w) + np.abs(b))
-        doubt = doubt + self.mean_rounding * self.reach(w) / np.sqrt(self.columns.weight)
-        return self.columns.weight * off**2, self.columns.weight * (2 * off * doubt + doubt**2)
+        off, weight = np.abs(self.intercept(at.w) - b), self.columns.weight
+        sizes = np.abs(self.mean_y) + np.abs(self.mean_x) @ np.abs(at.w) + np.abs(b)
+        doubt = (len(at.w) + 4) * UNIT * sizes + (self.mean_rounding / math.sqrt(weight)) * at.reach
+        return weight * off**2, weight * ((2 * off + doubt) * doubt)
 
     def null_objective(self, penalty: Penalty) -> float:
         """Return the objective of the null model: coefficients at their prior, best intercept."""
-        squares = self.residual_squares(penalty.prior)[0] if np.any(penalty.prior) else self.yy
+        squares = self.residual_squares(self.at(penalty.prior))[0] if penalty.prior.any() else self.yy
         return float(squares.sum())

@@ -15,7 +15,7 @@ from qed.core._certificates import Fingerprint
 from qed.data import ColumnMoments, fold
 from qed.data._finite import raise_not_finite
 from qed.designs import design
-from qed.linear_model._kernels import column_sums
+from qed.linear_model._kernels import column_spreads, spread_doubts
 from qed.linear_model._quadratic import UNIT
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ __all__ = [
 ]
 
 LEAST, MOST = 1e-290, 1e300  # some digits from the ends of float64, which double-double arithmetic needs
-FAR = 1e3  # squared distance of a row from the mean, in units of the variance, up to which sums about it keep their digits
 TINY = 5e-324
 STEP = 1e-17  # neighbouring floats are further apart than this, relative to their size
 
@@ -60,9 +59,8 @@ def fingerprint_of(moments: Moments) -> Fingerprint:
 def fingerprint_of_columns(source: Source, y: Array, weight: Array | None) -> Fingerprint:
     """Recognise rows of positive weight that come in chunks, in one pass that refuses what is not finite."""
     columns = fold(source, _column_moments)
-    s = np.ones(len(y)) if weight is None else weight
-    total = float(s.sum())
-    mean_y, spread_y = _of_targets(y, s, total)
+    total = float(len(y)) if weight is None else float(weight.sum())
+    mean_y, spread_y, _ = _of_targets(y, weight, total)
     mean, spread = np.concatenate([columns.mean, mean_y]), np.concatenate([columns.scatter, spread_y])
     # each column was summed about one of its values: rounding is that of its length about zero or better
     return with_doubt(Fingerprint(len(y), total, mean, spread), max(columns.terms, len(y)), np.zeros_like(mean))
@@ -76,53 +74,33 @@ def _column_moments(chunk: Chunk) -> ColumnMoments:
     return columns
 
 
-def _of_targets(y: Array, s: Array, total: float) -> tuple[Array, Array]:
-    """Return means and spreads of the targets, from sums about the first of them."""
-    return _about(y, s, total, y[0])
-
-
 def fingerprint(X: Any, y: Array, weight: Array | None, *, about: Array | None = None) -> Fingerprint:
-    """Recognise rows whose products of columns are never formed; sums are taken about a row, by default one of X."""
+    """Recognise rows whose products of columns are never formed; a table that is no array is summed about ``about`` or zero."""
     n = X.shape[0]
-    s = np.ones(n) if weight is None else weight
-    total = float(n) if weight is None else float(s.sum())
+    rows, total = (n, float(n)) if weight is None else (int(np.count_nonzero(weight)), float(weight.sum()))
+    if isinstance(X, np.ndarray):
+        mean, spread, origin = column_spreads(X, y, weight, total)
+        return with_doubt(Fingerprint(rows, total, mean, spread), n, origin)
+    plain, s = design(X), np.ones(n) if weight is None else weight
+    first = np.zeros(X.shape[1]) if about is None else about
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused in words
-        # relative to the first row, so that constant columns are recognised to the last bit
-        first = X[0].astype(np.float64) if isinstance(X, np.ndarray) else np.zeros(X.shape[1])
-        first = first if about is None else about
-        mean_x, spread_x = _about(X, s, total, first)
-        mean_y, spread_y = _of_targets(y, s, total)
-        spread = np.concatenate([spread_x, spread_y])
-    rows = n if weight is None else int(np.count_nonzero(s))
-    seen = Fingerprint(rows, total, np.concatenate([mean_x, mean_y]), spread)
-    return with_doubt(seen, n, np.concatenate([first, y[0]]))
+        mean = first + plain.adjoint_product(s, first) / total
+        spread = plain.column_norms(s, mean) ** 2
+    targets = _of_targets(y, weight, total)
+    mean, spread, origin = (np.concatenate(both) for both in zip((mean, spread, first), targets, strict=True))
+    return with_doubt(Fingerprint(rows, total, mean, spread), n, origin)
+
+
+def _of_targets(y: Array, s: Array | None, total: float) -> tuple[Array, Array, Array]:
+    """Return means and spreads of the targets, and the first of them, about which they were summed."""
+    return column_spreads(np.empty((len(y), 0)), y, s, total)
 
 
 def with_doubt(seen: Fingerprint, terms: int, about: Array) -> Fingerprint:
     """Add bounds on rounding to means and spreads that were summed in any order, about a given row."""
-    rounding = (terms + 16) * UNIT
-    with np.errstate(over="ignore", invalid="ignore"):
-        away = (seen.mean - about) ** 2 + seen.spread / seen.weight  # mean square of what was summed
-        mean_doubt = rounding * np.sqrt(away) + 2 * UNIT * np.abs(seen.mean)
-        # a sparse column is centred after it is summed: its whole length rounds, not its spread
-        spread_doubt = 4 * rounding * seen.weight * away + seen.weight * mean_doubt**2
-    return Fingerprint(seen.rows, seen.weight, seen.mean, seen.spread, rounding * seen.weight, mean_doubt, spread_doubt)
-
-
-def _about(X: Any, s: Array, total: float, first: Array) -> tuple[Array, Array]:
-    """Return means and spreads of the columns, from sums about a row."""
-    plain = design(X)
-    if not isinstance(X, np.ndarray):
-        mean = first + plain.adjoint_product(s, first) / total
-        return mean, plain.column_norms(s, mean) ** 2
-    sums, squares = column_sums(X, s, first)
-    step = sums / total
-    moved = sums * step
-    if np.all(moved <= FAR * (squares - moved)):
-        return first + step, squares - moved
-    # a first row far from the others: its distance would cover their spread, so they are looked at again
-    again = plain.column_norms(s, first + step) ** 2
-    return first + step, np.where(squares > 0, again, 0.0)
+    mean_doubt, spread_doubt = spread_doubts(seen.mean, seen.spread, about, seen.weight, terms)
+    weight_doubt = (terms + 16) * UNIT * seen.weight
+    return Fingerprint(seen.rows, seen.weight, seen.mean, seen.spread, weight_doubt, mean_doubt, spread_doubt)
 
 
 def require_range(source: Source, seen: Fingerprint) -> None:
@@ -142,10 +120,8 @@ def require_range(source: Source, seen: Fingerprint) -> None:
             f"The weights sum to {seen.weight:.3g}, too little for float64 to multiply with. Multiply them by a power of ten."
         )
     faint = _faint(seen)
-    if not len(faint):
-        return
-    low, high = _ends(source, faint, p)
-    _require_constant(faint, low, high, p)
+    if len(faint):
+        _require_constant(faint, *_ends(source, faint, p), p)
 
 
 def require_merged_range(old: Moments, new: Moments, merged: Moments) -> None:
@@ -178,7 +154,7 @@ def require_no_overflow(seen: Fingerprint, p: int) -> None:
     """Refuse columns and targets whose squares are too large for float64."""
     with np.errstate(over="ignore", invalid="ignore"):
         whole = seen.spread + seen.weight * seen.mean**2
-        if np.sum(whole) < MOST:
+        if whole.sum() < MOST:
             return
     at = int(np.argmax(np.where(np.isnan(whole), np.inf, whole)))
     size = f"{whole[at]:.3g}" if np.isfinite(whole[at]) else "out of range"
@@ -193,6 +169,8 @@ def _faint(seen: Fingerprint) -> NDArray[np.intp]:
 
     A mean far from zero leaves no room for deviations whose squares vanish: such a column is constant.
     """
+    if seen.spread.min(initial=LEAST) >= LEAST:
+        return np.zeros(0, dtype=np.intp)
     return np.flatnonzero((seen.spread < LEAST) & (seen.weight * (STEP * seen.mean) ** 2 < LEAST))
 
 

@@ -11,6 +11,7 @@ The certificate decides how much work is done: most problems need one pass over 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from qed.data import fold
 from qed.linear_model._factors import Factor, Spectrum, factorise, spectrum_of
-from qed.linear_model._quadratic import UNIT, Quadratic
+from qed.linear_model._quadratic import UNIT, Quadratic, lengths
 from qed.linear_model._residuals import ResidualsOf
 from qed.linear_model._triangle import TriangleOf, solve_triangle
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qed.data import Moments, Source
-    from qed.linear_model._quadratic import Penalty
+    from qed.linear_model._quadratic import Penalty, Targets
     from qed.linear_model._residuals import Residuals
     from qed.linear_model._triangle import Triangle
 
@@ -89,12 +90,12 @@ class _Rows:
         return replace(found, gradient=found.gradient - left)
 
 
-Judges = list[tuple["NDArray[np.intp]", Factor | Spectrum]]
+Judges = list[tuple["Targets", Factor | Spectrum]]
 
 
 def _solve(quadratic: Quadratic, penalty: Penalty, rows: _Rows | None, n: int) -> tuple[Array, Judges, str]:
     w = penalty.prior.copy()
-    downhill = quadratic.gradient(penalty.prior, penalty)[0] if penalty.prior.any() else quadratic.c
+    downhill = quadratic.gradient(quadratic.at(penalty.prior), penalty)[0] if penalty.prior.any() else quadratic.c
     judges: Judges = []
     used: list[str] = []
     triangle: Triangle | None = None
@@ -110,7 +111,7 @@ def _solve(quadratic: Quadratic, penalty: Penalty, rows: _Rows | None, n: int) -
         else:
             d = quadratic.columns.unit(alpha)
             triangle = triangle or fold(rows.source, TriangleOf.about(quadratic))  # one serves all strengths
-            w[:, targets], judge = solve_triangle(triangle, quadratic.columns, penalty, targets, d, n)
+            w[:, targets], judge = solve_triangle(triangle, quadratic.columns, penalty, (alpha, targets), d, n)
             used.append("qr")
         judges.append((targets, judge))
     if rows is not None and any(judge.condition**2 * UNIT > DIGITS for _, judge in judges):
@@ -120,7 +121,7 @@ def _solve(quadratic: Quadratic, penalty: Penalty, rows: _Rows | None, n: int) -
 
 def _corrected(w: Array, gradient: Array, penalty: Penalty, judges: Judges) -> Array:
     """Take one Newton step from residuals computed afresh: it wins back the digits that squaring lost."""
-    g = gradient - penalty.alpha * (w - penalty.prior)
+    g = gradient - penalty.pull(w)
     step = np.zeros_like(w)
     for targets, judge in judges:
         step[:, targets] = judge.solve(g[:, targets])
@@ -140,33 +141,32 @@ def _certified(
     w: Array,
     solver: str,
 ) -> Fit:
-    b = quadratic.intercept(w)
-    g, slack = quadratic.gradient(w, penalty)
-    squares, doubt = quadratic.residual_squares(w)
-    is_coarse = bool(np.any(doubt > 1e-6 * squares)) or any(isinstance(judge, Spectrum) for _, judge in judges)
+    at, b, price = quadratic.at(w), quadratic.intercept(w), penalty.value(w)
+    g, slack = quadratic.gradient(at, penalty)
+    squares, doubt = quadratic.residual_squares(at)
+    is_coarse = bool((doubt > 1e-6 * squares).any()) or any(isinstance(judge, Spectrum) for _, judge in judges)
     if rows is not None and is_coarse:
-        fresh = rows.residuals(w)
-        g = fresh.gradient - penalty.alpha * (w - penalty.prior)
-        slack = fresh.slack(quadratic, w) + 4 * UNIT * penalty.alpha * np.abs(w - penalty.prior)
+        fresh, pull = rows.residuals(w), penalty.pull(w)
+        g = fresh.gradient - pull
+        slack = fresh.slack(quadratic, w) + 4 * UNIT * np.abs(pull)
         squares = fresh.squares
-    offset, offset_doubt = quadratic.offset_cost(w, b)
+    offset, offset_doubt = quadratic.offset_cost(at, b)
     gap, measured, radius = np.zeros(len(b)), np.zeros(len(b)), np.inf
     # one radius for all targets, whatever their units
-    reach = np.full(len(b), 10 * np.max(quadratic.span(w), initial=0.0))
+    reach = np.full(len(b), 10 * quadratic.span(w).max(initial=0.0))
     for targets, judge in judges:
         found = judge.gap(g[:, targets], slack[:, targets], reach[targets])
         gap[targets], measured[targets], radius = found.bound, found.measured, min(radius, found.radius)
-    if not np.any(
-        reach
-    ):  # constant targets, met exactly: no objective is below zero, so this one bounds itself everywhere
-        gap, radius = np.minimum(gap, squares + penalty.value(w)), np.inf
+    if not reach.any():
+        # constant targets, met exactly: no objective is below zero, so this one bounds itself everywhere
+        gap, radius = np.minimum(gap, squares + price), np.inf
         measured = np.minimum(measured, gap)
     proof = Proof(
-        gap=float(np.sum(gap + offset + offset_doubt)),
-        rounding=float(np.sum(gap - measured + offset_doubt)),
-        objective=float(np.sum(squares + offset + penalty.value(w))),
+        gap=float((gap + offset + offset_doubt).sum()),
+        rounding=float((gap - measured + offset_doubt).sum()),
+        objective=float((squares + offset + price).sum()),
         null_objective=quadratic.null_objective(penalty),
-        backward_error=_backward_error(quadratic, penalty, w, np.abs(g) + slack, squares),
+        backward_error=_backward_error(quadratic, at.reach, np.abs(g) + slack, np.sqrt(squares + price)),
         radius=radius,
         condition=max((judge.condition for _, judge in judges), default=1.0),
         rank=min((judge.rank for _, judge in judges), default=0),
@@ -174,16 +174,16 @@ def _certified(
     return Fit(w, b, squares, proof, solver)
 
 
-def _backward_error(quadratic: Quadratic, penalty: Penalty, w: Array, g: Array, squares: Array) -> float:
+def _backward_error(quadratic: Quadratic, reach: Array, g: Array, residual: Array) -> float:
     """Return the size of a change of the data, relative to it, that makes the coefficients exactly optimal.
 
     Two changes are known: of the columns along the residual, ``‖Xᵀr‖ / ‖r‖``, and of the targets by the residual itself.
     A penalty counts as rows ``sqrt(alpha) I`` below the design.
     """
-    residual = np.sqrt(squares + penalty.value(w))
-    unit = quadratic.columns.unit(0.0)  # columns are compared at unit length
-    size = float(np.sqrt(max(int(np.count_nonzero(unit)), 1)))
-    along = np.linalg.norm(unit[:, None] * g, axis=0) / np.where(residual > 0, residual * size, 1.0)
-    whole = quadratic.reach(w)
-    by_target = residual / np.where(whole > 0, whole, 1.0)
-    return float(np.max(np.where(residual > 0, np.minimum(along, by_target), 0.0), initial=0.0))
+    unit = quadratic.columns.plain_unit  # columns are compared at unit length
+    along = lengths(unit[:, None] * g) / math.sqrt(max(int(np.count_nonzero(unit)), 1))
+    left = residual > 0
+    if not left.all():
+        along, residual, reach = along[left], residual[left], reach[left]
+    errors = np.minimum(along / residual, residual / np.where(reach > 0, reach, 1.0))
+    return float(errors.max(initial=0.0))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qed.data import Chunk
-    from qed.linear_model._quadratic import Columns, Penalty, Quadratic
+    from qed.linear_model._quadratic import Columns, Penalty, Quadratic, Targets
 
     Array = NDArray[np.float64]
 
@@ -84,18 +84,18 @@ class TriangleOf:
 
 
 def solve_triangle(
-    triangle: Triangle, columns: Columns, penalty: Penalty, targets: NDArray[np.intp], d: Array, rows: int
+    triangle: Triangle, columns: Columns, penalty: Penalty, group: tuple[float, Targets], d: Array, rows: int
 ) -> tuple[Array, Spectrum]:
     """Solve for targets that share a strength; return the coefficients and the spectrum that judges them."""
     p = len(d)
-    alpha = float(penalty.alpha[targets[0]])
+    alpha, targets = group
     R = triangle.R
-    design, rhs = R[:p, :p] * d, R[:p, p + targets]
+    design, rhs = R[:p, :p] * d, R[:p, p:][:, targets]
     prior = penalty.prior[:, targets]
     rhs = rhs - design @ np.divide(prior, d[:, None], out=np.zeros_like(prior), where=d[:, None] > 0)
     if alpha > 0:
         design = np.vstack([design, np.diag(np.sqrt(alpha) * d)])
-        rhs = np.vstack([rhs, np.zeros((p, len(targets)))])
+        rhs = np.vstack([rhs, np.zeros((p, rhs.shape[1]))])
     with one_blas_thread():
         U, sigma, Vt = np.linalg.svd(design, full_matrices=False)
     cut = 2 * UNIT * max(rows, p) * np.max(sigma, initial=0.0)

@@ -77,6 +77,11 @@ class Squared:
         first = self.y[0]
         return first + c @ (self.y - first) / c.sum()
 
+    def mean_of_constant(self, c: Vector, b: Any) -> float:
+        """Return the mean loss of a constant score."""
+        r = self.y - b
+        return 0.5 * float((c @ (r * r)).sum())
+
     def take(self, rows: Any) -> Squared:
         """Return the loss of some rows."""
         return Squared(self.y[rows])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.convex import _kernels
 from qed.convex._penalty import PenaltyTraits
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Group:
     @cached_property
     def traits(self) -> PenaltyTraits:
         """A kink where a whole group is zero, and a conjugate that is a product of balls."""
-        bounding = bool(np.min(self.alpha) > 0) or self.ridge > 0
+        bounding = self.ridge > 0 or bool((self._native[1] > 0).all())
         return PenaltyTraits(
             is_smooth=False,
             is_separable=False,
@@ -47,65 +48,58 @@ class Group:
             native="rows" if self.groups is None else "groups",
         )
 
+    @cached_property
+    def _native(self) -> tuple[Any, Vector, float]:
+        """What compiled sums ask for: the group of each coordinate or None, strengths, and the ridge."""
+        number = None if self.groups is None else np.ascontiguousarray(self.groups, dtype=np.int64)
+        return number, np.array(self.alpha, dtype=np.float64, ndmin=1), float(self.ridge)
+
     def value(self, w: Vector) -> float:
         """Return the penalty."""
-        return float(np.sum(self._strength(w) * self._lengths(w)) + 0.5 * self.ridge * np.sum(w * w))
+        return _kernels.group_value(w, self._native)
 
     def prox(self, v: Vector, step: float | Vector) -> Vector:
         """Return each group moved towards zero by ``step * alpha``, and no further; one step for a whole group."""
         step = self._of_groups(step, v)
         length = self._lengths(v)
         with np.errstate(divide="ignore", invalid="ignore"):
-            kept = np.where(length > 0, np.maximum(1.0 - step * self._strength(v) / length, 0.0), 0.0)
+            kept = np.where(length > 0, np.maximum(1.0 - step * self.alpha / length, 0.0), 0.0)
         return np.asarray(v * self._spread(kept / (1.0 + step * self.ridge), v))
 
     def conjugate(self, z: Vector) -> float:
         """Return what sticks out of the balls, squared and divided by twice the ridge; ``inf`` if there is no ridge."""
-        out = np.maximum(self._lengths(z) - self._strength(z), 0.0)
+        out = np.maximum(self._lengths(z) - self.alpha, 0.0)
         if self.ridge == 0:
             return np.inf if np.any(out > 0) else 0.0
         return float(np.sum(out * out)) / (2 * self.ridge)
 
     def project(self, z: Vector) -> Vector:
         """Return z pulled back to the balls, or z itself with a ridge."""
-        return z if self.ridge > 0 else self._inside(z)
+        if self.ridge > 0:
+            return z
+        length = self._lengths(z)
+        kept = np.divide(self.alpha, length, out=np.ones_like(length), where=length > self.alpha)
+        return z * self._spread(kept, z)
 
     def shrink(self, z: Vector, doubt: Vector) -> float:
         """Return the factor that brings the longest group to its bound; one with a ridge."""
         if self.ridge > 0:
             return 1.0
-        length = self._lengths(z) + self._lengths(doubt)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(length > 0, self._strength(z) / length, 1.0)
-        return float(min(1.0, ratio.min(initial=1.0)))
+        return _kernels.group_shrink(z, doubt, self._native)
 
     def excess(self, w: Vector, z: Vector, doubt: Vector) -> tuple[float, float]:
         """Return ``|w|(alpha - |z|) + |w||z||w/|w| - z/|z||²/2`` for z in the balls, and the form of l2 for the rest."""
-        inside = self._inside(z)
-        a, length_w, length_z = self._strength(w), self._lengths(w), self._lengths(inside)
-        angle = self._lengths(self._directions(w, length_w) - self._directions(inside, length_z))
-        part = length_w * np.maximum(a - length_z, 0.0) + 0.5 * length_w * length_z * angle**2
-        length_doubt = self._lengths(doubt)
-        if self.ridge == 0:
-            return float(np.sum(part)), float(np.sum(length_w * length_doubt))
-        out = z - inside
-        apart = self.ridge * w - out
-        value = float(np.sum(part)) + float(np.sum(apart * apart)) / (2 * self.ridge)
-        reach = self._lengths(z) + length_doubt > a
-        with np.errstate(over="ignore", invalid="ignore"):  # a ridge next to zero, and no doubt
-            more = np.where(length_doubt > 0, self._lengths(w - out / self.ridge) * length_doubt, 0.0)
-        more = more + np.where(reach, length_doubt**2 / (2 * self.ridge), 0.0)
-        return value, float(np.sum(more))
+        return _kernels.group_excess(w, z, doubt, self._native)
 
     def slope(self, w: Vector) -> Vector:
         """Return the gradient, where a group is zero the subgradient nearest to zero."""
-        pull = self._spread(np.broadcast_to(self._strength(w), self._lengths(w).shape), w)
+        pull = self._spread(np.broadcast_to(self.alpha, self._lengths(w).shape), w)
         return np.asarray(pull * self._directions(w, self._lengths(w)) + self.ridge * w)
 
     def curvature(self, w: Vector) -> Vector:
         """Return the diagonal of the second derivative; the ridge alone where a group is zero."""
         length = self._lengths(w)
-        over = np.divide(self._strength(w), length, out=np.zeros_like(length), where=length > 0)
+        over = np.divide(self.alpha, length, out=np.zeros_like(length), where=length > 0)
         return np.asarray(self._spread(over, w) * (1.0 - self._directions(w, length) ** 2) + self.ridge)
 
     def free(self, w: Vector, z: Vector, step: Vector) -> Vector:
@@ -134,9 +128,6 @@ class Group:
         """Return the penalty times a factor."""
         return Group(factor * self.alpha, self.groups, factor * self.ridge)
 
-    def _strength(self, w: Vector) -> Any:  # noqa: ARG002
-        return self.alpha
-
     def _lengths(self, w: Vector) -> Vector:
         """Return the length of each group."""
         if self.groups is None:
@@ -163,9 +154,3 @@ class Group:
     def _directions(self, w: Vector, length: Vector) -> Vector:
         over = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
         return w * self._spread(over, w)
-
-    def _inside(self, z: Vector) -> Vector:
-        length = self._lengths(z)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            factor = np.where(length > self._strength(z), self._strength(z) / length, 1.0)
-        return z * self._spread(factor, z)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._passes import Passes
+from qed.convex._passes import Passes, ScorePasses
 from qed.convex._problem import Known
 from qed.convex._solve import Iterate
 from qed.convex._working_columns import gram_pays, taken_columns, working_columns
@@ -214,7 +214,7 @@ class _Descent:
         self.tighter *= 1e-3
         return self.tighter > 1e-10
 
-    def _penalty(self, index: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+    def _penalty(self, index: Any) -> tuple[Any, ...]:
         return (*(one[index] for one in self.numbers[:-1]), self.numbers[-1])
 
 
@@ -224,11 +224,11 @@ class _Quadratic(_Descent):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.root = np.sqrt(problem.share)
-        self.passes = Passes(problem)
+        self.passes, self.score_passes = Passes(problem), ScorePasses(problem)
         self.columns: WorkingColumns  # there with the first working set
         y, b = problem.loss.y, problem.null_point[1]
         self.b = b  # of centred columns the best intercept is the mean, whatever the coefficients
-        self.target = self._scaled(y - b)
+        self.target = y - b
         self.pull: Vector = np.zeros((0, *y.shape[1:]))
 
     def _scaled(self, rows: Vector) -> Vector:
@@ -249,18 +249,18 @@ class _Quadratic(_Descent):
         """Minimise over the working set, then make one pass."""
         columns, index = self.columns, self.index
         target *= self.tighter
-        w = at.w[index]
+        w = at.w[columns.places]
         # along columns a sweep is dear, and the set will grow: no more digits than the others allow
         along = w.ndim == 1 and not columns.prefers_gram()
         rough = max(target, 0.02 * at.gap) if along and np.isfinite(at.gap) and len(index) < len(at.w) else target
         gap = None
         if len(index):
-            w, gap = self._descended(columns, self._penalty(index), (rough, SWEEPS), w, along=along)
+            w, gap = self._descended(columns, self._penalty(columns.places), (rough, SWEEPS), w, along=along)
         is_whole = len(index) == len(at.w)
         gap = gap if is_whole and self.is_bounding and gap is not None and gap <= target else None
         whole = np.zeros_like(at.w)
-        whole[index] = w
-        if is_whole and w.ndim == 1:
+        whole[columns.places] = w
+        if is_whole:
             return self._seen(whole, gap), rough == target
         fitted = columns.product(w)
         t = fitted / (self.root if fitted.ndim == 1 else self.root[:, np.newaxis]) + self.b
@@ -268,6 +268,13 @@ class _Quadratic(_Descent):
 
     def _seen(self, w: Vector, gap: float | None) -> _Look:
         """Make scores and gradient in one pass, where all columns take part in the scores anyway."""
+        if w.ndim == 2:
+            looked = self.score_passes.at(np.concatenate([w, self.b[np.newaxis]]))
+            slope, gradient = self.problem.loss.slope(looked.t), looked.slope[:-1]
+            gap = self._gap(w, looked.t, slope, gradient) if gap is None else gap
+            return _Look(
+                w, self.b, looked.t, slope, gradient, gap, looked.known._replace(slope=slope, gradient=gradient)
+            )
         seen = self.passes.at(w, self.b)
         slope = self.problem.loss.slope(seen.t) if seen.known.slope is None else seen.known.slope
         gap = self._gap(w, seen.t, slope, seen.slope_w) if gap is None else gap
@@ -277,13 +284,13 @@ class _Quadratic(_Descent):
         self, columns: WorkingColumns, penalty: tuple[Any, ...], goal: tuple[float, int], w: Vector, *, along: bool
     ) -> tuple[Vector, float]:
         if along:
-            residual = columns.product(w) - self.target
+            residual = columns.product(w) - self._scaled(self.target)
             w, _, _, _, gap = columns.descend(penalty, goal, w, residual)
             return w, gap
         Q = columns.gram()
         if len(self.pull) < len(w):
             self.pull = columns.adjoint(self.target)
-        constant = 0.5 * float(np.sum(self.target * self.target))
+        constant = 0.5 * float((self.problem.share @ (self.target * self.target)).sum())
         rows = self.problem.penalty.traits.native == "rows"
         if w.ndim == 1 and rows:
             strength, ridge = penalty

@@ -184,7 +184,7 @@ class _Descent:
             return np.zeros_like(w)
         if self.is_dense and len(self.columns.index) > max(LONG * len(self.target), FEW):
             return self._along(w, goal)
-        index, Q, pull = self.columns.index, self.columns.gram(), self.columns.adjoint(self.target)
+        index, Q, pull = self.columns.index, self.columns.gram(), self.columns.adjoint(self.problem.loss.y - self.b)
         label = self.group[index]
         starts = np.flatnonzero(np.diff(label, prepend=-1))
         if len(starts) > len(

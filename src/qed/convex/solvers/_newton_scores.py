@@ -142,12 +142,7 @@ def _with_ones(problem: Problem) -> Vector:
 def _direction(problem: Problem, table: Vector, point: Descent) -> Vector:
     """Return minus the inverse second derivatives times the gradient."""
     q, k = point.z.shape
-    units = np.tile(np.eye(k), (len(table), 1))  # every row once for each score
-    bend = problem.loss.curvature_product(np.repeat(point.t, k, axis=0), units).reshape(-1, k, k)
-    bend *= problem.share[:, np.newaxis, np.newaxis]
-    pairs = (table[:, :, np.newaxis] * table[:, np.newaxis, :]).reshape(-1, q * q)
-    second = (bend.reshape(-1, k * k).T @ pairs).reshape(k, k, q, q).transpose(0, 2, 1, 3)
-    full: Vector = np.ascontiguousarray(second).reshape(k * q, k * q)
+    full = point.passes.hessian(point.t, table)
     diagonal: Vector = full.ravel()[:: k * q + 1].reshape(k, q)  # a view
     diagonal[:, :-1] += np.broadcast_to(problem.penalty.curvature(point.w), point.w.shape).T
     # the same change of all scores of a row changes no loss: a curvature of its own makes the matrix regular, and since no

@@ -29,6 +29,8 @@ __all__ = ["ScaledNewton"]
 
 VANISHING = 1e-5  # a scale that may be on its way to zero, compared with the objective of the null model
 SHORT = 0.1  # a step that must be cut to less than this is not worth taking if there is another
+DIGITS = 1e-6  # of the gap asked for: a step that promises less is left out
+FEW = 1 << 20  # products that are made before rows that changed could be told apart
 PATIENCE = 40  # steps after which it is looked for there in any case
 
 
@@ -54,7 +56,10 @@ class ScaledNewton:
         grams = _Grams(problem)
         t = problem.scores(w, b)
         value = problem.objective(w, b, t)
-        idle, guess, floor, tried = 0, 0.0, VANISHING * problem.null_objective, False
+        if not w.any() and problem.shape[0] > 2 * problem.shape[1]:  # fewer rows are met too well to have a scale
+            w, b, t, value = _least_squares(problem, grams, (w, b, t, value))
+        idle, guess, floor = 0, 0.0, VANISHING * problem.null_objective
+        tried = polished = False
         for count in range(100_000):
             r = t - problem.y
             scale = problem.scale(r, guess)
@@ -64,8 +69,15 @@ class ScaledNewton:
                 yield from _without_scale(problem, target)
             if scale == 0.0:
                 break
-            steps, decrement = _steps(problem, grams, w, r, scale)
-            yield Iterate(w, b, hint=decrement)
+            steps, decrement, z = _steps(problem, grams, w, r, scale, problem.clipped(r, scale))
+            hint = decrement
+            if decrement <= target and problem.penalty.traits.is_bounding:  # a weak penalty asks more of its dual point
+                hint += problem.penalty.excess(w, z, np.zeros_like(z))[0]
+            # one more step squares what is left of the coefficients' error: it is taken before anybody is told
+            is_held = DIGITS * target < decrement <= target and not polished
+            polished = polished or is_held
+            if not is_held:
+                yield Iterate(w, b, hint=hint)
             length, lower, d, dt = 0.0, value, steps[0], r
             for step in steps:  # the second is shorter-sighted, and safe
                 along = problem.design.product(step[:-1], problem.centre) + step[-1]
@@ -82,6 +94,21 @@ class ScaledNewton:
             if idle > 3:
                 break
         yield Iterate(w, b)
+
+
+def _least_squares(
+    problem: Concomitant, grams: _Grams, at: tuple[Vector, float, Vector, float]
+) -> tuple[Vector, float, Vector, float]:
+    """Return coefficients, intercept, scores and objective after a step as if all rows were within the knee, if that is lower."""
+    w, b, t, value = at
+    r = t - problem.y
+    scale = problem.scale(r)
+    if scale == 0.0:
+        return at
+    d = _steps(problem, grams, w, r, scale, r)[0][-1]
+    far = w + d[:-1], b + float(d[-1]), t + problem.design.product(d[:-1], problem.centre) + d[-1]
+    there = problem.objective(*far, scale)
+    return (*far, there) if there < value else at
 
 
 def _without_scale(problem: Concomitant, target: float) -> Iterator[Iterate]:
@@ -116,7 +143,7 @@ class _Grams:
     def of(self, rows: Any) -> Vector:
         """Return them for these rows, ones among the columns."""
         changed = np.flatnonzero(rows != self.rows)
-        if 3 * len(changed) > 2 * len(rows):
+        if 3 * len(changed) > 2 * len(rows) or self.matrix.size * len(rows) <= FEW:
             self.matrix = self._over(None, np.where(rows, self.problem.share, 0.0))
         else:
             entered, left = changed[rows[changed]], changed[~rows[changed]]
@@ -137,33 +164,38 @@ class _Grams:
         return out
 
 
-def _steps(problem: Concomitant, grams: _Grams, w: Vector, r: Vector, scale: float) -> tuple[list[Vector], float]:
-    """Return the Newton step, that of a scale held fixed, and half the fall that the first predicts."""
-    h = problem.clipped(r, scale)
+def _steps(
+    problem: Concomitant, grams: _Grams, w: Vector, r: Vector, scale: float, h: Vector
+) -> tuple[list[Vector], float, Vector]:
+    """Return the Newton step, that of a scale held fixed, half the fall that the first predicts, and the slope's products.
+
+    ``h`` are the residuals, clipped where rows count as beyond the knee.
+    """
     inside = h == r
-    c, p = problem.share, problem.shape[1]
-    pulled, held = c * h, c * inside
-    held *= r
-    sums = problem.design.adjoint_product(np.stack([pulled, held], axis=1), problem.centre)
-    free = problem.free_intercept
-    g = np.append(sums[:, 0] / scale + problem.penalty.slope(w), float(pulled.sum()) / scale if free else 0.0)
-    q = np.append(sums[:, 1], float(held.sum()) if free else 0.0)
+    p, free = len(w), problem.free_intercept
+    rows = problem.share[:, np.newaxis] * np.stack([h, np.where(inside, r, 0.0)], axis=1)
+    sums = np.zeros((p + 1, 2))
+    sums[:p] = problem.design.adjoint_product(rows, problem.centre)
+    if free:
+        sums[p] = rows.sum(axis=0)
+    z = sums[:p, 0] / -scale
+    sums[:p, 0] += scale * problem.penalty.slope(w)
     matrix = grams.of(inside).copy()
-    matrix[np.arange(p), np.arange(p)] += scale * problem.penalty.curvature(w)
+    matrix.flat[: p * (p + 2) : p + 2] += scale * problem.penalty.curvature(w)  # the diagonal, but for the intercept
     if not free or matrix[p, p] == 0.0:
         matrix[p, p] = 1.0
     solve = solver_of(matrix)
+    g, q = sums[:, 0] / scale, sums[:, 1]
     if solve is None:
-        return [-g], np.inf
-    target = np.append(sums[:, 0] + scale * problem.penalty.slope(w), float(pulled.sum()) if free else 0.0)
-    d = solve(-target)
-    bent = solve(q)
-    squares = float(held @ r)
+        return [-g], np.inf, z
+    d, bent = solve(sums).T
+    d = -d
+    squares = float(rows[:, 1] @ r)
     left = squares - float(q @ bent)
     steps = [d]
     if left > 0.05 * squares:
         steps = [d + bent * (float(q @ d) / left), d]
-    return steps, max(-0.5 * float(g @ steps[0]), 0.0)
+    return steps, max(-0.5 * float(g @ steps[0]), 0.0), z
 
 
 def _search(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qed.convex import _kernels
 from qed.designs import Dense
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Straight", "is_small", "pieces", "read_straight", "sides", "solver_of"]
 
+SINGULAR = 3e-8  # root of a pivot, the diagonal being one, that is nothing but rounding
 HUGE = 1e300
 SMALL_TABLE, SMALL_SIDE = 200_000, 200  # entries and columns of a table that is copied
 WIDE = 400  # coefficients up to which their own equations, which keep more digits, cost little
@@ -277,18 +279,21 @@ class Straight:
 
 def solver_of(matrix: Vector) -> Callable[[Vector], Vector] | None:
     """Factorise a positive definite matrix, scaled to a unit diagonal, with a little more diagonal where it is singular."""
-    diagonal = np.diag(matrix)
-    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    scaled = matrix / scale / scale[:, np.newaxis]
+    diagonal = matrix.diagonal()
+    scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scaled = matrix * scale * scale[:, np.newaxis]
     if not np.isfinite(scaled).all():
         return None
     for more in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
-        if more:
-            scaled = scaled + more * np.eye(len(scale))
-        try:
-            lower = np.linalg.cholesky(scaled)
-        except np.linalg.LinAlgError:
-            continue
-        inverse: Any = np.linalg.inv(lower)
-        return lambda g: np.asarray((inverse.T @ (inverse @ (g / scale))) / scale)
-    return None
+        scaled.flat[:: len(scale) + 1] += more
+        lower = _kernels.cholesky(scaled)
+        if lower is not None and lower.diagonal().min(initial=1.0) > SINGULAR:
+            break
+    else:
+        return None
+
+    def solve(g: Vector) -> Vector:
+        size = scale if g.ndim == 1 else scale[:, np.newaxis]
+        return np.asarray(size * _kernels.solve_cholesky(lower, size * g))
+
+    return solve
