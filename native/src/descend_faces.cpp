@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "qed/face.hpp"
 #include "qed/face_factor.hpp"
+#include "qed/face_strides.hpp"
 #include "qed/parallel.hpp"
 
 namespace qed {
@@ -94,7 +96,7 @@ class Walk {
         left_ -= length;
         if (fresh >= 0) {
             side_[at(fresh)] = side;
-            factor_.join(q_, fresh);
+            factor_.join(q_, {fresh});
             return true;
         }
         if (row >= 0) {
@@ -137,7 +139,7 @@ class Walk {
             above_[at(j)] = std::max(0.0, penalty_.low[j] - penalty_.high[j] + below_[at(j)]);
         }
         side_[at(j)] = 0;
-        factor_.leave(row);
+        factor_.leave({row});
     }
 
     void refresh() noexcept {
@@ -168,7 +170,8 @@ class Walk {
 Descent descend_faces(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient,
                       FaceFactor& factor) {
     constexpr int kWalks = 3;  // the second one takes up what the first has rounded
-    Descent result{0, std::numeric_limits<double>::infinity()};
+    const Numbers start(w, w + quadratic.size);
+    Descent result = stride_faces(quadratic, penalty, goal, w, gradient, factor);
     for (int walks = 0; walks < kWalks && result.gap > goal.target; ++walks) {
         Walk walk(quadratic, penalty, w, gradient, factor);
         result.gap = walk.gap();
@@ -185,6 +188,10 @@ Descent descend_faces(const Quadratic& quadratic, const Kinks& penalty, const Go
     }
     if (result.gap <= goal.target || result.sweeps >= goal.most) {
         return result;
+    }
+    if (!std::isfinite(result.gap)) {  // of columns that depend on each other a factor may be nothing but rounding
+        std::copy(start.begin(), start.end(), w);
+        factor = FaceFactor{};
     }
     const Descent rest = descend_gram(quadratic, penalty, {goal.target, goal.most - result.sweeps}, w, gradient);
     return {result.sweeps + rest.sweeps, rest.gap};

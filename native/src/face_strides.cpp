@@ -1,0 +1,202 @@
+#include "qed/face_strides.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "qed/face.hpp"
+#include "qed/parallel.hpp"
+
+namespace qed {
+namespace {
+
+constexpr Index kStrides = 24;  // for one descent, at most
+constexpr Index kPatience = 4;  // strides without fewer changes than ever before: lost
+constexpr Index kMany = 4;      // times as many changes as the fewest so far, and then some: lost as well
+constexpr double kEdge = 1e-10;  // a pull must outgrow its kink by more than this share to count
+/// Coordinates that may join at once: so many, or this share of the face if that is more. From far away most of those
+/// that want to join would have to leave again.
+constexpr Index kFew = 32;
+constexpr Index kShare = 2;
+
+constexpr signed char kAbove = 1;
+constexpr signed char kBelow = -1;
+
+/// A coordinate that is zero and should not be: how far its pull is beyond the kink, and on which side.
+struct Wanting {
+    double beyond;
+    Index j;
+    signed char side;
+
+    bool operator<(const Wanting& other) const noexcept {
+        return beyond > other.beyond || (beyond == other.beyond && j < other.j);
+    }
+};
+
+class Strides {
+  public:
+    Strides(const Quadratic& quadratic, const Kinks& penalty, double* w, double* gradient, FaceFactor& factor)
+        : q_(quadratic),
+          penalty_(penalty),
+          w_(w),
+          g_(gradient),
+          factor_(factor),
+          side_(at(quadratic.size)),
+          squares_(at(quadratic.size)),
+          move_(at(quadratic.size)) {
+        for (Index j = 0; j < q_.size; ++j) {
+            side_[at(j)] = static_cast<signed char>((w_[j] > 0.0) - (w_[j] < 0.0));
+            squares_[at(j)] = row(j)[j];
+        }
+        is_sure_ = factor_.follow(q_, penalty_.ridge, w_);
+        for (Index j = 0; j < q_.size; ++j) {
+            g_[j] = -q_.linear[j];
+        }
+        move_along(w_);
+    }
+
+    /// Whether the factor can be relied on.
+    [[nodiscard]] bool is_sure() const noexcept { return is_sure_; }
+
+    /// To the minimum of the face, on which nothing has changed since; signs may be wrong there.
+    void solve() {
+        const std::vector<Index>& face = factor_.index();
+        Numbers pull(face.size());
+        for (std::size_t a = 0; a < face.size(); ++a) {
+            const Index j = face[a];
+            pull[a] = -g_[j] - penalty_.ridge * w_[j] - slope(j);
+        }
+        const Numbers direction = factor_.solved(pull);
+        std::fill(move_.begin(), move_.end(), 0.0);
+        for (std::size_t a = 0; a < face.size(); ++a) {
+            move_[at(face[a])] = direction[a];
+        }
+        for (Index j = 0; j < q_.size; ++j) {
+            if (side_[at(j)] == 0) {
+                g_[j] += dot(row(j), move_.data(), q_.size);
+            } else {
+                w_[j] += move_[at(j)];
+                g_[j] = -slope(j) - penalty_.ridge * w_[j];  // what a solved face has
+            }
+        }
+    }
+
+    /// Finds what is wrong there. Returns how many coordinates must leave or join.
+    Index look() {
+        gone_.clear();
+        fresh_.clear();
+        for (Index a = 0; a < factor_.size(); ++a) {
+            const Index j = factor_.index()[at(a)];
+            if (side_[at(j)] * w_[j] < 0.0) {
+                gone_.push_back(a);
+            }
+        }
+        for (Index j = 0; j < q_.size; ++j) {
+            if (side_[at(j)] == 0 && squares_[at(j)] > 0.0) {
+                const double high = -g_[j] - penalty_.high[j];
+                const double low = penalty_.low[j] + g_[j];
+                if (high > kEdge * penalty_.high[j] || low > -kEdge * penalty_.low[j]) {
+                    fresh_.push_back({std::max(high, low), j, high > low ? kAbove : kBelow});
+                }
+            }
+        }
+        return static_cast<Index>(gone_.size() + fresh_.size());
+    }
+    [[nodiscard]] bool keeps_signs() const noexcept { return gone_.empty(); }
+
+    /// Lets them leave and join.
+    void turn() {
+        const auto most = static_cast<std::size_t>(std::max(kFew, factor_.size() / kShare));
+        for (const Index a : gone_) {
+            const Index j = factor_.index()[at(a)];
+            add_scaled(row(j), -w_[j], g_, q_.size);
+            w_[j] = 0.0;
+            side_[at(j)] = 0;
+        }
+        factor_.leave(gone_);
+        if (fresh_.size() > most) {
+            std::nth_element(fresh_.begin(), fresh_.begin() + static_cast<std::ptrdiff_t>(most), fresh_.end());
+            fresh_.resize(most);
+        }
+        std::vector<Index> joining;
+        for (const Wanting& one : fresh_) {
+            side_[at(one.j)] = one.side;
+            joining.push_back(one.j);
+        }
+        std::sort(joining.begin(), joining.end());
+        is_sure_ = factor_.join(q_, joining);
+    }
+
+    [[nodiscard]] double gap() const noexcept {
+        double total = 0.0;
+        for (Index j = 0; j < q_.size; ++j) {
+            total += w_[j] * (g_[j] - q_.linear[j]);
+        }
+        return gap_of(penalty_, q_.size, w_, g_, std::max(q_.constant + 0.5 * total, 0.0), squares_.data());
+    }
+
+  private:
+    [[nodiscard]] const double* row(Index j) const noexcept { return q_.gram + j * q_.stride; }
+    [[nodiscard]] double slope(Index j) const noexcept { return side_[at(j)] > 0 ? penalty_.high[j] : penalty_.low[j]; }
+
+    /// The gradient follows a move.
+    void move_along(const double* move) noexcept {
+        for (Index j = 0; j < q_.size; ++j) {
+            if (move[j] != 0.0) {
+                add_scaled(row(j), move[j], g_, q_.size);
+            }
+        }
+    }
+
+    const Quadratic& q_;
+    const Kinks& penalty_;
+    double* w_;
+    double* g_;
+    FaceFactor& factor_;
+    std::vector<signed char> side_;
+    Numbers squares_;
+    Numbers move_;
+    std::vector<Index> gone_;  // rows of the factor
+    std::vector<Wanting> fresh_;
+    bool is_sure_ = true;
+};
+
+}  // namespace
+
+Descent stride_faces(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient,
+                     FaceFactor& factor) {
+    const Numbers start(w, w + quadratic.size);
+    Strides strides(quadratic, penalty, w, gradient, factor);
+    Index fewest = quadratic.size + 1;
+    Index since = 0;
+    Descent result{0, strides.gap()};
+    while (result.gap > goal.target && strides.is_sure() && since < kPatience &&
+           result.sweeps < std::min(kStrides, goal.most)) {
+        Index changes = 0;
+        bool is_lost = false;
+        parallel_for(1, [&](Index) {
+            strides.solve();
+            changes = strides.look();
+            if (strides.keeps_signs()) {
+                result.gap = strides.gap();
+            }
+            is_lost = changes > kMany * fewest + kFew;
+            if (changes > 0 && result.gap > goal.target && !is_lost) {
+                strides.turn();
+            }
+        });
+        ++result.sweeps;
+        since = changes < fewest ? 0 : since + 1;
+        fewest = std::min(fewest, changes);
+        if (changes == 0 || is_lost) {
+            break;
+        }
+    }
+    if (result.gap <= goal.target) {
+        return result;
+    }
+    std::copy(start.begin(), start.end(), w);
+    return {result.sweeps, std::numeric_limits<double>::infinity()};
+}
+
+}  // namespace qed
