@@ -263,12 +263,19 @@ nb::tuple sums_of(const Array& X, const Array& U, const MaybeArray& s, const May
     return nb::make_tuple(cross.give(), squares.give());
 }
 
+/// Memory that the system provides page by page, as it is written to.
+auto room_of(Index rows, Index columns) {
+    require(rows >= 0 && columns >= 0, "a room must have a size");
+    return Fresh<double>({rows, columns}).give();
+}
+
 }  // namespace
 
 void bind_coordinate(nb::module_& module) {
     nb::class_<FaceFactor>(module, "FaceFactor").def(nb::init<>());
     module.def("descend_gram", &gram_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"));
     module.def("descend_grams", &grams_of, arg("problems"));
+    module.def("room", &room_of, arg("rows"), arg("columns"));
     module.def("descend_targets", &targets_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"));
     module.def("descend_rows", &row_lengths_of, arg("quadratic"), arg("penalty"), arg("goal"), arg("w"));
     module.def("descend_columns", &dense_of, arg("A"), arg("penalty"), arg("goal"), arg("w"), arg("residual"));

@@ -282,6 +282,9 @@ def descend_grams(
 ) -> list[tuple[Vector, Vector, int, float]]:
     """Do `descend_gram` from face to face for several problems, in threads; each has a factor of its own."""
 
+def room(rows: int, columns: int) -> Matrix:
+    """Return a matrix that is not filled; its pages become memory when they are first written to, and not by the megabyte."""
+
 def descend_targets(quadratic: Quadratic, penalty: Kinks, goal: Goal, w: Vector) -> tuple[Vector, Vector, int, float]:
     """Do the same for w of shape (k, m), every entry penalised by itself."""
 

@@ -23,8 +23,10 @@ __all__ = ["FoldPaths", "Strength"]
 SWEEPS = 2000  # of one descent, at most
 AHEAD = 0.97  # columns whose pull is this share of the penalty join before they are needed
 TIGHTER = 0.3  # a working set is solved to this share of the gap asked for
+FURTHER = 2.0  # times the last step, at most, that pulls are extrapolated
 ROUNDS = 50  # working sets for one strength, at most
 FOLLOWED = 1e-6  # gap, relative to the null model's, to which a path is followed: long strides from loose points lose their way
+ROOM = 2000  # columns that a fold has room for at first
 STUCK = 0.5  # share of a gap that a round must leave behind when nothing is missing
 
 
@@ -94,6 +96,7 @@ class FoldPaths:
         ]
         self._residual = self._start.copy()
         self._pull = self._pulls()
+        self._at, self._before = np.inf, (np.inf, self._pull)  # strength of these pulls; the one before, and its pulls
 
     @property
     def strongest(self) -> float:
@@ -110,10 +113,11 @@ class FoldPaths:
         gap = self._gaps(alpha, ridge)
         before = np.full_like(gap, np.inf)
         tighter, rounds = TIGHTER, 0
-        open_ = np.flatnonzero(gap > target)
+        open_, start = np.flatnonzero(gap > target), (self._at, self._pull)
         while len(open_) and rounds < ROUNDS:
             rounds += 1
-            grew = [self._folds[at].add(self._missing(int(at), alpha)) for at in open_]
+            pull = self._pull if rounds > 1 else self._expected(alpha)
+            grew = [self._folds[at].add(self._missing(pull[:, at], self._folds[at], alpha)) for at in open_]
             if rounds > 1 and not any(grew):
                 tighter *= 0.1  # nothing is missing: more digits
                 if tighter < 1e-9 or np.all(gap[open_] > STUCK * before[open_]):
@@ -121,19 +125,27 @@ class FoldPaths:
             before = gap
             self._descend(open_, alpha, ridge, tighter * target)
             for at in open_:
-                self._residual[:, at] = self._start[:, at] - self._folds[at].fitted()
+                self._residual[:, at] = self._folds[at].residual()
             self._pull = self._pulls()
             gap = self._gaps(alpha, ridge)
             open_ = np.flatnonzero(gap > target)
+        self._at, self._before = alpha, start
         folds = self._folds
         b = np.array([null - fold.shift() for null, fold in zip(self.null, folds, strict=True)])
         return Strength([fold.index for fold in folds], [fold.w for fold in folds], b, self._residual, gap, rounds)
 
-    def _missing(self, at: int, alpha: float) -> np.ndarray[Any, Any]:
+    def _expected(self, alpha: float) -> Vector:
+        """Return the pulls that a weaker penalty should leave: they change along lines while signs stay."""
+        before, pull = self._before
+        if not alpha < self._at < before < np.inf:
+            return self._pull
+        further = (self._at - alpha) / (before - self._at)
+        return np.asarray(self._pull + min(further, FURTHER) * (self._pull - pull))
+
+    def _missing(self, pull: Vector, fold: _Fold, alpha: float) -> np.ndarray[Any, Any]:
         """Return columns outside a fold's working set whose pull is near alpha, if one of them is above."""
-        pull = self._pull[:, at]
         size = pull.copy() if self._nonnegative else np.abs(pull)
-        size[self._folds[at].index] = -1.0
+        size[fold.index] = -1.0
         return np.flatnonzero(size >= AHEAD * alpha) if np.any(size > alpha) else np.zeros(0, dtype=np.int64)
 
     def _descend(self, open_: np.ndarray[Any, Any], alpha: float, ridge: float, target: Vector) -> None:
@@ -174,7 +186,9 @@ class _Fold:
     """The working set of one fold: its columns for all rows, centred for the fold, and their weighted products."""
 
     def __init__(self, design: Design, share: Vector, start: Vector, means: Vector | None) -> None:
-        self._design, self._share, self._start, self._means = design, share, start, means
+        self._design, self._means = design, means
+        self._order = np.argsort(share == 0, kind="stable")  # rows that count come first: products need no others
+        self._weight, self._start = share[self._order][: np.count_nonzero(share)], start[self._order]
         self._ones = np.ones(len(share))
         self._columns = np.zeros((len(share), 0), order="F")
         self._products = np.zeros((0, 0))
@@ -189,10 +203,11 @@ class _Fold:
         k = len(self.index)
         return self._products[:k, :k]
 
-    def fitted(self) -> Vector:
-        """Return the scores of all rows, less the intercept of the centred columns."""
-        used = np.flatnonzero(self.w)
-        return np.asarray(self._columns[:, used] @ self.w[used])
+    def residual(self) -> Vector:
+        """Return targets less predictions, for all rows."""
+        found = np.empty(len(self._start))
+        found[self._order] = self._start - self._columns[:, : len(self.w)] @ self.w
+        return found
 
     def shift(self) -> float:
         """Return what centring adds to the intercept."""
@@ -208,15 +223,16 @@ class _Fold:
         old = len(self.index)
         k = old + len(fresh)
         if k > len(self._products):
-            self._grow(min(max(k + k // 2, 64), max(k, self._design.shape[1])))
-        block = np.asarray(self._design.taken(fresh, self._ones, self._means))
+            self._grow(max(k, min(max(2 * k, ROOM), self._design.shape[1])))
+        block = np.asarray(self._design.taken(fresh, self._ones, self._means))[self._order]
         self._columns[:, old:k] = block
-        weighted = block * self._share[:, np.newaxis]
-        cross = _kernels.cross(self._columns[:, :k], weighted)
+        n = len(self._weight)
+        weighted = block[:n] * self._weight[:, np.newaxis]
+        cross = _kernels.cross(self._columns[:n, :k], weighted)
         self._products[:k, old:k] = cross
         self._products[old:k, :old] = cross[:old].T
         self.index = np.concatenate([self.index, fresh])
-        self.linear = np.concatenate([self.linear, self._start @ weighted])
+        self.linear = np.concatenate([self.linear, self._start[:n] @ weighted])
         self.w = np.concatenate([self.w, np.zeros(len(fresh))])
         return True
 
@@ -229,6 +245,6 @@ class _Fold:
 
     def _grow(self, capacity: int) -> None:
         k = len(self.index)
-        columns, products = np.empty((len(self._share), capacity), order="F"), np.empty((capacity, capacity))
+        columns, products = _kernels.room(capacity, len(self._start)).T, _kernels.room(capacity, capacity)
         columns[:, :k], products[:k, :k] = self._columns[:, :k], self._products[:k, :k]
         self._columns, self._products = columns, products

@@ -46,6 +46,7 @@ __all__ = [
     "loss_slope",
     "loss_value",
     "loss_value_and_slope",
+    "room",
     "scale_sides",
     "scaled_spread",
     "softmax_curvature",
@@ -188,6 +189,11 @@ def descend_gram(
 def face_factor() -> Any:
     """Return an empty factor, which descents on one (growing) Gram matrix keep from one to the next."""
     return _native.FaceFactor()
+
+
+def room(rows: int, columns: int) -> Vector:
+    """Return an array that is not filled, with contiguous rows: what is never written to costs nothing."""
+    return np.asarray(_native.room(rows, columns))
 
 
 def descend_grams(problems: list[tuple[Any, Any, Goal, Vector, Any]]) -> list[tuple[Vector, Vector, int, float]]:
