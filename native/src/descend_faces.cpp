@@ -165,15 +165,15 @@ class Walk {
     double left_ = 1.0;
 };
 
-}  // namespace
-
-Descent descend_faces(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient,
-                      FaceFactor& factor) {
+/// Strides, or a walk where they lose their way, or sweeps where that is lost too.
+Descent descend_faces(GramTask& task) {
     constexpr int kWalks = 3;  // the second one takes up what the first has rounded
-    const Numbers start(w, w + quadratic.size);
-    Descent result = stride_faces(quadratic, penalty, goal, w, gradient, factor);
+    const Index size = task.quadratic.size;
+    const Goal& goal = task.goal;
+    const Numbers start(task.w, task.w + size);
+    Descent result = stride_faces(task);
     for (int walks = 0; walks < kWalks && result.gap > goal.target; ++walks) {
-        Walk walk(quadratic, penalty, w, gradient, factor);
+        Walk walk(task.quadratic, task.penalty, task.w, task.gradient, *task.factor);
         result.gap = walk.gap();
         if (result.gap <= goal.target) {
             break;
@@ -190,12 +190,15 @@ Descent descend_faces(const Quadratic& quadratic, const Kinks& penalty, const Go
         return result;
     }
     if (!std::isfinite(result.gap)) {  // of columns that depend on each other a factor may be nothing but rounding
-        std::copy(start.begin(), start.end(), w);
-        factor = FaceFactor{};
+        std::copy(start.begin(), start.end(), task.w);
+        *task.factor = FaceFactor{};
     }
-    const Descent rest = descend_gram(quadratic, penalty, {goal.target, goal.most - result.sweeps}, w, gradient);
+    const Goal further{goal.target, goal.most - result.sweeps};
+    const Descent rest = descend_gram(task.quadratic, task.penalty, further, task.w, task.gradient);
     return {result.sweeps + rest.sweeps, rest.gap};
 }
+
+}  // namespace
 
 void descend_grams(GramTask* tasks, Index count) {
     double work = 0.0;
@@ -208,7 +211,7 @@ void descend_grams(GramTask* tasks, Index count) {
         // a ridge bends every direction, so that sweeps end soon; and where it changes, no factor can be kept
         task.done = task.penalty.ridge > 0.0
                         ? descend_gram(task.quadratic, task.penalty, task.goal, task.w, task.gradient)
-                        : descend_faces(task.quadratic, task.penalty, task.goal, task.w, task.gradient, *task.factor);
+                        : descend_faces(task);
     });
 }
 

@@ -13,30 +13,49 @@ constexpr double kDependent = 1e-12;
 /// Rows of the factor that are met together, so that what they change is read and written once for all of them.
 constexpr Index kTogether = 4;
 
+/// Subtracts what kTogether rows of the factor, already solved for, leave in the entries after them, for Sides right sides.
+template <int Sides>
+void clear_rows(const double* __restrict from, Index stride, double* __restrict to, Index apart, Index count) noexcept {
+    double y[Sides][kTogether];
+    for (int s = 0; s < Sides; ++s) {
+        for (Index i = 0; i < kTogether; ++i) {
+            y[s][i] = to[s * apart + i - kTogether];
+        }
+    }
+    for (Index j = 0; j < count; ++j) {
+        const double a[kTogether] = {from[j], from[stride + j], from[2 * stride + j], from[3 * stride + j]};
+#pragma GCC unroll 4
+        for (int s = 0; s < Sides; ++s) {
+            to[s * apart + j] -= (a[0] * y[s][0] + a[1] * y[s][1]) + (a[2] * y[s][2] + a[3] * y[s][3]);
+        }
+    }
+}
+
 /// Solves uᵀ x = b for `count` right sides, each contiguous; x overwrites b.
 void solve_transposed(const double* u, Index stride, Index size, double* b, Index count) noexcept {
+    constexpr int kSides = 3;
     for (Index first = 0; first < size; first += kTogether) {
         const Index rows = std::min(kTogether, size - first);
-        const double* const top = u + first * stride;
+        const double* const top = u + first * stride + first;
         for (Index c = 0; c < count; ++c) {
-            double* const x = b + c * size;
+            double* const x = b + c * size + first;
             for (Index i = 0; i < rows; ++i) {
-                double value = x[first + i];
+                double value = x[i];
                 for (Index k = 0; k < i; ++k) {
-                    value -= top[k * stride + first + i] * x[first + k];
+                    value -= top[k * stride + i] * x[k];
                 }
-                x[first + i] = value / top[i * stride + first + i];
+                x[i] = value / top[i * stride + i];
             }
-            if (rows < kTogether) {
-                continue;
-            }
-            const double y[kTogether] = {x[first], x[first + 1], x[first + 2], x[first + 3]};
-            const double* __restrict from = top + first + kTogether;
-            double* __restrict to = x + first + kTogether;
-            for (Index j = 0; j < size - first - kTogether; ++j) {
-                const double two = from[j] * y[0] + from[stride + j] * y[1];
-                to[j] -= two + (from[2 * stride + j] * y[2] + from[3 * stride + j] * y[3]);
-            }
+        }
+        const Index after = size - first - kTogether;
+        const double* const from = top + kTogether;
+        double* const to = b + first + kTogether;
+        Index c = 0;
+        for (; after > 0 && c + kSides <= count; c += kSides) {
+            clear_rows<kSides>(from, stride, to + c * size, size, after);
+        }
+        for (; after > 0 && c < count; ++c) {
+            clear_rows<1>(from, stride, to + c * size, size, after);
         }
     }
 }

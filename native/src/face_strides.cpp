@@ -1,6 +1,7 @@
 #include "qed/face_strides.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace {
 constexpr Index kStrides = 24;  // for one descent, at most
 constexpr Index kPatience = 4;  // strides without fewer changes than ever before: lost
 constexpr Index kMany = 4;      // times as many changes as the fewest so far, and then some: lost as well
+constexpr int kParts = 4;       // of a way that was lost when it was tried at once
 constexpr double kEdge = 1e-10;  // a pull must outgrow its kink by more than this share to count
 /// Coordinates that may join at once: so many, or this share of the face if that is more. From far away most of those
 /// that want to join would have to leave again.
@@ -35,24 +37,23 @@ struct Wanting {
 
 class Strides {
   public:
-    Strides(const Quadratic& quadratic, const Kinks& penalty, double* w, double* gradient, FaceFactor& factor)
-        : q_(quadratic),
-          penalty_(penalty),
-          w_(w),
-          g_(gradient),
-          factor_(factor),
-          side_(at(quadratic.size)),
-          squares_(at(quadratic.size)),
-          move_(at(quadratic.size)) {
+    explicit Strides(GramTask& task)
+        : q_(task.quadratic),
+          penalty_(task.penalty),
+          w_(task.w),
+          g_(task.gradient),
+          factor_(*task.factor),
+          side_(at(q_.size)),
+          squares_(at(q_.size)),
+          move_(at(q_.size)) {
         for (Index j = 0; j < q_.size; ++j) {
             side_[at(j)] = static_cast<signed char>((w_[j] > 0.0) - (w_[j] < 0.0));
             squares_[at(j)] = row(j)[j];
         }
         is_sure_ = factor_.follow(q_, penalty_.ridge, w_);
-        for (Index j = 0; j < q_.size; ++j) {
-            g_[j] = -q_.linear[j];
+        if (!task.knows_gradient) {
+            refresh();
         }
-        move_along(w_);
     }
 
     /// Whether the factor can be relied on.
@@ -139,11 +140,13 @@ class Strides {
     [[nodiscard]] const double* row(Index j) const noexcept { return q_.gram + j * q_.stride; }
     [[nodiscard]] double slope(Index j) const noexcept { return side_[at(j)] > 0 ? penalty_.high[j] : penalty_.low[j]; }
 
-    /// The gradient follows a move.
-    void move_along(const double* move) noexcept {
+    void refresh() noexcept {
         for (Index j = 0; j < q_.size; ++j) {
-            if (move[j] != 0.0) {
-                add_scaled(row(j), move[j], g_, q_.size);
+            g_[j] = -q_.linear[j];
+        }
+        for (Index j = 0; j < q_.size; ++j) {
+            if (w_[j] != 0.0) {
+                add_scaled(row(j), w_[j], g_, q_.size);
             }
         }
     }
@@ -161,13 +164,11 @@ class Strides {
     bool is_sure_ = true;
 };
 
-}  // namespace
-
-Descent stride_faces(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient,
-                     FaceFactor& factor) {
-    const Numbers start(w, w + quadratic.size);
-    Strides strides(quadratic, penalty, w, gradient, factor);
-    Index fewest = quadratic.size + 1;
+/// Strides until the face is right, or the way is lost: then the gap stays above the goal.
+Descent stride(GramTask& task) {
+    const Goal& goal = task.goal;
+    Strides strides(task);
+    Index fewest = task.quadratic.size + 1;
     Index since = 0;
     Descent result{0, strides.gap()};
     while (result.gap > goal.target && strides.is_sure() && since < kPatience &&
@@ -192,10 +193,59 @@ Descent stride_faces(const Quadratic& quadratic, const Kinks& penalty, const Goa
             break;
         }
     }
-    if (result.gap <= goal.target) {
+    return result;
+}
+
+/// How many times as strong the kinks are for which w is the minimum, if they are in proportion to those asked for.
+double strength_before(const GramTask& task) {
+    const Kinks& penalty = task.penalty;
+    double most = 1.0;
+    for (Index j = 0; j < task.quadratic.size; ++j) {
+        const double slope = slope_at(penalty, j, task.w[j]);
+        if (task.w[j] != 0.0 && slope != 0.0) {
+            most = std::max(most, -task.gradient[j] / slope);
+        }
+    }
+    return most;
+}
+
+/// The same in several parts, with kinks in between.
+Descent stride_in_parts(const GramTask& task, double ratio) {
+    const Index size = task.quadratic.size;
+    Descent result{0, 0.0};
+    for (int part = kParts - 1; part >= 0 && result.gap <= task.goal.target; --part) {
+        const double times = std::pow(ratio, static_cast<double>(part) / kParts);
+        Numbers low(task.penalty.low, task.penalty.low + size);
+        Numbers high(task.penalty.high, task.penalty.high + size);
+        for (Index j = 0; j < size; ++j) {
+            low[at(j)] *= times;
+            high[at(j)] *= times;
+        }
+        GramTask between = task;
+        between.penalty = {low.data(), high.data(), task.penalty.ridge};
+        between.knows_gradient = part < kParts - 1;
+        const Descent done = stride(between);
+        result = {result.sweeps + done.sweeps, done.gap};
+    }
+    return result;
+}
+
+}  // namespace
+
+Descent stride_faces(GramTask& task) {
+    const Numbers start(task.w, task.w + task.quadratic.size);
+    const double target = task.goal.target;
+    const double ratio = task.knows_gradient ? strength_before(task) : 1.0;
+    Descent result = stride(task);
+    if (!(result.gap <= target) && ratio > 1.0) {
+        std::copy(start.begin(), start.end(), task.w);
+        const Descent parts = stride_in_parts(task, ratio);
+        result = {result.sweeps + parts.sweeps, parts.gap};
+    }
+    if (result.gap <= target) {
         return result;
     }
-    std::copy(start.begin(), start.end(), w);
+    std::copy(start.begin(), start.end(), task.w);
     return {result.sweeps, std::numeric_limits<double>::infinity()};
 }
 

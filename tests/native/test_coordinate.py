@@ -75,7 +75,7 @@ def test_every_way_down_ends_at_the_same_place(native, penalty):
     nothing = (np.zeros(90), np.full(50, 50**-0.5))
     again = native.descend_sparse_columns(columns, nothing, penalty, GOAL, np.zeros(90), -TARGET)
     np.testing.assert_allclose(again[0], want, atol=1e-6)
-    problem = ((Q, LINEAR, CONSTANT), penalty, GOAL, np.zeros(90))
+    problem = ((Q, LINEAR, CONSTANT), penalty, GOAL, (np.zeros(90), None))
     both = native.descend_grams([(*problem, native.FaceFactor()) for _ in range(2)])
     np.testing.assert_array_equal(both[0][0], both[1][0])
     np.testing.assert_allclose(both[0][0], w, atol=1e-6)

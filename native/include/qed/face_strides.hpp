@@ -11,9 +11,8 @@
 
 namespace qed {
 
-/// Minimises quadratic plus penalty from w on, as descend_gram() does; `sweeps` counts strides. The gap is infinite, and w
-/// as it was, where strides did not end at a minimum.
-Descent stride_faces(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient,
-                     FaceFactor& factor);
+/// Minimises quadratic plus penalty from w on; `sweeps` counts strides. The gap is infinite, and w as it was, where strides
+/// did not end at a minimum.
+Descent stride_faces(GramTask& task);
 
 }  // namespace qed
