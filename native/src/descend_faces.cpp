@@ -94,6 +94,10 @@ class Walk {
         }
         add_scaled(change_.data(), length, g_, q_.size);
         left_ -= length;
+        still_ = length > 0.0 ? 0 : still_ + 1;
+        if (still_ > q_.size) {  // round and round among coordinates that change at the same time
+            return false;
+        }
         if (fresh >= 0) {
             side_[at(fresh)] = side;
             factor_.join(q_, {fresh});
@@ -163,6 +167,7 @@ class Walk {
     Numbers above_;
     Numbers change_;
     double left_ = 1.0;
+    Index still_ = 0;  // changes since the last move
 };
 
 /// Strides, or a walk where they lose their way, or sweeps where that is lost too.

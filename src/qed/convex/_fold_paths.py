@@ -23,11 +23,11 @@ __all__ = ["FoldPaths", "Strength"]
 SWEEPS = 2000  # of one descent, at most
 AHEAD = 0.97  # columns whose pull is this share of the penalty join before they are needed
 TIGHTER = 0.3  # a working set is solved to this share of the gap asked for
-FURTHER = 2.0  # times the last step, at most, that pulls are extrapolated
+NEAR = 0.8  # share of the last strength down to which pulls are extrapolated: further on, too many signs have changed
 ROUNDS = 50  # working sets for one strength, at most
 FOLLOWED = 1e-8  # gap, relative to the null model's, to which a path is followed: faces are solved exactly or not at all
 SWEPT = 1e-6  # the same with a ridge, where digits cost sweeps
-ROOM = 2000  # columns that a fold has room for at first
+ROOM, BYTES = 2000, 1 << 26  # columns that a fold has room for at first, and how much memory they may span
 STUCK = 0.5  # share of a gap that a round must leave behind when nothing is missing
 
 
@@ -141,10 +141,9 @@ class FoldPaths:
     def _expected(self, alpha: float) -> Vector:
         """Return the pulls that a weaker penalty should leave: they change along lines while signs stay."""
         before, pull = self._before
-        if not alpha < self._at < before < np.inf:
+        if not (NEAR * self._at <= alpha < self._at and NEAR * before <= self._at < before < np.inf):
             return self._pull
-        further = (self._at - alpha) / (before - self._at)
-        return np.asarray(self._pull + min(further, FURTHER) * (self._pull - pull))
+        return np.asarray(self._pull + (self._at - alpha) / (before - self._at) * (self._pull - pull))
 
     def _add(self, open_: np.ndarray[Any, Any], alpha: float, pull: Vector) -> bool:
         """Let each fold take up the columns that are missing by these pulls, and make their products; say whether any is."""
@@ -232,7 +231,8 @@ class _Fold:
         old = len(self.index)
         k = old + len(fresh)
         if k > len(self._products):
-            self._grow(max(k, min(max(2 * k, ROOM), self._design.shape[1])))
+            first = min(ROOM, BYTES // (8 * len(self._start)))
+            self._grow(max(k, min(max(2 * k, first), self._design.shape[1])))
         block = np.asarray(self._design.taken(fresh, self._ones, self._means))[self._order]
         self._columns[:, old:k] = block
         n = len(self._weight)
