@@ -56,7 +56,7 @@ class Strides {
         }
     }
 
-    /// Whether the factor can be relied on.
+    /// Whether the factor could be relied on at the start.
     [[nodiscard]] bool is_sure() const noexcept { return is_sure_; }
 
     /// To the minimum of the face, on which nothing has changed since; signs may be wrong there.
@@ -103,10 +103,9 @@ class Strides {
         }
         return static_cast<Index>(gone_.size() + fresh_.size());
     }
-    [[nodiscard]] bool keeps_signs() const noexcept { return gone_.empty(); }
 
-    /// Lets them leave and join.
-    void turn() {
+    /// Lets them leave and join. False if the factor cannot be relied on any more.
+    bool turn() {
         const auto most = static_cast<std::size_t>(std::max(kFew, factor_.size() / kShare));
         for (const Index a : gone_) {
             const Index j = factor_.index()[at(a)];
@@ -125,7 +124,7 @@ class Strides {
             joining.push_back(one.j);
         }
         std::sort(joining.begin(), joining.end());
-        is_sure_ = factor_.join(q_, joining);
+        return factor_.join(q_, joining);
     }
 
     [[nodiscard]] double gap() const noexcept {
@@ -171,27 +170,21 @@ Descent stride(GramTask& task) {
     Index fewest = task.quadratic.size + 1;
     Index since = 0;
     Descent result{0, strides.gap()};
-    while (result.gap > goal.target && strides.is_sure() && since < kPatience &&
-           result.sweeps < std::min(kStrides, goal.most)) {
-        Index changes = 0;
-        bool is_lost = false;
+    bool is_under_way = result.gap > goal.target && strides.is_sure();
+    while (is_under_way && result.sweeps < std::min(kStrides, goal.most)) {
         parallel_for(1, [&](Index) {
             strides.solve();
-            changes = strides.look();
-            if (strides.keeps_signs()) {
+            const Index changes = strides.look();
+            since = changes < fewest ? 0 : since + 1;
+            is_under_way = changes > 0 && since < kPatience && changes <= kMany * fewest + kFew;
+            fewest = std::min(fewest, changes);
+            if (changes == 0) {
                 result.gap = strides.gap();
-            }
-            is_lost = changes > kMany * fewest + kFew;
-            if (changes > 0 && result.gap > goal.target && !is_lost) {
-                strides.turn();
+            } else if (is_under_way) {
+                is_under_way = strides.turn();
             }
         });
         ++result.sweeps;
-        since = changes < fewest ? 0 : since + 1;
-        fewest = std::min(fewest, changes);
-        if (changes == 0 || is_lost) {
-            break;
-        }
     }
     return result;
 }

@@ -167,7 +167,9 @@ def test_walks_from_face_to_face_end_at_the_optimum(rank, low):
             penalty = (np.full(size, low * alpha), np.full(size, alpha), 0.0)
             part = np.ascontiguousarray(Q[:size, :size])
             goal, known = (1e-13 * constant, 500), None if size == 30 else part @ w - q[:size]
-            ((w, g, _, gap),) = _kernels.descend_grams([((part, q[:size], constant), penalty, goal, (w, known), factor)])
+            ((w, g, _, gap),) = _kernels.descend_grams(
+                [((part, q[:size], constant), penalty, goal, (w, known), factor)]
+            )
             np.testing.assert_allclose(g, part @ w - q[:size], atol=1e-9 * np.abs(q).max())
             used, off = w != 0, 1e-7 * alpha
             np.testing.assert_allclose(-g[used], alpha * np.sign(w[used]), atol=off)

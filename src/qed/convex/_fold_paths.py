@@ -2,8 +2,8 @@
 
 A weighting is a fold: held-out rows weigh nothing. Every fold has a working set of its own, which it keeps from one strength
 to the next together with the products of its columns and a factor of those that are not zero: from the optimum of one strength
-the way to the next is followed exactly. One pass over the design, with the residuals of all folds side by side,
-tells what is missing in each, and how far each is from its optimum.
+the next is a few solves away. One pass over the design, with the residuals of all folds side by side, tells what is missing
+in each, and how far each is from its optimum; two such passes foretell what the next strength will miss.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ AHEAD = 0.97  # columns whose pull is this share of the penalty join before they
 TIGHTER = 0.3  # a working set is solved to this share of the gap asked for
 NEAR = 0.8  # share of the last strength down to which pulls are extrapolated: further on, too many signs have changed
 ROUNDS = 50  # working sets for one strength, at most
-FOLLOWED = 1e-8  # gap, relative to the null model's, to which a path is followed: faces are solved exactly or not at all
+FOLLOWED = (
+    1e-8  # gap, relative to the null model's, to which a path is followed: faces are solved exactly or not at all
+)
 SWEPT = 1e-6  # the same with a ridge, where digits cost sweeps
 ROOM, BYTES = 2000, 1 << 26  # columns that a fold has room for at first, and how much memory they may span
 STUCK = 0.5  # share of a gap that a round must leave behind when nothing is missing
@@ -169,7 +171,9 @@ class FoldPaths:
             high = np.full(len(fold.index), alpha)
             low = np.full(len(fold.index), -np.inf) if self._nonnegative else -high
             quadratic = (fold.gram, fold.linear, float(self.null_objective[at]))
-            problems.append((quadratic, (low, high, ridge), (float(target[at]), SWEEPS), (fold.w, -fold.pull), fold.factor))
+            problems.append(
+                (quadratic, (low, high, ridge), (float(target[at]), SWEEPS), (fold.w, -fold.pull), fold.factor)
+            )
         for at, (w, _, _, _) in zip(open_, _kernels.descend_grams(problems), strict=True):
             self._folds[at].w = w
 
