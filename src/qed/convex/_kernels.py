@@ -11,6 +11,8 @@ from qed.data._kernels import csr_arrays
 from qed.data._kernels import plain as _plain
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from qed.convex._loss import Vector
 
 __all__ = [
@@ -194,7 +196,7 @@ def face_factor() -> Any:
 
 
 def descend_grams(
-    problems: list[tuple[Any, Any, Goal, tuple[Vector, Vector | None], Any]],
+    problems: Sequence[tuple[Any, Any, Goal, tuple[Vector, Vector | None], Any]],
 ) -> list[tuple[Vector, Vector, int, float]]:
     """Minimise several such problems in threads; each is a quadratic (Q, q, constant), a penalty, a goal, a start, a factor.
 
