@@ -83,6 +83,7 @@ void bind_coordinate(nb::module_& module);
 void bind_dense(nb::module_& module);
 void bind_entries(nb::module_& module);
 void bind_factor(nb::module_& module);
+void bind_folds(nb::module_& module);
 void bind_glm(nb::module_& module);
 void bind_groups(nb::module_& module);
 void bind_online(nb::module_& module);

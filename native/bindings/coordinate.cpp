@@ -23,6 +23,7 @@ using QuadraticArrays = std::tuple<Array, Array, double>;
 using KinkArrays = std::tuple<Array, Array, double>;
 using RowArrays = std::tuple<Array, double>;
 using GoalNumbers = std::tuple<double, Index>;
+using StartArrays = std::tuple<Array, MaybeArray>;
 
 /// A matrix of doubles whose rows are contiguous.
 Matrix rows_of(const Array& array, const char* name) {
@@ -72,16 +73,24 @@ nb::tuple gram_of(const QuadraticArrays& quadratic, const KinkArrays& penalty, c
     return nb::make_tuple(w.give(), gradient.give(), done.sweeps, done.gap);
 }
 
-nb::list grams_of(const std::vector<std::tuple<QuadraticArrays, KinkArrays, GoalNumbers, Array, FaceFactor*>>& problems) {
+nb::list grams_of(const std::vector<std::tuple<QuadraticArrays, KinkArrays, GoalNumbers, StartArrays, FaceFactor*>>& problems) {
     std::vector<GramTask> tasks;
     std::vector<Fresh<double>> results;
     for (const auto& [quadratic, penalty, goal, start, factor] : problems) {
         require(factor != nullptr, "each problem needs a factor of its own");
         const Quadratic q = quadratic_of(quadratic);
-        results.push_back(copy_of(vector(start, "w", q.size), q.size));
+        const double* gradient = vector(std::get<1>(start), "the gradient", q.size);
+        results.push_back(copy_of(vector(std::get<0>(start), "w", q.size), q.size));
         double* w = results.back().get();
-        results.push_back(Fresh<double>({q.size}));
-        tasks.push_back({q, kinks_of(penalty, q.size), goal_of(goal), w, results.back().get(), factor, {}});
+        results.push_back(gradient == nullptr ? Fresh<double>({q.size}) : copy_of(gradient, q.size));
+        tasks.push_back({.quadratic = q,
+                         .penalty = kinks_of(penalty, q.size),
+                         .goal = goal_of(goal),
+                         .w = w,
+                         .gradient = results.back().get(),
+                         .knows_gradient = gradient != nullptr,
+                         .factor = factor,
+                         .done = {}});
     }
     run([&] { descend_grams(tasks.data(), static_cast<Index>(tasks.size())); });
     nb::list out;

@@ -86,6 +86,7 @@ NB_MODULE(QED_MODULE, module) {
     bind_dense(module);
     bind_entries(module);
     bind_factor(module);
+    bind_folds(module);
     bind_glm(module);
     bind_groups(module);
     bind_online(module);

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "qed/face.hpp"
 #include "qed/face_factor.hpp"
+#include "qed/face_strides.hpp"
 #include "qed/parallel.hpp"
 
 namespace qed {
@@ -92,9 +94,13 @@ class Walk {
         }
         add_scaled(change_.data(), length, g_, q_.size);
         left_ -= length;
+        still_ = length > 0.0 ? 0 : still_ + 1;
+        if (still_ > q_.size) {  // round and round among coordinates that change at the same time
+            return false;
+        }
         if (fresh >= 0) {
             side_[at(fresh)] = side;
-            factor_.join(q_, fresh);
+            factor_.join(q_, {fresh});
             return true;
         }
         if (row >= 0) {
@@ -137,7 +143,7 @@ class Walk {
             above_[at(j)] = std::max(0.0, penalty_.low[j] - penalty_.high[j] + below_[at(j)]);
         }
         side_[at(j)] = 0;
-        factor_.leave(row);
+        factor_.leave({row});
     }
 
     void refresh() noexcept {
@@ -161,16 +167,18 @@ class Walk {
     Numbers above_;
     Numbers change_;
     double left_ = 1.0;
+    Index still_ = 0;  // changes since the last move
 };
 
-}  // namespace
-
-Descent descend_faces(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient,
-                      FaceFactor& factor) {
+/// Strides, or a walk where they lose their way, or sweeps where that is lost too.
+Descent descend_faces(GramTask& task) {
     constexpr int kWalks = 3;  // the second one takes up what the first has rounded
-    Descent result{0, std::numeric_limits<double>::infinity()};
+    const Index size = task.quadratic.size;
+    const Goal& goal = task.goal;
+    const Numbers start(task.w, task.w + size);
+    Descent result = stride_faces(task);
     for (int walks = 0; walks < kWalks && result.gap > goal.target; ++walks) {
-        Walk walk(quadratic, penalty, w, gradient, factor);
+        Walk walk(task.quadratic, task.penalty, task.w, task.gradient, *task.factor);
         result.gap = walk.gap();
         if (result.gap <= goal.target) {
             break;
@@ -186,9 +194,16 @@ Descent descend_faces(const Quadratic& quadratic, const Kinks& penalty, const Go
     if (result.gap <= goal.target || result.sweeps >= goal.most) {
         return result;
     }
-    const Descent rest = descend_gram(quadratic, penalty, {goal.target, goal.most - result.sweeps}, w, gradient);
+    if (!std::isfinite(result.gap)) {  // of columns that depend on each other a factor may be nothing but rounding
+        std::copy(start.begin(), start.end(), task.w);
+        *task.factor = FaceFactor{};
+    }
+    const Goal further{goal.target, goal.most - result.sweeps};
+    const Descent rest = descend_gram(task.quadratic, task.penalty, further, task.w, task.gradient);
     return {result.sweeps + rest.sweeps, rest.gap};
 }
+
+}  // namespace
 
 void descend_grams(GramTask* tasks, Index count) {
     double work = 0.0;
@@ -201,7 +216,7 @@ void descend_grams(GramTask* tasks, Index count) {
         // a ridge bends every direction, so that sweeps end soon; and where it changes, no factor can be kept
         task.done = task.penalty.ridge > 0.0
                         ? descend_gram(task.quadratic, task.penalty, task.goal, task.w, task.gradient)
-                        : descend_faces(task.quadratic, task.penalty, task.goal, task.w, task.gradient, *task.factor);
+                        : descend_faces(task);
     });
 }
 

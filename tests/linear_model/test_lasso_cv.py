@@ -6,6 +6,7 @@ import scipy.sparse
 import sklearn.linear_model as theirs
 from sklearn.model_selection import KFold
 
+import qed
 import qed.linear_model as ours
 from qed.convex._fold_paths import FoldPaths
 from qed.core import InvalidData, InvalidParameter
@@ -70,12 +71,29 @@ def test_a_fold_that_loses_its_way_is_solved_by_itself(monkeypatch):
 
     def lost(self, alpha, ridge, tol):
         found = follow(self, alpha, ridge, tol)
-        return found._replace(gap=np.full_like(found.gap, np.inf), residual=0.0 * found.residual)
+        return found._replace(gap=np.array([np.inf, np.nan, np.inf]), residual=0.0 * found.residual)
 
     monkeypatch.setattr(FoldPaths, "at", lost)
     np.testing.assert_allclose(
         ours.LassoCV(alphas=6, cv=3, tol=1e-8).fit(wide, few).mse_path_, plain.mse_path_, rtol=1e-4
     )
+
+
+def test_paths_are_exact_to_their_weak_end():
+    """Where there are nearly as many coefficients as rows, a strength changes most signs, and columns become dependent."""
+    wide = rng.normal(size=(60, 400))
+    few = wide[:, :5].sum(axis=1) + rng.normal(size=60)
+    threads = qed.get_num_threads()
+    try:
+        found = []
+        for count in (1, 3):
+            qed.set_num_threads(count)
+            found.append(ours.LassoCV(cv=4).fit(wide, few).mse_path_)
+    finally:
+        qed.set_num_threads(threads)
+    np.testing.assert_array_equal(*found)
+    deep = ours.LassoCV(cv=4, tol=1e-13).fit(wide, few).mse_path_
+    np.testing.assert_allclose(found[0], deep, rtol=1e-6)
 
 
 def test_elastic_net_chooses_the_ratio():

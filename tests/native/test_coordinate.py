@@ -75,7 +75,7 @@ def test_every_way_down_ends_at_the_same_place(native, penalty):
     nothing = (np.zeros(90), np.full(50, 50**-0.5))
     again = native.descend_sparse_columns(columns, nothing, penalty, GOAL, np.zeros(90), -TARGET)
     np.testing.assert_allclose(again[0], want, atol=1e-6)
-    problem = ((Q, LINEAR, CONSTANT), penalty, GOAL, np.zeros(90))
+    problem = ((Q, LINEAR, CONSTANT), penalty, GOAL, (np.zeros(90), None))
     both = native.descend_grams([(*problem, native.FaceFactor()) for _ in range(2)])
     np.testing.assert_array_equal(both[0][0], both[1][0])
     np.testing.assert_allclose(both[0][0], w, atol=1e-6)
@@ -83,6 +83,35 @@ def test_every_way_down_ends_at_the_same_place(native, penalty):
         (Q, np.column_stack([LINEAR, LINEAR]), 2 * CONSTANT), penalty, GOAL, np.zeros((90, 2))
     )
     np.testing.assert_allclose(several[0], np.column_stack([want, want]), atol=1e-5)
+
+
+@pytest.mark.parametrize(("rows", "counted", "old", "fresh"), [(1, 1, 0, 1), (300, 257, 0, 5), (1100, 1030, 66, 4)])
+def test_products_of_fresh_columns_and_residuals_of_folds(native, rows, counted, old, fresh):
+    count = old + fresh
+    folds, models = [], []
+    for place in (2, 0):
+        columns = native.room(count + 3, rows)
+        columns[:] = rng.standard_normal((count + 3, rows))
+        weighted = np.asfortranarray((rng.random(counted)[:, None] * columns.T[:counted])[:, old:count])
+        products = native.room(count + 1, count + 1)
+        products[:] = 7.0
+        folds.append((columns.T[:, :count], weighted, products))
+        w = np.where(rng.random(count) < 0.3, 0.0, rng.standard_normal(count))
+        models.append((columns.T[:, :count], w, rng.standard_normal(rows), rng.permutation(rows), place))
+    native.extend_products(folds)
+    for columns, weighted, products in folds:
+        want = columns[:counted].T @ weighted
+        np.testing.assert_allclose(products[:count, old:count], want, atol=1e-11)
+        np.testing.assert_array_equal(products[old:count, :old], products[:old, old:count].T)
+        assert np.all(products[:old, :old] == 7.0)
+        assert np.all(products[count:] == 7.0)
+    out = np.full((rows, 3), 5.0)
+    native.fold_residuals(models, out)
+    for columns, w, target, order, place in models:
+        np.testing.assert_allclose(out[order, place], target - columns @ w, atol=1e-11)
+    assert np.all(out[:, 1] == 5.0)
+    with pytest.raises(ValueError, match="no such row"):
+        native.fold_residuals([(*models[0][:3], models[0][3] + 1, 0)], out)
 
 
 def test_compressed_columns_are_centred_on_the_way(native):

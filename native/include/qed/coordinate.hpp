@@ -40,18 +40,16 @@ struct Descent {
 /// Minimises quadratic plus penalty from w on. `gradient` receives Qw - q (without the ridge).
 Descent descend_gram(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient);
 
-/// The same from face to face, for a w that is near: a factor is kept, here and until the next strength.
+/// Several such problems, in threads, for w that are near. Without a ridge they are solved from face to face, with a factor
+/// that belongs to one of them and is kept until the next strength; with one they are swept.
 class FaceFactor;
-Descent descend_faces(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient,
-                      FaceFactor& factor);
-
-/// Several such problems, in threads; each factor belongs to one of them. With a ridge they are swept.
 struct GramTask {
     Quadratic quadratic;
     Kinks penalty;
     Goal goal;
     double* w;
     double* gradient;
+    bool knows_gradient;  ///< whether `gradient` is there at the start already, for all coordinates
     FaceFactor* factor;
     Descent done;
 };

@@ -389,9 +389,27 @@ class FaceFactor:
     """What a descent keeps for the next one on the same Gram matrix: a factor for the coefficients that are not zero."""
 
 def descend_grams(
-    problems: list[tuple[Quadratic, Kinks, Goal, Vector, FaceFactor]],
+    problems: list[tuple[Quadratic, Kinks, Goal, tuple[Vector, Vector | None], FaceFactor]],
 ) -> list[tuple[Vector, Vector, int, float]]:
-    """Do `descend_gram` from face to face for several problems, in threads; each has a factor of its own."""
+    """Do `descend_gram` from face to face for several problems, in threads; each has a factor of its own.
+
+    A start is coefficients, and their gradient where it is known.
+    """
+
+def room(rows: int, columns: int) -> Vector:
+    """Return a matrix that is not filled; its pages become memory when they are first written to."""
+
+def extend_products(folds: list[tuple[Vector, Vector, Vector]]) -> None:
+    """Write weighted products of fresh columns with all columns into rooms, in threads.
+
+    A fold is columns (n, k) of which the last m are fresh, these times their weights (rows that count, m), and the room.
+    """
+
+def fold_residuals(folds: list[tuple[Vector, Vector, Vector, NDArray[np.int64], int]], out: Vector) -> None:
+    """Write targets less columns times coefficients into columns of a table, in threads.
+
+    A fold is columns (n, k), coefficients, targets, the row of the table that each row goes to, and the column.
+    """
 
 def descend_targets(quadratic: Quadratic, penalty: Kinks, goal: Goal, w: Vector) -> tuple[Vector, Vector, int, float]:
     """Do the same for w of shape (k, m), every entry penalised by itself."""

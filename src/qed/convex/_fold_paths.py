@@ -2,8 +2,8 @@
 
 A weighting is a fold: held-out rows weigh nothing. Every fold has a working set of its own, which it keeps from one strength
 to the next together with the products of its columns and a factor of those that are not zero: from the optimum of one strength
-the way to the next is followed exactly. One pass over the design, with the residuals of all folds side by side,
-tells what is missing in each, and how far each is from its optimum.
+the next is a few solves away. One pass over the design, with the residuals of all folds side by side, tells what is missing
+in each, and how far each is from its optimum; two such passes foretell what the next strength will miss.
 """
 
 from __future__ import annotations
@@ -23,8 +23,13 @@ __all__ = ["FoldPaths", "Strength"]
 SWEEPS = 2000  # of one descent, at most
 AHEAD = 0.97  # columns whose pull is this share of the penalty join before they are needed
 TIGHTER = 0.3  # a working set is solved to this share of the gap asked for
+NEAR = 0.8  # share of the last strength down to which pulls are extrapolated: further on, too many signs have changed
 ROUNDS = 50  # working sets for one strength, at most
-FOLLOWED = 1e-6  # gap, relative to the null model's, to which a path is followed: long strides from loose points lose their way
+FOLLOWED = (
+    1e-8  # gap, relative to the null model's, to which a path is followed: faces are solved exactly or not at all
+)
+SWEPT = 1e-6  # the same with a ridge, where digits cost sweeps
+ROOM, BYTES = 2000, 1 << 26  # columns that a fold has room for at first, and how much memory they may span
 STUCK = 0.5  # share of a gap that a round must leave behind when nothing is missing
 
 
@@ -93,47 +98,70 @@ class FoldPaths:
             for at in range(folds)
         ]
         self._residual = self._start.copy()
-        self._pull = self._pulls()
+        self._look()
+        self._at, self._before = np.inf, (np.inf, self._pull)  # strength of these pulls; the one before, and its pulls
 
     @property
     def strongest(self) -> float:
         """Strength from which on all coefficients are zero, at the start."""
-        return float(self._pull.max() if self._nonnegative else np.abs(self._pull).max())
+        return float(self._most.max())
 
-    def _pulls(self) -> Vector:
-        """Return minus the gradient of every fold, (p, f): one pass. The weighted residuals of a fold add up to nothing."""
-        return self._design.adjoint_product(self._share * self._residual, self._centre)
+    def _look(self) -> None:
+        """Make one pass: minus the gradient of every fold, (p, f). The weighted residuals of a fold add up to nothing."""
+        weighted = self._share * self._residual
+        self._pull = self._design.adjoint_product(weighted, self._centre)
+        self._most = self._pull.max(axis=0) if self._nonnegative else np.abs(self._pull).max(axis=0)
+        self._half = 0.5 * np.einsum("nf,nf->f", weighted, self._residual)
+        for at, fold in enumerate(self._folds):
+            fold.pull = self._pull[fold.index, at]
 
     def at(self, alpha: float, ridge: float, tol: float) -> Strength:
         """Solve all folds for one strength, each to a gap of ``tol`` of its null model's objective."""
-        target = min(tol, FOLLOWED) * self.null_objective
+        target = min(tol, SWEPT if ridge > 0 else FOLLOWED) * self.null_objective
         gap = self._gaps(alpha, ridge)
         before = np.full_like(gap, np.inf)
         tighter, rounds = TIGHTER, 0
-        open_ = np.flatnonzero(gap > target)
+        open_, start = np.flatnonzero(gap > target), (self._at, self._pull)
         while len(open_) and rounds < ROUNDS:
             rounds += 1
-            grew = [self._folds[at].add(self._missing(int(at), alpha)) for at in open_]
-            if rounds > 1 and not any(grew):
+            grew = self._add(open_, alpha, self._pull if rounds > 1 else self._expected(alpha))
+            if rounds > 1 and not grew:
                 tighter *= 0.1  # nothing is missing: more digits
                 if tighter < 1e-9 or np.all(gap[open_] > STUCK * before[open_]):
                     break
             before = gap
             self._descend(open_, alpha, ridge, tighter * target)
-            for at in open_:
-                self._residual[:, at] = self._start[:, at] - self._folds[at].fitted()
-            self._pull = self._pulls()
+            _kernels.fold_residuals([(*self._folds[at].model(), int(at)) for at in open_], self._residual)
+            self._look()
             gap = self._gaps(alpha, ridge)
             open_ = np.flatnonzero(gap > target)
+        self._at, self._before = alpha, start
         folds = self._folds
         b = np.array([null - fold.shift() for null, fold in zip(self.null, folds, strict=True)])
         return Strength([fold.index for fold in folds], [fold.w for fold in folds], b, self._residual, gap, rounds)
 
-    def _missing(self, at: int, alpha: float) -> np.ndarray[Any, Any]:
+    def _expected(self, alpha: float) -> Vector:
+        """Return the pulls that a weaker penalty should leave: they change along lines while signs stay."""
+        before, pull = self._before
+        if not (NEAR * self._at <= alpha < self._at and NEAR * before <= self._at < before < np.inf):
+            return self._pull
+        return np.asarray(self._pull + (self._at - alpha) / (before - self._at) * (self._pull - pull))
+
+    def _add(self, open_: np.ndarray[Any, Any], alpha: float, pull: Vector) -> bool:
+        """Let each fold take up the columns that are missing by these pulls, and make their products; say whether any is."""
+        grown = []
+        for at in open_:
+            fold = self._folds[at]
+            fresh = self._missing(pull[:, at], fold, alpha)
+            if len(fresh):
+                grown.append(fold.add(fresh, self._pull[fresh, at]))
+        _kernels.extend_products(grown)
+        return bool(grown)
+
+    def _missing(self, pull: Vector, fold: _Fold, alpha: float) -> np.ndarray[Any, Any]:
         """Return columns outside a fold's working set whose pull is near alpha, if one of them is above."""
-        pull = self._pull[:, at]
         size = pull.copy() if self._nonnegative else np.abs(pull)
-        size[self._folds[at].index] = -1.0
+        size[fold.index] = -1.0
         return np.flatnonzero(size >= AHEAD * alpha) if np.any(size > alpha) else np.zeros(0, dtype=np.int64)
 
     def _descend(self, open_: np.ndarray[Any, Any], alpha: float, ridge: float, target: Vector) -> None:
@@ -143,25 +171,24 @@ class FoldPaths:
             high = np.full(len(fold.index), alpha)
             low = np.full(len(fold.index), -np.inf) if self._nonnegative else -high
             quadratic = (fold.gram, fold.linear, float(self.null_objective[at]))
-            problems.append((quadratic, (low, high, ridge), (float(target[at]), SWEEPS), fold.w, fold.factor))
+            problems.append(
+                (quadratic, (low, high, ridge), (float(target[at]), SWEEPS), (fold.w, -fold.pull), fold.factor)
+            )
         for at, (w, _, _, _) in zip(open_, _kernels.descend_grams(problems), strict=True):
             self._folds[at].w = w
 
     def _gaps(self, alpha: float, ridge: float) -> Vector:
         """Return the gap of each fold, with its residuals as the dual point."""
-        z = self._pull
-        most = z.max(axis=0) if self._nonnegative else np.abs(z).max(axis=0)
+        z, most = self._pull, self._most
         factor = np.ones_like(most)
-        half = np.einsum("nf,nf->f", self._share, self._residual**2)
-        total = np.zeros_like(most)
         if ridge > 0:
             out = np.maximum((z if self._nonnegative else np.abs(z)) - alpha, 0.0)
             total = np.einsum("pf,pf->f", out, out) / (2 * ridge)
         else:
             factor = np.minimum(1.0, np.divide(alpha, most, out=factor, where=most > 0))
-            total = 0.5 * (1 - factor) ** 2 * half
+            total = (1 - factor) ** 2 * self._half
         for at, fold in enumerate(self._folds):
-            w, pull = fold.w, factor[at] * z[fold.index, at]
+            w, pull = fold.w, factor[at] * fold.pull
             inside = np.minimum(pull, alpha) if self._nonnegative else np.clip(pull, -alpha, alpha)
             total[at] += float(np.abs(w) @ np.maximum(alpha - np.sign(w) * inside, 0.0))
             if ridge > 0:
@@ -174,13 +201,16 @@ class _Fold:
     """The working set of one fold: its columns for all rows, centred for the fold, and their weighted products."""
 
     def __init__(self, design: Design, share: Vector, start: Vector, means: Vector | None) -> None:
-        self._design, self._share, self._start, self._means = design, share, start, means
+        self._design, self._means = design, means
+        self._order = np.argsort(share == 0, kind="stable")  # rows that count come first: products need no others
+        self._weight, self._start = share[self._order][: np.count_nonzero(share)], start[self._order]
         self._ones = np.ones(len(share))
         self._columns = np.zeros((len(share), 0), order="F")
         self._products = np.zeros((0, 0))
         self.index: np.ndarray[Any, Any] = np.zeros(0, dtype=np.int64)
         self.linear = np.zeros(0)
         self.w = np.zeros(0)
+        self.pull = np.zeros(0)  # at the last look
         self.factor = _kernels.face_factor()
 
     @property
@@ -189,46 +219,43 @@ class _Fold:
         k = len(self.index)
         return self._products[:k, :k]
 
-    def fitted(self) -> Vector:
-        """Return the scores of all rows, less the intercept of the centred columns."""
-        used = np.flatnonzero(self.w)
-        return np.asarray(self._columns[:, used] @ self.w[used])
+    def model(self) -> tuple[Vector, Vector, Vector, np.ndarray[Any, Any]]:
+        """Return the columns, their coefficients, the targets, and where the rows of both belong."""
+        return self._columns[:, : len(self.w)], self.w, self._start, self._order
 
     def shift(self) -> float:
         """Return what centring adds to the intercept."""
         return 0.0 if self._means is None else float(self._means[self.index] @ self.w)
 
-    def add(self, fresh: np.ndarray[Any, Any]) -> bool:
-        """Take columns into the working set, and make their products; say whether there were any."""
-        if not len(fresh):
-            return False
+    def add(self, fresh: np.ndarray[Any, Any], pull: Vector) -> tuple[Vector, Vector, Vector]:
+        """Take columns into the working set; return what their products need: all columns, these weighted, and the room."""
         used = np.flatnonzero(self.w)
         if len(self.index) + len(fresh) > max(2 * len(used) + len(fresh), 256):
             self._keep(used)  # columns that were left behind would cost more than they can save
         old = len(self.index)
         k = old + len(fresh)
         if k > len(self._products):
-            self._grow(min(max(k + k // 2, 64), max(k, self._design.shape[1])))
-        block = np.asarray(self._design.taken(fresh, self._ones, self._means))
+            first = min(ROOM, BYTES // (8 * len(self._start)))
+            self._grow(max(k, min(max(2 * k, first), self._design.shape[1])))
+        block = np.asarray(self._design.taken(fresh, self._ones, self._means))[self._order]
         self._columns[:, old:k] = block
-        weighted = block * self._share[:, np.newaxis]
-        cross = _kernels.cross(self._columns[:, :k], weighted)
-        self._products[:k, old:k] = cross
-        self._products[old:k, :old] = cross[:old].T
+        n = len(self._weight)
+        weighted = block[:n] * self._weight[:, np.newaxis]
         self.index = np.concatenate([self.index, fresh])
-        self.linear = np.concatenate([self.linear, self._start @ weighted])
+        self.linear = np.concatenate([self.linear, self._start[:n] @ weighted])
         self.w = np.concatenate([self.w, np.zeros(len(fresh))])
-        return True
+        self.pull = np.concatenate([self.pull, pull])
+        return self._columns[:, :k], weighted, self._products
 
     def _keep(self, some: np.ndarray[Any, Any]) -> None:
         k = len(some)
         self._columns[:, :k] = self._columns[:, some]
         self._products[:k, :k] = self._products[np.ix_(some, some)]
-        self.index, self.linear, self.w = self.index[some], self.linear[some], self.w[some]
+        self.index, self.linear, self.w, self.pull = self.index[some], self.linear[some], self.w[some], self.pull[some]
         self.factor = _kernels.face_factor()  # the coordinates have other numbers now
 
     def _grow(self, capacity: int) -> None:
         k = len(self.index)
-        columns, products = np.empty((len(self._share), capacity), order="F"), np.empty((capacity, capacity))
+        columns, products = _kernels.room(capacity, len(self._start)).T, _kernels.room(capacity, capacity)
         columns[:, :k], products[:k, :k] = self._columns[:, :k], self._products[:k, :k]
         self._columns, self._products = columns, products

@@ -87,7 +87,7 @@ def descend_folds(folds: list[FoldProducts], penalty: tuple[Any, ...], tol: floa
     goals = [(tol * fold.constant, SWEEPS) for fold in folds]
     if folds[0].w.shape[1] == 1 and len(penalty) == 3:
         problems = [
-            ((fold.gram, fold.linear[:, 0], fold.constant), penalty, goal, fold.w[:, 0], fold.factor)
+            ((fold.gram, fold.linear[:, 0], fold.constant), penalty, goal, (fold.w[:, 0], None), fold.factor)
             for fold, goal in zip(folds, goals, strict=True)
         ]
         solved = [w[:, np.newaxis] for w, _, _, _ in _kernels.descend_grams(problems)]

@@ -11,6 +11,8 @@ from qed.data._kernels import csr_arrays
 from qed.data._kernels import plain as _plain
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from qed.convex._loss import Vector
 
 __all__ = [
@@ -38,7 +40,9 @@ __all__ = [
     "descend_sparse",
     "descend_targets",
     "dual_ascent",
+    "extend_products",
     "face_factor",
+    "fold_residuals",
     "follow_path",
     "gram",
     "group_excess",
@@ -52,6 +56,7 @@ __all__ = [
     "loss_value_and_slope",
     "mix_sides",
     "mixed_pass",
+    "room",
     "scale_sides",
     "scaled_spread",
     "side_sums",
@@ -282,14 +287,40 @@ def face_factor() -> Any:
     return _native.FaceFactor()
 
 
-def descend_grams(problems: list[tuple[Any, Any, Goal, Vector, Any]]) -> list[tuple[Vector, Vector, int, float]]:
-    """Minimise several such problems in threads; each is a quadratic (Q, q, constant), a penalty, a goal, a start, a factor."""
+def descend_grams(
+    problems: Sequence[tuple[Any, Any, Goal, tuple[Vector, Vector | None], Any]],
+) -> list[tuple[Vector, Vector, int, float]]:
+    """Minimise several such problems in threads; each is a quadratic (Q, q, constant), a penalty, a goal, a start, a factor.
+
+    A start is coefficients, and their gradient Qw - q where it is known.
+    """
     return _native.descend_grams(
         [
-            ((Q, np.ascontiguousarray(q), float(constant)), _numbers(penalty), goal, np.ascontiguousarray(w), factor)
-            for (Q, q, constant), penalty, goal, w, factor in problems
+            (
+                (Q, np.ascontiguousarray(q), float(constant)),
+                _numbers(penalty),
+                goal,
+                (np.ascontiguousarray(w), None if g is None else np.ascontiguousarray(g)),
+                factor,
+            )
+            for (Q, q, constant), penalty, goal, (w, g), factor in problems
         ]
     )
+
+
+def room(rows: int, columns: int) -> Vector:
+    """Return an array that is not filled, with contiguous rows: what is never written to costs nothing."""
+    return np.asarray(_native.room(rows, columns))
+
+
+def extend_products(folds: list[tuple[Vector, Vector, Vector]]) -> None:
+    """Write products of fresh columns; each fold is all columns, the last ones times weights, and where products stand."""
+    _native.extend_products([(columns, np.asfortranarray(weighted), room) for columns, weighted, room in folds])
+
+
+def fold_residuals(folds: list[tuple[Vector, Vector, Vector, Any, int]], out: Vector) -> None:
+    """Write targets less ``columns @ w`` to columns of ``out``; a fold is columns, w, targets, places of rows, a place."""
+    _native.fold_residuals(folds, out)
 
 
 def descend_targets(

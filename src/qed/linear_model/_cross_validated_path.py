@@ -170,7 +170,8 @@ def _side_by_side(
     for alpha in grid:
         found = paths.at(alpha * ratio, alpha * (1.0 - ratio), choice.tol)
         residual = found.residual
-        for at in np.flatnonzero(found.gap > choice.tol * paths.null_objective):  # lost its way among dependent columns
+        is_solved = found.gap <= choice.tol * paths.null_objective
+        for at in np.flatnonzero(~is_solved):  # lost its way among dependent columns
             w, b = next(_path(choice, folds[at][0], X, y, s, np.array([alpha]), ratio))
             residual = residual.copy()
             residual[:, at] = y - plain.product(w) - b

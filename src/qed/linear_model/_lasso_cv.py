@@ -148,12 +148,12 @@ class LassoCV(CrossValidatedRegression):
     Certificate
     -----------
     DualityGapCertificate of the fit on all rows with the chosen strength: no coefficients lower the objective by more than
-    ``gap``. The candidates are solved to the same gap, rounding left aside.
+    ``gap``. The candidates are solved to the same gap at least, rounding left aside.
 
     Cost
     ----
-    One pass over X for each strength, all folds together (dense X, one target), and O(k^2) for each coefficient that a fold
-    takes up or drops; memory O(n k + k^2) a fold for k coefficients that are not zero.
+    One pass over X for each strength, all folds together (dense X, one target), a few triangular solves of O(k^2), and O(k^2)
+    for each coefficient that a fold takes up or drops; memory O(n k + k^2) a fold for k coefficients that are not zero.
 
     See Also
     --------
