@@ -12,6 +12,7 @@ from qed.convex.solvers import (
     CoordinateDescent,
     DualAscent,
     InteriorPoint,
+    Multipliers,
     NarrowNewton,
     Newton,
     NewtonCG,
@@ -37,6 +38,7 @@ from qed.linear_model._learn_convex import Declared, Rows, Wish
 from qed.linear_model._penalised_intercept import with_constant
 from qed.svm._hard_margin import fit_hard_margin
 from qed.svm._planes import Plane, find_planes, store_planes
+from qed.svm._small_tables import fit_small
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
@@ -46,7 +48,8 @@ __all__ = ["LinearSVC"]
 
 TOGETHER = NewtonTargets()
 SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG())
-STRAIGHT, KINKS = InteriorPoint(), (DualAscent(), InteriorPoint())
+STRAIGHT = Multipliers()
+KINKS = (STRAIGHT, DualAscent(), InteriorPoint())
 SPARSE = (CoordinateDescent(), ProximalGradient())
 SIDES = np.array([-1.0, 1.0])
 
@@ -154,6 +157,12 @@ class LinearSVC(LinearClassifier):
             return self
         weights = self._weights_of_classes(rows)
         constant = float(self.intercept_scaling) if self.fit_intercept else None
+        if weights is None and self.multi_class == "ovr":
+            small = fit_small(self, rows, _sides(rows.y, len(data.classes)), wish)
+            if small is not None:
+                self.coef_ = small.w if constant is None else np.ascontiguousarray(small.w[:, :-1])
+                self.intercept_ = np.zeros(len(small.w)) if constant is None else constant * small.w[:, -1]
+                return self
         wider = rows if constant is None else with_constant(rows, constant, by_columns=self.penalty == "l1")
         planes = self._planes(rows, len(data.classes), weights)
         found = find_planes(self, wider, planes, self._solvers(wider, len(data.classes)), wish)
@@ -207,7 +216,8 @@ class LinearSVC(LinearClassifier):
         n, p = rows.X.shape
         is_table = isinstance(rows.X, np.ndarray)
         if self.loss == "hinge" or self.multi_class == "crammer_singer":
-            return (STRAIGHT,) if is_table and STRAIGHT.takes(n, p) else KINKS
+            is_small = is_table and self.penalty == "l2" and STRAIGHT.takes(n, p)
+            return (STRAIGHT,) if is_small else KINKS
         if self.penalty == "l1":
             return SPARSE
         return (SMALL,) if n_classes == 2 and is_table and SMALL.takes(n, p) else (TOGETHER, *SMOOTH)
@@ -225,3 +235,10 @@ class LinearSVC(LinearClassifier):
         unit = (2.0 if squares else 1.0) * self.C * rows.weight
         alpha = (0.5 if joint else 1.0) / unit
         return Declared(loss, L1(alpha) if self.penalty == "l1" else L2(alpha), unit)
+
+
+def _sides(codes: Vector, n_classes: int) -> Vector:
+    """Return sides of -1 and 1, a row for each plane: each class against all others, of two the second."""
+    if n_classes == 2:
+        return (2.0 * codes - 1.0)[np.newaxis]
+    return np.where(codes == np.arange(float(n_classes))[:, np.newaxis], 1.0, -1.0)

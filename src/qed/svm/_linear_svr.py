@@ -7,17 +7,19 @@ from typing import Any, Literal
 import numpy as np
 
 from qed.convex import L2, EpsilonInsensitive, SquaredEpsilonInsensitive
-from qed.convex.solvers import DualAscent, InteriorPoint, NarrowNewton, Newton, NewtonCG
+from qed.convex.solvers import DualAscent, InteriorPoint, Multipliers, NarrowNewton, Newton, NewtonCG
 from qed.core import KW_ONLY, NonNegative, NonNegativeInt, Positive, PositiveInt, Seed, param
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._learn_convex import Declared, Rows, Wish
 from qed.linear_model._penalised_intercept import with_constant
 from qed.svm._planes import Plane, find_planes, store_planes
+from qed.svm._small_tables import fit_small
 
 __all__ = ["LinearSVR"]
 
 SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG())
-STRAIGHT, KINKS = InteriorPoint(), (DualAscent(), InteriorPoint())
+STRAIGHT = Multipliers()
+KINKS = (STRAIGHT, DualAscent(), InteriorPoint())
 
 
 class LinearSVR(ConvexRegressor):
@@ -79,6 +81,12 @@ class LinearSVR(ConvexRegressor):
         rows = Rows.of(data)
         wish = Wish(False, self.tol, self.max_iter, self.strict, self.verbose)
         constant = float(self.intercept_scaling) if self.fit_intercept else None
+        small = fit_small(self, rows, rows.y[np.newaxis], wish, width=self.epsilon)
+        if small is not None:
+            w = small.w[0]
+            self.coef_ = w if constant is None else w[:-1].copy()
+            self.intercept_ = 0.0 if constant is None else float(constant * w[-1])
+            return
         wider = rows if constant is None else with_constant(rows, constant)
         found = find_planes(self, wider, [Plane(None, self._declared)], self._solvers(wider), wish)
         w = found[0].solution.w

@@ -9,6 +9,7 @@ from qed.convex.solvers._gradient_descent import GradientDescent
 from qed.convex.solvers._group_descent import GroupDescent
 from qed.convex.solvers._interior_point import InteriorPoint
 from qed.convex.solvers._lbfgs import LBFGS
+from qed.convex.solvers._multipliers import Multipliers
 from qed.convex.solvers._narrow import NarrowNewton
 from qed.convex.solvers._newton import Newton
 from qed.convex.solvers._newton_cg import NewtonCG
@@ -27,6 +28,7 @@ __all__ = [
     "GradientDescent",
     "GroupDescent",
     "InteriorPoint",
+    "Multipliers",
     "NarrowNewton",
     "Newton",
     "NewtonCG",
