@@ -17,9 +17,10 @@ namespace {
 
 using Lane = Vector<double>;
 constexpr Index kLane = kLanes<double>;
-constexpr double kShrink = 1.0 / 3.0;  // of the bend, each time that anchors move
+constexpr double kShrink = 0.4;        // of the bend, each time that anchors move
+constexpr double kLoose = 5.0;         // slopes may leave so many times what rounding off has cost
 constexpr double kLeast = 1e-13;       // bend beside the first, below which rounding speaks
-constexpr double kFlat = 0.1;          // share of its slope that a search along a line may leave
+constexpr double kFlat = 0.3;          // share of its slope that a search along a line may leave
 constexpr int kLooks = 30;             // at points of a line
 constexpr int kUpdates = 12;           // of products of columns, before they are made afresh
 constexpr Index kFewRows = 2;          // one row in so many may change for that
@@ -57,7 +58,7 @@ class Multipliers {
                 done.is_over = true;
                 break;
             }
-            if (lack <= left) {
+            if (lack <= kLoose * left) {
                 move_anchors();
                 continue;
             }

@@ -15,7 +15,7 @@ namespace {
 constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kDigits = 4;       // times that a gap which the proof does not confirm is asked for with a digit more
-constexpr Index kFew = 100'000;  // entries of a table on which further digits cost next to nothing
+constexpr Index kFew = 15'000;   // entries of a table on which further digits cost next to nothing
 constexpr double kFurther = 0.01;
 
 class Planes {

@@ -32,7 +32,7 @@ WIDEST = 256  # columns whose equations cost little beside the rows
 SMALL = 4e6  # entries of an array that few others could be faster on
 WORK = 3e8  # multiply-adds in one call: part of a second
 STEPS = 30  # about, to a gap of a millionth
-FEW, FURTHER = 1e5, 100.0  # entries of a table on which further digits cost next to nothing, and how much further
+FEW, FURTHER = 1.5e4, 100.0  # entries of a table on which further digits cost next to nothing, and how much further
 DIGITS = 4  # times that a gap which the proof does not confirm is asked for with a digit more
 
 
