@@ -18,6 +18,7 @@ from qed.convex.solvers import (
     NewtonCG,
     NewtonTargets,
     ProximalGradient,
+    ProximalNewton,
 )
 from qed.core import (
     KW_ONLY,
@@ -47,10 +48,10 @@ if TYPE_CHECKING:
 __all__ = ["LinearSVC"]
 
 TOGETHER = NewtonTargets()
-SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG())
+SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG(), DualAscent())
 STRAIGHT = Multipliers()
 KINKS = (STRAIGHT, DualAscent(), InteriorPoint())
-SPARSE = (CoordinateDescent(), ProximalGradient())
+SPARSE, WEAK = (CoordinateDescent(), ProximalGradient()), (ProximalNewton(),)
 SIDES = np.array([-1.0, 1.0])
 
 
@@ -219,7 +220,8 @@ class LinearSVC(LinearClassifier):
             is_small = is_table and self.penalty == "l2" and STRAIGHT.takes(n, p)
             return (STRAIGHT,) if is_small else KINKS
         if self.penalty == "l1":
-            return SPARSE
+            pull = 2.0 * self.C * rows.weight * float(rows.length.max())  # at most, of the losses on a coefficient
+            return WEAK if is_table and WEAK[0].takes(n, p, pull) else SPARSE
         return (SMALL,) if n_classes == 2 and is_table and SMALL.takes(n, p) else (TOGETHER, *SMOOTH)
 
     def _is_small(self, rows: Rows, n_classes: int) -> bool:

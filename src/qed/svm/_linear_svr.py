@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from qed.convex import L2, EpsilonInsensitive, SquaredEpsilonInsensitive
+from qed.convex import L2, EpsilonInsensitive, Squared, SquaredEpsilonInsensitive
 from qed.convex.solvers import DualAscent, InteriorPoint, Multipliers, NarrowNewton, Newton, NewtonCG
 from qed.core import KW_ONLY, NonNegative, NonNegativeInt, Positive, PositiveInt, Seed, param
 from qed.linear_model._convex_regressor import ConvexRegressor
@@ -17,7 +17,7 @@ from qed.svm._small_tables import fit_small
 
 __all__ = ["LinearSVR"]
 
-SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG())
+SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG(), DualAscent())
 STRAIGHT = Multipliers()
 KINKS = (STRAIGHT, DualAscent(), InteriorPoint())
 
@@ -104,6 +104,8 @@ class LinearSVR(ConvexRegressor):
 
     def _declared(self, rows: Rows) -> Declared:
         squares = self.loss == "squared_epsilon_insensitive"
-        loss: Any = (SquaredEpsilonInsensitive if squares else EpsilonInsensitive)(rows.y, self.epsilon)
+        kind: Any = SquaredEpsilonInsensitive if squares else EpsilonInsensitive
+        # without a tube, squares are those that everything compiled knows
+        loss: Any = Squared(rows.y) if squares and self.epsilon == 0 else kind(rows.y, self.epsilon)
         unit = (2.0 if squares else 1.0) * self.C * rows.weight
         return Declared(loss, L2(1.0 / unit), unit)

@@ -17,6 +17,7 @@ from qed.convex.solvers._newton_kinks import NewtonKinks
 from qed.convex.solvers._newton_scores import NewtonScores
 from qed.convex.solvers._newton_targets import NewtonTargets
 from qed.convex.solvers._proximal_gradient import ProximalGradient
+from qed.convex.solvers._proximal_newton import ProximalNewton
 from qed.convex.solvers._scaled_lasso import ScaledLasso
 from qed.convex.solvers._scaled_newton import ScaledNewton
 
@@ -36,6 +37,7 @@ __all__ = [
     "NewtonScores",
     "NewtonTargets",
     "ProximalGradient",
+    "ProximalNewton",
     "ScaledLasso",
     "ScaledNewton",
 ]

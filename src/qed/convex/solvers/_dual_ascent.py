@@ -65,8 +65,9 @@ class DualAscent:
         """Predict passes in proportion to how much rows can pull each other, and to the digits wanted."""
         n, p = problem.shape
         pull = float(np.sum(problem.sizes**2)) / max(float(problem.penalty.curvature(np.ones(p))[0]), 1e-300) / n
-        passes = (10 + min(3 * pull, _entangled(problem))) * max(1.0, -np.log10(max(tol, 1e-16)))
-        return float(passes * n * (3e-8 + 1e-9 * p))
+        passes = 10 + min(3 * pull, _entangled(problem)) * max(1.0, -np.log10(max(tol, 1e-16)))
+        entries = 4e-10 * p if isinstance(problem.design, Dense) else 4e-9 * _entries(problem) / max(n, 1)
+        return float(passes * n * (3e-8 + entries))
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
@@ -149,6 +150,10 @@ def read_ascent(problem: Problem) -> AscentLosses | None:
         problem.kept["ascent"] = ascent_losses(problem.loss)
     found: AscentLosses | None = problem.kept["ascent"]
     return found
+
+
+def _entries(problem: Problem) -> float:
+    return float(problem.design.table.nnz)  # type: ignore[attr-defined]  # of a sparse table
 
 
 def _entangled(problem: Problem) -> float:
