@@ -20,6 +20,7 @@ import numpy as np
 
 from qed.convex._kernels import AscentLosses, AscentRows, dual_ascent
 from qed.convex._solve import Iterate
+from qed.convex.solvers._interior_point import InteriorPoint
 from qed.convex.solvers._straight import sides, solver_of
 from qed.designs import Dense, Sparse
 
@@ -36,6 +37,7 @@ SEED = 20_011
 WORK = 3e7  # multiplications in one call of compiled code: a few hundredths of a second
 FEW = 2e4  # multiplications that cost less than the call that makes them
 PASSES = 20_000
+PATIENCE = 2000  # passes before they are given up
 REST = 50  # passes after which rows that rest are looked at again
 CALLS = 2e6  # multiply-adds that cost as much as the calls around a system of equations
 ANGLES = 50  # rows whose angles tell how many directions there are
@@ -75,6 +77,7 @@ class DualAscent:
         each = max(1, int(WORK / max(ascent.entries, 1)))
         least = min(20, max(1, int(FEW / max(ascent.entries, 1))))
         done, asleep = 0, 0
+        seen: list[tuple[int, float]] = []
         while done < PASSES:
             passes = min(each, max(least, done // 4), REST)
             ascent.climb(passes)
@@ -90,6 +93,22 @@ class DualAscent:
             yield Iterate(*ascent.point(), ascent.u.copy(), ascent.gap)
             if ascent.largest <= 1e-15:
                 return
+            seen.append((done, ascent.gap))
+            if done >= PATIENCE and _is_hopeless(seen, 0.5 * target):
+                break
+        path = InteriorPoint()
+        if path.refusal(problem) is None:  # rows that pull each other along for ever are solved for at once
+            yield from path.run(problem, ascent.point(), target)
+
+
+def _is_hopeless(seen: list[tuple[int, float]], target: float) -> bool:
+    """Say whether the gap would still be open after all passes allowed, at the pace of the later half of them so far."""
+    done, gap = seen[-1]
+    then, before = next(one for one in seen if 2 * one[0] >= done)
+    if not gap > target:
+        return False
+    fallen = np.log(max(before, 1e-300) / gap) / max(done - then, 1)
+    return not fallen * (PASSES - done) >= np.log(gap / target)
 
 
 def ascent_losses(loss: Loss) -> AscentLosses | None:

@@ -31,7 +31,7 @@ __all__ = ["ProximalNewton"]
 
 LARGEST = 4000  # unknowns of a system of equations that is worth factorising
 GROW = 5.0  # of the reach, from point to point
-POINTS, STEPS = 60, 60  # proximal points, and Newton steps towards each
+POINTS, STEPS = 60, 150  # proximal points, and Newton steps towards each
 LOST = 5  # points that were not found
 SHARE = 0.3  # of what the point has moved, that its own gap may leave
 STRONG = 150.0  # pull on a coefficient, in units of its penalty, beyond which valleys are narrow
