@@ -17,6 +17,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kDigits = 4;       // times that a gap which the proof does not confirm is asked for with a digit more
 constexpr Index kFew = 15'000;   // entries of a table on which further digits cost next to nothing
 constexpr double kFurther = 0.01;
+constexpr Index kRounds = 50;      // with absolute values: where these do not do, others go on with listeners and pauses
 
 class Planes {
   public:
@@ -47,10 +48,10 @@ class Planes {
         double asked = (is_squared_ ? 0.5 : (n_ * p_ <= kFew ? kFurther : 0.1)) * target;
         double bend = 0.0;
         for (int digit = 0; digit < kDigits; ++digit, asked *= 0.1) {
-            const Index left = in_.most - out.steps;
+            const Index left = (in_.is_sparse ? std::min(kRounds, in_.most) : in_.most) - out.steps;
             const bool is_over = is_squared_ ? descend(w, u, asked, left, out) : follow(w, u, asked, left, bend, out);
             prove(w, u, out);
-            if (out.gap - out.rounding <= target || is_over || out.steps >= in_.most) {
+            if (out.gap - out.rounding <= target || is_over || left <= 0 || out.steps >= in_.most) {
                 break;
             }
         }

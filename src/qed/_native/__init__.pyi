@@ -397,7 +397,7 @@ def descend_narrow(
 
 def find_planes(
     loss: str, width: float, is_sparse: bool, X: Matrix, y: Matrix, c: Vector, goal: Goal
-) -> tuple[Matrix, Matrix, Matrix]:
+) -> tuple[Vector, Vector, Vector]:
     """Find support vector planes, one for each row of ``y``, on a table of few columns.
 
     ``c`` are weights of the losses (twice that of a square), ``goal`` a gap relative to the objective without coefficients and

@@ -406,7 +406,7 @@ def follow_multipliers(
 ) -> Followed:
     """Minimise the mean of a loss made of straight pieces plus a ridge; a start is coefficients, anchors and a bend."""
     w, anchor, bend = start
-    found = _native.follow_multipliers(tuple(losses), _plain(c), X, ridge, goal, (_plain(w), _plain(anchor), bend))
+    found = _native.follow_multipliers(losses, _plain(c), X, ridge, goal, (_plain(w), _plain(anchor), bend))
     return Followed(*found)
 
 

@@ -25,4 +25,5 @@ def find_planes(
     loss: str, width: float, X: Array, y: Array, c: Array, goal: tuple[float, int], *, is_sparse: bool
 ) -> CompiledPlanes:
     """Find a plane for each row of targets, on a table of few columns; ``c`` are weights of losses, twice that of a square."""
-    return CompiledPlanes(*_native.find_planes(loss, width, is_sparse, X, y, c, goal))
+    w, u, numbers = _native.find_planes(loss, width, is_sparse, X, y, c, goal)
+    return CompiledPlanes(w, u, numbers)

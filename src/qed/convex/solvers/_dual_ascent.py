@@ -273,7 +273,8 @@ class _Ascent:
         if not 0 < len(free) <= 2 * self.w.size:
             return
         m, width = len(free), self.entries / len(u)
-        if CALLS + m * m * (width + m / 3) > self.spent:  # equations that would cost more than all that was done instead of them
+        # equations are no dearer than all that was done instead of them
+        if CALLS + m * m * (width + m / 3) > self.spent:
             return
         self.spent = 0.0
         X = self.table[free]

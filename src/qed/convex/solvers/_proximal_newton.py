@@ -57,7 +57,12 @@ class ProximalNewton:
         """Refuse what is not absolute values, one score a row, a bend of the conjugate, and a table in memory."""
         n, p = problem.shape
         told = problem.penalty.numbers(p)
-        if problem.penalty.traits.native != "kinks" or len(told) != 3 or told[2] != 0 or not problem.penalty.traits.is_bounding:
+        if (
+            problem.penalty.traits.native != "kinks"
+            or len(told) != 3
+            or told[2] != 0
+            or not problem.penalty.traits.is_bounding
+        ):
             return "it needs a penalty of absolute values"
         if problem.free_intercept or problem.centre is not None:
             return "it needs an intercept that is the coefficient of a constant column, or none"
