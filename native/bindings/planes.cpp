@@ -38,6 +38,8 @@ nb::tuple found_planes(const std::string& loss, double width, bool is_sparse, co
     const PlaneLoss kind = plane_loss(loss);
     require(!is_sparse || kind == PlaneLoss::squared_hinge || kind == PlaneLoss::squared_tube,
             "absolute values are penalised with squared losses only");
+    require(width >= 0.0 && (width == 0.0 || kind == PlaneLoss::tube || kind == PlaneLoss::squared_tube),
+            "only tubes have a width");
     const PlanesIn in{.x = x,
                       .y = static_cast<const double*>(targets.data),
                       .c = vector(c, "c", x.rows),

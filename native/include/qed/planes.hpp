@@ -24,7 +24,7 @@ struct PlanesIn {
     const double* c;  ///< weights > 0
     Index planes;
     PlaneLoss loss;
-    double width;
+    double width;     ///< of a tube, else zero
     bool is_sparse;   ///< whether absolute values are penalised, for losses with squares
     double tol;       ///< the gap asked for, relative to the objective without coefficients
     Index most;       ///< steps for each plane
