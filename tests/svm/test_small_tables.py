@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import qed
 from qed.convex import L1, L2, EpsilonInsensitive, Hinge, Problem, SquaredHinge, solve
@@ -95,3 +96,20 @@ def test_weak_absolute_values_on_a_wide_table_are_solved():
     assert ProximalNewton().refusal(problem) is None
     assert "absolute values" in ProximalNewton().refusal(line(SquaredHinge(2.0 * y - 1), X, L2(1.0)))
     assert "quadratic" in ProximalNewton().refusal(line(Hinge(2.0 * y - 1), X, L1(1.0)))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_sparse_tables_of_few_rows_are_those_of_their_arrays(classes):
+    random = np.random.default_rng(5)
+    X = np.where(random.random((50, 80)) < 0.2, random.normal(size=(50, 80)), 0.0)
+    y = np.digitize(X[:, :9].sum(axis=1), np.linspace(-0.5, 0.5, classes - 1))
+    for model in (
+        LinearSVC(C=10.0, tol=1e-9),
+        LinearSVC(loss="hinge", tol=1e-9),
+        LinearSVC(C=2.0, fit_intercept=False),
+    ):
+        dense, sparse = qed.clone(model).fit(X, y), qed.clone(model).fit(csr_array(X), y)
+        assert sparse.certificate_.reached
+        assert verify(sparse, csr_array(X), y).holds
+        np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-2 * np.abs(dense.coef_).max())
+        assert sparse.certificate_.objective == pytest.approx(dense.certificate_.objective, rel=1e-5)

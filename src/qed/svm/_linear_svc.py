@@ -33,6 +33,7 @@ from qed.core import (
     param,
 )
 from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
+from qed.designs import Chunked
 from qed.linear_model._classes import LinearClassifier, class_factors, require_classes
 from qed.linear_model._coded import CodedLoss, fit_coded
 from qed.linear_model._learn_convex import Declared, Rows, Wish
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["LinearSVC"]
 
 TOGETHER = NewtonTargets()
+ASCENT = (TOGETHER, DualAscent())
 SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG(), DualAscent())
 STRAIGHT = Multipliers()
 KINKS = (STRAIGHT, DualAscent(), InteriorPoint())
@@ -222,7 +224,11 @@ class LinearSVC(LinearClassifier):
         if self.penalty == "l1":
             pull = 2.0 * self.C * rows.weight * float(rows.length.max())  # at most, of the losses on a coefficient
             return WEAK if is_table and WEAK[0].takes(n, p, pull) else SPARSE
-        return (SMALL,) if n_classes == 2 and is_table and SMALL.takes(n, p) else (TOGETHER, *SMOOTH)
+        if n_classes == 2 and is_table and SMALL.takes(n, p):
+            return (SMALL,)
+        # few rows beside columns: most of them come to rest, and passes over the others are short
+        is_sparse = not isinstance(rows.X, np.ndarray | Chunked)
+        return ASCENT if is_sparse and n <= 2 * p else (TOGETHER, *SMOOTH)
 
     def _is_small(self, rows: Rows, n_classes: int) -> bool:
         """Say whether all planes are best found at once."""

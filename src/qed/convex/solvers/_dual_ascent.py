@@ -21,6 +21,7 @@ import numpy as np
 from qed.convex._kernels import AscentLosses, AscentRows, dual_ascent
 from qed.convex._solve import Iterate
 from qed.convex.solvers._interior_point import InteriorPoint
+from qed.convex.solvers._newton_cg import NewtonCG
 from qed.convex.solvers._straight import sides, solver_of
 from qed.designs import Dense, Sparse
 
@@ -96,9 +97,10 @@ class DualAscent:
             seen.append((done, ascent.gap))
             if done >= PATIENCE and _is_hopeless(seen, 0.5 * target):
                 break
-        path = InteriorPoint()
-        if path.refusal(problem) is None:  # rows that pull each other along for ever are solved for at once
-            yield from path.run(problem, ascent.point(), target)
+        for other in (InteriorPoint(), NewtonCG()):  # rows that pull each other along for ever are solved for at once
+            if other.refusal(problem) is None:
+                yield from other.run(problem, ascent.point(), target)
+                return
 
 
 def _is_hopeless(seen: list[tuple[int, float]], target: float) -> bool:
