@@ -81,8 +81,9 @@ class LinearSVC(LinearClassifier):
 
     Cost
     ----
-    Squared hinge: a few passes of O(n p^2), shared by conjugate gradients of O(nnz) where p is large. Hinge: passes of O(nnz)
-    over rows near the margin, or an interior point of O(m p^2) a step on the m rows in doubt. Absolute values: O(nnz) a pass.
+    Squared hinge: a few passes of O(n p^2), shared by conjugate gradients of O(nnz) where p is large, or passes of O(nnz) over
+    rows near the margin where n is small. Hinge: such passes too, or some tens of steps of O(n p + m p^2) with m rows on the
+    margin. Absolute values: O(nnz) a pass, or steps of O(n p + n^3) where the table is wide and the penalty weak.
     All of it once for each class. O(n + p^2) memory, and a copy of X with the constant column.
 
     See Also

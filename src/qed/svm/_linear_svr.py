@@ -40,7 +40,7 @@ class LinearSVR(ConvexRegressor):
     Cost
     ----
     Squares: a few passes of O(n p^2), or of O(nnz) where p is large. Without squares: passes of O(nnz) over rows near the edge
-    of the tube, or an interior point of O(m p^2) a step on the m rows in doubt. O(n + p^2) memory, and a copy of X with the
+    of the tube, or some tens of steps of O(n p + m p^2) with m rows on that edge. O(n + p^2) memory, and a copy of X with the
     constant column.
 
     See Also
