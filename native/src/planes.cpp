@@ -19,6 +19,21 @@ constexpr Index kFew = 15'000;   // entries of a table on which further digits c
 constexpr double kFurther = 0.01;
 constexpr Index kRounds = 50;      // with absolute values: where these do not do, others go on with listeners and pauses
 
+/// A sum that keeps what rounding drops, so that a stated objective is as exact as its terms.
+class Sum {
+  public:
+    void add(double x) noexcept {
+        const double now = total_ + x;
+        lost_ += std::abs(total_) >= std::abs(x) ? (total_ - now) + x : (x - now) + total_;
+        total_ = now;
+    }
+    [[nodiscard]] double value() const noexcept { return total_ + lost_; }
+
+  private:
+    double total_ = 0.0;
+    double lost_ = 0.0;
+};
+
 class Planes {
   public:
     explicit Planes(const PlanesIn& in)
@@ -41,9 +56,11 @@ class Planes {
         std::fill_n(u, n_, 0.0);
         std::fill(anchor_.begin(), anchor_.end(), 0.0);
         ends();
+        Sum null;
         for (Index i = 0; i < n_; ++i) {
-            out.null += in_.c[i] * value(-y_[i], y_[i]);
+            null.add(in_.c[i] * value(-y_[i], y_[i]));
         }
+        out.null = null.value();
         const double target = in_.tol * out.null;
         double asked = (is_squared_ ? 0.5 : (n_ * p_ <= kFew ? kFurther : 0.1)) * target;
         double bend = 0.0;
@@ -126,7 +143,7 @@ class Planes {
         multiply({in_.x}, row_major(w, p_, 1, 1), nullptr, Kind::float64, t_.data());
         const double length = std::sqrt(dot(w, w, p_));
         const double terms = static_cast<double>(n_ + p_) + 32.0;
-        double losses = 0.0;
+        Sum sum;
         double apart = 0.0;   // Σ c excess
         double off = 0.0;     // what errors of the scores can hide of it
         double moved = 0.0;   // Σ c |u| |x|, which bounds what rounds in Σ c u x
@@ -137,7 +154,7 @@ class Planes {
             const double r = t_[at(i)] - y_[i];
             const double doubt = (static_cast<double>(p_) + 8.0) * kUnit * lengths_[at(i)] * length +
                                  8.0 * kUnit * (std::abs(t_[at(i)]) + std::abs(y_[i]) + in_.width);
-            losses += c * value(r, y_[i]);
+            sum.add(c * value(r, y_[i]));
             if (is_squared_) {
                 const double pulled = std::max(r - in_.width, 0.0) + std::min(r + in_.width, 0.0);
                 u[i] = std::clamp(pulled, low_[at(i)], high_[at(i)]);
@@ -151,6 +168,7 @@ class Planes {
             weighted_[at(i)] = c * u[i];
             moved += std::abs(weighted_[at(i)]) * lengths_[at(i)];
         }
+        const double losses = sum.value();
         multiply_transposed({in_.x}, row_major(weighted_.data(), n_, 1, 1), z_.data());
         double rounding = off;
         double gap = apart;
