@@ -12,6 +12,7 @@
 #include "qed/columns.hpp"
 #include "qed/curved.hpp"
 #include "qed/face_factor.hpp"
+#include "qed/multipliers.hpp"
 #include "qed/narrow.hpp"
 #include "sparse_arrays.hpp"
 
@@ -211,6 +212,15 @@ nb::tuple curved_of(const std::string& loss, const std::tuple<Array, Array>& row
 /// Kinks, low ends and high ends of conjugates, their bend and their width.
 using PieceArrays = std::tuple<Array, Array, Array, double, double>;
 
+DualLosses pieces_of(const PieceArrays& given, Index rows) {
+    return {.kind = DualLoss::pieces,
+            .kink = vector(std::get<0>(given), "kink", rows),
+            .low = vector(std::get<1>(given), "low", rows),
+            .high = vector(std::get<2>(given), "high", rows),
+            .bend = std::get<3>(given),
+            .width = std::get<4>(given)};
+}
+
 nb::tuple narrow_of(const std::string& loss, const std::variant<Array, PieceArrays>& given, const Array& c,
                     const Array& X, const MaybeArray& shift, const KinkArrays& penalty, bool has_intercept,
                     const GoalNumbers& goal, const std::tuple<Array, double>& start) {
@@ -223,12 +233,7 @@ nb::tuple narrow_of(const std::string& loss, const std::variant<Array, PieceArra
                 .has_intercept = has_intercept};
     DualLosses parts{};
     if (pieces != nullptr) {
-        parts = {.kind = DualLoss::pieces,
-                 .kink = vector(std::get<0>(*pieces), "kink", x.rows),
-                 .low = vector(std::get<1>(*pieces), "low", x.rows),
-                 .high = vector(std::get<2>(*pieces), "high", x.rows),
-                 .bend = std::get<3>(*pieces),
-                 .width = std::get<4>(*pieces)};
+        parts = pieces_of(*pieces, x.rows);
         require(parts.bend > 0.0, "pieces must bend");
         in.loss.pieces = &parts;
     } else {
@@ -246,6 +251,20 @@ nb::tuple narrow_of(const std::string& loss, const std::variant<Array, PieceArra
     run([&] { done = descend_narrow(in, goal_of(goal), state); });
     return nb::make_tuple(w.give(), state.b, t.give(), slope.give(), gradient.give(), done.loss, done.gap, done.rounds,
                           done.is_over);
+}
+
+nb::tuple multipliers_of(const PieceArrays& pieces, const Array& c, const Array& X, double ridge, const GoalNumbers& goal,
+                         const std::tuple<Array, Array, double>& start) {
+    const Matrix x = matrix(X, "X");
+    require(ridge > 0.0, "the ridge must be positive");
+    const MultipliersIn in{.loss = pieces_of(pieces, x.rows), .x = x, .c = vector(c, "c", x.rows), .ridge = ridge};
+    Fresh<double> w = copy_of(vector(std::get<0>(start), "w", x.columns), x.columns);
+    Fresh<double> anchor = copy_of(vector(std::get<1>(start), "anchor", x.rows), x.rows);
+    Fresh<double> u({x.rows});
+    MultipliersState state{w.get(), u.get(), anchor.get(), std::get<2>(start)};
+    MultipliersDone done{};
+    run([&] { done = follow_multipliers(in, goal_of(goal), state); });
+    return nb::make_tuple(w.give(), u.give(), anchor.give(), state.bend, done.gap, done.rounds, done.is_over);
 }
 
 Doubles taken(const Array& X, const Array& index, const MaybeArray& scale, const MaybeArray& shift) {
@@ -288,6 +307,8 @@ void bind_coordinate(nb::module_& module) {
                arg("goal"), arg("start"), arg("pace"));
     module.def("descend_narrow", &narrow_of, arg("loss"), arg("rows"), arg("c"), arg("X"), arg("shift").none(),
                arg("penalty"), arg("has_intercept"), arg("goal"), arg("start"));
+    module.def("follow_multipliers", &multipliers_of, arg("pieces"), arg("c"), arg("X"), arg("ridge"), arg("goal"),
+               arg("start"));
     module.def("take_columns", &taken, arg("X"), arg("index"), arg("scale").none(), arg("shift").none());
     module.def("column_sums", &sums_of, arg("X"), arg("U"), arg("s").none(), arg("shift").none());
 }

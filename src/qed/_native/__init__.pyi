@@ -473,6 +473,32 @@ def descend_narrow(
     gradient, mean loss, the gap, the rounds made, and whether no step is possible any more.
     """
 
+def find_planes(
+    loss: str, width: float, is_sparse: bool, X: Matrix, y: Matrix, c: Vector, goal: Goal
+) -> tuple[Vector, Vector, Vector]:
+    """Find support vector planes, one for each row of ``y``, on a table of few columns.
+
+    ``c`` are weights of the losses (twice that of a square), ``goal`` a gap relative to the objective without coefficients and
+    a number of steps. Returns coefficients and dual variables, a row for each plane, and objective, gap (rounding included),
+    rounding, objective without coefficients and steps of each.
+    """
+
+def follow_multipliers(
+    pieces: tuple[Vector, Vector, Vector, float, float],
+    c: Vector,
+    X: Matrix,
+    ridge: float,
+    goal: Goal,
+    start: tuple[Vector, Vector, float],
+) -> tuple[Vector, Vector, Vector, float, float, int, bool]:
+    """Minimise a loss made of straight pieces plus a ridge by the method of multipliers, for a table of few columns.
+
+    ``pieces`` are kinks, low ends and high ends of conjugates, a bend that is zero, and their width; ``goal`` is a gap and a
+    number of steps, ``start`` are coefficients, anchors of the dual variables, and how much losses are rounded off (0 to have
+    it chosen). Returns coefficients, dual variables, the anchors and the rounding that a further call starts from, the gap,
+    the steps made, and whether no step is possible any more.
+    """
+
 def ranked(
     scores: Matrix, positive: NDArray[np.uint8], s: Vector | None
 ) -> tuple[int, NDArray[np.floating], Vector, Vector] | None:

@@ -43,6 +43,7 @@ __all__ = [
     "extend_products",
     "face_factor",
     "fold_residuals",
+    "follow_multipliers",
     "follow_path",
     "gram",
     "group_excess",
@@ -476,6 +477,27 @@ class AscentRows(NamedTuple):
     centre_square: float
     alpha: float
     give: float
+
+
+class Followed(NamedTuple):
+    """Coefficients, dual variables, what a further call starts from, the gap, the steps made, and whether no step is left."""
+
+    w: Vector
+    u: Vector
+    anchor: Vector
+    bend: float
+    gap: float
+    rounds: int
+    is_over: bool
+
+
+def follow_multipliers(
+    losses: AscentLosses, c: Vector, X: Any, ridge: float, goal: Goal, start: tuple[Vector, Vector, float]
+) -> Followed:
+    """Minimise the mean of a loss made of straight pieces plus a ridge; a start is coefficients, anchors and a bend."""
+    w, anchor, bend = start
+    found = _native.follow_multipliers(losses, _plain(c), X, ridge, goal, (_plain(w), _plain(anchor), bend))
+    return Followed(*found)
 
 
 def scaled_spread(r: Vector, c: Vector, knee: float, guess: float) -> tuple[float, float]:

@@ -61,6 +61,8 @@ def with_constant(rows: Rows, value: float, *, by_columns: bool = False) -> Rows
 
         if by_columns and X.nnz + n < np.iinfo(X.indices.dtype).max:
             wider = _appended(X.tocsc(), column[:, 0])
+        elif X.format == "csr" and max(X.nnz + n, X.shape[1]) < np.iinfo(X.indices.dtype).max:
+            wider = _ended(X, column[:, 0])
         else:
             wider = sparse.hstack([X, sparse.csr_array(column)], format=X.format)
     return replace(rows, X=wider, mean=np.append(rows.mean, value), length=np.append(rows.length, 0.0))
@@ -75,3 +77,18 @@ def _appended(X: Any, column: Any) -> Any:
     indices = np.concatenate([X.indices, np.arange(n, dtype=X.indices.dtype)])
     values = np.concatenate([X.data, column])
     return sparse.csc_array((values, indices, starts), shape=(n, p + 1))
+
+
+def _ended(X: Any, column: Any) -> Any:
+    """Return a table compressed by rows with one more, full column: each row is one entry longer."""
+    from scipy import sparse  # noqa: PLC0415  a sparse container came, so that it is there
+
+    n, p = X.shape
+    starts = X.indptr + np.arange(n + 1, dtype=X.indptr.dtype)
+    is_new = np.zeros(X.nnz + n, dtype=bool)
+    is_new[starts[1:] - 1] = True
+    indices, values = np.full(X.nnz + n, p, dtype=X.indices.dtype), np.empty(X.nnz + n, dtype=column.dtype)
+    indices[~is_new], values[~is_new], values[is_new] = X.indices, X.data, column
+    wider = sparse.csr_array((values, indices, starts), shape=(n, p + 1))
+    wider.has_sorted_indices = X.has_sorted_indices
+    return wider

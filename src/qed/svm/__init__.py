@@ -6,6 +6,7 @@ One rule: **a machine is a loss of the margin and a penalty, as its documentatio
 
     _linear_svc      classes, one plane for each or all at once
     _linear_svr      numbers, within a tube
+    _small_tables    all planes of a small table at once
     _planes          one plane after the other, one certificate for all
     _hard_margin     the plane with the widest margin, where nothing may be on the wrong side
 """

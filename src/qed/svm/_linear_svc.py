@@ -12,11 +12,13 @@ from qed.convex.solvers import (
     CoordinateDescent,
     DualAscent,
     InteriorPoint,
+    Multipliers,
     NarrowNewton,
     Newton,
     NewtonCG,
     NewtonTargets,
     ProximalGradient,
+    ProximalNewton,
 )
 from qed.core import (
     KW_ONLY,
@@ -31,12 +33,14 @@ from qed.core import (
     param,
 )
 from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
+from qed.designs import Chunked
 from qed.linear_model._classes import LinearClassifier, class_factors, require_classes
 from qed.linear_model._coded import CodedLoss, fit_coded
 from qed.linear_model._learn_convex import Declared, Rows, Wish
 from qed.linear_model._penalised_intercept import with_constant
 from qed.svm._hard_margin import fit_hard_margin
 from qed.svm._planes import Plane, find_planes, store_planes
+from qed.svm._small_tables import fit_small
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
@@ -45,9 +49,11 @@ if TYPE_CHECKING:
 __all__ = ["LinearSVC"]
 
 TOGETHER = NewtonTargets()
-SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG())
-STRAIGHT, KINKS = InteriorPoint(), (DualAscent(), InteriorPoint())
-SPARSE = (CoordinateDescent(), ProximalGradient())
+ASCENT = (TOGETHER, DualAscent())
+SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG(), DualAscent())
+STRAIGHT = Multipliers()
+KINKS = (STRAIGHT, DualAscent(), InteriorPoint())
+SPARSE, WEAK = (CoordinateDescent(), ProximalGradient()), (ProximalNewton(),)
 SIDES = np.array([-1.0, 1.0])
 
 
@@ -75,8 +81,9 @@ class LinearSVC(LinearClassifier):
 
     Cost
     ----
-    Squared hinge: a few passes of O(n p^2), shared by conjugate gradients of O(nnz) where p is large. Hinge: passes of O(nnz)
-    over rows near the margin, or an interior point of O(m p^2) a step on the m rows in doubt. Absolute values: O(nnz) a pass.
+    Squared hinge: a few passes of O(n p^2), shared by conjugate gradients of O(nnz) where p is large, or passes of O(nnz) over
+    rows near the margin where n is small. Hinge: such passes too, or some tens of steps of O(n p + m p^2) with m rows on the
+    margin. Absolute values: O(nnz) a pass, or steps of O(n p + n^3) where the table is wide and the penalty weak.
     All of it once for each class. O(n + p^2) memory, and a copy of X with the constant column.
 
     See Also
@@ -154,6 +161,12 @@ class LinearSVC(LinearClassifier):
             return self
         weights = self._weights_of_classes(rows)
         constant = float(self.intercept_scaling) if self.fit_intercept else None
+        if weights is None and self.multi_class == "ovr":
+            small = fit_small(self, rows, _sides(rows.y, len(data.classes)), wish)
+            if small is not None:
+                self.coef_ = small.w if constant is None else np.ascontiguousarray(small.w[:, :-1])
+                self.intercept_ = np.zeros(len(small.w)) if constant is None else constant * small.w[:, -1]
+                return self
         wider = rows if constant is None else with_constant(rows, constant, by_columns=self.penalty == "l1")
         planes = self._planes(rows, len(data.classes), weights)
         found = find_planes(self, wider, planes, self._solvers(wider, len(data.classes)), wish)
@@ -207,10 +220,16 @@ class LinearSVC(LinearClassifier):
         n, p = rows.X.shape
         is_table = isinstance(rows.X, np.ndarray)
         if self.loss == "hinge" or self.multi_class == "crammer_singer":
-            return (STRAIGHT,) if is_table and STRAIGHT.takes(n, p) else KINKS
+            is_small = is_table and self.penalty == "l2" and STRAIGHT.takes(n, p)
+            return (STRAIGHT,) if is_small else KINKS
         if self.penalty == "l1":
-            return SPARSE
-        return (SMALL,) if n_classes == 2 and is_table and SMALL.takes(n, p) else (TOGETHER, *SMOOTH)
+            pull = 2.0 * self.C * rows.weight * float(rows.length.max())  # at most, of the losses on a coefficient
+            return WEAK if is_table and WEAK[0].takes(n, p, pull) else SPARSE
+        if n_classes == 2 and is_table and SMALL.takes(n, p):
+            return (SMALL,)
+        # few rows beside columns: most of them come to rest, and passes over the others are short
+        is_sparse = not isinstance(rows.X, np.ndarray | Chunked)
+        return ASCENT if is_sparse and n <= 2 * p else (TOGETHER, *SMOOTH)
 
     def _is_small(self, rows: Rows, n_classes: int) -> bool:
         """Say whether all planes are best found at once."""
@@ -225,3 +244,10 @@ class LinearSVC(LinearClassifier):
         unit = (2.0 if squares else 1.0) * self.C * rows.weight
         alpha = (0.5 if joint else 1.0) / unit
         return Declared(loss, L1(alpha) if self.penalty == "l1" else L2(alpha), unit)
+
+
+def _sides(codes: Vector, n_classes: int) -> Vector:
+    """Return sides of -1 and 1, a row for each plane: each class against all others, of two the second."""
+    if n_classes == 2:
+        return (2.0 * codes - 1.0)[np.newaxis]
+    return np.where(codes == np.arange(float(n_classes))[:, np.newaxis], 1.0, -1.0)

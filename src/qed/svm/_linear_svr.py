@@ -6,18 +6,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from qed.convex import L2, EpsilonInsensitive, SquaredEpsilonInsensitive
-from qed.convex.solvers import DualAscent, InteriorPoint, NarrowNewton, Newton, NewtonCG
+from qed.convex import L2, EpsilonInsensitive, Squared, SquaredEpsilonInsensitive
+from qed.convex.solvers import DualAscent, InteriorPoint, Multipliers, NarrowNewton, Newton, NewtonCG
 from qed.core import KW_ONLY, NonNegative, NonNegativeInt, Positive, PositiveInt, Seed, param
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._learn_convex import Declared, Rows, Wish
 from qed.linear_model._penalised_intercept import with_constant
 from qed.svm._planes import Plane, find_planes, store_planes
+from qed.svm._small_tables import fit_small
 
 __all__ = ["LinearSVR"]
 
-SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG())
-STRAIGHT, KINKS = InteriorPoint(), (DualAscent(), InteriorPoint())
+SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG(), DualAscent())
+STRAIGHT = Multipliers()
+KINKS = (STRAIGHT, DualAscent(), InteriorPoint())
 
 
 class LinearSVR(ConvexRegressor):
@@ -38,7 +40,7 @@ class LinearSVR(ConvexRegressor):
     Cost
     ----
     Squares: a few passes of O(n p^2), or of O(nnz) where p is large. Without squares: passes of O(nnz) over rows near the edge
-    of the tube, or an interior point of O(m p^2) a step on the m rows in doubt. O(n + p^2) memory, and a copy of X with the
+    of the tube, or some tens of steps of O(n p + m p^2) with m rows on that edge. O(n + p^2) memory, and a copy of X with the
     constant column.
 
     See Also
@@ -79,6 +81,12 @@ class LinearSVR(ConvexRegressor):
         rows = Rows.of(data)
         wish = Wish(False, self.tol, self.max_iter, self.strict, self.verbose)
         constant = float(self.intercept_scaling) if self.fit_intercept else None
+        small = fit_small(self, rows, rows.y[np.newaxis], wish, width=self.epsilon)
+        if small is not None:
+            w = small.w[0]
+            self.coef_ = w if constant is None else w[:-1].copy()
+            self.intercept_ = 0.0 if constant is None else float(constant * w[-1])
+            return
         wider = rows if constant is None else with_constant(rows, constant)
         found = find_planes(self, wider, [Plane(None, self._declared)], self._solvers(wider), wish)
         w = found[0].solution.w
@@ -96,6 +104,8 @@ class LinearSVR(ConvexRegressor):
 
     def _declared(self, rows: Rows) -> Declared:
         squares = self.loss == "squared_epsilon_insensitive"
-        loss: Any = (SquaredEpsilonInsensitive if squares else EpsilonInsensitive)(rows.y, self.epsilon)
+        kind: Any = SquaredEpsilonInsensitive if squares else EpsilonInsensitive
+        # without a tube, squares are those that everything compiled knows
+        loss: Any = Squared(rows.y) if squares and self.epsilon == 0 else kind(rows.y, self.epsilon)
         unit = (2.0 if squares else 1.0) * self.C * rows.weight
         return Declared(loss, L2(1.0 / unit), unit)

@@ -9,6 +9,7 @@ from qed.convex.solvers._gradient_descent import GradientDescent
 from qed.convex.solvers._group_descent import GroupDescent
 from qed.convex.solvers._interior_point import InteriorPoint
 from qed.convex.solvers._lbfgs import LBFGS
+from qed.convex.solvers._multipliers import Multipliers
 from qed.convex.solvers._narrow import NarrowNewton
 from qed.convex.solvers._newton import Newton
 from qed.convex.solvers._newton_cg import NewtonCG
@@ -16,6 +17,7 @@ from qed.convex.solvers._newton_kinks import NewtonKinks
 from qed.convex.solvers._newton_scores import NewtonScores
 from qed.convex.solvers._newton_targets import NewtonTargets
 from qed.convex.solvers._proximal_gradient import ProximalGradient
+from qed.convex.solvers._proximal_newton import ProximalNewton
 from qed.convex.solvers._scaled_lasso import ScaledLasso
 from qed.convex.solvers._scaled_newton import ScaledNewton
 
@@ -27,6 +29,7 @@ __all__ = [
     "GradientDescent",
     "GroupDescent",
     "InteriorPoint",
+    "Multipliers",
     "NarrowNewton",
     "Newton",
     "NewtonCG",
@@ -34,6 +37,7 @@ __all__ = [
     "NewtonScores",
     "NewtonTargets",
     "ProximalGradient",
+    "ProximalNewton",
     "ScaledLasso",
     "ScaledNewton",
 ]

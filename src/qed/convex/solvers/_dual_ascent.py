@@ -20,7 +20,9 @@ import numpy as np
 
 from qed.convex._kernels import AscentLosses, AscentRows, dual_ascent
 from qed.convex._solve import Iterate
-from qed.convex.solvers._straight import sides
+from qed.convex.solvers._interior_point import InteriorPoint
+from qed.convex.solvers._newton_cg import NewtonCG
+from qed.convex.solvers._straight import sides, solver_of
 from qed.designs import Dense, Sparse
 
 if TYPE_CHECKING:
@@ -36,6 +38,9 @@ SEED = 20_011
 WORK = 3e7  # multiplications in one call of compiled code: a few hundredths of a second
 FEW = 2e4  # multiplications that cost less than the call that makes them
 PASSES = 20_000
+PATIENCE = 2000  # passes before they are given up
+REST = 50  # passes after which rows that rest are looked at again
+CALLS = 2e6  # multiply-adds that cost as much as the calls around a system of equations
 ANGLES = 50  # rows whose angles tell how many directions there are
 
 
@@ -63,28 +68,49 @@ class DualAscent:
         """Predict passes in proportion to how much rows can pull each other, and to the digits wanted."""
         n, p = problem.shape
         pull = float(np.sum(problem.sizes**2)) / max(float(problem.penalty.curvature(np.ones(p))[0]), 1e-300) / n
-        passes = (10 + min(3 * pull, _entangled(problem))) * max(1.0, -np.log10(max(tol, 1e-16)))
-        return float(passes * n * (3e-8 + 1e-9 * p))
+        passes = 10 + min(3 * pull, _entangled(problem)) * max(1.0, -np.log10(max(tol, 1e-16)))
+        entries = 4e-10 * p if isinstance(problem.design, Dense) else 4e-9 * _entries(problem) / max(n, 1)
+        return float(passes * n * (3e-8 + entries))
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
         ascent = _Ascent(problem, start)
-        each = max(1, int(WORK / max(problem.shape[0] * problem.shape[1], 1)))
-        least = min(20, max(1, int(FEW / max(problem.shape[0] * problem.shape[1], 1))))
-        done = 0
+        each = max(1, int(WORK / max(ascent.entries, 1)))
+        least = min(20, max(1, int(FEW / max(ascent.entries, 1))))
+        done, asleep = 0, 0
+        seen: list[tuple[int, float]] = []
         while done < PASSES:
-            passes = min(each, max(least, done // 4))
+            passes = min(each, max(least, done // 4), REST)
             ascent.climb(passes)
             done += passes + 1
-            if ascent.gap > 0.5 * target and done % (8 * each) > each:  # of the rows that do not rest
+            asleep += passes
+            if ascent.gap > 0.5 * target and asleep < REST:  # of the rows that do not rest
                 yield Iterate(*ascent.point(), hint=np.inf)
                 continue
             ascent.wake()
+            asleep = 0
             ascent.settle()
             ascent.climb(1)
             yield Iterate(*ascent.point(), ascent.u.copy(), ascent.gap)
             if ascent.largest <= 1e-15:
                 return
+            seen.append((done, ascent.gap))
+            if done >= PATIENCE and _is_hopeless(seen, 0.5 * target):
+                break
+        for other in (InteriorPoint(), NewtonCG()):  # rows that pull each other along for ever are solved for at once
+            if other.refusal(problem) is None:
+                yield from other.run(problem, ascent.point(), target)
+                return
+
+
+def _is_hopeless(seen: list[tuple[int, float]], target: float) -> bool:
+    """Say whether the gap would still be open after all passes allowed, at the pace of the later half of them so far."""
+    done, gap = seen[-1]
+    then, before = next(one for one in seen if 2 * one[0] >= done)
+    if not gap > target:
+        return False
+    fallen = np.log(max(before, 1e-300) / gap) / max(done - then, 1)
+    return not fallen * (PASSES - done) >= np.log(gap / target)
 
 
 def ascent_losses(loss: Loss) -> AscentLosses | None:
@@ -147,6 +173,10 @@ def read_ascent(problem: Problem) -> AscentLosses | None:
     return found
 
 
+def _entries(problem: Problem) -> float:
+    return float(problem.design.table.nnz)  # type: ignore[attr-defined]  # of a sparse table
+
+
 def _entangled(problem: Problem) -> float:
     """Predict how far rows are from orthogonal: the condition of their products, if there are far more directions than rows.
 
@@ -178,6 +208,8 @@ class _Ascent:
         assert losses is not None  # noqa: S101  refused before
         self.losses, self.logistic = losses, problem.loss.traits.native == "logistic"
         self.table = table = rows_of(problem.design)
+        self.entries = table.size if isinstance(table, np.ndarray) else table.nnz
+        self.spent = 0.0  # multiply-adds since equations were solved
         self.centre = np.zeros(p) if problem.centre is None else problem.centre
         plain, lengths = problem.design, row_squares(table)
         along = plain.product(self.centre) if problem.centre is not None else np.zeros(n)
@@ -222,6 +254,7 @@ class _Ascent:
         """Visit the active rows."""
         state = (self.u, self.w, self.order, self.numbers)
         counts = (self.active, self.seed, passes)
+        self.spent += float(self.entries) * passes
         self.active, self.seed = dual_ascent(self.table, self.losses, self.rows, state, counts, logistic=self.logistic)
 
     def wake(self) -> None:
@@ -241,11 +274,21 @@ class _Ascent:
         free = np.flatnonzero((u > losses.low) & (u < losses.high) & ((u != 0) | (losses.width == 0)))
         if not 0 < len(free) <= 2 * self.w.size:
             return
+        m, width = len(free), self.entries / len(u)
+        # equations are no dearer than all that was done instead of them
+        if CALLS + m * m * (width + m / 3) > self.spent:
+            return
+        self.spent = 0.0
         X = self.table[free]
-        X = np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
+        products = X @ X.T
+        products = np.asarray(products if isinstance(products, np.ndarray) else products.toarray(), dtype=np.float64)
         wanted = losses.kink[free] + losses.width * np.sign(u[free])
-        c = self.rows.weight[free]
-        step = np.linalg.lstsq((X @ X.T) * (-c / self.alpha), wanted - X @ self.w, rcond=1e-12)[0]
+        solve = solver_of(products)
+        if solve is None:
+            return
+        step = -self.alpha * solve(wanted - X @ self.w) / self.rows.weight[free]
+        if not np.isfinite(step).all():
+            return
         low = np.maximum(losses.low[free], np.where((u[free] > 0) & (losses.width > 0), 0.0, -np.inf))
         high = np.minimum(losses.high[free], np.where((u[free] < 0) & (losses.width > 0), 0.0, np.inf))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -272,4 +315,6 @@ def row_squares(table: Any) -> Vector:
     """Return the squared length of each row."""
     if isinstance(table, np.ndarray):
         return np.asarray(np.einsum("ij,ij->i", table, table, dtype=np.float64))
-    return np.asarray(table.multiply(table).sum(axis=1), dtype=np.float64).ravel()
+    values = np.asarray(table.data, dtype=np.float64)
+    sums = np.add.reduceat(np.append(values * values, 0.0), table.indptr[:-1])
+    return np.asarray(np.where(np.diff(table.indptr) > 0, sums, 0.0))

@@ -45,7 +45,7 @@ class NarrowNewton:
     @staticmethod
     def takes(n: int, p: int) -> bool:
         """Say whether a table of n rows and p columns is small enough for it to be the best choice."""
-        return p <= WIDEST and n * p * p <= SMALL
+        return p <= min(WIDEST, max(64, n)) and n * p * p <= SMALL
 
     def cost(self, problem: Problem, tol: float) -> float:  # noqa: ARG002
         """Predict ten rounds."""
