@@ -16,7 +16,7 @@ constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kDigits = 4;       // times that a gap which the proof does not confirm is asked for with a digit more
 constexpr Index kFew = 15'000;   // entries of a table on which further digits cost next to nothing
-constexpr double kFurther = 0.01;
+constexpr double kFurther = 1e-8;
 constexpr Index kRounds = 50;      // with absolute values: where these do not do, others go on with listeners and pauses
 
 /// A sum that keeps what rounding drops, so that a stated objective is as exact as its terms.

@@ -289,15 +289,17 @@ def test_interrupts_leave_a_model_with_a_proof(monkeypatch):
     def press(self, *_args):
         raise KeyboardInterrupt
 
+    many = np.random.default_rng(3).normal(size=(20_000, 12))  # few rows are solved in one step
+    label = (many.sum(axis=1) + np.random.default_rng(4).logistic(size=20_000) > 0).astype(int)
     model = LogisticRegression(tol=1e-12)
     monkeypatch.setattr(_events.Progress, "step", press)
     with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
+        model.fit(many, label)
     assert model.certificate_.outcome == "interrupted"
-    assert model.coef_.shape == (1, 4)
+    assert model.coef_.shape == (1, 12)
     assert np.isfinite(model.certificate_.gap)
     monkeypatch.setattr(_events.Progress, "step", lambda *_args: STOP)
-    assert LogisticRegression(tol=1e-12).fit(X, y).certificate_.outcome == "stopped"
+    assert LogisticRegression(tol=1e-12).fit(many, label).certificate_.outcome == "stopped"
 
 
 @pytest.mark.parametrize("label", [y, THREE], ids=["two", "three"])

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["CodedLoss", "Planes", "Stretches", "fit_coded"]
 
 WIDEST = 256  # columns up to which a factor of the curvature is cheap beside the rows
+FEW, FURTHER = 15_000, 1e-6  # on so few entries more digits cost next to nothing: how much closer planes are sought
 ORDINARY = 1e-60, 1e60  # sizes of entries whose squares and sums stay far from the ends of float64
 
 
@@ -121,7 +122,8 @@ class Stretches:
             w, level = begin[0], begin[1] + begin[0] @ self.shift if self.loss.is_free else level
         model = (str(traits.native), float(traits.bend), float(strength), self.loss.is_free)
         table = (self.rows, self.starts, self.shift)
-        w, b, numbers = coded_planes(table, book.T, model, (w, level), (tol * null, most))
+        further = FURTHER if self.rows.size <= FEW else 1.0
+        w, b, numbers = coded_planes(table, book.T, model, (w, level), (further * tol * null, most))
         objective, gap, rounding, steps = numbers.T
         if not np.all(gap - rounding <= tol * null):
             return None

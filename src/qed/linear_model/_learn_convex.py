@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Declared", "Rows", "Wish", "from_model", "learn_convex", "learn_rows", "store"]
 
+FEW = 15_000  # entries, zeros among them, of a sparse table that is as well an array
+
 
 class Declared(NamedTuple):
     """A model as a loss and a penalty, and what the mean objective is multiplied by to give the documented one.
@@ -78,6 +80,8 @@ class Rows:
         if weight is not None and not weight.all():
             used = np.flatnonzero(weight)
             X, y, weight = X[used], y[used], weight[used]
+        if not isinstance(X, np.ndarray) and X.shape[0] * X.shape[1] <= FEW:
+            X = X.toarray()
         y = np.asarray(y, dtype=np.float64)
         table = y.reshape(len(y), -1)
         seen = fingerprint(X, table, weight)

@@ -9,7 +9,16 @@ import numpy as np
 
 from qed.convex import L2, Logistic, Softmax
 from qed.convex.penalties import ElasticNet
-from qed.convex.solvers import LBFGS, CoordinateDescent, Newton, NewtonCG, NewtonKinks, NewtonScores, ProximalGradient
+from qed.convex.solvers import (
+    LBFGS,
+    CoordinateDescent,
+    NarrowNewton,
+    Newton,
+    NewtonCG,
+    NewtonKinks,
+    NewtonScores,
+    ProximalGradient,
+)
 from qed.core import (
     KW_ONLY,
     InvalidParameter,
@@ -34,7 +43,16 @@ if TYPE_CHECKING:
 
 __all__ = ["LogisticRegression", "Strength", "declare_logistic", "fit_classes"]
 
-SOLVERS = (Newton(), NewtonCG(), NewtonScores(), LBFGS(), CoordinateDescent(), NewtonKinks(), ProximalGradient())
+SOLVERS = (
+    NarrowNewton(),
+    Newton(),
+    NewtonCG(),
+    NewtonScores(),
+    LBFGS(),
+    CoordinateDescent(),
+    NewtonKinks(),
+    ProximalGradient(),
+)
 
 SIDES = np.array([-1.0, 1.0])
 LITTLE = 2e7  # multiply-adds of second derivatives up to which planes are found at once; beyond, samples save more

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.convex import L2, Poisson
-from qed.convex.solvers import LBFGS, Newton, NewtonCG
+from qed.convex.solvers import LBFGS, NarrowNewton, Newton, NewtonCG
 from qed.core import KW_ONLY, Array, InvalidData, NonNegative, NonNegativeInt, PositiveInt, Regressor, fitted, param
 from qed.core import _targets as targets
 from qed.core._certificates import DualityGapCertificate
@@ -100,7 +100,15 @@ class PoissonRegressor(Regressor, sparse=True, chunks=True, positive_target=True
             return Declared(Poisson(rows.y), L2(float(self.alpha)))
 
         wish = Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
-        learn_convex(self, X, y, sample_weight, declare=declare, solvers=(Newton(), NewtonCG(), LBFGS()), wish=wish)
+        learn_convex(
+            self,
+            X,
+            y,
+            sample_weight,
+            declare=declare,
+            solvers=(NarrowNewton(), Newton(), NewtonCG(), LBFGS()),
+            wish=wish,
+        )
         return self
 
     def predict(self, X: Any) -> Array:

@@ -56,6 +56,7 @@ def fit_small(model: Any, rows: Rows, targets: Vector, wish: Wish, *, width: flo
     sizes = [float(np.abs(X).max(initial=0.0)) if not lengths.max() > 0 else float(np.sqrt(lengths.max())), strength]
     if not all(ORDINARY[0] < one < ORDINARY[1] for one in sizes):
         return None
+    targets = np.ascontiguousarray(targets, dtype=np.float64)
     found = find_planes(
         model.loss, width, table, targets, strength * rows.share, (wish.tol, wish.max_iter), is_sparse=is_sparse
     )

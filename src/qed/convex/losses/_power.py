@@ -28,6 +28,9 @@ class Power:
         Targets.
     p : float > 1
         The power; 2 is `Squared`.
+    least : float, optional
+        Errors below count as this one where curvature is asked for, which for p < 2 is infinite at zero; by default a
+        very small part of the range of the targets.
 
     Examples
     --------
@@ -40,13 +43,16 @@ class Power:
 
     y: Vector
     p: float = 2.0
+    least: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse a power that has no conjugate power."""
+        """Refuse a power that has no conjugate power, and settle which errors are told apart from zero."""
         if not 1.0 < self.p < np.inf:
             raise InvalidParameter(
                 f"Power.p must be a finite number > 1, got {self.p!r}. It is the power of the error; for p = 1 take Absolute."
             )
+        if not self.least > 0.0 and self.p < 2.0:
+            object.__setattr__(self, "least", NEAREST * (float(np.ptp(self.y)) if len(self.y) else 0.0) or NEAREST)
 
     @property
     def traits(self) -> LossTraits:
@@ -66,7 +72,7 @@ class Power:
         """Return ``(p - 1) |r|**(p - 2)``; for p < 2, where it is infinite at zero, that of an error just above zero."""
         r = np.abs(t - self.y)
         if self.p < 2.0:  # rows that are met exactly would make second derivatives of all rows infinite
-            r = np.maximum(r, NEAREST * (float(np.ptp(self.y)) or 1.0))
+            r = np.maximum(r, self.least)
         return np.asarray((self.p - 1.0) * r ** (self.p - 2.0))
 
     def curvature_product(self, t: Vector, d: Vector) -> Vector:
@@ -132,7 +138,7 @@ class Power:
 
     def take(self, rows: Any) -> Power:
         """Return the loss of some rows."""
-        return Power(self.y[rows], self.p)
+        return Power(self.y[rows], self.p, self.least)
 
 
 def power_sum(size: Vector, inverse: Vector, p: float) -> Vector:

@@ -41,6 +41,7 @@ PASSES = 20_000
 PATIENCE = 2000  # passes before they are given up
 REST = 50  # passes after which rows that rest are looked at again
 CALLS = 2e6  # multiply-adds that cost as much as the calls around a system of equations
+TINY = 64  # equations that cost next to nothing
 ANGLES = 50  # rows whose angles tell how many directions there are
 
 
@@ -276,17 +277,20 @@ class _Ascent:
             return
         m, width = len(free), self.entries / len(u)
         # equations are no dearer than all that was done instead of them
-        if CALLS + m * m * (width + m / 3) > self.spent:
+        if m > TINY and CALLS + m * m * (width + m / 3) > self.spent:
             return
         self.spent = 0.0
         X = self.table[free]
         products = X @ X.T
         products = np.asarray(products if isinstance(products, np.ndarray) else products.toarray(), dtype=np.float64)
         wanted = losses.kink[free] + losses.width * np.sign(u[free])
-        solve = solver_of(products)
-        if solve is None:
+        solve, lack = solver_of(products), wanted - X @ self.w
+        if solve is None and m > TINY:
             return
-        step = -self.alpha * solve(wanted - X @ self.w) / self.rows.weight[free]
+        moved = (
+            np.linalg.lstsq(products, lack, rcond=1e-12)[0] if solve is None else solve(lack)
+        )  # rows may be repeated
+        step = -self.alpha * moved / self.rows.weight[free]
         if not np.isfinite(step).all():
             return
         low = np.maximum(losses.low[free], np.where((u[free] > 0) & (losses.width > 0), 0.0, -np.inf))
