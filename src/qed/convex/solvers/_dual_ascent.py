@@ -69,8 +69,13 @@ class DualAscent:
         """Predict passes in proportion to how much rows can pull each other, and to the digits wanted."""
         n, p = problem.shape
         pull = float(np.sum(problem.sizes**2)) / max(float(problem.penalty.curvature(np.ones(p))[0]), 1e-300) / n
-        passes = 10 + min(3 * pull, _entangled(problem)) * max(1.0, -np.log10(max(tol, 1e-16)))
+        digits = max(1.0, -np.log10(max(tol, 1e-16)))
+        # dual variables come to rest at their ends, or at the kinks; where there are none, each digit moves all of them
+        traits = problem.loss.traits
+        rests = digits if traits.has_curvature and traits.pieces is None else 1.0
+        passes = 10 * rests + min(3 * pull, _entangled(problem)) * digits
         entries = 4e-10 * p if isinstance(problem.design, Dense) else 4e-9 * _entries(problem) / max(n, 1)
+        entries *= 2.5 if rests > 1 else 1.0
         return float(passes * n * (3e-8 + entries))
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
