@@ -82,7 +82,7 @@ class Rows:
             X, y, weight = X[used], y[used], weight[used]
         if not isinstance(X, np.ndarray) and X.shape[0] * X.shape[1] <= FEW:
             X = X.toarray()
-        y = np.asarray(y, dtype=np.float64)
+        y = np.ascontiguousarray(y, dtype=np.float64)
         table = y.reshape(len(y), -1)
         seen = fingerprint(X, table, weight)
         try:

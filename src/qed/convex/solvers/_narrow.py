@@ -82,7 +82,7 @@ def rows_of_loss(problem: Problem) -> tuple[str, Any] | None:
     loss = problem.loss
     traits = loss.traits
     if traits.native in _kernels.ONE_SCORE:
-        return traits.native, loss.y
+        return traits.native, np.ascontiguousarray(loss.y)
     if not traits.has_curvature or not traits.is_convex:
         return None
     pieces = read_ascent(problem)
