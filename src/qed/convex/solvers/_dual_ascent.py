@@ -282,7 +282,8 @@ class _Ascent:
             return
         m, width = len(free), self.entries / len(u)
         # equations are no dearer than all that was done instead of them
-        if m > TINY and CALLS + m * m * (width + m / 3) > self.spent:
+        is_tiny = m <= TINY and self.entries <= FEW
+        if not is_tiny and CALLS + m * m * (width + m / 3) > self.spent:
             return
         self.spent = 0.0
         X = self.table[free]
@@ -290,7 +291,7 @@ class _Ascent:
         products = np.asarray(products if isinstance(products, np.ndarray) else products.toarray(), dtype=np.float64)
         wanted = losses.kink[free] + losses.width * np.sign(u[free])
         solve, lack = solver_of(products), wanted - X @ self.w
-        if solve is None and m > TINY:
+        if solve is None and not is_tiny:
             return
         moved = (
             np.linalg.lstsq(products, lack, rcond=1e-12)[0] if solve is None else solve(lack)
