@@ -38,6 +38,7 @@ SEED = 20_011
 WORK = 3e7  # multiplications in one call of compiled code: a few hundredths of a second
 FEW = 2e4  # multiplications that cost less than the call that makes them
 PASSES = 20_000
+AT_LEAST = 8  # passes before the first look at the gap, which costs more than they do
 PATIENCE = 2000  # passes before they are given up
 REST = 50  # passes after which rows that rest are looked at again
 CALLS = 2e6  # multiply-adds that cost as much as the calls around a system of equations
@@ -82,7 +83,7 @@ class DualAscent:
         """Yield the iterates."""
         ascent = _Ascent(problem, start)
         each = max(1, int(WORK / max(ascent.entries, 1)))
-        least = min(20, max(1, int(FEW / max(ascent.entries, 1))))
+        least = min(20, max(AT_LEAST, int(FEW / max(ascent.entries, 1))))
         done, asleep = 0, 0
         seen: list[tuple[int, float]] = []
         while done < PASSES:
