@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +29,7 @@ import numpy as np
 from qed.convex._kernels import scaled_spread, side_sums
 from qed.convex._problem import Gap
 from qed.convex._spans import Spans
+from qed.core._once import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

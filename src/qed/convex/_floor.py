@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +22,7 @@ import numpy as np
 from qed.convex._curvature_bound import FLATTEST, LARGEST, UNIT, fall, longest_row
 from qed.convex._kernels import longest_square
 from qed.convex._sample_rows import rows_apart
+from qed.core._once import cached_property
 from qed.designs import Dense
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ The vector holds the coefficients, row after row where there are several scores,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.core._once import cached_property
 from qed.optimize import Bound, Function, Split
 
 if TYPE_CHECKING:

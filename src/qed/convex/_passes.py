@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +15,7 @@ import numpy as np
 from qed.convex import _kernels
 from qed.convex._problem import NEARLY, Known, Problem
 from qed.convex._sample_rows import rows_apart
+from qed.core._once import cached_property
 from qed.designs import Dense, Sparse
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,6 +28,7 @@ from qed.convex import _kernels
 from qed.convex._curvature_bound import curvature_bound, step_between_rows
 from qed.convex._dual_points import kink_points, newton_points
 from qed.convex._spans import Spans
+from qed.core._once import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from qed.core._once import cached_property
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector

@@ -42,6 +42,7 @@ import numpy as np
 from qed.core._bit_generators import pack, unpack
 from qed.core._container import checked_shape
 from qed.core._errors import ModelFileError
+from qed.core._once import cached_property
 from qed.core._records import (
     conforms,
     expect,
@@ -477,7 +478,7 @@ def _check_record(value: Any, fields: dict[str, Any], where: str) -> None:
 
 
 def _is_cache(cls: type[Any], name: str) -> bool:
-    return isinstance(inspect.getattr_static(cls, name, None), functools.cached_property)
+    return isinstance(inspect.getattr_static(cls, name, None), cached_property | functools.cached_property)
 
 
 def _check_attributes(cls: type[Any], fitted: dict[str, Any]) -> None:

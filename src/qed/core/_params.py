@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import KW_ONLY
-from functools import cached_property
 from inspect import Parameter, Signature, get_annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from typing import Literal as OneOf
@@ -29,6 +28,7 @@ import numpy as np
 
 from qed.core import _rules
 from qed.core._errors import InvalidParameter, NotInQed
+from qed.core._once import cached_property
 from qed.core._rules import Number, Numbers, SeedRule
 
 if TYPE_CHECKING:

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from qed.core._once import cached_property
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

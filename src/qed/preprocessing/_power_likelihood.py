@@ -20,10 +20,11 @@ logarithms of ratios keep the digits that logarithms of large numbers lose.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from qed.core._once import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from qed.convex._balance import shrink_heavier_side
 from qed.convex._loss import LossTraits, Vector
+from qed.core._once import cached_property
 
 __all__ = ["Hinge"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from qed.convex._balance import shrink_heavier_side
 from qed.convex._centres import weighted_quantile
 from qed.convex._loss import LossTraits, Vector
 from qed.core import InvalidParameter
+from qed.core._once import cached_property
 
 __all__ = ["Quantile"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from qed.convex._balance import transport
 from qed.convex._kernels import loss_excess, loss_slope, loss_value
 from qed.convex._loss import LossTraits, Vector
 from qed.convex._simplex import to_simplex
+from qed.core._once import cached_property
 
 __all__ = ["Softmax"]
 

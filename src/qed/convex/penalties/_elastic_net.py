@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.convex._penalty import PenaltyTraits
+from qed.core._once import cached_property
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from qed.convex._solve import Iterate
 from qed.convex.solvers._newton import entries_of
 from qed.convex.solvers._score_curvature import ClassCurvature
 from qed.convex.solvers._smooth import ENOUGH, NOISE, refuse_unless_smooth, sample_step
+from qed.core._once import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,12 +7,12 @@ entry for each row, then one for each coefficient with a kink at zero.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from qed.convex import _kernels
+from qed.core._once import cached_property
 from qed.designs import Dense
 
 if TYPE_CHECKING:
