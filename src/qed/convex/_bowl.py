@@ -72,9 +72,8 @@ class Bowl:
         unit[:p] = problem.sizes
         terms = min(n, 8192) + 64 if problem.design.centres_first else 2 * n
         off = 4 * UNIT * (terms + 8 * q) * q
-        if (
-            not problem.design.centres_first
-        ):  # what was summed has the whole length of the columns, not that of their spread
+        if not problem.design.centres_first:
+            # what was summed has the whole length of the columns, not that of their spread
             off *= max(1.0, float((unit / size).max()) ** 2)
         if not least > max(FLATTEST * q, 4 * off):
             return None

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Gap, Known, Problem
 
-__all__ = ["Iterate", "Solution", "Solver", "choose", "solve", "steps_allowed"]
+__all__ = ["FEW", "Iterate", "Solution", "Solver", "choose", "solve", "steps_allowed"]
+
+FEW = 15_000  # entries of a table on which further digits cost next to nothing beside the calls
 
 
 class Iterate(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qed.convex._solve import FEW
 from qed.core import clone
 from qed.core._certificates import DualityGapCertificate, Fingerprint
 from qed.linear_model._kernels import coded_planes, column_sums
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["CodedLoss", "Planes", "Stretches", "fit_coded"]
 
 WIDEST = 256  # columns up to which a factor of the curvature is cheap beside the rows
-FEW, FURTHER = 15_000, 1e-6  # on so few entries more digits cost next to nothing: how much closer planes are sought
+FURTHER = 1e-6  # how much closer planes are sought where entries are few
 ORDINARY = 1e-60, 1e60  # sizes of entries whose squares and sums stay far from the ends of float64
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import Problem, Solution, choose, solve
+from qed.convex._solve import FEW
 from qed.core import InvalidData, NotReached
 from qed.core._certificates import DualityGapCertificate, Fingerprint
 from qed.core._doors import is_source
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from qed.core import FitData
 
 __all__ = ["Declared", "Rows", "Wish", "from_model", "learn_convex", "learn_rows", "store"]
-
-FEW = 15_000  # entries, zeros among them, of a sparse table that is as well an array
 
 
 class Declared(NamedTuple):
@@ -80,7 +79,7 @@ class Rows:
         if weight is not None and not weight.all():
             used = np.flatnonzero(weight)
             X, y, weight = X[used], y[used], weight[used]
-        if not isinstance(X, np.ndarray) and X.shape[0] * X.shape[1] <= FEW:
+        if not isinstance(X, np.ndarray) and X.shape[0] * X.shape[1] <= FEW:  # zeros among them: as well an array
             X = X.toarray()
         y = np.ascontiguousarray(y, dtype=np.float64)
         table = y.reshape(len(y), -1)

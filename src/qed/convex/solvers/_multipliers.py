@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._solve import Iterate, steps_allowed
+from qed.convex._solve import FEW, Iterate, steps_allowed
 from qed.convex.solvers._dual_ascent import read_ascent
 from qed.convex.solvers._interior_point import InteriorPoint
 from qed.designs import Dense
@@ -32,7 +32,7 @@ WIDEST = 256  # columns whose equations cost little beside the rows
 SMALL = 4e6  # entries of an array that few others could be faster on
 WORK = 3e8  # multiply-adds in one call: part of a second
 STEPS = 30  # about, to a gap of a millionth
-FEW, FURTHER = 1.5e4, 100.0  # entries of a table on which further digits cost next to nothing, and how much further
+FURTHER = 100.0  # how much further it goes where entries are few
 DIGITS = 4  # times that a gap which the proof does not confirm is asked for with a digit more
 
 

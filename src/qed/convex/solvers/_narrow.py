@@ -11,7 +11,7 @@ import numpy as np
 
 from qed.convex import _kernels
 from qed.convex._problem import Known
-from qed.convex._solve import Iterate, steps_allowed
+from qed.convex._solve import FEW, Iterate, steps_allowed
 from qed.convex.solvers._dual_ascent import read_ascent
 from qed.designs import Dense
 
@@ -26,7 +26,7 @@ __all__ = ["NarrowNewton", "by_products", "takes_products"]
 WIDEST = 1024  # columns whose products with each other fit a second-level cache, about
 WORK = 1e10  # multiply-adds in one call: part of a second
 SMALL = 4e6  # multiply-adds of second derivatives below which nothing but the call counts
-FEW, FURTHER = 15_000, 1e-5  # entries on which one round more costs next to nothing, and how many digits it brings
+FURTHER = 1e-5  # what one round more brings where entries are few
 DIGITS = 6  # times that a gap which the proof does not confirm is asked for with a digit more
 
 
