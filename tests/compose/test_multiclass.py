@@ -371,15 +371,16 @@ def test_books_of_codes_learn_from_streams(kind):
     rows = random.normal(size=(240, 4))
     labels = np.array(list("abcd"))[np.digitize(rows[:, 0] + 0.3 * random.normal(size=240), [-0.7, 0.0, 0.7])]
     options = {"random_state": 0} if kind is OutputCodeClassifier else {}
+    weights = random.integers(0, 3, 240)
     streamed = kind(RidgeClassifier(), **options)
     for first in range(0, 240, 24):
         part = slice(first, first + 24)
-        streamed.partial_fit(rows[part], labels[part], classes=list("abcd"))
-    whole = kind(RidgeClassifier(), **options).fit(rows, labels)
+        streamed.partial_fit(rows[part], labels[part], classes=list("abcd"), sample_weight=weights[part])
+    whole = kind(RidgeClassifier(), **options).fit(rows, labels, weights)
     for one, other in zip(streamed.estimators_, whole.estimators_, strict=True):
         np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-8, atol=1e-12)
     np.testing.assert_array_equal(streamed.predict(rows), whole.predict(rows))
-    assert qed.verify(streamed, rows, labels).holds
+    assert qed.verify(streamed, rows, labels, sample_weight=weights).holds
     with pytest.raises(qed.InvalidData, match="'z'"):
         streamed.partial_fit(rows[:1], ["z"])
     with pytest.raises(qed.InvalidParameter, match="classes must be passed"):

@@ -186,3 +186,16 @@ def test_files_keep_scale_and_outliers_and_refuse_nonsense():
         setattr(spoilt, name, value)
         with pytest.raises(ModelFileError):
             loads(dumps(spoilt))
+
+
+@pytest.mark.parametrize("n", [25, 31, 40, 55])
+def test_about_as_many_rows_as_columns_are_met_where_they_can_be(n):
+    random = np.random.default_rng(n)
+    X = random.normal(size=(n, 30))
+    y = X @ random.normal(size=30) + random.standard_t(2, size=n)
+    model = HuberRegressor(alpha=0.0).fit(X, y)
+    assert model.certificate_.reached
+    assert qed.verify(model, X, y).holds
+    if n <= 31:
+        np.testing.assert_allclose(model.predict(X), y, atol=1e-9 * np.abs(y).max())
+        assert model.scale_ <= 1e-9

@@ -62,10 +62,9 @@ class CodedClassifier(Classifier):
         self
             The fitted model.
         """
-        title, inner = type(self).__name__, self._require_classifier()
+        inner = self._require_classifier()
         data = self._fit_data(X, y, sample_weight, finite=not self._traits().allow_nan)
-        if sample_weight is not None and not accepts_weight(inner):
-            raise InvalidParameter(f"{title}: {type(inner).__name__} takes no sample_weight. Pass none.")
+        self._require_weighing(inner, sample_weight)
         self._require_two(data)
         self.classes_ = data.classes
         self.code_book_ = self._book(len(data.classes))
@@ -75,7 +74,7 @@ class CodedClassifier(Classifier):
 
     @property
     def partial_fit(self) -> Any:
-        """Learn from more rows, ``partial_fit(X, y, classes=None)``, where the classifiers inside can.
+        """Learn from more rows, ``partial_fit(X, y, classes=None, sample_weight=None)``, where the classifiers inside can.
 
         All labels are named in the first call. A classifier that has met no row of either of its sides cannot answer yet.
         """
@@ -83,8 +82,9 @@ class CodedClassifier(Classifier):
             raise AttributeError(f"{type(self.estimator).__name__} in this {type(self).__name__} has no partial_fit.")
         return self._learn_more
 
-    def _learn_more(self, X: Any, y: Any = None, classes: Any = None) -> Self:
-        data, first = stream_data(self, X, y, None, classes, "estimators_")
+    def _learn_more(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        self._require_weighing(self._require_classifier(), sample_weight, "partial_fit")
+        data, first = stream_data(self, X, y, sample_weight, classes, "estimators_")
         if first:
             self.code_book_ = self._book(len(self.classes_))
             self.estimators_ = [clone(self._require_classifier()) for _ in range(self.code_book_.shape[1])]
@@ -92,7 +92,8 @@ class CodedClassifier(Classifier):
         for k, part in enumerate(self.estimators_):
             used = np.flatnonzero(sides[:, k])
             if len(used):
-                part.partial_fit(data.X[used], (sides[used, k] > 0).astype(np.intp), classes=[0, 1])
+                options = {} if data.weight is None else {"sample_weight": data.weight[used]}
+                part.partial_fit(data.X[used], (sides[used, k] > 0).astype(np.intp), classes=[0, 1], **options)
         known = [(f"code {k}", part) for k, part in enumerate(self.estimators_) if hasattr(part, "classes_")]
         self.certificate_ = parts_certificate(known)
         return self
@@ -118,6 +119,10 @@ class CodedClassifier(Classifier):
         if inner is None or not hasattr(inner, "fit") or isinstance(inner, type):
             raise InvalidParameter(f"{type(self).__name__}.estimator must be a classifier, got {inner!r}.")
         return inner
+
+    def _require_weighing(self, inner: Any, sample_weight: Any, method: str = "fit") -> None:
+        if sample_weight is not None and not accepts_weight(inner, method):
+            raise InvalidParameter(f"{type(self).__name__}: {type(inner).__name__} takes no sample_weight. Pass none.")
 
     def _require_two(self, data: FitData) -> None:
         if len(data.classes) < 2:

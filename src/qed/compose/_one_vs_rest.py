@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from qed.compose._codes import CodedClassifier
-from qed.compose._steps import accepts_weight, parts_certificate
+from qed.compose._steps import parts_certificate
 from qed.core import KW_ONLY, Array, InvalidData, InvalidParameter, clone, fitted, param
 from qed.core._jobs import mapped
 from qed.core._targets import as_target
@@ -104,16 +104,15 @@ class OneVsRestClassifier(CodedClassifier):
         self.multilabel_ = has is not None  # last: other columns than before make a model forget what it learnt
         return self
 
-    def _learn_more(self, X: Any, y: Any = None, classes: Any = None) -> Self:
-        super()._learn_more(X, y, classes)
+    def _learn_more(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        super()._learn_more(X, y, classes, sample_weight)
         self.multilabel_ = False
         return self
 
     def _fit_columns(self, X: Any, has: Array, sample_weight: Any) -> Self:
         inner = self._require_classifier()
         data = self._fit_data(X, has[:, 0], sample_weight, finite=not self._traits().allow_nan)
-        if sample_weight is not None and not accepts_weight(inner):
-            raise InvalidParameter(f"{type(self).__name__}: {type(inner).__name__} takes no sample_weight. Pass none.")
+        self._require_weighing(inner, sample_weight)
         same = np.flatnonzero((has == has[0]).all(axis=0))
         if len(same):
             raise InvalidData(

@@ -143,12 +143,12 @@ class NamedParts(Estimator):
             return []
 
 
-def accepts_weight(model: Any) -> bool:
-    """Say whether ``fit`` of a model takes ``sample_weight``."""
+def accepts_weight(model: Any, method: str = "fit") -> bool:
+    """Say whether a method of a model takes ``sample_weight``."""
     import inspect  # noqa: PLC0415
 
     try:
-        return "sample_weight" in inspect.signature(model.fit).parameters
+        return "sample_weight" in inspect.signature(getattr(model, method)).parameters
     except (TypeError, ValueError):
         return False
 

@@ -86,6 +86,9 @@ class ScaledNewton:
                     length, lower, d, dt = far, there, step, along
                 if far >= SHORT:
                     break
+            if length == 0.0:  # too few rows are within the knee to tell where to go
+                d, dt = _above(problem, w, r, scale)
+                length, lower = _search(problem, w, b, t, d, dt, value, scale)
             if length == 0.0:
                 break
             w, b, t, guess = w + length * d[:-1], b + length * float(d[-1]), t + length * dt, scale
@@ -94,6 +97,27 @@ class ScaledNewton:
             if idle > 3:
                 break
         yield Iterate(w, b)
+        if not tried:
+            yield from _without_scale(problem, target)
+
+
+def _above(problem: Concomitant, w: Vector, r: Vector, scale: float) -> tuple[Vector, Vector]:
+    """Return the shortest step to the lowest point of a parabola that lies above the objective, and what it does to the scores.
+
+    Each row bends by what it pulls over its distance: less than its curvature nowhere, and all rows count.
+    """
+    p, free = len(w), problem.free_intercept
+    pull = problem.clipped(r, scale)
+    bend = problem.share * np.divide(pull, r, out=np.ones_like(r), where=r != 0.0)
+    matrix, sums = np.zeros((p + 1, p + 1)), np.zeros(p + 1)
+    matrix[:p, :p] = problem.design.gram(bend, problem.centre)
+    sums[:p] = problem.adjoint(pull) + scale * problem.penalty.slope(w)
+    matrix.flat[: p * (p + 2) : p + 2] += scale * problem.penalty.curvature(w)
+    if free:
+        matrix[p, :p] = matrix[:p, p] = problem.design.adjoint_product(bend, problem.centre)
+        matrix[p, p], sums[p] = bend.sum(), problem.share @ pull
+    step = -np.linalg.lstsq(matrix, sums, rcond=None)[0]
+    return step, problem.design.product(step[:-1], problem.centre) + step[-1]
 
 
 def _least_squares(
