@@ -416,3 +416,26 @@ def test_a_model_that_learns_other_columns_still_predicts():
 def test_frames_are_verified_without_a_warning(model):
     frame = pd.DataFrame(X, columns=list("abcd"))
     assert qed.verify(model.fit(frame, y), frame, y).holds
+
+
+def test_planes_found_a_few_at_a_time_are_the_same_and_can_be_interrupted(monkeypatch):
+    random = np.random.default_rng(3)
+    rows, labels = random.normal(size=(300, 4)), random.integers(0, 6, 300)
+    at_once = OneVsOneClassifier(LinearSVC()).fit(rows, labels)
+    monkeypatch.setattr("qed.linear_model._coded.AT_ONCE", 1)
+    told = []
+    with qed.listen(lambda event: told.append((event.source, event.kind, event.step))):
+        in_parts = OneVsOneClassifier(LinearSVC()).fit(rows, labels)
+    assert [step for source, kind, step in told if (source, kind) == ("planes", "step")] == [4, 8, 12, 15]
+    for one, other in zip(at_once.estimators_, in_parts.estimators_, strict=True):
+        np.testing.assert_array_equal(one.coef_, other.coef_)
+
+    def interrupt(event):
+        if event.kind == "step":
+            raise KeyboardInterrupt
+
+    with qed.listen(interrupt), pytest.raises(KeyboardInterrupt):
+        OneVsOneClassifier(LinearSVC()).fit(rows, labels)
+    with qed.listen(lambda event: qed.STOP if event.kind == "step" else None):
+        stopped = OneVsOneClassifier(LinearSVC()).fit(rows, labels)
+    assert {part.certificate_.outcome for part in stopped.estimators_} <= {"stopped", "solved"}

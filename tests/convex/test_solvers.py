@@ -17,6 +17,7 @@ from qed.convex import (
     Problem,
     Quantile,
     SmoothedHinge,
+    Softmax,
     Squared,
     SquaredHinge,
     Weighted,
@@ -259,3 +260,20 @@ def test_solvers_refuse_in_words_what_is_not_theirs():
     groups = Problem(design(X), Squared(y), Group(0.1, np.array([0, 0, 1, 1])), share)
     for solver in (NarrowNewton(), ScaledLasso(), ScaledNewton()):
         assert "it needs" in solver.refusal(groups)
+
+
+def test_a_solver_that_hands_over_is_named_with_the_one_that_goes_on(monkeypatch):
+    monkeypatch.setattr("qed.convex.solvers._dual_ascent.PASSES", 4)  # gives up at once
+    problem = problem_of("hinge", "l2")
+    solution = run(problem, DualAscent(), tol=1e-10)
+    assert solution.outcome == "solved"
+    assert solution.solver == f"{DualAscent.name}, {InteriorPoint.name}"
+
+
+def test_a_prior_for_each_column_serves_all_classes():
+    X, y, _, c = table()
+    which = np.digitize(y, [-1.0, 1.0])
+    one, each = np.array([1.0, -1.0, 0.5, 0.0]), np.tile([[1.0], [-1.0], [0.5], [0.0]], 3)
+    found = [run(Problem(design(X), Softmax(which, 3), L2(0.05, prior), c, False), LBFGS()) for prior in (one, each)]
+    assert found[0].outcome == "solved"
+    np.testing.assert_allclose(found[0].w, found[1].w, atol=1e-12)

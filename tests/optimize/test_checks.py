@@ -42,6 +42,7 @@ def test_central_differences():
     right = Function(lambda w: float(np.sin(w[0]) * w[1]), lambda w: np.array([np.cos(w[0]) * w[1], np.sin(w[0])]))
     wrong = Function(right.value, lambda w: np.array([np.cos(w[0]) * w[1], np.cos(w[0])]))
     assert check_gradient(right, [0.3, 2.0])
+    assert check_gradient(f, 1e8 * w)  # beside so large a number 1e-4 is nothing
     check = check_gradient(wrong, [0.3, 2.0])
     assert not check.passed
     assert check.worst == 1

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Gap, Known, Problem
 
-__all__ = ["FEW", "Iterate", "Solution", "Solver", "choose", "solve", "steps_allowed"]
+__all__ = ["FEW", "Iterate", "Solution", "Solver", "choose", "hand_over", "solve", "steps_allowed"]
 
 FEW = 15_000  # entries of a table on which further digits cost next to nothing beside the calls
 
@@ -43,6 +43,8 @@ class Iterate(NamedTuple):
         Whether further iterates will need no dear proof; what the last of them proves is then looked for all the same.
     steps : int
         Steps that led here from the iterate before; of compiled loops no more than `steps_allowed`.
+    by : str, optional
+        Name of the solver that the one asked handed over to.
     """
 
     w: Vector
@@ -52,6 +54,7 @@ class Iterate(NamedTuple):
     known: Known | None = None
     is_on_its_way: bool = False
     steps: int = 1
+    by: str | None = None
 
 
 class Solver(Protocol):
@@ -93,7 +96,7 @@ class Solution:
     n_iter : int
         Iterates taken.
     solver : str
-        Name of the solver.
+        Name of the solver; of two where the first handed over to another.
     trace : list of (int, float, float)
         Iterate number, objective and gap, each time a proof was made.
     """
@@ -153,7 +156,14 @@ def solve(
     point, gap = best
     if outcome == "stalled" and gap.value - gap.rounding <= target:  # its last steps were never looked at
         outcome = "solved"
-    return Solution(point.w, point.b, gap, outcome, max(taken, 1), solver.name, tuple(trace))
+    name = solver.name if at.by is None else f"{solver.name}, {at.by}"
+    return Solution(point.w, point.b, gap, outcome, max(taken, 1), name, tuple(trace))
+
+
+def hand_over(other: Solver, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
+    """Yield the iterates of another solver that goes on from here, under its name."""
+    for at in other.run(problem, start, target):
+        yield at._replace(by=other.name)
 
 
 def steps_allowed(problem: Problem) -> int:

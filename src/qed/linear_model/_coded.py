@@ -11,6 +11,7 @@ import numpy as np
 from qed.convex._solve import FEW
 from qed.core import clone
 from qed.core._certificates import DualityGapCertificate, Fingerprint
+from qed.core._events import STOP, Progress
 from qed.linear_model._kernels import coded_planes, column_sums
 from qed.linear_model._range import with_doubt
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["CodedLoss", "Planes", "Stretches", "fit_coded"]
 
 WIDEST = 256  # columns up to which a factor of the curvature is cheap beside the rows
+LARGEST = 20_000_000  # entries of a table on which a few planes take no longer than Ctrl-C may wait
+AT_ONCE = 10_000_000  # entries times planes of one call
 FURTHER = 1e-6  # how much closer planes are sought where entries are few
 ORDINARY = 1e-60, 1e60  # sizes of entries whose squares and sums stay far from the ends of float64
 
@@ -86,7 +89,7 @@ class Stretches:
     @classmethod
     def of(cls, X: Any, codes: Any, classes: int, loss: CodedLoss) -> Stretches | None:
         """Sort rows by the numbers of their classes; None for tables that are not small and ordinary."""
-        if not isinstance(X, np.ndarray) or X.shape[1] >= WIDEST:
+        if not isinstance(X, np.ndarray) or X.shape[1] >= WIDEST or X.size > LARGEST:
             return None
         largest = float(np.max(np.abs(X), initial=0.0))
         if not ORDINARY[0] < largest < ORDINARY[1]:
@@ -123,8 +126,16 @@ class Stretches:
             w, level = begin[0], begin[1] + begin[0] @ self.shift if self.loss.is_free else level
         model = (str(traits.native), float(traits.bend), float(strength), self.loss.is_free)
         table = (self.rows, self.starts, self.shift)
-        further = FURTHER if self.rows.size <= FEW else 1.0
-        w, b, numbers = coded_planes(table, book.T, model, (w, level), (further * tol * null, most))
+        aim = (FURTHER if self.rows.size <= FEW else 1.0) * tol * null
+        found = []
+        at_once = max(4, AT_ONCE // self.rows.size)
+        with Progress("planes", len(n)) as progress:
+            for first in range(0, len(n), at_once):  # between calls Ctrl-C is heard
+                some = slice(first, first + at_once)
+                found.append(coded_planes(table, book.T[some], model, (w[some], level[some]), (aim[some], most)))
+                if progress.step(count=len(found[-1][0])) is STOP:
+                    return None
+        w, b, numbers = (np.concatenate(part) for part in zip(*found, strict=True))
         objective, gap, rounding, steps = numbers.T
         if not np.all(gap - rounding <= tol * null):
             return None

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "GradientCheck", "check_gradient", "compare_implementations", "numerical_gradient"]
 
+LEAST = 1e-8  # of a coordinate: half the digits of what is left of a difference are then its own
+
 
 def numerical_gradient(function: Any, at: Any, *, eps: float = 1e-4) -> Vector:
     """Return the gradient by central differences, ``(f(w + eps/2) - f(w - eps/2)) / eps`` along each coordinate.
@@ -31,14 +33,15 @@ def numerical_gradient(function: Any, at: Any, *, eps: float = 1e-4) -> Vector:
     at : array-like of shape (p,)
         The point.
     eps : float
-        Distance between the two values.
+        Distance between the two values; more where rounding of a huge coordinate would hide it.
     """
     evaluate = Evaluator(function, "numerical_gradient", ())
     w = evaluate.start(at)
-    half = 0.5 * at_least("eps", eps, 0, strictly=True)
+    eps = at_least("eps", eps, 0, strictly=True)
     out = np.empty_like(w)
     for j in range(w.size):
         up, down = w.copy(), w.copy()
+        half = 0.5 * max(eps, LEAST * abs(float(w[j])))
         up[j] += half
         down[j] -= half
         width = float(up[j] - down[j])  # as it was rounded
@@ -100,7 +103,7 @@ def check_gradient(function: Any, at: Any, *, eps: float = 1e-4, tol: float = 1e
     at : array-like of shape (p,)
         The point; a random one finds more mistakes than zero does.
     eps : float
-        Distance between the two values of a difference.
+        Distance between the two values of a difference; more where rounding of a huge coordinate would hide it.
     tol : float
         Relative error that passes.
 

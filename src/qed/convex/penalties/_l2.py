@@ -24,7 +24,7 @@ class L2:
     ----------
     alpha : float or ndarray of shape (p,)
         Strength, one for all coordinates or one each.
-    prior : float or ndarray of the shape of w
+    prior : float or ndarray of shape (p,) or of the shape of w
         Where coefficients cost nothing.
     """
 
@@ -47,20 +47,20 @@ class L2:
 
     def value(self, w: Vector) -> float:
         """Return the penalty."""
-        away = w - self.prior
+        away = w - _like(self.prior, w)
         return 0.5 * float((self._strength(w) * (away * away)).sum())
 
     def prox(self, v: Vector, step: float | Vector) -> Vector:
         """Return the mean of v and the prior, weighed by the step."""
         pull = _like(step, v) * self._strength(v)
-        return np.asarray((v + pull * self.prior) / (1.0 + pull))
+        return np.asarray((v + pull * _like(self.prior, v)) / (1.0 + pull))
 
     def conjugate(self, z: Vector) -> float:
         """Return ``sum(z**2 / (2 alpha) + z prior)``."""
         alpha = np.broadcast_to(self._strength(z), z.shape)
         if np.any((alpha == 0) & (z != 0)):
             return np.inf
-        return float(np.sum(z * self.prior + 0.5 * _over(z * z, alpha)))
+        return float(np.sum(z * _like(self.prior, z) + 0.5 * _over(z * z, alpha)))
 
     def project(self, z: Vector) -> Vector:
         """Return z, but zero where nothing is penalised."""
@@ -76,7 +76,7 @@ class L2:
     def excess(self, w: Vector, z: Vector, doubt: Vector) -> tuple[float, float]:
         """Return ``sum((alpha (w - prior) - z)**2 / (2 alpha))``."""
         alpha = self._strength(w)
-        rest = np.abs(alpha * (w - self.prior) - z)
+        rest = np.abs(alpha * (w - _like(self.prior, w)) - z)
         more = rest * doubt + 0.5 * doubt * doubt
         if self.is_even:
             return 0.5 * float((rest * rest).sum()) / self.alpha, float(more.sum()) / self.alpha
@@ -85,7 +85,7 @@ class L2:
 
     def slope(self, w: Vector) -> Vector:
         """Return ``alpha (w - prior)``."""
-        return np.asarray(self._strength(w) * (w - self.prior))
+        return np.asarray(self._strength(w) * (w - _like(self.prior, w)))
 
     def curvature(self, w: Vector) -> Vector:
         """Return alpha."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex._kernels import AscentLosses, AscentRows, dual_ascent
-from qed.convex._solve import Iterate
+from qed.convex._solve import Iterate, hand_over
 from qed.convex.solvers._interior_point import InteriorPoint
 from qed.convex.solvers._newton_cg import NewtonCG
 from qed.convex.solvers._straight import sides, solver_of
@@ -106,7 +106,7 @@ class DualAscent:
                 break
         for other in (InteriorPoint(), NewtonCG()):  # rows that pull each other along for ever are solved for at once
             if other.refusal(problem) is None:
-                yield from other.run(problem, ascent.point(), target)
+                yield from hand_over(other, problem, ascent.point(), target)
                 return
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._solve import FEW, Iterate, steps_allowed
+from qed.convex._solve import FEW, Iterate, hand_over, steps_allowed
 from qed.convex.solvers._dual_ascent import read_ascent
 from qed.convex.solvers._interior_point import InteriorPoint
 from qed.designs import Dense
@@ -88,6 +88,6 @@ class Multipliers:
                 hint = found.gap if is_open else None
                 yield Iterate(found.w, start[1], found.u, hint, steps=max(1, found.rounds))
             if found.is_over:
-                yield from InteriorPoint().run(problem, (found.w, start[1]), target)
+                yield from hand_over(InteriorPoint(), problem, (found.w, start[1]), target)
                 return
             asked *= 0.1

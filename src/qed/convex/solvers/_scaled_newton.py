@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from qed.convex._loss import Vector
 
+    Point = tuple[Vector, float, Vector, float]  # coefficients, intercept, scores and objective
+
 __all__ = ["ScaledNewton"]
 
 VANISHING = 1e-5  # a scale that may be on its way to zero, compared with the objective of the null model
@@ -78,31 +80,33 @@ class ScaledNewton:
             polished = polished or is_held
             if not is_held:
                 yield Iterate(w, b, hint=hint)
-            length, lower, d, dt = 0.0, value, steps[0], r
-            for step in steps:  # the second is shorter-sighted, and safe
-                along = problem.design.product(step[:-1], problem.centre) + step[-1]
-                far, there = _search(problem, w, b, t, step, along, value, scale)
-                if far > 0 and (length == 0.0 or there <= lower):
-                    length, lower, d, dt = far, there, step, along
-                if far >= SHORT:
-                    break
-            if length == 0.0:  # too few rows are within the knee to tell where to go
-                d, dt = _above(problem, w, r, scale)
-                length, lower = _search(problem, w, b, t, d, dt, value, scale)
-            if length == 0.0:
+            there = _lowest(problem, (w, b, t, value), steps, scale)
+            idle = idle + 1 if there[-1] >= value * (1 - 1e-15) else 0
+            if there[0] is w or idle > 3:
                 break
-            w, b, t, guess = w + length * d[:-1], b + length * float(d[-1]), t + length * dt, scale
-            idle = idle + 1 if lower >= value * (1 - 1e-15) else 0
-            value = lower
-            if idle > 3:
-                break
+            w, b, t, value = there
+            guess = scale
         yield Iterate(w, b)
         if not tried:
             yield from _without_scale(problem, target)
 
 
-def _above(problem: Concomitant, w: Vector, r: Vector, scale: float) -> tuple[Vector, Vector]:
-    """Return the shortest step to the lowest point of a parabola that lies above the objective, and what it does to the scores.
+def _lowest(problem: Concomitant, at: Point, steps: list[Vector], scale: float) -> Point:
+    """Return the lowest point that the steps lead to: the second is shorter-sighted, and safe; one about all rows is the last."""
+    best, furthest = at, 0.0
+    for step in steps:
+        far, there = _search(problem, at, step, scale)
+        if far > 0 and (furthest == 0.0 or there[-1] <= best[-1]):
+            best, furthest = there, far
+        if far >= SHORT:
+            break
+    if furthest == 0.0:  # too few rows are within the knee to tell where to go
+        best = _search(problem, at, _above(problem, at[0], at[2] - problem.y, scale), scale)[1]
+    return best
+
+
+def _above(problem: Concomitant, w: Vector, r: Vector, scale: float) -> Vector:
+    """Return the shortest step to the lowest point of a parabola that lies above the objective.
 
     Each row bends by what it pulls over its distance: less than its curvature nowhere, and all rows count.
     """
@@ -116,13 +120,10 @@ def _above(problem: Concomitant, w: Vector, r: Vector, scale: float) -> tuple[Ve
     if free:
         matrix[p, :p] = matrix[:p, p] = problem.design.adjoint_product(bend, problem.centre)
         matrix[p, p], sums[p] = bend.sum(), problem.share @ pull
-    step = -np.linalg.lstsq(matrix, sums, rcond=None)[0]
-    return step, problem.design.product(step[:-1], problem.centre) + step[-1]
+    return np.asarray(-np.linalg.lstsq(matrix, sums, rcond=None)[0])
 
 
-def _least_squares(
-    problem: Concomitant, grams: _Grams, at: tuple[Vector, float, Vector, float]
-) -> tuple[Vector, float, Vector, float]:
+def _least_squares(problem: Concomitant, grams: _Grams, at: Point) -> Point:
     """Return coefficients, intercept, scores and objective after a step as if all rows were within the knee, if that is lower."""
     w, b, t, value = at
     r = t - problem.y
@@ -222,14 +223,15 @@ def _steps(
     return steps, max(-0.5 * float(g @ steps[0]), 0.0), z
 
 
-def _search(
-    problem: Concomitant, w: Vector, b: float, t: Vector, d: Vector, dt: Vector, value: float, scale: float
-) -> tuple[float, float]:
-    """Halve the step until the objective falls."""
+def _search(problem: Concomitant, at: Point, step: Vector, scale: float) -> tuple[float, Point]:
+    """Halve the step until the objective falls; return how much is left of it, and where it leads."""
+    w, b, t, value = at
+    dt = problem.design.product(step[:-1], problem.centre) + step[-1]
     length = 1.0
     for _ in range(40):
-        there = problem.objective(w + length * d[:-1], b + length * float(d[-1]), t + length * dt, scale)
+        far = w + length * step[:-1], b + length * float(step[-1]), t + length * dt
+        there = problem.objective(*far, scale)
         if there <= value * (1 + 4e-16):
-            return length, there
+            return length, (*far, there)
         length *= 0.5
-    return 0.0, value
+    return 0.0, at
