@@ -58,7 +58,7 @@ class LinearRegression(LeastSquares):
         False,
         "Whether coefficients must be nonnegative.",
         kind="refused",
-        instead="Use sklearn.linear_model.LinearRegression(positive=True).",
+        instead="Use Lasso(alpha=0.0, positive=True), which minimises half the mean of the same squares.",
     )
     max_iter: PositiveInt | None = param(
         None, "Most steps of the iterative solver, which only wide sparse designs need."

@@ -79,7 +79,7 @@ class Ridge(LeastSquares):
         False,
         "Whether coefficients must be nonnegative.",
         kind="refused",
-        instead="Use sklearn.linear_model.Ridge(positive=True).",
+        instead="Use ElasticNet(alpha / n, l1_ratio=0.0, positive=True) for n rows, which has the same optimum.",
     )
     random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
     prior: Array | None = param(
