@@ -97,17 +97,7 @@ class GramDescent {
         }
     }
 
-    /// The gradient anew, without what rounding has added up.
-    void refresh() noexcept {
-        for (Index j = 0; j < q_.size; ++j) {
-            g_[j] = -q_.linear[j];
-        }
-        for (Index j = 0; j < q_.size; ++j) {
-            if (w_[j] != 0.0) {
-                add_scaled(row(j), w_[j], g_, q_.size);
-            }
-        }
-    }
+    void refresh() noexcept { gradient_of(q_, w_, g_); }
 
   private:
     [[nodiscard]] const double* row(Index j) const noexcept { return q_.gram + j * q_.stride; }
@@ -254,6 +244,17 @@ class Part {
 };
 
 }  // namespace
+
+void gradient_of(const Quadratic& quadratic, const double* w, double* gradient) noexcept {
+    for (Index j = 0; j < quadratic.size; ++j) {
+        gradient[j] = -quadratic.linear[j];
+    }
+    for (Index j = 0; j < quadratic.size; ++j) {
+        if (w[j] != 0.0) {
+            add_scaled(quadratic.gram + j * quadratic.stride, w[j], gradient, quadratic.size);
+        }
+    }
+}
 
 Descent descend_gram(const Quadratic& quadratic, const Kinks& penalty, const Goal& goal, double* w, double* gradient) {
     constexpr Index kSmall = 64;

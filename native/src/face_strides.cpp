@@ -52,7 +52,7 @@ class Strides {
         }
         is_sure_ = factor_.follow(q_, penalty_.ridge, w_);
         if (!task.knows_gradient) {
-            refresh();
+            gradient_of(q_, w_, g_);
         }
     }
 
@@ -138,17 +138,6 @@ class Strides {
   private:
     [[nodiscard]] const double* row(Index j) const noexcept { return q_.gram + j * q_.stride; }
     [[nodiscard]] double slope(Index j) const noexcept { return side_[at(j)] > 0 ? penalty_.high[j] : penalty_.low[j]; }
-
-    void refresh() noexcept {
-        for (Index j = 0; j < q_.size; ++j) {
-            g_[j] = -q_.linear[j];
-        }
-        for (Index j = 0; j < q_.size; ++j) {
-            if (w_[j] != 0.0) {
-                add_scaled(row(j), w_[j], g_, q_.size);
-            }
-        }
-    }
 
     const Quadratic& q_;
     const Kinks& penalty_;

@@ -26,6 +26,9 @@ struct Quadratic {
     double constant;
 };
 
+/// Qw - q, without what rounding has added up on the way to w.
+void gradient_of(const Quadratic& quadratic, const double* w, double* gradient) noexcept;
+
 /// When to stop: at a duality gap of the quadratic problem, or after so many sweeps.
 struct Goal {
     double target;
