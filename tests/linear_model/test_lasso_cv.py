@@ -137,3 +137,26 @@ def test_squares_that_overflow_are_refused_before_any_fold(name):
     y = X[:, :2] if name.startswith("Multi") else X[:, 0]
     with pytest.raises(InvalidData, match="overflow float64"):
         getattr(ours, name)(cv=3).fit(X * 1e300, y)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+def test_a_search_that_is_interrupted_keeps_the_best_model_so_far(kind):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 60))
+    y = X[:, :3] @ [3.0, -2.0, 1.0] + random.normal(size=40)
+
+    def interrupt(event):
+        if event.kind == "step" and event.total == 50 and event.step == 10:
+            raise KeyboardInterrupt
+
+    model, whole = ours.LassoCV(alphas=50), ours.LassoCV(alphas=50).fit(kind(X), y)
+    with qed.listen(interrupt), pytest.raises(KeyboardInterrupt):
+        model.fit(kind(X), y)
+    np.testing.assert_allclose(model.mse_path_[:10], whole.mse_path_[:10], rtol=1e-6)
+    assert np.isnan(model.mse_path_[10:]).all()
+    assert model.alpha_ == model.alphas_[model.mse_path_[:10].mean(axis=1).argmin()]
+    assert model.certificate_.reached
+    assert qed.verify(model, kind(X), y).holds
+    with qed.listen(lambda event: qed.STOP if event.total == 50 and event.step == 10 else None):
+        stopped = ours.LassoCV(alphas=50).fit(kind(X), y)
+    assert stopped.alpha_ == model.alpha_

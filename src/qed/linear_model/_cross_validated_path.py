@@ -66,13 +66,16 @@ class Found(NamedTuple):
     alphas : ndarray of shape (r, k)
         Strengths for each ratio, from strong to weak.
     errors : ndarray of shape (r, k, f)
-        Mean squared error for each ratio, strength and fold.
+        Mean squared error for each ratio, strength and fold; NaN where the search was stopped before.
+    is_interrupted : bool
+        Whether Ctrl-C ended the search.
     """
 
     alpha: float
     l1_ratio: float
     alphas: Array
     errors: Array
+    is_interrupted: bool
 
 
 def penalty_of(alpha: float, l1_ratio: float, *, nonnegative: bool, together: bool) -> Penalty:
@@ -113,24 +116,30 @@ def strengths(choice: Choice, X: Any, y: Array, weight: Array | None, l1_ratio: 
 
 
 def choose_strength(choice: Choice, X: Any, y: Array, weight: Array | None) -> Found:
-    """Judge every ratio and strength by folds."""
+    """Judge every ratio and strength by folds; Ctrl-C or a callback leaves the choice among those judged so far."""
     folds = folds_of(choice.owner, choice.cv, X, y, weight)
-    grids, errors = [], []
     by_products = X.shape[1] <= NARROW and X.shape[1] <= X.shape[0]
     side_by_side = isinstance(X, np.ndarray) and y.ndim == 1
-    with one_blas_thread(), Progress(choice.owner, len(choice.l1_ratios), verbose=choice.verbose) as progress:
-        for ratio in choice.l1_ratios:
-            grid = strengths(choice, X, y, weight, float(ratio))
-            wide = _side_by_side if side_by_side and ratio > 0 else _one_by_one
-            paths = _by_products if by_products else wide
-            errors.append(np.array(list(paths(choice, folds, X, y, weight, grid, float(ratio)))))
-            grids.append(grid)
-            if progress.step(float(errors[-1].mean(axis=1).min())) is STOP:
-                break
-    means = [one.mean(axis=1) for one in errors]
-    best = int(np.argmin([mean.min() for mean in means]))
-    at = int(np.argmin(means[best]))
-    return Found(float(grids[best][at]), float(choice.l1_ratios[best]), np.array(grids), np.array(errors))
+    grids = np.array([strengths(choice, X, y, weight, float(ratio)) for ratio in choice.l1_ratios])
+    errors = np.full((*grids.shape, len(folds)), np.nan)
+    is_interrupted = False
+    with one_blas_thread(), Progress(choice.owner, grids.size, verbose=choice.verbose) as progress:
+        try:
+            for at in np.ndindex(grids.shape):
+                if at[1] == 0:
+                    ratio = float(choice.l1_ratios[at[0]])
+                    wide = _side_by_side if side_by_side and ratio > 0 else _one_by_one
+                    judged = (_by_products if by_products else wide)(choice, folds, X, y, weight, grids[at[0]], ratio)
+                errors[at] = next(judged)
+                if progress.step(float(errors[at].mean())) is STOP:
+                    break
+        except KeyboardInterrupt:
+            if np.isnan(errors).all():
+                raise
+            is_interrupted = True
+    means = errors.mean(axis=2)
+    best = np.unravel_index(int(np.nanargmin(means)), means.shape)
+    return Found(float(grids[best]), float(choice.l1_ratios[best[0]]), grids, errors, is_interrupted)
 
 
 def _by_products(
@@ -209,5 +218,7 @@ def _path(
             found = solve(
                 problem, CoordinateDescent(), tol=choice.tol, max_iter=choice.max_iter, progress=progress, start=start
             )
+        if found.outcome == "interrupted":
+            raise KeyboardInterrupt
         start = (found.w, found.b)
         yield found.w, found.b - (0.0 if centre is None else centre @ found.w)

@@ -43,7 +43,9 @@ class CrossValidatedRegression(Regressor, sparse=True):
     alphas_: Array = fitted(
         "Strengths that were tried, from strong to weak; one row for each ratio if there are several."
     )
-    mse_path_: Array = fitted("Mean squared error for each (ratio,) strength and fold.")
+    mse_path_: Array = fitted(
+        "Mean squared error for each (ratio,) strength and fold; NaN for those that Ctrl-C or a callback left out."
+    )
     coef_: Array = fitted("Coefficients, shape (p,) or (m, p).")
     intercept_: Any = fitted("Intercept, a number or one for each target.")
     dual_gap_: float = fitted("Bound on objective minus optimum, as in the certificate.")
@@ -93,6 +95,8 @@ class CrossValidatedRegression(Regressor, sparse=True):
         finally:
             if "certificate_" in self.__dict__:
                 self.dual_gap_ = self.certificate_.gap
+        if found.is_interrupted:
+            raise KeyboardInterrupt
         return self
 
     def predict(self, X: Any) -> Array:
