@@ -115,3 +115,25 @@ def test_folds_found_at_once_are_those_found_one_by_one(intercept):
     again = LogisticRegressionCV(Cs=[1.0], cv=twice, fit_intercept=intercept).fit(rows, labels)
     w, _ = follow_path("LogisticRegressionCV", path, data, twice[0][0])
     np.testing.assert_allclose(again.coefs_paths_[0, 0, 0, :, :-1], w[1], rtol=1e-3)
+
+
+def test_a_search_that_is_interrupted_keeps_the_model_of_the_folds_so_far():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(90, 4))
+    y = np.digitize(X[:, 0] + random.logistic(size=90), [-1.0, 1.0])
+    whole = LogisticRegressionCV(Cs=4, l1_ratios=(0.0, 0.5), cv=3).fit(X, y)
+    ends = []
+
+    def interrupt(event):
+        ends.append(event.kind == "end")
+        if event.kind == "step" and sum(ends) == 5:  # two shares of three folds: in the last of them
+            raise KeyboardInterrupt
+
+    model = LogisticRegressionCV(Cs=4, l1_ratios=(0.0, 0.5), cv=3)
+    with qed.listen(interrupt), pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    np.testing.assert_allclose(model.scores_[:, 0], whole.scores_[:, 0])
+    assert np.isnan(model.scores_[2, 1]).all()
+    assert model.l1_ratio_ == 0.0  # the other was not seen on all folds
+    assert model.C_ == model.Cs_[model.scores_[:, 0].mean(axis=0).argmax()]
+    assert qed.verify(model, X, y).holds

@@ -117,7 +117,9 @@ class LogisticRegressionCV(ProbabilisticClassifier):
     l1_ratios_: Array = fitted("Shares of the absolute values that were tried, shape (r,).")
     C_: float = fitted("The chosen weight of the losses.")
     l1_ratio_: float = fitted("The chosen share of the absolute values.")
-    scores_: Array = fitted("Score of each fold, share and weight, shape (f, r, c).")
+    scores_: Array = fitted(
+        "Score of each fold, share and weight, shape (f, r, c); NaN for folds that Ctrl-C left out."
+    )
     coefs_paths_: Array = fitted("Coefficients of each fold with the intercept last, shape (f, r, c, k, p + 1).")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -137,38 +139,51 @@ class LogisticRegressionCV(ProbabilisticClassifier):
         self
             The fitted model.
         """
-        owner = type(self).__name__
         data = self._fit_data(X, y, sample_weight)
-        weights = self._weights()
-        ratios = self._ratios()
-        score = self._scorer(data)
-        weighed = self._weighed(data)
-        grid = [tuple(Strength(float(C), float(ratio)) for C in weights) for ratio in ratios]
-        constant = constant_of(self, len(data.classes))
-        folds = list(folds_of(owner, self.cv, data.X, data.y, data.weight, classes=True))
-        scores, paths = [], []
-        for strengths in grid:
-            path = Path(strengths, self.fit_intercept, self.tol, self.max_iter, self.verbose, constant)
-            found = follow_together(path, weighed, [train for train, _ in folds])
-            each: Any = None if found is None else zip(*found, strict=True)
-            each = [follow_path(owner, path, weighed, train) for train, _ in folds] if each is None else each
-            line, ways = [], []
-            for (w, b), (_, test) in zip(each, folds, strict=True):
-                line.append(score(w, b, test))
-                ways.append(np.concatenate([w, b[:, :, np.newaxis]], axis=2))
-            scores.append(line)
-            paths.append(ways)
+        weights, ratios = self._weights(), self._ratios()
+        self.scores_, self.coefs_paths_, is_interrupted = self._judged(data, weights, ratios)
         self.Cs_, self.l1_ratios_ = weights, ratios
-        self.scores_, self.coefs_paths_ = (np.array(one).swapaxes(0, 1).copy() for one in (scores, paths))
-        if np.isnan(self.scores_).any():
-            raise InvalidParameter(f"{owner}.scoring gave NaN. A score is a number, larger for a better model.")
-        mean = self.scores_.mean(axis=0)
+        judged = np.count_nonzero(~np.isnan(self.scores_[:, :, 0]), axis=0)
+        tried = np.flatnonzero(judged == judged.max())  # an interrupted share is not compared with those of all folds
+        mean = self.scores_[: judged.max(), tried].mean(axis=0)
         level = mean.max() - TIE * (1.0 + abs(mean.max()))
         best = np.unravel_index(int(np.argmax(mean >= level)), mean.shape)
-        self.C_, self.l1_ratio_ = float(weights[best[1]]), float(ratios[best[0]])
+        self.C_, self.l1_ratio_ = float(weights[best[1]]), float(ratios[tried[best[0]]])
         wish = Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
         fit_classes(self, data, Strength(self.C_, self.l1_ratio_), wish, self.class_weight, None)
+        if is_interrupted:
+            raise KeyboardInterrupt
         return self
+
+    def _judged(self, data: FitData, weights: Any, ratios: Any) -> tuple[Array, Array, bool]:
+        """Return scores and coefficients of all strengths on all folds, and whether Ctrl-C came before the last fold."""
+        owner = type(self).__name__
+        score, weighed = self._scorer(data), self._weighed(data)
+        constant = constant_of(self, len(data.classes))
+        folds = list(folds_of(owner, self.cv, data.X, data.y, data.weight, classes=True))
+        n_scores, p = (1 if len(data.classes) == 2 else len(data.classes)), data.X.shape[1]
+        scores = np.full((len(folds), len(ratios), len(weights)), np.nan)
+        paths = np.full((*scores.shape, n_scores, p + 1), np.nan)
+        try:
+            for at, ratio in enumerate(ratios):
+                strengths = tuple(Strength(float(C), float(ratio)) for C in weights)
+                path = Path(strengths, self.fit_intercept, self.tol, self.max_iter, self.verbose, constant)
+                found = follow_together(path, weighed, [train for train, _ in folds])
+                for fold, (train, test) in enumerate(folds):
+                    w, b = (
+                        follow_path(owner, path, weighed, train) if found is None else (found[0][fold], found[1][fold])
+                    )
+                    scores[fold, at] = score(w, b, test)
+                    paths[fold, at] = np.concatenate([w, b[:, :, np.newaxis]], axis=2)
+                    if np.isnan(scores[fold, at]).any():
+                        raise InvalidParameter(
+                            f"{owner}.scoring gave NaN. A score is a number, larger for a better model."
+                        )
+        except KeyboardInterrupt:
+            if np.isnan(scores).all():
+                raise
+            return scores, paths, True
+        return scores, paths, False
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the score that the strength was chosen by.
