@@ -135,5 +135,5 @@ def test_a_search_that_is_interrupted_keeps_the_model_of_the_folds_so_far():
     np.testing.assert_allclose(model.scores_[:, 0], whole.scores_[:, 0])
     assert np.isnan(model.scores_[2, 1]).all()
     assert model.l1_ratio_ == 0.0  # the other was not seen on all folds
-    assert model.C_ == model.Cs_[model.scores_[:, 0].mean(axis=0).argmax()]
+    assert model.Cs_[model.scores_[:, 0].mean(axis=0).argmax()] == model.C_
     assert qed.verify(model, X, y).holds
