@@ -21,7 +21,8 @@ inequality ``ℓ(t) + ℓ*(u) >= t u`` for every row and ``Ω(w) + Ω*(z) >= w z
 from __future__ import annotations
 
 from qed.convex._display import LossDisplay
-from qed.convex._problem import Gap, Known, Problem
+from qed.convex._gap import Gap, Known
+from qed.convex._problem import Problem
 from qed.convex._risk import joint_risk, risk
 from qed.convex._solve import Iterate, Solution, Solver, choose, solve
 from qed.convex.losses import (

@@ -26,17 +26,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.convex._gap import Gap
 from qed.convex._kernels import scaled_spread, side_sums
-from qed.convex._problem import Gap
 from qed.convex._spans import Spans
 from qed.core._once import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from qed.convex._gap import Known
     from qed.convex._loss import Vector
     from qed.convex._penalty import Penalty
-    from qed.convex._problem import Known
     from qed.designs import Design
 
 __all__ = ["Concomitant"]

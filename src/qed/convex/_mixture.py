@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._problem import Known, Tried
+from qed.convex._gap import Known, Tried
 from qed.designs import Dense, Sparse
 
 if TYPE_CHECKING:

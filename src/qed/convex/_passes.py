@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._problem import NEARLY, Known, Problem
+from qed.convex._gap import Known
+from qed.convex._problem import NEARLY, Problem
 from qed.convex._sample_rows import rows_apart
 from qed.core._once import cached_property
 from qed.designs import Dense, Sparse

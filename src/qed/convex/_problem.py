@@ -12,21 +12,22 @@ where the loss bends enough; else the rest of z outside the domain is charged fo
 the bound states.
 
 Rounding. Everything that floating point can hide is charged, to first order in the unit roundoff or better: scores
-(`_Point.off`), products (`_doubt`), what is left of ``Σ c u`` (`_lean`), weights and strengths as they were divided, and the
+(`Point.off`), products (`_doubt`), what is left of ``Σ c u`` (`_lean`), weights and strengths as they were divided, and the
 intercept as it will be stored, for the columns as they came instead of the centred ones.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.convex import _kernels
 from qed.convex._curvature_bound import curvature_bound, step_between_rows
 from qed.convex._dual_points import kink_points, newton_points
+from qed.convex._gap import Gap, Known, Point, Sums, Tried
 from qed.convex._spans import Spans
 from qed.core._once import cached_property
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from qed.designs import Design
     from qed.optimize import Function
 
-__all__ = ["Gap", "Known", "Problem", "Tried"]
+__all__ = ["Problem"]
 
 UNIT = 2.0**-53
 FOLDED = 1024 * UNIT  # rounding of a sum that a pass over the rows makes beside its products
@@ -50,94 +51,6 @@ LEVEL = 1e-13  # share of a dual point, given up to balance it, that rounding al
 NEARLY = 2.0**-4  # means of columns, beside their spread, that passes may subtract from sums instead of from rows
 TINY = float(np.finfo(np.float64).tiny)
 REACH = 10.0  # how much further than the scores so far a bound without a compact dual looks
-
-
-class Tried(NamedTuple):
-    """A dual point in the domain, its signs balanced where an intercept asks for it, with all that a bound asks of it."""
-
-    u: Vector
-    z: Vector  # minus the adjoint product with c u
-    sides: tuple[
-        float, float
-    ]  # sums of c times the positive entries, and the negative ones without sign, added in pairs
-    length: float  # root mean square of u, or of all that z was made of if that is more
-    excess: float  # weighted mean
-    apart: float  # root mean square distance from the slope
-
-
-class Known(NamedTuple):
-    """Products that a solver has made at exactly the point in question, so that they need not be made again.
-
-    They are made afresh, not updated from step to step (whose rounding nobody bounds), and summed over rows like the
-    products of designs: in blocks, merged with compensation.
-    """
-
-    t: Vector | None = None  # scores
-    rise: Vector | None = None  # the adjoint product with c times the positive slopes at those scores
-    fall: Vector | None = None  # the same of the negative slopes; rise + fall is the gradient
-    slope: Vector | None = None  # slopes of the loss at those scores
-    loss: float | None = None  # weighted mean of the losses
-    gradient: Vector | None = (
-        None  # the adjoint product with c times the slopes, from solvers that do not know its sides
-    )
-    sides: tuple[float, float] | None = None  # sums of c times the positive slopes, and the negative ones without sign
-    lengths: tuple[float, float] | None = None  # root mean squares of scores and slopes
-    level: Vector | None = None  # sums of c times the slopes, one for each score
-    tried: Tried | None = None  # a dual point other than the slope
-
-
-@dataclass(frozen=True)
-class Gap:
-    """How far a point can be from the optimum.
-
-    Attributes
-    ----------
-    value : float
-        Upper bound on objective minus optimum, its own rounding included.
-    rounding : float
-        The part of ``value`` that bounds floating-point error.
-    objective : float
-        Objective at the point.
-    radius : float
-        The bound holds against coefficients closer than this, each times the (root mean square) length of its column;
-        ``inf`` means all there are.
-    u : ndarray
-        The dual point that proves it, feasible; empty where curvature proves it.
-    """
-
-    value: float
-    rounding: float
-    objective: float
-    radius: float
-    u: Vector = field(repr=False)
-
-
-class _Sums(NamedTuple):
-    """Sums over the rows of a dual point, where they were made on the way."""
-
-    sides: tuple[float, float]  # of c times the positive entries, and the negative ones without sign
-    doubt: float  # rounding of either, relative to both
-    length: float  # root mean square
-    excess: float = 0.0  # weighted mean
-    apart: float = 0.0  # root mean square distance from the slope
-
-
-class _Point(NamedTuple):
-    """What is the same for every dual point."""
-
-    w: Vector
-    b: Any
-    t: Vector
-    slope: Vector
-    loss: float  # weighted mean
-    objective: float
-    length_t: float  # root mean squares over rows
-    length_slope: float
-    off: float  # bound on the error of the scores, root mean square over rows
-    bend: float  # bound on the curvature near the scores; inf where slopes jump
-    stored: float  # charged for the rounding of weights, strengths and the stored intercept
-    target: float  # a gap that is small enough
-    sums: _Sums | None  # of the slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,7 +278,7 @@ class Problem(Spans):
             stored += shift * (tilt + (more if math.isfinite(more) else 0.0))
         return stored
 
-    def _look(self, w: Vector, b: Any, known: Known | None, target: float) -> _Point:
+    def _look(self, w: Vector, b: Any, known: Known | None, target: float) -> Point:
         """Evaluate what all dual points share."""
         known = Known() if known is None else known
         t = self.scores(w, b) if known.t is None else known.t
@@ -374,7 +287,7 @@ class Problem(Spans):
         objective = loss + self.penalty.value(w)
         level = abs(b) if isinstance(b, float) else float(np.abs(b).max(initial=0.0))
         length_t, length_slope = (self.length(t), self.length(slope)) if known.lengths is None else known.lengths
-        sums = None if known.sides is None else _Sums(known.sides, FOLDED, length_slope)
+        sums = None if known.sides is None else Sums(known.sides, FOLDED, length_slope)
         size_w = _sizes(w)
         off, bend = self._scores_off(size_w, level, length_t), self._bend(t)
         tilt = 0.0
@@ -384,16 +297,16 @@ class Problem(Spans):
             else:
                 tilt = float(np.abs(self.share @ slope if known.level is None else known.level).sum())
         stored = self._stored(size_w, level, objective, tilt, bend)
-        return _Point(w, b, t, slope, loss, objective, length_t, length_slope, off, bend, stored, target, sums)
+        return Point(w, b, t, slope, loss, objective, length_t, length_slope, off, bend, stored, target, sums)
 
-    def _by_nothing(self, at: _Point) -> Gap:
+    def _by_nothing(self, at: Point) -> Gap:
         """Return the gap of the dual point zero: no objective is below zero."""
         rounding = at.stored + self._loss_doubt(at, at.length_slope, at.loss)
         value = at.objective + rounding
         whole = value if np.isfinite(value) else np.inf
         return Gap(whole, rounding if np.isfinite(value) else 0.0, at.objective, np.inf, np.zeros_like(at.t))
 
-    def _gaps(self, at: _Point, u: Vector | None, known: Known | None, *, is_thorough: bool = True) -> Iterator[Gap]:
+    def _gaps(self, at: Point, u: Vector | None, known: Known | None, *, is_thorough: bool = True) -> Iterator[Gap]:
         """Yield bounds, cheap ones first."""
         if known is not None and known.tried is not None:
             yield self._by_tried(at, known.tried)
@@ -432,12 +345,12 @@ class Problem(Spans):
         for point in newton_points(self, at.w, at.t, at.slope, z):
             yield self._bound(at, point)
 
-    def _by_tried(self, at: _Point, tried: Tried) -> Gap:
+    def _by_tried(self, at: Point, tried: Tried) -> Gap:
         """Return the gap of a dual point that comes with its sums and its products."""
         doubt = PAIRWISE * float(np.finfo(np.float64).eps)
-        return self._bound(at, tried.u, tried.z, _Sums(tried.sides, doubt, tried.length, tried.excess, tried.apart))
+        return self._bound(at, tried.u, tried.z, Sums(tried.sides, doubt, tried.length, tried.excess, tried.apart))
 
-    def _is_worth(self, at: _Point, rise: Vector, fall: Vector) -> bool:
+    def _is_worth(self, at: Point, rise: Vector, fall: Vector) -> bool:
         """Say whether the balanced slope may be close enough, as far as its products tell without looking at the rows."""
         if at.sums is None or not self.penalty.traits.is_bounding or self._has_classes:
             return True
@@ -453,7 +366,7 @@ class Problem(Spans):
         down = np.minimum(1.0, np.where(under > 0, over / np.where(under > 0, under, 1.0), 1.0))
         return up, down
 
-    def _by_sides(self, at: _Point, rise: Vector, fall: Vector) -> tuple[Vector, Vector, _Sums | None]:
+    def _by_sides(self, at: Point, rise: Vector, fall: Vector) -> tuple[Vector, Vector, Sums | None]:
         """Balance the slope by shrinking its heavier sign, and tell the products that follow without another pass.
 
         The scores of classes depend on each other and are left as they are: `_lean` charges what they lack.
@@ -476,9 +389,9 @@ class Problem(Spans):
         )
         sides, lengths = (float(found[0]), float(found[1])), np.sqrt(found[[2, 4]])
         doubt = PAIRWISE * float(np.finfo(np.float64).eps)
-        return u, z, _Sums(sides, doubt, float(lengths[0]), float(found[3]), float(lengths[1]))
+        return u, z, Sums(sides, doubt, float(lengths[0]), float(found[3]), float(lengths[1]))
 
-    def _bound(self, at: _Point, u: Vector, z: Vector | None = None, sums: _Sums | None = None) -> Gap:
+    def _bound(self, at: Point, u: Vector, z: Vector | None = None, sums: Sums | None = None) -> Gap:
         """Make one dual point feasible, and charge all that separates it from the point."""
         if not math.isfinite(at.length_slope if u is at.slope else np.sum(u)):
             return Gap(np.inf, 0.0, at.objective, np.inf, u)
@@ -537,7 +450,7 @@ class Problem(Spans):
         blocks = min(n, max(512, n // 64 + 128), 8192)
         return (blocks if self.design.centres_first else n if self.centre is None else 2 * n) + 8
 
-    def _lean(self, at: _Point, u: Vector, sums: _Sums | None = None) -> tuple[float, float]:
+    def _lean(self, at: Point, u: Vector, sums: Sums | None = None) -> tuple[float, float]:
         """Bound how far the weighted sum of u is from zero, as the share of u that must be given up, and what that costs.
 
         Where each score has a loss of its own, giving up a share of the heavier sign costs that share of the loss, because
@@ -578,7 +491,7 @@ class Problem(Spans):
             whole = float(self.share @ self.loss.excess(at.t, mixed))
         return lean, 1.5 * lean * (whole + evenly + 1.0)
 
-    def _loss_doubt(self, at: _Point, apart: float, loss_excess: float) -> float:
+    def _loss_doubt(self, at: Point, apart: float, loss_excess: float) -> float:
         """Bound the rounding of the loss's part, for scores that are off and dual points ``apart`` from the slope."""
         traits, n = self.loss.traits, self.shape[0]
         further = at.bend * at.off if at.off > 0 else 0.0
@@ -590,7 +503,7 @@ class Problem(Spans):
             first += at.bend * (8 * UNIT * self._score_unit) ** 2
         return first + (min(n, 8192) + 64) * UNIT * loss_excess
 
-    def _beyond(self, at: _Point, z: Vector, doubt: Vector) -> tuple[float, float, float, Vector]:
+    def _beyond(self, at: Point, z: Vector, doubt: Vector) -> tuple[float, float, float, Vector]:
         """Charge what of z lies outside the conjugate's domain for steps up to a radius; return what is left inside."""
         inside = self.penalty.project(z)
         rest = np.abs(z - inside)

@@ -17,8 +17,9 @@ from qed.core._events import STOP, Progress
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from qed.convex._gap import Gap, Known
     from qed.convex._loss import Vector
-    from qed.convex._problem import Gap, Known, Problem
+    from qed.convex._problem import Problem
 
 __all__ = ["FEW", "Iterate", "Solution", "Solver", "choose", "hand_over", "solve", "steps_allowed"]
 

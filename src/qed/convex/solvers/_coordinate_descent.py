@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
+from qed.convex._gap import Known
 from qed.convex._passes import Passes, ScorePasses
-from qed.convex._problem import Known
 from qed.convex._solve import Iterate
 from qed.convex._working_columns import gram_pays, taken_columns, working_columns
 from qed.convex.solvers._curved_columns import by_compressed_columns, takes_compressed_columns

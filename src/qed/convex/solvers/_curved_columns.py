@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._problem import Known
+from qed.convex._gap import Known
 from qed.convex._solve import Iterate, steps_allowed
 from qed.designs import Sparse
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.convex._problem import Known
+from qed.convex._gap import Known
 from qed.convex._solve import Iterate
 
 if TYPE_CHECKING:

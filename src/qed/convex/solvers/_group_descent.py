@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qed.convex._gap import Known
 from qed.convex._group_sweeps import AlongColumns, ByProducts, Groups
-from qed.convex._problem import Known
 from qed.convex._solve import Iterate
 from qed.convex._working_columns import working_columns
 from qed.designs import Dense

@@ -22,8 +22,9 @@ from qed.core._once import cached_property
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from qed.convex._gap import Known
     from qed.convex._loss import Vector
-    from qed.convex._problem import Known, Problem
+    from qed.convex._problem import Problem
 
 __all__ = ["LBFGS", "Descent", "Guess", "at_point", "begin", "pass_cost", "step_along"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._problem import Known
+from qed.convex._gap import Known
 from qed.convex._solve import FEW, Iterate, steps_allowed
 from qed.convex.solvers._dual_ascent import read_ascent
 from qed.designs import Dense

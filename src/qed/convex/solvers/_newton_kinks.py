@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._problem import Known
+from qed.convex._gap import Known
 from qed.convex._solve import Iterate
 from qed.convex.solvers._newton import entries_of
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.convex._problem import Known
+from qed.convex._gap import Known
 from qed.convex._solve import Iterate
 from qed.convex.solvers._smooth import refuse_unless_smooth
 from qed.designs import Dense, Sparse

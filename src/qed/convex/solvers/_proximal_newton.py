@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.convex._problem import Known
+from qed.convex._gap import Known
 from qed.convex._solve import Iterate
 from qed.convex.solvers._dual_ascent import read_ascent
 from qed.designs import Dense, Sparse
