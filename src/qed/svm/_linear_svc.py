@@ -9,6 +9,7 @@ import numpy as np
 from qed.convex import L1, L2, CrammerSinger, Hinge, SquaredHinge
 from qed.convex.solvers import (
     ClassAscent,
+    ClassMultipliers,
     CoordinateDescent,
     DualAscent,
     InteriorPoint,
@@ -216,7 +217,7 @@ class LinearSVC(LinearClassifier):
     def _solvers(self, rows: Rows, n_classes: int) -> Any:
         """Return the solvers that can take the declared problems; one alone where the table is small."""
         if self.multi_class == "crammer_singer" and n_classes > 2:
-            return (ClassAscent(),)
+            return (ClassAscent(), ClassMultipliers())
         n, p = rows.X.shape
         is_table = isinstance(rows.X, np.ndarray)
         if self.loss == "hinge" or self.multi_class == "crammer_singer":

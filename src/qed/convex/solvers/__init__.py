@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from qed.convex.solvers._class_ascent import ClassAscent
+from qed.convex.solvers._class_multipliers import ClassMultipliers
 from qed.convex.solvers._coordinate_descent import CoordinateDescent
 from qed.convex.solvers._dual_ascent import DualAscent
 from qed.convex.solvers._gradient_descent import GradientDescent
@@ -24,6 +25,7 @@ from qed.convex.solvers._scaled_newton import ScaledNewton
 __all__ = [
     "LBFGS",
     "ClassAscent",
+    "ClassMultipliers",
     "CoordinateDescent",
     "DualAscent",
     "GradientDescent",

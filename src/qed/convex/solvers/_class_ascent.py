@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex._kernels import class_ascent
-from qed.convex._solve import Iterate
+from qed.convex._solve import Iterate, hand_over
+from qed.convex.solvers._class_multipliers import ClassMultipliers
 from qed.convex.solvers._dual_ascent import SEED, WORK, row_squares, rows_of
 from qed.convex.solvers._straight import sides
 from qed.designs import Dense, Sparse
@@ -47,10 +48,10 @@ class ClassAscent:
 
     def cost(self, problem: Problem, tol: float) -> float:
         """Predict passes in proportion to how much a row can pull, and to the digits wanted."""
-        (n, p), k = problem.shape, problem.loss.traits.n_scores
+        n, p = problem.shape
         pull = float(np.sum(problem.sizes**2)) / max(float(problem.penalty.curvature(np.ones(p))[0]), 1e-300) / n
-        passes = (10 + 3 * pull) * max(1.0, -np.log10(max(tol, 1e-16)))
-        return float(passes * n * k * (3e-8 + 1e-9 * p))
+        passes = (10 + 20 * pull) * max(1.0, -np.log10(max(tol, 1e-16)))
+        return float(passes * _pass_cost(problem))
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the iterates."""
@@ -58,7 +59,12 @@ class ClassAscent:
         ascent = _Ascent(problem, start)
         each = max(1, int(WORK / max(n * problem.shape[1] * k, 1)))
         done, whole = 0, np.inf
+        other, tol = ClassMultipliers(), target / problem.null_objective
+        most = PASSES if other.refusal(problem) is not None else other.cost(problem, tol) / _pass_cost(problem)
         while done < PASSES:
+            if done > most:  # rows pull each other along for ever: they are solved for at once
+                yield from hand_over(other, problem, ascent.point(), target)
+                return
             passes = min(each, TOGETHER, 1 + done // 4)
             ascent.climb(passes)
             done += passes
@@ -71,6 +77,12 @@ class ClassAscent:
             yield Iterate(*ascent.point(), ascent.u.copy(), 0.5 * whole)
             if ascent.largest <= 1e-15:
                 return
+
+
+def _pass_cost(problem: Problem) -> float:
+    """Predict the seconds of a pass."""
+    (n, p), k = problem.shape, problem.loss.traits.n_scores
+    return 1e-6 + n * k * (3e-8 + 1e-9 * p)
 
 
 class _Ascent:
