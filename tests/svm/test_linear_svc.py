@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.sparse import csc_array, csr_array
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 from sklearn.svm import SVC
 from sklearn.svm import LinearSVC as Theirs
 
@@ -198,3 +198,24 @@ def test_absolute_values_of_sparse_and_dense_tables_have_the_same_planes():
         np.testing.assert_allclose(sparse.intercept_, dense.intercept_, atol=1e-4)
         assert sparse.certificate_.reached
         assert qed.verify(sparse, form(table), label).holds
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 1e4])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
+def test_several_classes_at_once_are_solved_on_any_scale(scale, C):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 3)) * scale
+    y = np.digitize(X[:, 0] / scale + 0.5 * random.normal(size=40), [-0.5, 0.5])
+    model = LinearSVC(multi_class="crammer_singer", C=C).fit(X, y)
+    assert model.certificate_.reached
+    assert qed.verify(model, X, y).holds
+
+
+def test_several_classes_at_once_on_columns_of_different_sizes():
+    wine = load_wine()
+    dense = LinearSVC(multi_class="crammer_singer").fit(wine.data, wine.target)
+    assert dense.certificate_.reached
+    assert dense.score(wine.data, wine.target) > 0.97
+    assert qed.verify(dense, wine.data, wine.target).holds
+    sparse = LinearSVC(multi_class="crammer_singer").fit(csr_array(wine.data), wine.target)
+    assert sparse.certificate_.objective == pytest.approx(dense.certificate_.objective, rel=1e-5)

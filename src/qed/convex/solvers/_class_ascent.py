@@ -60,7 +60,7 @@ class ClassAscent:
         each = max(1, int(WORK / max(n * problem.shape[1] * k, 1)))
         done, whole = 0, np.inf
         other, tol = ClassMultipliers(), target / problem.null_objective
-        most = PASSES if other.refusal(problem) is not None else other.cost(problem, tol) / _pass_cost(problem)
+        most = PASSES if other.refusal(problem) is not None else 2.0 * other.cost(problem, tol) / _pass_cost(problem)
         while done < PASSES:
             if done > most:  # rows pull each other along for ever: they are solved for at once
                 yield from hand_over(other, problem, ascent.point(), target)

@@ -35,7 +35,7 @@ STIFFEST = 1e9
 ENOUGH = 0.1  # of the gap that is left: what the slope of a round may add to it
 SLOPE = 1e-4  # of the fall that a step promises: what it must keep
 LEAST = 1e-14  # of a step
-CALL = 2e-5  # seconds of a product beside its arithmetic
+TOGETHER = 1 << 19  # entries of the rows whose products are made at once
 
 
 class _Smoothed(NamedTuple):
@@ -69,8 +69,8 @@ class ClassMultipliers:
     def cost(self, problem: Problem, tol: float) -> float:
         """Predict some forty Newton steps."""
         (n, p), k = problem.shape, problem.loss.traits.n_scores
-        grams = 0.5 * k * (k + 1) * (CALL + 2e-10 * n * p * p)
-        return float((20 + 5 * max(1.0, -np.log10(max(tol, 1e-16)))) * (5e-4 + grams + 1e-10 * (p * k) ** 3))
+        grams = 1e-5 * k + 1e-10 * n * (p * k) ** 2  # of all rows, though few may lie on faces
+        return float((20 + 3 * max(1.0, -np.log10(max(tol, 1e-16)))) * (3e-4 + grams + 1e-10 * (p * k) ** 3))
 
     def run(self, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
         """Yield the point after each round, with the prices as its dual point."""
@@ -123,29 +123,32 @@ class _Rounds:
 
     def step(self, at: _Smoothed, stiffness: float) -> Vector:
         """Return Newton's step, the equations scaled to a diagonal of ones."""
-        p, k, design = at.w.shape[0], self.k, self.problem.design
+        p, k = at.w.shape[0], self.k
         on = at.v > 0.0
-        alone = self.problem.share * (on.sum(axis=1) > 1)  # a corner of the simplex has no directions
-        each = alone / np.maximum(on.sum(axis=1), 1)
-        matrix = np.zeros((k, p, k, p))
-        for a in range(k):
-            for b in range(a, k):
-                both = each * (on[:, a] & on[:, b])
-                block = -design.gram(both) if both.any() else np.zeros((p, p))
-                if a == b and both.any():
-                    block = block + design.gram(alone * on[:, a])
-                matrix[a, :, b, :] = stiffness * block
-                matrix[b, :, a, :] = matrix[a, :, b, :].T
+        count = on.sum(axis=1)
+        flat = np.zeros((k * p, k * p))
+        matrix = flat.reshape(k, p, k, p)
+        rows = np.flatnonzero(count > 1)  # a corner of the simplex has no directions
+        for some in np.split(rows, range(TOGETHER // (k * p), len(rows), TOGETHER // (k * p))):
+            X, c, here = self._table(some), stiffness * self.problem.share[some], on[some]
+            each = (here[:, :, np.newaxis] * X[:, np.newaxis, :]).reshape(len(some), k * p)
+            flat -= each.T @ ((c / count[some])[:, np.newaxis] * each)
+            for a in range(k):
+                matrix[a, :, a, :] += X.T @ ((c * here[:, a])[:, np.newaxis] * X)
         # no slope points the same way for all classes: what is added there keeps a weak penalty's equations solvable
         diagonal = np.einsum("apap->p", matrix) / k
         np.einsum("apbp->abp", matrix)[:] += np.where(diagonal > 0, diagonal, self.alpha) / k
-        flat = matrix.reshape(k * p, k * p)
         flat.flat[:: k * p + 1] += self.alpha
         scale = 1.0 / np.sqrt(flat.diagonal())
         slope = at.slope - at.slope.mean(axis=1, keepdims=True)
         step = -scale * np.linalg.solve(flat * scale * scale[:, np.newaxis], scale * slope.T.ravel())
         step = step.reshape(k, p).T
         return np.asarray(step - step.mean(axis=1, keepdims=True))
+
+    def _table(self, rows: Any) -> Vector:
+        """Return some rows as an array."""
+        part = self.problem.design.rows(rows).table  # type: ignore[attr-defined]  # in memory, or refused
+        return np.asarray(part if isinstance(part, np.ndarray) else part.toarray(), dtype=np.float64)
 
     def search(self, at: _Smoothed, step: Vector, prices: Vector, stiffness: float) -> _Smoothed | None:
         """Return the end of the step, or where the value is least along it; None where rounding hides that it falls.
