@@ -11,6 +11,8 @@ from qed import InvalidData, InvalidParameter
 from qed.linear_model import (
     Hyperplane,
     LogisticRegression,
+    Ridge,
+    VotedPerceptron,
     fisher_criterion,
     fisher_discriminant,
     margins,
@@ -176,3 +178,17 @@ def test_no_direction_beats_the_discriminant():
         assert variance == pytest.approx(found.coef @ S @ found.coef)
     with pytest.raises(InvalidData, match="without any spread"):
         fisher_discriminant([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0, 0, 1, 1])
+
+
+def test_scores_that_are_not_those_of_a_plane_have_no_radius():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 2))
+    y = np.where(X @ [1.0, 0.3] + 0.4 * random.normal(size=60) > 0, 1, 0)
+    voted = VotedPerceptron().fit(X, y)
+    for ask in (robustness_radius, signed_distance):
+        with pytest.raises(InvalidData, match="scores of VotedPerceptron are not those of the planes"):
+            ask(voted, X)
+    with pytest.raises(InvalidData, match="not those of the planes"):
+        margins(voted, X, y)
+    with pytest.raises(InvalidData, match="Ridge is not a fitted linear classifier"):
+        robustness_radius(Ridge().fit(X, y), X)

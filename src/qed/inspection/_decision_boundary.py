@@ -204,9 +204,12 @@ def _asked(estimator: Any, grid: Array, method: str, wanted: Any, labels: Any) -
 def _lines(estimator: Any, low: Array, high: Array) -> list[Array]:
     """Return the ends, within the grid, of where a linear model of two classes has scores 0, 1 and -1."""
     coef = getattr(estimator, "coef_", None)
-    if coef is None or not hasattr(estimator, "classes_") or np.size(coef) != 2:
+    if coef is None or not hasattr(estimator, "decision_function") or np.size(coef) != 2:
         return []
     w, b = np.ravel(coef).astype(np.float64), float(np.ravel(estimator.intercept_)[0])
+    corners = np.stack([low, high])
+    if not np.allclose(_response(estimator, corners, "decision_function", None)[0], corners @ w + b, rtol=1e-4):
+        return []  # its scores are not those of the plane: a vote, for one
     found = [_across(w, b - level, low, high) for level in (0.0, 1.0, -1.0)]
     return [ends for ends in found if ends is not None]
 

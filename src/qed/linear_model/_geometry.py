@@ -15,6 +15,7 @@ __all__ = ["Hyperplane", "margins", "robustness_radius", "signed_distance"]
 Array = np.ndarray[Any, Any]
 Norm = Literal[1, 2] | float
 DUAL: dict[float, float] = {1: np.inf, 2: 2, np.inf: 1}
+SAME = 1e-5  # of the sizes of the terms: how far scores of float32 rows may be from those of their planes
 
 
 @record("hyperplane")
@@ -105,13 +106,12 @@ def signed_distance(model: Any, X: Any) -> Array:
     >>> signed_distance(model, [[0.0], [3.0]]).tolist()
     [-2.0, 1.0]
     """
-    w, _ = _planes_of(model)
+    w, scores = _scored(model, X)
     length = np.linalg.norm(w, axis=1)
     if not np.all(length > 0):
         raise InvalidData(
             f"{type(model).__name__} has a plane whose coefficients are all zero, and no distances from it."
         )
-    scores = np.asarray(model.decision_function(X), dtype=np.float64)
     return np.asarray(scores / (length[0] if scores.ndim == 1 else length))
 
 
@@ -143,12 +143,11 @@ def margins(model: Any, X: Any, y: Any, *, normalised: bool = True) -> Array:
     >>> margins(model, [[0.0], [1.0], [3.0]], [0, 0, 0]).tolist()
     [2.0, 1.0, -1.0]
     """
+    w, scores = _scored(model, X)
     labels, classes = as_target(y, "y"), np.asarray(model.classes_)
     code = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
     if not np.array_equal(classes[code], labels):
         raise InvalidData(f"y holds labels that the model does not know; it knows {classes.tolist()[:20]}.")
-    scores = np.asarray(model.decision_function(X), dtype=np.float64)
-    w, _ = _planes_of(model)
     if scores.ndim == 1:
         lead = np.where(code == 1, scores, -scores)
         return np.asarray(lead / np.linalg.norm(w[0])) if normalised else lead
@@ -183,8 +182,7 @@ def robustness_radius(model: Any, X: Any, *, norm: Norm = 2) -> Array:
     """
     if norm not in DUAL:
         raise InvalidParameter(f"robustness_radius.norm must be 1, 2 or inf, got {norm!r}.")
-    scores = np.asarray(model.decision_function(X), dtype=np.float64)
-    w, _ = _planes_of(model)
+    w, scores = _scored(model, X)
     if scores.ndim == 1:
         size = float(np.linalg.norm(w[0], DUAL[norm]))
         return np.abs(scores) / size if size > 0 else np.full(len(scores), np.inf)
@@ -204,8 +202,30 @@ def _nearest(scores: Array, w: Array, code: Array, dual: float | None) -> Array:
 
 
 def _planes_of(model: Any) -> tuple[Array, Array]:
-    if not hasattr(model, "coef_"):
+    """Return coefficients and intercept of each plane of a linear model."""
+    if not (hasattr(model, "coef_") and hasattr(model, "intercept_")):
         raise InvalidData(f"{type(model).__name__} has no coef_: pass a fitted linear model.")
     coef = model.coef_
     w = np.atleast_2d(np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef, dtype=np.float64))
     return w, np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64).ravel(), (len(w),))
+
+
+def _scored(model: Any, X: Any) -> tuple[Array, Array]:
+    """Return the coefficients of each plane of a linear classifier, and the scores of rows, which must be those of the planes."""
+    name = type(model).__name__
+    if not all(hasattr(model, one) for one in ("coef_", "intercept_", "classes_", "decision_function")):
+        raise InvalidData(
+            f"{name} is not a fitted linear classifier, with coef_, intercept_, classes_ and decision_function. Of a pipeline pass"
+            " its last model and the rows as that one sees them; of a book of codes one of estimators_."
+        )
+    w, b = _planes_of(model)
+    scores = np.asarray(model.decision_function(X), dtype=np.float64)
+    rows = X if hasattr(X, "toarray") else np.asarray(X, dtype=np.float64)
+    linear, size = np.asarray(rows @ w.T) + b, np.asarray(abs(rows) @ np.abs(w).T) + np.abs(b)
+    linear, size = (linear[:, 0], size[:, 0]) if scores.ndim == 1 else (linear, size)
+    if linear.shape != scores.shape or not np.all(np.abs(linear - scores) <= SAME * size):
+        raise InvalidData(
+            f"The scores of {name} are not those of the planes in its coef_, so that coefficients tell no distance from where its"
+            " labels change. Use a model whose decision_function is X @ coef_.T + intercept_."
+        )
+    return w, scores
