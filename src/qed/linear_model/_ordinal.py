@@ -266,7 +266,10 @@ class _Cuts:
         while count < max_iter and gap > 0.01 * tol * self.null and outcome == "max_iter":
             count += 1
             g, H = self._model(at)
-            d = np.linalg.solve(H, g)
+            scale = 1.0 / np.sqrt(
+                H.diagonal()
+            )  # rows far from every cut bend next to nothing, and columns have their units
+            d = scale * np.linalg.solve(H * scale * scale[:, np.newaxis], scale * g)
             fall = float(g @ d)
             p = len(at.w)
             length, new = 1.0, at
@@ -285,16 +288,18 @@ class _Cuts:
             except KeyboardInterrupt:
                 outcome = "interrupted"
         rounding = (64 + len(self.code) / 64 + self.table.shape[1]) * 8 * EPS * (at.objective + self.null)
+        rounding += self._doubt(at)
         return _Found(at.w, at.cuts, at.objective, gap, rounding, max(count, 1), outcome)
 
     def _model(self, at: _Point) -> tuple[Vector, Vector]:
         """Return gradient and second derivatives by coefficients and cut points."""
         c, m, p = self.share, self.k - 1, len(at.w)
         u, v = _sigmoid(at.lower), _sigmoid(at.upper)
-        du, dv = c * u * (1 - u), c * v * (1 - v)
-        apart = np.diff(at.cuts)
-        slope = -self.weight[1:-1] / np.expm1(apart)
-        bend = self.weight[1:-1] * np.exp(apart) / np.expm1(apart) ** 2
+        du, dv = c * u * _sigmoid(-at.lower), c * v * _sigmoid(-at.upper)
+        far = np.exp(-np.diff(at.cuts))
+        near = -np.expm1(-np.diff(at.cuts))
+        slope = -self.weight[1:-1] * far / near
+        bend = self.weight[1:-1] * far / near**2
         g_cuts = -self._by_upper(c * u) + self._by_lower(c * v)
         g_cuts[1:] += slope
         g_cuts[:-1] -= slope
@@ -330,23 +335,32 @@ class _Cuts:
         c = self.share
         u, v = _sigmoid(at.lower), _sigmoid(at.upper)
         over, under = self._by_upper(c * u), self._by_lower(c * v)
-        up, down = over.sum(), under.sum()
-        if not (up > 0 and down > 0):
+        # of the barriers, times the weights of the inner classes: none pushes cut points together, at the ends nothing is left
+        slopes = np.append(np.minimum(np.cumsum(under - over)[:-1], 0.0), 0.0)
+        wanted = np.diff(slopes, prepend=0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            less_over = np.where(under - over < wanted, (under - wanted) / over, 1.0)
+            less_under = np.where(under - over > wanted, (over + wanted) / under, 1.0)
+        if not (np.all(less_over >= 0) and np.all(less_under >= 0)):
             return at.objective
-        first, second = min(1.0, down / up), min(1.0, up / down)
-        slopes = np.cumsum(second * under - first * over)[
-            :-1
-        ]  # of the barriers, times the weights of the inner classes
-        if not np.all(slopes < 0):
-            return at.objective
+        first = np.append(less_over, 1.0)[self.code]
+        second = np.append(1.0, less_under)[self.code]
         inner, apart = self.weight[1:-1], np.diff(at.cuts)
-        s = slopes / inner
-        best = np.log1p(-1.0 / s)  # the distance of cut points at which the barrier has this slope
-        barrier = -np.log(-np.expm1(-apart)) + np.log(-np.expm1(-best)) + s * (best - apart)
+        s = slopes[:-1] / inner
+        with np.errstate(divide="ignore", invalid="ignore"):
+            best = np.log1p(-1.0 / s)  # the distance of cut points at which the barrier has this slope
+            pulled = np.where(s < 0, np.log(-np.expm1(-best)) + s * (best - apart), 0.0)
+        barrier = -np.log(-np.expm1(-apart)) + pulled
         z = -self.table.adjoint_product(c * (first * u - second * v))
         rest = self.alpha * at.w - z
         losses = _divergence(first * u, u, at.lower) + _divergence(second * v, v, at.upper)
         return float(c @ losses + inner @ np.maximum(barrier, 0.0) + rest @ rest / (2 * self.alpha))
+
+
+    def _doubt(self, at: _Point) -> float:
+        """Bound what rounding of the products with the slopes can hide, which a weak penalty divides by its strength."""
+        off = 64 * EPS * (self.table.column_norms(self.share, None) + self.alpha * np.abs(at.w))
+        return float(off @ off) / self.alpha
 
 
 def _divergence(share: Vector, chance: Vector, score: Vector) -> Vector:

@@ -62,18 +62,30 @@ def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample
 def _bound(table: Any, q: Any, code: Any, m: int, u: Any, v: Any) -> float:
     """Return a value that no coefficients and cut points go below: minus the conjugates, at slopes that balance."""
     u, v = np.where(code < m, u, 0), np.where(code > 0, v, 0)
-    up, down = q @ u, q @ v
-    if not (up > 0 and down > 0):
-        return 0.0
-    u, v = u * min(EXTENDED(1), down / up), v * min(EXTENDED(1), up / down)
-    left = [q[code == j] @ u[code == j] for j in range(m)]
-    right = [q[code == j + 1] @ v[code == j + 1] for j in range(m)]
+    left = np.array([q[code == j] @ u[code == j] for j in range(m)], dtype=EXTENDED)
+    right = np.array([q[code == j + 1] @ v[code == j + 1] for j in range(m)], dtype=EXTENDED)
     inner = np.array([q[code == j].sum() for j in range(1, m)], dtype=EXTENDED)
-    s = np.cumsum(np.array(right, dtype=EXTENDED) - np.array(left, dtype=EXTENDED))[:-1] / inner
-    if not np.all(s < 0):
-        return 0.0
-    best = np.log1p(-1 / s)
-    conjugates = q @ (_entropy(u) + _entropy(v)) + inner @ (s * best + np.log(-np.expm1(-best)))
+    # what a class between two cut points may be pulled apart by, cut after cut; slopes beyond are taken back
+    pull, inner_pulls = EXTENDED(0), []
+    for j in range(m):
+        goes = min(pull + right[j] - left[j], EXTENDED(0)) if j < m - 1 else EXTENDED(0)
+        more = right[j] - left[j] - (goes - pull)
+        if more > 0:
+            v = np.where(code == j + 1, v * max(1 - more / right[j], 0), v)
+        elif more < 0:
+            u = np.where(code == j, u * max(1 + more / left[j], 0), u)
+        if (
+            not abs(q[code == j + 1] @ v[code == j + 1] - q[code == j] @ u[code == j] - (goes - pull))
+            <= 1e-15 * q.sum()
+        ):
+            return 0.0
+        pull = goes
+        if j < m - 1:
+            inner_pulls.append(pull)
+    s = np.array(inner_pulls, dtype=EXTENDED) / inner
+    apart = np.log1p(-1 / s[s < 0])
+    barriers = inner[s < 0] @ (s[s < 0] * apart + np.log(-np.expm1(-apart)))
+    conjugates = q @ (_entropy(u) + _entropy(v)) + barriers
     z = table.T @ (q * (u - v))
     return float(-conjugates - z @ z / 2)
 
