@@ -1,12 +1,15 @@
 """OrdinalRegressor: proportional odds, convex, proved; two classes are logistic regression."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 import qed
-from qed import CertificateError, NotReached
+from qed import CertificateError, InvalidParameter, NotReached
+from qed.core._persistence import dumps, loads
 from qed.linear_model import LogisticRegression, OrdinalRegressor
 
 rng = np.random.default_rng(0)
@@ -74,3 +77,41 @@ def test_weights_layouts_and_early_ends():
     early = OrdinalRegressor(max_iter=2, tol=1e-14).fit(X, y)
     assert not early.certificate_.reached
     assert qed.verify(early, X, y).holds
+
+
+def test_the_order_of_words_is_told_or_taken_from_categories_or_warned_about():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(80, 2))
+    code = np.digitize(X[:, 0] + 0.3 * random.normal(size=80), [-0.5, 0.5])
+    words = np.array(["low", "mid", "high"])
+    by_numbers = OrdinalRegressor().fit(X, code)
+    told = OrdinalRegressor(order=words).fit(X, words[code])
+    kind = pd.CategoricalDtype(words, ordered=True)
+    taken = OrdinalRegressor().fit(X, pd.Series(words[code], dtype=kind))
+    enum = OrdinalRegressor().fit(X, pl.Series(words[code], dtype=pl.Enum(words)))
+    for model in (told, taken, enum):
+        assert model.order_.tolist() == words.tolist()
+        assert model.classes_.tolist() == sorted(words)
+        np.testing.assert_allclose(model.coef_, by_numbers.coef_)
+        np.testing.assert_array_equal(model.predict(X), words[by_numbers.predict(X)])
+        where = [model.classes_.tolist().index(word) for word in words]
+        np.testing.assert_allclose(model.predict_proba(X)[:, where], by_numbers.predict_proba(X))
+        assert qed.verify(model, X, words[code]).holds
+    np.testing.assert_array_equal(loads(dumps(told)).predict(X), told.predict(X))
+    with pytest.warns(UserWarning, match="from the alphabet"):
+        OrdinalRegressor().fit(X, words[code])
+    with pytest.raises(InvalidParameter, match="must name every label once"):
+        OrdinalRegressor(order=["low", "high"]).fit(X, words[code])
+    told.order_ = told.order_[::-1]
+    with pytest.raises(CertificateError):
+        qed.verify(told, X, words[code])
+
+
+@pytest.mark.parametrize(("scale", "C"), [(1.0, 1e6), (100.0, 1.0), (1e5, 1.0), (1e8, 1.0)])
+def test_classes_that_a_score_separates(scale, C):
+    X = scale * np.random.default_rng(1).normal(size=(100, 2))
+    y = np.digitize(X[:, 0] / scale, [-0.5, 0.5])
+    model = OrdinalRegressor(C=C).fit(X, y)
+    assert model.certificate_.relative_gap < 1e-6
+    assert model.score(X, y) == 1.0
+    assert qed.verify(model, X, y).holds

@@ -10,6 +10,7 @@ Any slopes u of the logistic losses, and s < 0 of the barriers, under which noth
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from qed.core import (
     KW_ONLY,
     Array,
     Classifier,
+    InvalidParameter,
     ModelFileError,
     NonNegative,
     NotReached,
@@ -50,7 +52,8 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
     .. math:: \tfrac12 \|w\|^2 - C \sum_i s_i \log P(y_i \mid x_i), \qquad
               P(y \le k \mid x) = \sigma(\theta_k - x^\top w), \quad \theta_0 < \dots < \theta_{K-2}
 
-    The classes are in the order of their labels. The cut points are not penalised; with two classes it is logistic regression.
+    The classes are in the order of ``order``, or else of their labels. The cut points are not penalised; with two classes it is
+    logistic regression.
 
     Certificate
     -----------
@@ -79,12 +82,18 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
 
     C: Positive = param(1.0, "Weight of the losses beside the penalty.")
     _: KW_ONLY
+    order: Any = param(
+        None,
+        "Labels from the lowest to the highest. None takes the order of an ordered categorical (pandas, or an Enum of polars), else"
+        " that of sorting: right for numbers; words come with a warning.",
+    )
     tol: NonNegative = param(1e-8, "Largest accepted gap, relative to the objective of the cut points alone.")
     max_iter: PositiveInt = param(100, "Most Newton steps.")
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
 
     classes_: Array = fitted("Labels, sorted.")
     coef_: Array = fitted("Coefficients of the score, shape (p,).")
+    order_: Array = fitted("Labels from the lowest to the highest.")
     thresholds_: Array = fitted("Cut points between the classes, rising, one less than there are classes.")
     n_iter_: int = fitted("Newton steps.")
     certificate_: DualityGapCertificate = fitted("What is proved about coefficients and cut points.")
@@ -97,7 +106,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         X : array-like, frame or sparse container of shape (n, p)
             Rows to learn from.
         y : array-like of shape (n,)
-            Labels, whose order is the order of the classes.
+            Labels.
         sample_weight : array-like of shape (n,), optional
             How often each row counts.
 
@@ -109,16 +118,17 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         data = self._fit_data(X, y, sample_weight, finite=False)
         rows = Rows.of(data)
         require_classes("OrdinalRegressor", data.classes, rows.y)
-        seen = np.unique(rows.y)  # a class of rows without weight has no cut points of its own
-        problem = _Cuts(
-            design(rows.X), np.searchsorted(seen, rows.y), rows.share, len(seen), 1.0 / (self.C * rows.weight)
-        )
+        place = self._places(y, data.classes)
+        seen = np.unique(place[rows.y.astype(np.intp)])  # a class of rows without weight has no cut points of its own
+        code = np.searchsorted(seen, place[rows.y.astype(np.intp)])
+        problem = _Cuts(design(rows.X), code, rows.share, len(seen), 1.0 / (self.C * rows.weight))
         with (
             one_blas_thread(rows.share.size * rows.mean.size),
             Progress("OrdinalRegressor", self.max_iter) as progress,
         ):
             found = problem.solve(self.tol, self.max_iter, progress)
-        self.classes_ = data.classes[seen.astype(np.intp)]
+        self.order_ = data.classes[np.argsort(place)[np.searchsorted(np.sort(place), seen)]]
+        self.classes_ = np.sort(self.order_)
         self.coef_, self.thresholds_, self.n_iter_ = found.w, found.cuts, found.n_iter
         unit = self.C * rows.weight
         self.certificate_ = DualityGapCertificate(
@@ -172,7 +182,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         below, above = _sigmoid(self.thresholds_ - t), _sigmoid(t - self.thresholds_)
         inner = below[:, 1:] * above[:, :-1] * -np.expm1(-np.diff(self.thresholds_))
         chances = np.hstack([below[:, :1], inner, above[:, -1:]])
-        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))[:, np.argsort(self._ordered())]
 
     def predict(self, X: Any) -> Array:
         """Return the likeliest label of each row; of equally likely ones the first.
@@ -190,10 +200,39 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         index = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[index])
 
+    def _ordered(self) -> Array:
+        return np.asarray(
+            self.__dict__.get("order_", self.classes_)
+        )  # absent in the oldest files, where they are the same
+
+    def _places(self, y: Any, classes: Array) -> Array:
+        """Return where each label stands in the order."""
+        wanted = categories_in_order(y) if self.order is None else np.asarray(self.order)
+        if wanted is None:
+            if classes.dtype.kind not in "biuf" and len(classes) > 2:
+                warnings.warn(
+                    f"OrdinalRegressor takes the order of the labels from the alphabet: {classes.tolist()!r:.200}. Pass order="
+                    " with the labels from the lowest to the highest, or an ordered categorical.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+            return np.arange(len(classes))
+        places = {label: place for place, label in enumerate(wanted.tolist())}
+        missing = [label for label in classes.tolist() if label not in places]
+        if missing or len(places) < len(wanted):
+            raise InvalidParameter(
+                f"OrdinalRegressor.order must name every label once, from the lowest to the highest; got {wanted.tolist()!r:.200}"
+                + (f", and y holds {missing!r:.100}." if missing else ".")
+            )
+        return np.array([places[label] for label in classes.tolist()])
+
     def _check_fitted_state(self) -> None:
         state = self.__dict__
         w, cuts, labels = state.get("coef_"), state.get("thresholds_"), state.get("classes_")
+        order = state.get("order_", labels)
         good = (
+            isinstance(order, np.ndarray) and isinstance(labels, np.ndarray) and np.array_equal(np.sort(order), labels)
+        ) and (
             isinstance(w, np.ndarray)
             and isinstance(cuts, np.ndarray)
             and isinstance(labels, np.ndarray)
@@ -203,6 +242,15 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         )
         if not good:
             raise ModelFileError("coefficients and cut points of OrdinalRegressor do not fit each other")
+
+
+def categories_in_order(y: Any) -> Array | None:
+    """Return the categories of an ordered categorical, pandas' or an Enum of polars; None for anything else."""
+    kind = getattr(y, "dtype", None)
+    categories = getattr(kind, "categories", None)
+    if categories is None or not (getattr(kind, "ordered", False) or type(kind).__name__ == "Enum"):
+        return None
+    return np.asarray(categories)
 
 
 class _Score:
@@ -355,7 +403,6 @@ class _Cuts:
         rest = self.alpha * at.w - z
         losses = _divergence(first * u, u, at.lower) + _divergence(second * v, v, at.upper)
         return float(c @ losses + inner @ np.maximum(barrier, 0.0) + rest @ rest / (2 * self.alpha))
-
 
     def _doubt(self, at: _Point) -> float:
         """Bound what rounding of the products with the slopes can hide, which a weak penalty divides by its strength."""

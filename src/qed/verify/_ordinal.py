@@ -32,7 +32,11 @@ def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample
     table = np.vstack([block.X[block.s > 0] for block in blocks]).astype(EXTENDED)
     weight = np.concatenate([block.s[block.s > 0] for block in blocks]).astype(EXTENDED)
     labels = np.asarray(rows.classes)[np.concatenate([block.y[block.s > 0, 0] for block in blocks]).astype(int)]
-    code = np.searchsorted(model.classes_, labels)
+    order = np.asarray(model.__dict__.get("order_", model.classes_)).tolist()
+    code = np.array([order.index(label) if label in order else -1 for label in np.unique(labels).tolist()])
+    if (code < 0).any() or sorted(order) != model.classes_.tolist():
+        raise CertificateError(_CHANGED.format("labels and their order do not fit the data"))
+    code = code[np.searchsorted(np.unique(labels), labels)]
     w, cuts = np.asarray(model.coef_, dtype=EXTENDED), np.asarray(model.thresholds_, dtype=EXTENDED)
     if w.shape != (rows.p,) or cuts.shape != (len(model.classes_) - 1,) or not np.all(np.diff(cuts) > 0):
         raise CertificateError(_CHANGED.format("coefficients and cut points do not fit the data"))
