@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import qed
-from qed.compose import OutputCodeClassifier
+from qed import CertificateError
+from qed.compose import OneVsOneClassifier, OutputCodeClassifier
 from qed.convex import Perceptron as PerceptronLoss
-from qed.linear_model import Perceptron, RandomLinearClassifier, VotedPerceptron
+from qed.linear_model import Perceptron, RandomLinearClassifier, SGDClassifier, VotedPerceptron
 from qed.model_selection import prequential
 from qed.svm import LinearSVC
 
@@ -508,3 +510,36 @@ def test_output_codes_are_followed_in_a_stream():
     found = prequential(OutputCodeClassifier(Perceptron(), random_state=0), X, codes, chunk=10)
     assert len(found.predictions) == 50
     assert set(found.predictions.tolist()) <= set(codes.tolist())
+
+
+def test_a_number_of_mistakes_that_no_course_makes_is_refused():
+    rows = np.random.default_rng(0).normal(size=(200, 2))
+    labels = (rows[:, 0] > 0).astype(int)
+    model = Perceptron(shuffle=False, tol=None, max_iter=300).fit(rows, labels)
+    honest = model.certificate_
+    assert qed.verify(model, rows, labels).holds
+    for forged in (
+        {"mistakes": 0},
+        {"mistakes": 10**6},
+        {"rounds": 1},
+        {"rounds": 3 * honest.rounds},
+        {"bound": 2 * honest.bound},
+    ):
+        model.certificate_ = replace(honest, **forged)
+        with pytest.raises(CertificateError):
+            qed.verify(model, rows, labels)
+
+
+def test_pairs_that_a_stream_has_not_reached_do_not_vote():
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    labels = np.array(list("abcd"))[np.digitize(rows[:, 0], [-0.7, 0.0, 0.7])]
+    result = prequential(OneVsOneClassifier(SGDClassifier()), rows, labels)
+    assert len(result.losses) == 59
+    assert result.losses[:20].mean() > result.losses[-20:].mean()
+    streamed = OneVsOneClassifier(Perceptron()).partial_fit(rows[:1], labels[:1], classes=list("abcd"))
+    votes = streamed.votes(rows)
+    assert votes.sum(axis=1).tolist() == [3] * 60  # the pairs of the one class seen
+    with pytest.raises(qed.InvalidData, match="60 rows and y has 5 labels"):
+        prequential(Perceptron(), rows, labels[:5])
+    with pytest.raises(qed.InvalidParameter, match="delta is a probability"):
+        result.risk_bound(0.0)

@@ -30,7 +30,7 @@ from qed.model_selection._judge import is_classifier
 if TYPE_CHECKING:
     from qed.core import FitData
 
-__all__ = ["CodedClassifier", "answers"]
+__all__ = ["CodedClassifier", "answers", "has_learnt"]
 
 
 class CodedClassifier(Classifier):
@@ -76,7 +76,7 @@ class CodedClassifier(Classifier):
     def partial_fit(self) -> Any:
         """Learn from more rows, ``partial_fit(X, y, classes=None, sample_weight=None)``, where the classifiers inside can.
 
-        All labels are named in the first call. A classifier that has met no row of either of its sides cannot answer yet.
+        All labels are named in the first call. A classifier that has met no row of either of its sides does not answer yet.
         """
         if not hasattr(self.estimator, "partial_fit"):
             raise AttributeError(f"{type(self.estimator).__name__} in this {type(self).__name__} has no partial_fit.")
@@ -94,7 +94,7 @@ class CodedClassifier(Classifier):
             if len(used):
                 options = {} if data.weight is None else {"sample_weight": data.weight[used]}
                 part.partial_fit(data.X[used], (sides[used, k] > 0).astype(np.intp), classes=[0, 1], **options)
-        known = [(f"code {k}", part) for k, part in enumerate(self.estimators_) if hasattr(part, "classes_")]
+        known = [(f"code {k}", part) for k, part in enumerate(self.estimators_) if has_learnt(part)]
         self.certificate_ = parts_certificate(known)
         return self
 
@@ -136,10 +136,12 @@ class CodedClassifier(Classifier):
         raise NotImplementedError
 
     def _answers(self, X: Any) -> Array:
-        """Return what each classifier says of each row: positive for the side +1."""
+        """Return what each classifier says of each row: positive for the side +1, zero if a stream has not brought it rows yet."""
         self._check_is_fitted()
         rows = self._new_data(X)
-        return np.stack([answers(part, rows) for part in self.estimators_], axis=1)
+        return np.stack(
+            [answers(part, rows) if has_learnt(part) else np.zeros(rows.shape[0]) for part in self.estimators_], axis=1
+        )
 
     def _check_fitted_state(self) -> None:
         state = self.__dict__
@@ -162,6 +164,11 @@ class CodedClassifier(Classifier):
         return own._replace(
             sparse=seen.sparse, allow_nan=seen.allow_nan, positive_only=seen.positive_only, poor_score=seen.poor_score
         )
+
+
+def has_learnt(part: Any) -> bool:
+    """Say whether a classifier has met rows."""
+    return hasattr(part, "classes_")
 
 
 def answers(part: Any, X: Any) -> Array:

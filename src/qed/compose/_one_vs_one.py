@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qed.compose._codes import CodedClassifier
+from qed.compose._codes import CodedClassifier, has_learnt
 from qed.core import KW_ONLY, Array, param
 
 __all__ = ["OneVsOneClassifier"]
@@ -122,7 +122,8 @@ class OneVsOneClassifier(CodedClassifier):
 
     def _counted(self, said: Array) -> Array:
         book = self.code_book_
-        for_second, for_first = (said > 0).astype(np.intp), (said <= 0).astype(np.intp)
+        learnt = np.array([has_learnt(part) for part in self.estimators_])  # in a stream some have met no row yet
+        for_second, for_first = ((said > 0) & learnt).astype(np.intp), ((said <= 0) & learnt).astype(np.intp)
         return np.asarray(for_second @ (book.T > 0).astype(np.intp) + for_first @ (book.T < 0).astype(np.intp))
 
     def _book(self, n_classes: int) -> Array:

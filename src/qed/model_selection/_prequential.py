@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from qed.core import InvalidParameter
+from qed.core import InvalidData, InvalidParameter
 from qed.core._targets import as_target
 from qed.model_selection._judge import is_classifier
-from qed.model_selection._subset import rows_of
+from qed.model_selection._subset import countable, rows_of
 
 __all__ = ["PrequentialResult", "prequential"]
 
@@ -59,6 +59,8 @@ class PrequentialResult:
         """
         if self.losses.max(initial=0.0) > 1:
             raise InvalidParameter("A bound on the risk needs losses between 0 and 1; squares of errors have no bound.")
+        if not 0.0 < delta < 1.0:
+            raise InvalidParameter(f"delta is a probability, above 0 and below 1, got {delta!r}.")
         n = max(len(self.losses), 1)
         return float(min(1.0, self.losses.mean() + np.sqrt(np.log(1 / delta) / (2 * n))))
 
@@ -102,6 +104,10 @@ def prequential(model: Any, X: Any, y: Any, *, chunk: int = 1, classes: Any = No
     options = {"classes": np.unique(truth) if classes is None else classes} if labels else {}
     told = []
     n = len(truth)
+    X = countable(X)
+    there = X.shape[0] if hasattr(X, "shape") else len(X)
+    if there != n:
+        raise InvalidData(f"X has {there} rows and y has {n} labels: a stream brings one with each row.")
     known = bool(getattr(model, "__sklearn_is_fitted__", lambda: hasattr(model, "coef_"))())
     first = 0 if known else min(chunk, n)
     for begin in range(0, n, chunk):

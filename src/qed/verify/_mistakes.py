@@ -1,8 +1,9 @@
 """Online learners, checked: are the rows those of the certificate, is every row where it says, can so many mistakes have been made.
 
 Lengths of rows and distances from the plane are computed again in extended precision. Of the mistakes themselves nothing is
-left but their number, which must not exceed the bound, and the length of the coefficients, which every mistake lengthens by at
-most one row. Where planes vote, the rows that moved them are stored: those must be rows of the data with the sign of their
+left but their number, which cannot be counted again. It must be one that these rows and this plane allow: not above the bound
+of the theorem nor above the rows shown, and enough for the length of the coefficients, whose square every mistake raises by at
+most that of its row (twice that where two classes move). Where planes vote, the rows that moved them are stored: those must be rows of the data with the sign of their
 label, add up to the last plane, and leave as many votes as there were rows without a mistake.
 """
 
@@ -39,10 +40,12 @@ def check(model: Any, certificate: MistakesCertificate, X: Any, y: Any, sample_w
     least = np.full(len(w), np.inf, EXTENDED)
     moves: dict[bytes, set[Any]] = {}
     weights = _label_weights(model, rows)
+    count, heaviest = 0, EXTENDED(0)
     for block in rows.blocks():
         X_block = np.asarray(block.X, EXTENDED)
         longest = max(longest, np.max(np.sum(X_block**2, axis=1)) + one**2)
         codes = block.y[:, 0].astype(int)
+        count, heaviest = count + len(codes), max(heaviest, np.max(block.s * weights[codes]))
         own = np.arange(len(w)) if len(w) > 1 else np.ones(1)
         signs = np.where(codes[:, None] == own, 1, -1)
         least = np.minimum(least, np.min(signs * (X_block @ w.T + b), axis=0))
@@ -63,17 +66,33 @@ def check(model: Any, certificate: MistakesCertificate, X: Any, y: Any, sample_w
         raise CertificateError(msg)
     if np.isfinite(certificate.bound):
         most = float(np.sum((radius / margins) ** 2)) if np.all(margins > 0) else np.inf
-        if not (certificate.bound >= most * (1 - 1e-9) and certificate.mistakes <= certificate.bound * (1 + 1e-9)):
-            msg = f"{name} claims a bound of {certificate.bound:.6g} on its mistakes; the theorem gives {most:.6g}."
+        if not abs(certificate.bound - most) <= 1e-6 * most:
+            msg = f"{name} claims that mistakes are at most {certificate.bound:.6g}; the theorem gives {most:.6g}."
             raise CertificateError(msg)
+    if not getattr(model, "warm_start", False):
+        _require_possible(model, certificate, float(np.sum(length**2)), float(radius * heaviest) ** 2, count)
     return Verdict(
         certificate.statement,
-        float(certificate.mistakes),
+        float(margins.min()),
         float(np.max(np.abs(margins - certificate.margins))),
         float(slack),
         0.0,
-        "mistakes",
+        "least margin",
     )
+
+
+def _require_possible(model: Any, certificate: MistakesCertificate, square: float, row: float, count: int) -> None:
+    """Refuse a number of mistakes that cannot have led from zero to coefficients whose squares sum to ``square``."""
+    step = float(getattr(model, "eta0", 1.0)) ** 2 * row
+    least = square / (2.0 * step) if step > 0 else 0.0
+    most = min(certificate.bound, certificate.rounds * len(certificate.margins))
+    shown = model.n_iter_ * count
+    if not (least * (1 - 1e-6) <= certificate.mistakes <= most * (1 + 1e-9) and certificate.rounds <= shown):
+        raise CertificateError(
+            f"{type(model).__name__} claims {certificate.mistakes} mistakes in {certificate.rounds} rounds; {model.n_iter_} passes"
+            f" over these rows are {shown} rounds, and its coefficients take at least {least:.3g} and allow at most {most:.6g}"
+            " mistakes. The certificate was changed after the fit."
+        )
 
 
 def _moves(X: Any, signs: Any, one: Any) -> Any:
