@@ -167,8 +167,8 @@ class CodedClassifier(Classifier):
 
 
 def has_learnt(part: Any) -> bool:
-    """Say whether a classifier has met rows."""
-    return hasattr(part, "classes_")
+    """Say whether a model has met rows: then it has attributes that end in an underscore, as all models have by convention."""
+    return any(name.endswith("_") and not name.startswith("_") for name in vars(part))
 
 
 def answers(part: Any, X: Any) -> Array:

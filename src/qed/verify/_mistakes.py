@@ -3,8 +3,9 @@
 Lengths of rows and distances from the plane are computed again in extended precision. Of the mistakes themselves nothing is
 left but their number, which cannot be counted again. It must be one that these rows and this plane allow: not above the bound
 of the theorem nor above the rows shown, and enough for the length of the coefficients, whose square every mistake raises by at
-most that of its row (twice that where two classes move). Where planes vote, the rows that moved them are stored: those must be rows of the data with the sign of their
-label, add up to the last plane, and leave as many votes as there were rows without a mistake.
+most that of its row (twice that where two classes move). Where planes vote, the rows that moved them are stored: those must be
+rows of the data with the sign of their label, add up to the last plane, and leave as many votes as there were rows without a
+mistake.
 """
 
 from __future__ import annotations
