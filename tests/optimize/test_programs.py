@@ -272,3 +272,30 @@ def test_an_objective_without_bound_is_not_put_down_to_rounding(method):
     result = method(Program(affine([1.0, 0.0]), [affine([0.0, 1.0], -1.0)]), [0.0, 0.0])
     assert not result.certificate.reached
     assert "may fall without bound" in result.reason
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("method", [penalty_method, augmented_lagrangian])
+def test_units_of_constraints_do_not_matter(method, unit):
+    least = method(Program(quadratic([[2.0]]), [affine([-unit], unit)]), [5.0])
+    assert least.outcome == "solved"
+    np.testing.assert_allclose(least.point, 1.0, atol=1e-5)
+    np.testing.assert_allclose(unit * least.multipliers["inequalities"], 2.0, rtol=1e-5)
+    with pytest.raises(InvalidData, match="No point meets all constraints"):
+        method(Program(quadratic([[2.0]]), [affine([-unit], unit), affine([unit])]), [5.0])
+
+
+def test_a_weak_curvature_beside_a_strong_one_is_not_flat():
+    program = Program(quadratic([[1e12, 0.0], [0.0, 0.1]], [0.0, 1.0]), [affine([0.0, 0.0], -1.0)])
+    dual = lagrange_dual(program, [0.0], start=[0.0, 0.0])
+    assert dual.value == pytest.approx(-5.0)
+    assert dual.bound <= -5.0
+    flat = Program(quadratic([[1e12, 0.0], [0.0, 0.0]], [0.0, 1e-3]), [affine([0.0, 0.0], -1.0)])
+    assert lagrange_dual(flat, [0.0], start=[0.0, 0.0]).bound == -np.inf
+    with pytest.raises(InvalidData, match="No point meets all constraints"):
+        maximize_dual(Program(quadratic([[2.0]]), [affine([-1.0], 1.0), affine([1.0])]), [0.0])
+
+
+def test_a_barrier_says_that_the_objective_falls_without_bound():
+    result = barrier_method(Program(affine([1.0]), [affine([1.0])]), [-5.0])
+    assert "may fall without bound" in result.reason

@@ -10,16 +10,18 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter
 from qed.optimize._drive import Iterate, Stop, drive
 from qed.optimize._evaluate import Evaluator, at_least
+from qed.optimize._feasibility import in_units, minimised, refuse_if_infeasible, squared, total
 from qed.optimize._function import Function, Vector
-from qed.optimize._program import Program, _inner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from qed.optimize._program import Program
     from qed.optimize._result import OptimizationResult
 
 __all__ = ["augmented_lagrangian", "barrier_method", "log_barrier", "penalised", "penalty_method"]
 
+ENDLESS = 5  # inner searches that found no end, after which none will
 UNSOLVED = 1e-3  # violations of the optimality conditions, relative to their numbers, that rounding does not explain
 
 
@@ -34,9 +36,9 @@ def penalised(program: Program, weight: float) -> Function:
         > 0; the minimiser comes from outside to the constrained one as it grows.
     """
     weight = at_least("weight", weight, 0, strictly=True)
-    above = [_squared(g, weight, only_above=True) for g in program.inequalities]
-    off = [_squared(h, weight, only_above=False) for h in program.equalities]
-    return _sum([program.objective, *above, *off])
+    above = [squared(g, weight, only_above=True) for g in program.inequalities]
+    off = [squared(h, weight, only_above=False) for h in program.equalities]
+    return total([program.objective, *above, *off])
 
 
 def log_barrier(program: Program, weight: float) -> Function:
@@ -52,7 +54,7 @@ def log_barrier(program: Program, weight: float) -> Function:
     weight = at_least("weight", weight, 0, strictly=True)
     if program.equalities:
         raise InvalidParameter("A barrier needs an inside, and equalities have none. Use augmented_lagrangian.")
-    return _sum([program.objective, *(_barrier(g, weight) for g in program.inequalities)])
+    return total([program.objective, *(_barrier(g, weight) for g in program.inequalities)])
 
 
 def penalty_method(
@@ -102,22 +104,23 @@ def penalty_method(
     ladder = [10.0**i for i in range(11)] if weights is None else [float(weight) for weight in weights]
     state: dict[str, Any] = {}
 
-    def price(w: Vector, weight: float) -> tuple[Vector, Vector]:
-        above, off = program.residuals(w)
-        return 2 * weight * np.maximum(above, 0.0), 2 * weight * off
-
     def method() -> Iterator[Iterate]:
         w = _begin(program, start, "penalty_method")
         yield Iterate(w, program.objective(w), extras={"violation": program.violation(w)})
+        # as they are where weights are given, whose meaning depends on it
+        ones = np.ones(len(program.inequalities)), np.ones(len(program.equalities))
+        scaled, above_unit, off_unit = in_units(program, w) if weights is None else (program, *ones)
         for weight in ladder:
-            w = _inner(penalised(program, weight), w).point
-            lam, nu = state["prices"] = price(w, weight)
+            w = minimised(penalised(scaled, weight), w).point
+            above, off = scaled.residuals(w)
+            lam, nu = 2 * weight * np.maximum(above, 0.0) / above_unit, 2 * weight * off / off_unit
+            state["prices"] = lam, nu
             violation = program.violation(w)
             met = weights is None and program.certificate(w, lam, nu, tol).reached
             end = ("solved", f"constraints hold up to {violation:.2g} at weight {weight:g}") if met else None
             extras = {"weight": weight, "violation": violation}
             yield Iterate(w, program.objective(w), step=1.0, extras=extras, end=end)
-        _refuse_if_infeasible(program, w, tol)
+        refuse_if_infeasible(program, w, tol)
 
     result = _run("penalty method", method, program, state, tol, keep_points=keep_points, verbose=verbose)
     if weights is not None and result.outcome == "stalled":
@@ -190,7 +193,7 @@ def barrier_method(
             )
         yield Iterate(w, program.objective(w))
         for weight in ladder:
-            w = _inner(log_barrier(program, weight), w).point
+            w = minimised(log_barrier(program, weight), w).point
             above, _ = program.residuals(w)
             lam, nu = state["prices"] = (weight / -above, np.zeros(0))
             met = weights is None and program.certificate(w, lam, nu, tol).reached
@@ -260,27 +263,29 @@ def augmented_lagrangian(
         w, rho = _begin(program, start, "augmented_lagrangian"), float(weight)
         lam, nu = np.zeros(len(program.inequalities)), np.zeros(len(program.equalities))
         yield Iterate(w, program.objective(w), extras={"violation": program.violation(w)})
-        before = np.inf
+        scaled, above_unit, off_unit = in_units(program, w)
+        before, endless = np.inf, 0
         for round_ in range(max_iter):
             parts = [program.objective]
-            parts += [
-                _squared(g, rho / 2, True, price / rho) for g, price in zip(program.inequalities, lam, strict=True)
-            ]
-            parts += [_squared(h, rho / 2, False, price / rho) for h, price in zip(program.equalities, nu, strict=True)]
-            w = _inner(_sum(parts), w).point
-            above, off = program.residuals(w)
+            parts += [squared(g, rho / 2, True, price / rho) for g, price in zip(scaled.inequalities, lam, strict=True)]
+            parts += [squared(h, rho / 2, False, price / rho) for h, price in zip(scaled.equalities, nu, strict=True)]
+            inner = minimised(total(parts), w)
+            w, endless = inner.point, endless + (inner.outcome == "max_iter")
+            above, off = scaled.residuals(w)
             off_by = float(
                 max(np.max(np.abs(np.maximum(above, -lam / rho)), initial=0.0), np.max(np.abs(off), initial=0.0))
             )
             lam, nu = np.maximum(lam + rho * above, 0.0), nu + rho * off
-            state["prices"] = (lam, nu)
-            met = program.certificate(w, lam, nu, tol).reached
+            state["prices"] = (lam / above_unit, nu / off_unit)
+            met = program.certificate(w, lam / above_unit, nu / off_unit, tol).reached
             words = f"constraints hold up to {program.violation(w):.2g} after {round_ + 1} rounds"
             extras = {"weight": rho, "violation": program.violation(w)}
             yield Iterate(w, program.objective(w), step=1.0, extras=extras, end=("solved", words) if met else None)
             rho = rho * 10.0 if off_by > 0.25 * before and rho < 1e12 else rho
             before = off_by
-        _refuse_if_infeasible(program, w, tol)
+            if endless == ENDLESS:
+                break
+        refuse_if_infeasible(program, w, tol)
 
     return _run("augmented Lagrangian", method, program, state, tol, keep_points=keep_points, verbose=verbose)
 
@@ -306,7 +311,7 @@ def _run(
         name,
         method(),
         evaluate,
-        Stop(10_000),
+        Stop(10_000, may_rise=True),
         certify=lambda w, _value, _norm: program.certificate(w, *prices(), tol=tol),
         **how,
     )
@@ -331,57 +336,6 @@ def _begin(program: Program, start: Any, who: str) -> Vector:
     return Evaluator(program.objective, who).start(start)
 
 
-def _refuse_if_infeasible(program: Program, w: Vector, tol: float) -> None:
-    """Minimise the violation alone; where that does not vanish, say so."""
-    if program.violation(w) <= max(tol, 1e-6):
-        return
-    parts = [_squared(g, 1.0, only_above=True) for g in program.inequalities]
-    parts += [_squared(h, 1.0, only_above=False) for h in program.equalities]
-    nearest = _inner(_sum(parts), w).point
-    left = program.violation(nearest)
-    if left > 1e-5:
-        sure = "No point meets" if program.is_convex else "No point near the start seems to meet"
-        raise InvalidData(
-            f"{sure} all constraints: the least violation found is {left:.3g}. Loosen the constraints that disagree."
-        )
-
-
-def _sum(parts: list[Function]) -> Function:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
-
-
-def _squared(g: Function, weight: float, only_above: bool, shift: float = 0.0) -> Function:
-    """Return ``weight * (g + shift)**2``, of positive values alone if asked."""
-    slope, bend = g.gradient, g.curvature
-
-    def size(w: Vector) -> float:
-        value = float(g.value(w)) + shift
-        return max(value, 0.0) if only_above else value
-
-    def gradient(w: Vector) -> Vector:
-        return np.asarray(2 * weight * size(w) * np.asarray(slope(w)))  # type: ignore[misc]
-
-    def curvature(w: Vector) -> Vector:
-        value = size(w)
-        if only_above and value == 0.0:
-            return np.zeros((w.size, w.size))
-        a = np.asarray(slope(w))  # type: ignore[misc]
-        return np.asarray(2 * weight * (np.outer(a, a) + value * np.asarray(bend(w))))  # type: ignore[misc]
-
-    flat = g.is_quadratic and g.bend == 0
-    return Function(
-        lambda w: weight * size(w) ** 2,
-        None if slope is None else gradient,
-        None if slope is None or bend is None else curvature,
-        is_convex=flat or (only_above and g.is_convex),
-        size=g.size,
-        name="penalty",
-    )
-
-
 def _barrier(g: Function, weight: float) -> Function:
     """Return ``-weight * log(-g)``."""
     slope, bend = g.gradient, g.curvature
@@ -394,7 +348,7 @@ def _barrier(g: Function, weight: float) -> Function:
         return np.asarray(weight / -float(g.value(w)) * np.asarray(slope(w)))  # type: ignore[misc]
 
     def curvature(w: Vector) -> Vector:
-        inside, a = -float(g.value(w)), np.asarray(slope(w))  # type: ignore[misc]
+        inside, a = -np.float64(g.value(w)), np.asarray(slope(w))  # type: ignore[misc]
         near: Vector = np.asarray(weight / inside**2 * np.outer(a, a), dtype=np.float64)
         return near + weight / inside * np.asarray(bend(w))  # type: ignore[misc]
 

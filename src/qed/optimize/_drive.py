@@ -71,12 +71,15 @@ class Stop(NamedTuple):
         Values that differ by less have settled; 0 never.
     gap_tol : float
         The gap that the function's own bound proves is small enough; 0 never. It is looked at every tenth iteration.
+    may_rise : bool
+        Whether values far above the first are no divergence: those of a start that breaks constraints, or of another problem.
     """
 
     max_iter: int
     gradient_tol: float = 0.0
     change_tol: float = 0.0
     gap_tol: float = 0.0
+    may_rise: bool = False
 
     def checked(self, who: str) -> Stop:
         """Return itself, unless it asks for what makes no sense."""
@@ -174,7 +177,7 @@ def drive(
     with Progress(name, stop.max_iter, verbose=verbose) as progress, np.errstate(over="ignore", invalid="ignore"):
         try:
             for found in iterates:
-                ended = _diverged(found, record, taken + 1)
+                ended = _diverged(found, record, taken + 1, may_rise=stop.may_rise)
                 if ended is not None:
                     break
                 taken, before = taken + 1, record.values[-1] if record.values else None
@@ -229,14 +232,14 @@ def _proved(at: Iterate, t: int, stop: Stop, evaluate: Evaluator) -> tuple[str, 
     )
 
 
-def _diverged(at: Iterate, record: _Record, t: int) -> tuple[str, str] | None:
+def _diverged(at: Iterate, record: _Record, t: int, *, may_rise: bool) -> tuple[str, str] | None:
     """Say whether an iterate has left the range of numbers, or gone far above the start."""
     if at.value == -np.inf:
         return "diverged", f"the function falls without bound: minus infinity at iteration {t}"
     numbers = [number for number in (at.value, at.norm) if number is not None]
     if not (np.isfinite(at.w).all() and np.isfinite(numbers).all()):
         return "diverged", f"the iterates left the range of numbers at iteration {t}"
-    if at.value is None or not record.values:
+    if at.value is None or not record.values or may_rise:
         return None
     first, rise = record.values[0], at.value - record.values[0]
     scale = abs(first) + (record.steps[0] * record.norms[0] ** 2 if record.norms and record.steps else 0.0)

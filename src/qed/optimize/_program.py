@@ -15,16 +15,13 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter
 from qed.optimize._certificates import GapCertificate, KKTCertificate
 from qed.optimize._evaluate import Evaluator, point
+from qed.optimize._feasibility import minimised, refuse_if_infeasible
 from qed.optimize._function import Function, Vector, as_function
-from qed.optimize._gradient_descent import gradient_descent
-from qed.optimize._newton import newton
 from qed.optimize._proximal import projected_gradient
 from qed.optimize._sets import Box
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from qed.optimize._result import OptimizationResult
 
 __all__ = ["DualPoint", "DualityReport", "Program", "affine", "duality_on_points", "lagrange_dual", "maximize_dual"]
 
@@ -138,23 +135,32 @@ class Program:
 
     def certificate(self, w: Vector, lam: Vector, nu: Vector, tol: float) -> KKTCertificate:
         """Return how well a point and its prices meet the optimality conditions."""
-        parts = [
-            (1.0, self.objective),
-            *zip(lam, self.inequalities, strict=True),
-            *zip(nu, self.equalities, strict=True),
-        ]
-        slopes = [price * Evaluator(one, "Program").gradient(w) for price, one in parts]
+        grounds = [_slope(one, w) for one in (*self.inequalities, *self.equalities)]
+        slopes = [_slope(self.objective, w)]
+        slopes += [price * slope for price, slope in zip((*lam, *nu), grounds, strict=True)]
         above, off = self.residuals(w)
         scale = max(1.0, *(float(np.max(np.abs(slope), initial=0.0)) for slope in slopes))
+        violated = np.concatenate([np.maximum(above, 0.0), np.abs(off)])
+        relative = float(np.max(violated / self.sizes(w, grounds), initial=0.0))
+        violation = float(np.max(violated, initial=0.0))
         return KKTCertificate(
-            self.violation(w),
+            violation,
             float(np.max(np.abs(np.sum(slopes, axis=0)), initial=0.0)),
             float(np.max(np.abs(lam * above), initial=0.0)),
             abs(float(lam @ above + nu @ off)),
             tol,
-            (1.0, scale, scale),
+            (violation / relative if relative > 0 else 1.0, scale, scale),
             self.is_convex,
         )
+
+    def sizes(self, w: Vector, slopes: list[Vector] | None = None) -> Vector:
+        """Return what a violation of each constraint is compared with: its slope, times the length of w where that is above one."""
+        if slopes is None:
+            slopes = [_slope(one, w) for one in (*self.inequalities, *self.equalities)]
+        with np.errstate(over="ignore"):
+            far = max(1.0, float(np.linalg.norm(w)))
+            lengths = np.array([float(np.linalg.norm(slope)) * far for slope in slopes])
+        return np.where((lengths > 0) & np.isfinite(lengths), lengths, 1.0)
 
     def _prices(self, prices: Any, equality_prices: Any) -> tuple[Vector, Vector]:
         lam = np.atleast_1d(np.asarray(prices, dtype=np.float64)).ravel()
@@ -210,7 +216,7 @@ def lagrange_dual(program: Program, prices: Any = (), equality_prices: Any = (),
     w = evaluate.start(start)
     if total.is_quadratic and total.curvature is not None:
         return _of_quadratic(evaluate, w)
-    result = _inner(total, w)
+    result = minimised(total, w)
     lower = result.value - result.certificate.gap if isinstance(result.certificate, GapCertificate) else -np.inf
     if result.outcome == "diverged" and "without bound" in result.reason:
         return DualPoint(-np.inf, -np.inf, result.point)
@@ -269,6 +275,8 @@ def maximize_dual(
             " Loosen the constraints that disagree."
         )
     primal = program.objective(best.point) if program.is_feasible(best.point, tol=1e3 * gradient_tol) else np.inf
+    if primal == np.inf:
+        refuse_if_infeasible(program, best.point, 1e3 * gradient_tol)
     return DualityReport(primal, best.value, found.point, best.point, best.bound)
 
 
@@ -279,7 +287,8 @@ class DualityReport:
     Attributes
     ----------
     primal : float
-        Least objective among the feasible points looked at; ``inf`` where none is feasible.
+        Least objective among the feasible points looked at (by `maximize_dual`, feasible up to its tolerance); ``inf`` where none
+        is.
     dual : float
         Largest value of the dual function among the prices looked at.
     prices : ndarray
@@ -298,7 +307,7 @@ class DualityReport:
 
     @property
     def gap(self) -> float:
-        """Primal minus dual value: never negative, up to rounding."""
+        """Primal minus dual value: never negative, up to rounding and to what violated constraints are worth."""
         return self.primal - self.dual
 
 
@@ -334,27 +343,25 @@ def duality_on_points(program: Program, points: Any, prices: Any) -> DualityRepo
 def _of_quadratic(evaluate: Evaluator, w: Vector) -> DualPoint:
     """Minimise a quadratic exactly, or say that it falls without bound."""
     H, g = evaluate.curvature(w), evaluate.gradient(w)
-    eigenvalues, axes = np.linalg.eigh(H)
+    # each coordinate in the unit of its own curvature, lest one that is weak beside another be taken for flat
+    unit = 1.0 / np.sqrt(np.where(H.diagonal() > 0, H.diagonal(), 1.0))
+    eigenvalues, axes = np.linalg.eigh(H * unit * unit[:, np.newaxis])
     size = float(np.max(np.abs(eigenvalues)))
     flat = eigenvalues <= 1e-13 * max(size, np.finfo(np.float64).tiny)
-    along = axes.T @ g
-    falls = bool(np.any(eigenvalues < -1e-13 * size)) or bool(
-        np.any(np.abs(along[flat]) > 1e-12 * (1 + np.abs(g).max()))
-    )
-    if falls:
+    along = axes.T @ (unit * g)
+    lost = np.abs(axes.T) @ (unit * np.abs(g))  # what the slopes along the axes were added up from
+    if np.any(eigenvalues < -1e-13 * size) or np.any(np.abs(along[flat]) > 1e-12 * lost[flat]):
         return DualPoint(-np.inf, -np.inf, w)
     move = np.where(flat, 0.0, along / np.where(flat, 1.0, eigenvalues))
-    new = w - axes @ move
+    new = w - unit * (axes @ move)
     value = evaluate.value(new)
     rounding = 1e-13 * (1 + abs(value) + abs(evaluate.value(w)))
-    return DualPoint(value, value - rounding, new)
+    is_sure = bool(np.all(np.abs(along[flat]) <= 1e-15 * lost[flat]))  # beyond that a slope may be more than rounding
+    return DualPoint(value, value - rounding if is_sure else -np.inf, new)
 
 
-def _inner(function: Function, w: Vector) -> OptimizationResult:
-    """Minimise without constraints, by the best method that the function allows."""
-    if function.curvature is not None:
-        return newton(function, w, gradient_tol=1e-11, max_iter=200)
-    return gradient_descent(function, w, gradient_tol=1e-9, max_iter=20_000)
+def _slope(function: Function, w: Vector) -> Vector:
+    return Evaluator(function, "Program").gradient(w)
 
 
 def _values(functions: tuple[Function, ...], w: Vector) -> Vector:
