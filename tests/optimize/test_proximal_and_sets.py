@@ -283,3 +283,11 @@ def solved(system, g):
             if row is not pivot:
                 row[:] = [a - row[i] * c for a, c in zip(row, pivot, strict=True)]
     return [row[-1] for row in rows]
+
+
+@pytest.mark.parametrize("slope", [1e-1, 1e-2, 1e-3])
+def test_sets_that_meet_at_a_small_angle(slope):
+    wedge = Intersection(HalfSpace([1.0, slope], 0.0), HalfSpace([-1.0, slope], 0.0))
+    np.testing.assert_allclose(wedge.project([0.0, 100.0]), 0.0, atol=1e-7)
+    with pytest.raises(InvalidData, match="no point in common"):
+        Intersection(HalfSpace([1.0, 0.0], 0.0), HalfSpace([-1.0, 0.0], -1.0)).project([0.5, 3.0])

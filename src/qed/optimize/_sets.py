@@ -31,6 +31,8 @@ __all__ = [
     "Simplex",
 ]
 
+PATIENCE = 500  # cycles in which moves must shorten
+REMEMBERED = 5  # cycles that an extrapolation looks back on
 UNIT = 2.0**-53
 NEAR = 1e-9  # a point this close to its projection, relative to its length, belongs to the set
 
@@ -407,6 +409,15 @@ class AffineSubspace(ConvexSet):
         return self.least(g)
 
 
+def _extrapolated(past: list[tuple[Vector, Vector]]) -> Vector:
+    """Return the combination of the last results whose moves, combined likewise, are shortest."""
+    results = np.array([result for _, result in past])
+    moves = results - np.array([start for start, _ in past])
+    differences = np.diff(moves, axis=0)
+    share = np.linalg.lstsq(differences.T, moves[-1], rcond=1e-14)[0]
+    return np.asarray(results[-1] - share @ np.diff(results, axis=0))
+
+
 class Intersection(ConvexSet):
     """What several sets have in common; projected to by Dykstra's cycle.
 
@@ -422,7 +433,7 @@ class Intersection(ConvexSet):
         Most cycles.
     """
 
-    def __init__(self, *sets: ConvexSet, tol: float = 1e-13, max_iter: int = 100_000) -> None:
+    def __init__(self, *sets: ConvexSet, tol: float = 1e-13, max_iter: int = 20_000) -> None:
         if not sets or not all(isinstance(one, ConvexSet) for one in sets):
             raise InvalidParameter("Intersection takes convex sets, one after the other.")
         self.sets, self.tol, self.max_iter = sets, tol, max_iter
@@ -432,28 +443,50 @@ class Intersection(ConvexSet):
         return self._cycle(v)[0]
 
     def _cycle(self, v: Any) -> tuple[Vector, list[Vector]]:
-        """Return the nearest common point, and what pulls it there from each set."""
-        w = _vector("Intersection", v)
-        corrections = [np.zeros_like(w) for _ in self.sets]
-        scale = 1.0 + float(np.linalg.norm(w))
-        for _ in range(self.max_iter):
-            moved = 0.0
-            for i, one in enumerate(self.sets):
-                pulled = w + corrections[i]
-                w = one.project(pulled)
-                moved += float(np.sum((corrections[i] - (pulled - w)) ** 2))
-                corrections[i] = pulled - w
-            if moved <= (self.tol * scale) ** 2:
-                return w, corrections
-            if max(float(np.linalg.norm(one)) for one in corrections) > 1e8 * scale:
-                break  # corrections grow without bound exactly when nothing is common to the sets
+        """Return the nearest common point, and what pulls it there from each set.
+
+        Cycles between sets that meet at a small angle creep; their last differences tell where they creep to (Anderson's
+        extrapolation), and a cycle from there is kept if it moves less.
+        """
+        v = _vector("Intersection", v)
+        pulls = np.zeros((len(self.sets), v.size))
+        scale = 1.0 + float(np.linalg.norm(v))
+        w, new = self._once(v, pulls)
+        past: list[tuple[Vector, Vector]] = []
+        before = np.inf
+        for cycle in range(self.max_iter):
+            moved, size = float(np.linalg.norm(new - pulls)), float(np.linalg.norm(new))
+            if moved <= self.tol * (scale + size):
+                return w, list(new)
+            if cycle % PATIENCE == 0:  # pulls grow for ever, by the same, exactly when nothing is common to the sets
+                if moved > 0.99 * before:
+                    break
+                before = moved
+            past = [*past[-REMEMBERED:], (pulls.ravel(), new.ravel())]
+            pulls = new
+            w, new = self._once(v, pulls)
+            if len(past) > 1:
+                ahead = _extrapolated([*past, (pulls.ravel(), new.ravel())]).reshape(pulls.shape)
+                there, further = self._once(v, ahead)
+                if float(np.linalg.norm(further - ahead)) < 0.5 * float(np.linalg.norm(new - pulls)):
+                    w, new, pulls = there, further, ahead
         misses = [float(np.linalg.norm(w - one.project(w))) for one in self.sets]
         if max(misses) <= 1e-8 * scale:
-            return w, corrections
+            return w, list(new)
         raise InvalidData(
-            f"Intersection: the sets seem to have no point in common; after Dykstra's cycles the point is {max(misses):.3g} "
-            f"away from {type(self.sets[int(np.argmax(misses))]).__name__}."
+            f"Intersection: the sets seem to have no point in common, or to meet at too small an angle; after Dykstra's cycles the"
+            f" point is {max(misses):.3g} away from {type(self.sets[int(np.argmax(misses))]).__name__}. Raise max_iter, or use"
+            " quadratic_program where the sets are flat."
         )
+
+    def _once(self, v: Vector, pulls: Vector) -> tuple[Vector, Vector]:
+        """Project once to each set, its own pull taken back before."""
+        w, new = v - pulls.sum(axis=0), np.empty_like(pulls)
+        for i, one in enumerate(self.sets):
+            back = w + pulls[i]
+            w = one.project(back)
+            new[i] = back - w
+        return w, new
 
     def least(self, g: Any) -> float:
         """Return the largest of the bounds that single sets give: a bound from below, which is all that a proof needs."""
