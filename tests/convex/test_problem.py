@@ -8,8 +8,23 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 from tests.reference.convex_programs import polished, say
 
-from qed.convex import L1, L2, Hinge, Known, Logistic, Poisson, Problem, Quantile, Softmax, Squared, Zero
+from qed.convex import (
+    L1,
+    L2,
+    ElasticNet,
+    Group,
+    Hinge,
+    Known,
+    Logistic,
+    Poisson,
+    Problem,
+    Quantile,
+    Softmax,
+    Squared,
+    Zero,
+)
 from qed.convex._curvature_bound import curvature_bound, step_between_rows
+from qed.core import InvalidData, InvalidParameter
 from qed.designs import design
 
 rng = np.random.default_rng(11)
@@ -247,3 +262,21 @@ def test_units_of_the_target_do_not_matter(unit, make):
     assert relative[0][0] == pytest.approx(relative[2][0], rel=1e-6)
     assert relative[1][0] == pytest.approx(relative[3][0], rel=1e-6)
     assert max(rounding for _, rounding in relative) <= 1e-12
+
+
+def test_parts_that_make_no_problem_are_refused_in_words():
+    X, y = np.eye(3), np.array([1.0, 0.0, 1.0])
+    for loss in (Logistic, Hinge):
+        with pytest.raises(InvalidData, match="labels of -1 and \\+1"):
+            loss(y)
+    with pytest.raises(InvalidData, match="from 0 to 1"):
+        Softmax(np.array([0.0, 2.0]), 2)
+    with pytest.raises(InvalidData, match="numbers >= 0"):
+        Poisson(-y)
+    for penalty in (L1, L2, ElasticNet, Group):
+        with pytest.raises(InvalidParameter, match="must be >= 0, got -1.0"):
+            penalty(-1.0)
+    with pytest.raises(InvalidParameter, match="takes a design"):
+        Problem(X, Squared(y), L2(1.0), np.full(3, 1 / 3))
+    with pytest.raises(InvalidData, match="3 rows needs as many targets and shares, got 2 and 3"):
+        Problem(design(X), Squared(y[:2]), L2(1.0), np.full(3, 1 / 3))

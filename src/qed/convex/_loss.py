@@ -7,9 +7,11 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from qed.core import InvalidData
+
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
-__all__ = ["Loss", "LossTraits", "Vector"]
+__all__ = ["Loss", "LossTraits", "Vector", "require_classes", "require_signs"]
 
 
 @dataclass(frozen=True)
@@ -111,3 +113,18 @@ class Loss(Protocol):
     def take(self, rows: Any) -> Self:
         """Return the loss of some rows."""
         ...
+
+
+def require_signs(owner: str, y: Vector) -> None:
+    """Refuse labels that are not -1 and +1: zeros would have no loss at all."""
+    if not bool((y * y == 1.0).all()):
+        strange = np.unique(np.asarray(y)[y * y != 1.0])[:3].tolist()
+        raise InvalidData(f"{owner} takes labels of -1 and +1, got {strange}. From 0 and 1 they are 2 * y - 1.")
+
+
+def require_classes(owner: str, y: Vector, n_classes: int) -> None:
+    """Refuse numbers of classes that there are not."""
+    if y.ndim == 1 and not bool(((y >= 0) & (y < n_classes) & (y == np.floor(y))).all()):
+        raise InvalidData(
+            f"{owner} takes numbers of classes from 0 to {n_classes - 1}, got {float(y.min())} to {float(y.max())}."
+        )

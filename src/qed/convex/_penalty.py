@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+import numpy as np
+
+from qed.core import InvalidParameter
+
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["Penalty", "PenaltyTraits"]
+__all__ = ["Penalty", "PenaltyTraits", "require_strength"]
 
 
 @dataclass(frozen=True)
@@ -97,3 +101,9 @@ class Penalty(Protocol):
     def __rmul__(self, factor: float) -> Self:
         """Return the penalty times a factor >= 0."""
         ...
+
+
+def require_strength(owner: str, strength: Any) -> None:
+    """Refuse strengths below zero, which reward what a penalty should cost."""
+    if not (strength >= 0 if isinstance(strength, float) else bool(np.all(np.asarray(strength) >= 0))):
+        raise InvalidParameter(f"The strength of {owner} must be >= 0, got {strength!r:.100}.")

@@ -29,6 +29,7 @@ from qed.convex._curvature_bound import curvature_bound, step_between_rows
 from qed.convex._dual_points import kink_points, newton_points
 from qed.convex._gap import Gap, Known, Point, Sums, Tried
 from qed.convex._spans import Spans
+from qed.core import InvalidData, InvalidParameter
 from qed.core._once import cached_property
 
 if TYPE_CHECKING:
@@ -82,6 +83,18 @@ class Problem(Spans):
     free_intercept: bool = True
     centre: Vector | None = None
     lengths: Vector | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse parts that do not fit each other."""
+        if isinstance(self.design, np.ndarray | list | tuple):
+            raise InvalidParameter(
+                f"A Problem takes a design, got {type(self.design).__name__}. Pass qed.designs.design(X)."
+            )
+        n = self.design.shape[0]
+        if len(self.loss.y) != n or len(self.share) != n:
+            raise InvalidData(
+                f"A Problem of {n} rows needs as many targets and shares, got {len(self.loss.y)} and {len(self.share)}."
+            )
 
     @cached_property
     def null_objective(self) -> float:

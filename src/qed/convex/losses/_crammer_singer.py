@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qed.convex._balance import transport
-from qed.convex._loss import LossTraits, Vector
+from qed.convex._loss import LossTraits, Vector, require_classes
 from qed.convex._simplex import to_simplex
 from qed.core._once import cached_property
 
@@ -40,6 +40,10 @@ class CrammerSinger:
 
     y: Vector
     n_classes: int
+
+    def __post_init__(self) -> None:
+        """Refuse classes that there are not."""
+        require_classes("CrammerSinger", np.asarray(self.y), self.n_classes)
 
     @property
     def traits(self) -> LossTraits:

@@ -9,7 +9,7 @@ import numpy as np
 
 from qed.convex._balance import shrink_heavier_side
 from qed.convex._kernels import loss_excess, loss_slope, loss_value
-from qed.convex._loss import LossTraits, Vector
+from qed.convex._loss import LossTraits, Vector, require_signs
 
 __all__ = ["Logistic"]
 
@@ -32,6 +32,10 @@ class Logistic:
     """
 
     y: Vector
+
+    def __post_init__(self) -> None:
+        """Refuse other labels."""
+        require_signs("Logistic", self.y)
 
     @property
     def traits(self) -> LossTraits:

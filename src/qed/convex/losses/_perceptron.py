@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qed.convex._balance import shrink_heavier_side
-from qed.convex._loss import LossTraits, Vector
+from qed.convex._loss import LossTraits, Vector, require_signs
 
 __all__ = ["Perceptron"]
 
@@ -34,6 +34,10 @@ class Perceptron:
     """
 
     y: Vector
+
+    def __post_init__(self) -> None:
+        """Refuse other labels."""
+        require_signs("Perceptron", self.y)
 
     @property
     def traits(self) -> LossTraits:

@@ -11,6 +11,7 @@ from qed.convex._balance import shrink_heavier_side
 from qed.convex._divergence import divergence
 from qed.convex._kernels import loss_excess
 from qed.convex._loss import LossTraits, Vector
+from qed.core import InvalidData
 
 __all__ = ["Poisson"]
 
@@ -32,6 +33,11 @@ class Poisson:
     """
 
     y: Vector
+
+    def __post_init__(self) -> None:
+        """Refuse negative numbers."""
+        if float(self.y.min(initial=0.0)) < 0.0:
+            raise InvalidData(f"Poisson takes numbers >= 0, got {float(self.y.min())}.")
 
     @property
     def traits(self) -> LossTraits:

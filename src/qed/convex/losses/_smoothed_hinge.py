@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qed.convex._balance import shrink_heavier_side
-from qed.convex._loss import LossTraits, Vector
+from qed.convex._loss import LossTraits, Vector, require_signs
 from qed.core import InvalidParameter
 
 __all__ = ["SmoothedHinge"]
@@ -40,7 +40,8 @@ class SmoothedHinge:
     knee: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse a knee that is not positive."""
+        """Refuse other labels, and a knee that is not positive."""
+        require_signs("SmoothedHinge", self.y)
         if not self.knee > 0:
             raise InvalidParameter(
                 f"SmoothedHinge.knee must be a number > 0, got {self.knee!r}. It is the width of the quadratic part; "

@@ -9,7 +9,7 @@ import numpy as np
 
 from qed.convex._balance import transport
 from qed.convex._kernels import loss_excess, loss_slope, loss_value
-from qed.convex._loss import LossTraits, Vector
+from qed.convex._loss import LossTraits, Vector, require_classes
 from qed.convex._simplex import to_simplex
 from qed.core._once import cached_property
 
@@ -35,6 +35,10 @@ class Softmax:
 
     y: Vector
     n_classes: int
+
+    def __post_init__(self) -> None:
+        """Refuse classes that there are not."""
+        require_classes("Softmax", np.asarray(self.y), self.n_classes)
 
     @cached_property
     def traits(self) -> LossTraits:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qed.convex._balance import shrink_heavier_side
-from qed.convex._loss import LossTraits, Vector
+from qed.convex._loss import LossTraits, Vector, require_signs
 from qed.core._once import cached_property
 
 __all__ = ["SquaredHinge"]
@@ -34,6 +34,10 @@ class SquaredHinge:
     """
 
     y: Vector
+
+    def __post_init__(self) -> None:
+        """Refuse other labels."""
+        require_signs("SquaredHinge", self.y)
 
     @cached_property
     def traits(self) -> LossTraits:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from qed.convex._loss import LossTraits, Vector
+from qed.convex._loss import LossTraits, Vector, require_signs
 
 __all__ = ["ZeroOne"]
 
@@ -33,6 +33,10 @@ class ZeroOne:
     """
 
     y: Vector
+
+    def __post_init__(self) -> None:
+        """Refuse other labels."""
+        require_signs("ZeroOne", self.y)
 
     @property
     def traits(self) -> LossTraits:

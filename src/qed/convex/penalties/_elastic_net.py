@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.convex._penalty import PenaltyTraits
+from qed.convex._penalty import PenaltyTraits, require_strength
 from qed.core._once import cached_property
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ class ElasticNet:
     alpha: Any = 1.0
     ridge: float = 0.0
     nonnegative: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse strengths below zero."""
+        require_strength("ElasticNet", self.alpha)
+        require_strength("ElasticNet", self.ridge)
 
     @cached_property
     def traits(self) -> PenaltyTraits:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._penalty import PenaltyTraits
+from qed.convex._penalty import PenaltyTraits, require_strength
 from qed.core._once import cached_property
 
 if TYPE_CHECKING:
@@ -35,6 +35,11 @@ class Group:
     alpha: Any = 1.0
     groups: Any = None
     ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse strengths below zero."""
+        require_strength("Group", self.alpha)
+        require_strength("Group", self.ridge)
 
     @cached_property
     def traits(self) -> PenaltyTraits:

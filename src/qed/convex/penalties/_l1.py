@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.convex._penalty import PenaltyTraits
+from qed.convex._penalty import PenaltyTraits, require_strength
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
@@ -26,6 +26,10 @@ class L1:
     """
 
     alpha: Any = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse strengths below zero."""
+        require_strength("L1", self.alpha)
 
     @property
     def traits(self) -> PenaltyTraits:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.convex._penalty import PenaltyTraits
+from qed.convex._penalty import PenaltyTraits, require_strength
 from qed.core._once import cached_property
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ class L2:
 
     alpha: Any = 1.0
     prior: Any = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse strengths below zero."""
+        require_strength("L2", self.alpha)
 
     @cached_property
     def traits(self) -> PenaltyTraits:
