@@ -156,8 +156,9 @@ def test_confidence_far_away():
 
 @pytest.mark.covers("CLS-31")
 def test_canonical_gradient_of_a_linear_model_family():
-    table = np.column_stack([X, np.ones(120)])
-    numbers, counts = X @ [1.0, 2.0, 0.0, -1.0] + rng.standard_normal(120), rng.poisson(np.exp(X @ [0.3, 0.2, 0, -0.4]))
+    table, noise = np.column_stack([X, np.ones(120)]), np.random.default_rng(5)
+    numbers = X @ [1.0, 2.0, 0.0, -1.0] + noise.standard_normal(120)
+    counts = noise.poisson(np.exp(X @ [0.3, 0.2, 0.0, -0.4]))
     family = {  # the model, its target, the mean from the score, its loss
         "identity": (LinearRegression(), numbers, lambda t: t, Squared(numbers)),
         "logit": (LogisticRegression(C=np.inf, tol=1e-14), y, lambda t: 1 / (1 + np.exp(-t)), Logistic(2.0 * y - 1)),
