@@ -148,7 +148,7 @@ def test_weak_duality_needs_no_convexity():
         g = np.array([program.residuals(w)[0][0] for w in grid])
         lowest = np.array([(f + one * g).min() for one in prices.ravel()])
         assert report.dual == pytest.approx(lowest.max())
-        assert lowest[prices.ravel() == report.prices.item()].item() == pytest.approx(lowest.max())  # attained there
+        assert report.prices.item() in prices[lowest >= lowest.max() - 1e-12]  # where it is attained
         if np.any(g <= 0):
             assert report.primal == f[g <= 0].min()
             assert report.point.item() == grid[g <= 0][f[g <= 0].argmin()].item()
