@@ -106,6 +106,15 @@ def test_each_classifier_sees_one_row_in_c_on_its_positive_side():
     book = OneVsRestClassifier(LinearSVC()).fit(np.eye(50), np.arange(50)).code_book_
     np.testing.assert_array_equal((book > 0).mean(axis=0), np.full(50, 1 / 50))
     np.testing.assert_array_equal((book < 0).sum(axis=0), np.full(50, 49))
+    # each of them is the optimum for its own class against all others, one row in three of the flowers
+    model = OneVsRestClassifier(LogisticRegression(C=0.5, tol=1e-14)).fit(X, names)
+    for k, part in enumerate(model.estimators_):
+        p = 1 / (1 + np.exp(-(X @ part.coef_[0] + part.intercept_[0])))
+        assert p.mean() == pytest.approx(1 / 3, abs=1e-9)
+        np.testing.assert_allclose(0.5 * X.T @ ((y == k) - p), part.coef_[0], atol=1e-6)
+    # rows that say nothing: every classifier is left with the share of its class
+    silent = OneVsRestClassifier(LogisticRegression(C=np.inf, tol=1e-13)).fit(np.zeros((1000, 1)), np.arange(1000) % 20)
+    np.testing.assert_allclose([part.intercept_[0] for part in silent.estimators_], -np.log(19), rtol=1e-8)
 
 
 @pytest.mark.covers("MUL-05")
@@ -221,25 +230,37 @@ def test_books_that_tell_nothing_are_refused_in_words():
 
 @pytest.mark.covers("MUL-16")
 def test_probabilities_by_one_vector_less_than_classes():
-    model = LogisticRegression(C=2.0).fit(X, y)
+    model = LogisticRegression(C=2.0, tol=1e-14).fit(X, y)
     w, b = model.coef_ - model.coef_[-1], model.intercept_ - model.intercept_[-1]
     power = np.exp(X @ w[:-1].T + b[:-1])
     last = 1 / (1 + power.sum(axis=1))
-    np.testing.assert_allclose(model.predict_proba(X), np.column_stack([power * last[:, None], last]), rtol=1e-9)
-    pair = LogisticRegression(C=2.0).fit(X[y > 0], y[y > 0])
-    score = X @ pair.coef_[0] + pair.intercept_[0]
-    np.testing.assert_allclose(pair.predict_proba(X)[:, 1], 1 / (1 + np.exp(-score)), rtol=1e-9)
+    p = np.column_stack([power * last[:, None], last])
+    np.testing.assert_allclose(model.predict_proba(X), p, rtol=1e-9)
+    np.testing.assert_allclose(2.0 * (np.eye(3)[y] - p).T @ X, model.coef_, atol=1e-6)  # the optimum
+    pair = LogisticRegression(C=2.0, tol=1e-14).fit(X[y > 0], y[y > 0])
+    p = 1 / (1 + np.exp(-(X @ pair.coef_[0] + pair.intercept_[0])))
+    np.testing.assert_allclose(pair.predict_proba(X)[:, 1], p, rtol=1e-9)
+    np.testing.assert_allclose(2.0 * ((y == 2) - p)[y > 0] @ X[y > 0], pair.coef_[0], atol=1e-6)
 
 
 @pytest.mark.covers("LIN-39")
 def test_regressing_on_numbers_of_classes_depends_on_the_numbering():
-    renumbered = np.array([1, 0, 2])[y]
-    plain = np.rint(LinearRegression().fit(X, y).predict(X)).clip(0, 2).astype(int)
-    other = np.rint(LinearRegression().fit(X, renumbered).predict(X)).clip(0, 2).astype(int)
-    assert np.any(np.array([1, 0, 2])[plain] != other)
-    hot = Ridge(1e-3).fit(X, np.eye(3)[y]).predict(X).argmax(axis=1)
-    hot_other = Ridge(1e-3).fit(X, np.eye(3)[renumbered]).predict(X).argmax(axis=1)
-    np.testing.assert_array_equal(np.array([1, 0, 2])[hot], hot_other)
+    centred = X - X.mean(axis=0)
+
+    def told(model, target, strength):  # with the closed form beside it
+        found = model.fit(X, target).predict(X)
+        w = np.linalg.solve(centred.T @ centred + strength * np.eye(4), centred.T @ target)
+        np.testing.assert_allclose(found, target.mean(axis=0) + centred @ w, rtol=1e-8, atol=1e-10)
+        return found
+
+    plain = np.rint(told(LinearRegression(), y, 0.0)).clip(0, 2).astype(int)
+    hot = told(Ridge(1e-3), np.eye(3)[y], 1e-3).argmax(axis=1)
+    assert np.mean(hot == y) > 0.8
+    for order in np.array([[1, 0, 2], [2, 0, 1], [0, 2, 1]]):
+        other = np.rint(told(LinearRegression(), order[y], 0.0)).clip(0, 2).astype(int)
+        assert np.any(order[plain] != other)
+        hot_other = told(Ridge(1e-3), np.eye(3)[order[y]], 1e-3).argmax(axis=1)
+        np.testing.assert_array_equal(order[hot], hot_other)
 
 
 @pytest.mark.covers("MUL-19")

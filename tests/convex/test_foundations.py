@@ -32,8 +32,10 @@ from qed.convex import (
 from qed.convex.solvers import CoordinateDescent, DualAscent, Newton
 from qed.core._events import Progress
 from qed.designs import design
-from qed.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeCV
+from qed.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier, RidgeCV
+from qed.linear_model import Perceptron as PerceptronClassifier
 from qed.metrics import log_loss
+from qed.svm import LinearSVC
 
 MARGINS = np.linspace(-5.0, 5.0, 401)
 UNIT = np.ones_like(MARGINS)
@@ -58,15 +60,26 @@ def test_a_model_is_its_parameters_and_the_best_of_a_finite_class_is_found():
     X, y = rng.normal(size=(12, 3)), rng.normal(size=12)
     alphas = np.array([1e-3, 0.1, 1.0, 7.0, 100.0])
 
+    def plane(rows, alpha):  # the member of the class of planes that ridge regression takes for some rows
+        mean, level = X[rows].mean(axis=0), y[rows].mean()
+        Z = X[rows] - mean
+        w = np.linalg.solve(Z.T @ Z + alpha * np.eye(3), Z.T @ (y[rows] - level))
+        return w, level - mean @ w
+
     def left_out(alpha):
         errors = []
         for i in range(12):
-            rest = np.arange(12) != i
-            errors.append(float(Ridge(alpha).fit(X[rest], y[rest]).predict(X[[i]])[0] - y[i]))
+            w, b = plane(np.arange(12) != i, alpha)
+            errors.append(X[i] @ w + b - y[i])
         return risk(Squared(np.zeros(12)), errors)
 
-    brute = [left_out(alpha) for alpha in alphas]
-    assert RidgeCV(alphas).fit(X, y).alpha_ == alphas[np.argmin(brute)]
+    best = alphas[np.argmin([left_out(alpha) for alpha in alphas])]
+    found = RidgeCV(alphas).fit(X, y)
+    assert found.alpha_ == best
+    w, b = plane(np.arange(12), best)
+    np.testing.assert_allclose(found.coef_, w, rtol=1e-9)
+    assert found.intercept_ == pytest.approx(b)
+    np.testing.assert_allclose(found.predict(X), X @ w + b, rtol=1e-9)
 
 
 @pytest.mark.covers("FND-06")
@@ -283,6 +296,7 @@ def test_surrogates_lie_above_mistakes():
 def test_mistakes_have_no_slope_and_their_least_number_bounds_every_line(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(9, 2)), rng.choice([-1.0, 1.0], 9)
+    y[:2] = 1.0, -1.0
     loss = ZeroOne(y)
 
     def error(w, b):
@@ -292,16 +306,33 @@ def test_mistakes_have_no_slope_and_their_least_number_bounds_every_line(seed):
     for direction in np.eye(2):
         assert error(w + h * direction, b) == error(w - h * direction, b)
     assert not loss.slope(X @ w + b).any()
-    # every split of the plane moves to a line through two points, the two themselves on any side
-    least = min(np.mean(y < 0), np.mean(y > 0))
-    for i, j in combinations(range(9), 2):
-        normal = np.array([X[j, 1] - X[i, 1], X[i, 0] - X[j, 0]])
-        scores = (X - X[i]) @ normal
-        for first, second, side in product([-1.0, 1.0], repeat=3):
-            scores[i], scores[j] = first, second
-            least = min(least, risk(loss, side * scores))
-    for model in (LinearRegression(), Ridge(1.0), Ridge(1e-6), Ridge(100.0, fit_intercept=False)):
-        assert risk(loss, model.fit(X, y).predict(X)) >= least
+
+    def fewest(y):  # every split of the plane moves to a line through two points, the two themselves on any side
+        least = min(np.mean(y < 0), np.mean(y > 0))
+        for i, j in combinations(range(9), 2):
+            normal = np.array([X[j, 1] - X[i, 1], X[i, 0] - X[j, 0]])
+            scores = (X - X[i]) @ normal
+            for first, second, side in product([-1.0, 1.0], repeat=3):
+                scores[i], scores[j] = first, second
+                least = min(least, np.mean(np.sign(side * scores) != y))
+        return least
+
+    least = fewest(y)
+    for model in (LinearRegression(), Ridge(1.0), Ridge(100.0, fit_intercept=False), RidgeClassifier(0.1)):
+        table = np.column_stack([X, np.ones(9)]) if model.fit_intercept else X
+        free = [getattr(model, "alpha", 0.0)] * 2 + [0.0] * model.fit_intercept  # no price for the offset
+        scores = table @ np.linalg.solve(table.T @ table + np.diag(free), table.T @ y)
+        sides = np.sign(model.fit(X, y).predict(X))
+        np.testing.assert_array_equal(sides, np.sign(scores))
+        assert risk(loss, sides) == np.mean(sides != y) >= least
+    told = np.where(X @ w > np.median(X @ w) + 1e-9, 1.0, -1.0)  # by a line: the bound is zero, and attained
+    assert fewest(told) == 0.0
+    for model in (LogisticRegression(), LinearSVC(), PerceptronClassifier(max_iter=5000, tol=None)):
+        mistakes = np.mean(model.fit(X, y).predict(X) != y)
+        assert mistakes == risk(loss, X @ model.coef_[0] + model.intercept_[0]) >= least
+        if "C" in model.get_params():
+            model.set_params(C=1e6)
+        np.testing.assert_array_equal(model.fit(X, told).predict(X), told)
 
 
 @pytest.mark.covers("FND-23")

@@ -61,6 +61,10 @@ def test_the_drawn_path_is_piecewise_linear():
     display = CoefficientPathDisplay(alphas=alphas, coefs=coefs, names=list("abcd"), scale="linear").plot()
     drawn = np.array([line.get_ydata() for line in display.lines_])
     np.testing.assert_array_equal(drawn, coefs)
+    np.testing.assert_array_equal(display.lines_[0].get_xdata(), alphas)
+    pulls = wide.T @ (y[:, None] - wide @ drawn) / 40  # what is drawn is optimal at every strength
+    np.testing.assert_allclose(pulls[drawn != 0], (alphas * np.sign(drawn))[drawn != 0], atol=1e-8)
+    assert np.all(np.abs(pulls) <= alphas + 1e-8)
     slopes = np.diff(drawn, axis=1) / np.diff(alphas)
     changes = np.abs(np.diff(slopes, axis=1)).max(axis=0) > 1e-5
     assert np.count_nonzero(changes) <= 2 * 8  # a knot lies between two points and bends two differences

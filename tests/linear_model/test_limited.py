@@ -96,13 +96,27 @@ def test_the_best_subset_is_that_of_all_subsets():
         every = [rest(columns) for k in range(size + 1) for columns in combinations(range(6), k)]
         assert found.objective == pytest.approx(min(every))
         assert found.gap == 0.0
-        assert found.objective <= hard_thresholding(X, y, size).objective * (1 + 1e-12)
         assert found.objective <= rest(greedy(size)) * (1 + 1e-12)
         assert np.flatnonzero(found.coef).tolist() == found.columns.tolist()
+        steps = hard_thresholding(X, y, size)
+        assert len(steps.columns) == size
+        assert steps.objective == pytest.approx(rest(tuple(steps.columns)))  # least squares on the columns it names
+        assert np.sum((y - X @ steps.coef - steps.intercept) ** 2) == pytest.approx(steps.objective)
+        assert rest(range(6)) == pytest.approx(steps.bound)
+        assert steps.bound <= found.objective * (1 + 1e-12) <= steps.objective * (1 + 2e-12)
     Q = np.linalg.qr(rng.normal(size=(20, 8)))[0]
     t = rng.normal(size=20)
+    products = Q.T @ t
     priced = best_subset(Q, t, penalty=0.3, fit_intercept=False)
-    assert priced.columns.tolist() == np.flatnonzero((Q.T @ t) ** 2 > 0.3).tolist()
+    np.testing.assert_allclose(priced.coef, np.where(products**2 > 0.3, products, 0.0), atol=1e-12)
+    for size in (1, 3, 8):  # of columns across each other the largest products are best
+        largest = np.abs(products) >= np.sort(np.abs(products))[-size]
+        for found in (
+            hard_thresholding(Q, t, size, fit_intercept=False),
+            best_subset(Q, t, size=size, fit_intercept=False),
+        ):
+            np.testing.assert_allclose(found.coef, np.where(largest, products, 0.0), atol=1e-12)
+            assert found.objective == pytest.approx(t @ t - np.sum(products[largest] ** 2))
     early = best_subset(X, y, size=3, max_nodes=2)
     assert early.bound <= min(rest(columns) for columns in combinations(range(6), 3)) <= early.objective
     with pytest.raises(InvalidParameter, match="exactly one"):
@@ -273,7 +287,10 @@ def test_radial_functions_see_the_distance_alone():
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     turned = (rows - centre) @ turn.T + centre
     np.testing.assert_allclose(basis.transform(turned), basis.transform(rows), atol=1e-12)
-    assert not np.allclose(basis.transform(rows + 0.3), basis.transform(rows))
+    for centres, width in ((centre, 0.7), (rng.normal(size=(3, 2)), 1.6)):
+        distances = np.array([[np.hypot(*(row - c)) for c in centres] for row in rows])
+        found = RadialBasis(centers=centres, width=width).fit_transform(rows)
+        np.testing.assert_allclose(found, np.exp(-0.5 * (distances / width) ** 2), rtol=1e-12)
 
 
 @pytest.mark.covers("LIN-41")
@@ -281,7 +298,11 @@ def test_the_path_of_the_lasso_is_straight_between_its_knots():
     rows, target = X - X.mean(axis=0), y - y.mean()
     top = np.abs(rows.T @ target).max() / len(y)
     alphas = np.linspace(top, 0.02 * top, 400)
-    _, coefs, _ = lasso_path(rows, target, alphas=alphas, tol=1e-13)
+    strengths, coefs, _ = lasso_path(rows, target, alphas=alphas, tol=1e-13)
+    np.testing.assert_array_equal(strengths, alphas)
+    pulls = rows.T @ (target[:, None] - rows @ coefs) / len(y)  # optimal: alpha where a column is used, less elsewhere
+    np.testing.assert_allclose(pulls[coefs != 0], (alphas * np.sign(coefs))[coefs != 0], atol=1e-8)
+    assert np.all(np.abs(pulls) <= alphas + 1e-8)
     bends = np.abs(np.diff(coefs, n=2, axis=1)).max(axis=0) > 1e-7
     used = (np.abs(coefs) > 1e-12).astype(int)
     knots = np.flatnonzero(np.abs(np.diff(used, axis=1)).max(axis=0))
@@ -293,10 +314,17 @@ def test_the_path_of_the_lasso_is_straight_between_its_knots():
 
 @pytest.mark.covers("CLS-20")
 def test_the_sigmoid():
-    model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    x, label = np.array([-2.0, -1.0, 0.0, 0.5, 1.0, 2.0]), np.array([0, 1, 0, 1, 0, 1])
+    model = LogisticRegression(C=5.0, tol=1e-14).fit(x[:, None], label)
+    (w,), (b,) = model.coef_[0], model.intercept_
+    pull = label - 1 / (1 + np.exp(-(w * x + b)))
+    assert 5.0 * pull @ x == pytest.approx(w, rel=1e-8)  # the optimum, by the sigmoid written out
+    assert pull.sum() == pytest.approx(0.0, abs=1e-8)
+    np.testing.assert_allclose(model.predict_proba(x[:, None])[:, 1], label - pull, rtol=1e-12)
     model.coef_, model.intercept_ = np.ones((1, 1)), np.zeros(1)
     t = np.array([-1000.0, -3.0, -0.5, 0.0, 0.5, 3.0, 1000.0])
     sigmoid = model.predict_proba(t[:, None])[:, 1]
+    np.testing.assert_allclose(sigmoid[1:-1], 1 / (1 + np.exp(-t[1:-1])), rtol=1e-14)
     np.testing.assert_allclose(sigmoid[::-1], 1 - sigmoid, atol=1e-15)
     assert sigmoid[3] == 0.5
     assert sigmoid[0] == 0.0
@@ -313,7 +341,8 @@ def test_the_sigmoid():
 def test_a_quadratic_classifier_is_linear_in_the_lifted_row():
     lift = PolynomialFeatures(2).fit(X[:, :3])
     lifted = lift.transform(X[:, :3])
-    model = LogisticRegression(fit_intercept=False).fit(lifted, X[:, 0] * X[:, 1] + X[:, 2] > 0.5)
+    label = X[:, 0] * X[:, 1] + X[:, 2] > 0.5
+    model = LogisticRegression(C=2.0, fit_intercept=False, tol=1e-14).fit(lifted, label)
     w = model.coef_[0]
     Q, p, b = np.zeros((3, 3)), w[1:4] / np.sqrt(2), w[0]
     for weight, powers in zip(w, lift.powers_, strict=True):
@@ -325,6 +354,8 @@ def test_a_quadratic_classifier_is_linear_in_the_lifted_row():
     scores = model.decision_function(lifted)
     assert scores.shape == (60,)
     np.testing.assert_allclose(scores, by_hand, atol=1e-12)
+    monomials = np.array([np.prod(X[:, :3] ** powers, axis=1) for powers in lift.powers_])
+    np.testing.assert_allclose(2.0 * monomials @ (label - 1 / (1 + np.exp(-by_hand))), w, atol=1e-7)  # the best Q, p, b
 
 
 @pytest.mark.parametrize("radius", [1.0, 100.0])

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import nnls
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression as Theirs
 
 import qed
-from qed.linear_model import LinearRegression, Ridge
+from qed.linear_model import Lasso, LinearRegression, Ridge
 
 rng = np.random.default_rng(7)
 X = rng.normal(size=(60, 4))
@@ -107,10 +108,13 @@ def test_norm_of_the_weights_rises_with_the_degree():
     noise = np.random.default_rng(3)
     t = np.sort(noise.uniform(-1, 1, 14))
     target = np.sin(3 * t) + 0.3 * noise.normal(size=14)
-    norms = [
-        np.linalg.norm(LinearRegression(fit_intercept=False).fit(np.vander(t, k + 1), target).coef_)
-        for k in (1, 4, 8, 12)
-    ]
+    norms = []
+    for degree in (1, 4, 8, 12):
+        powers = np.vander(t, degree + 1)
+        w = LinearRegression(fit_intercept=False).fit(powers, target).coef_
+        q, r = np.linalg.qr(powers)
+        np.testing.assert_allclose(w, np.linalg.solve(r, q.T @ target), rtol=1e-7)
+        norms.append(np.linalg.norm(w))
     assert norms == sorted(norms)
     assert norms[-1] > 100 * norms[0]
 
@@ -218,8 +222,10 @@ def test_float32_rows_give_float32_predictions_of_a_float64_model():
 
 
 def test_positive_is_refused_in_words():
-    with pytest.raises(qed.NotInQed, match=r"positive=True is not in qed. Use sklearn"):
+    with pytest.raises(qed.NotInQed, match=r"positive=True is not in qed. Use Lasso\(alpha=0.0, positive=True\)"):
         LinearRegression(positive=True).fit(X, y)
+    named = Lasso(alpha=0.0, positive=True, fit_intercept=False, tol=1e-12).fit(X, y)  # which has the same optimum
+    np.testing.assert_allclose(named.coef_, nnls(X, y)[0], atol=1e-5)
 
 
 def test_strict_raises_and_keeps_the_model(no_squares):

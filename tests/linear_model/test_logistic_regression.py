@@ -10,9 +10,10 @@ from sklearn.linear_model import LogisticRegression as Theirs
 
 import qed
 from qed import _native
+from qed.convex import Logistic, Poisson, Squared
 from qed.core import CertificateError, InvalidData, InvalidParameter, NotReached, _events
 from qed.core._events import STOP
-from qed.linear_model import LogisticRegression
+from qed.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 
 CANCER = load_breast_cancer(return_X_y=True)
 Z = (CANCER[0] - CANCER[0].mean(axis=0)) / CANCER[0].std(axis=0)
@@ -34,6 +35,20 @@ def objective(model, X, y, C=1.0, l1_ratio=0.0, weight=None):
     return C * loss + l1_ratio * np.abs(w).sum() + (1 - l1_ratio) / 2 * (w**2).sum()
 
 
+def best(rows=X, label=y, C=1.0, **options):
+    """A fitted model whose gradient, written out from its coefficients alone, is zero."""
+    model = LogisticRegression(C=C, tol=1e-14, **options).fit(rows, label)
+    t = rows @ model.coef_.T + model.intercept_
+    told = np.eye(len(model.classes_))[np.searchsorted(model.classes_, label)]
+    if t.shape[1] == 1:
+        t = np.column_stack([np.zeros(len(t)), t])
+    p = np.exp(t) / np.exp(t).sum(axis=1, keepdims=True)
+    pull = (told - p)[:, -len(model.coef_) :]
+    np.testing.assert_allclose(pull.T @ rows, model.coef_ / C, atol=1e-7)
+    np.testing.assert_allclose(pull.sum(axis=0), 0.0, atol=1e-7)
+    return model
+
+
 # ------------------------------------------------------------------ curriculum
 
 
@@ -43,6 +58,17 @@ def test_the_intercept_alone_is_the_log_odds():
     assert model.intercept_ == pytest.approx([np.log(4.0)], rel=1e-9)  # odds of 0.8 are 4
     proba = model.predict_proba([[0.0]])
     np.testing.assert_allclose(proba, [[0.2, 0.8]], rtol=1e-9)
+    # a column of zeros and ones: the log-odds of one group, and by how much those of the other differ
+    group, label = np.repeat([0.0, 1.0], [10, 8])[:, None], np.array([1] * 8 + [0] * 2 + [1] * 2 + [0] * 6)
+    (w,), (b,) = best(group, label, np.inf).coef_[0], best(group, label, np.inf).intercept_
+    assert b == pytest.approx(np.log(0.8 / 0.2), rel=1e-8)
+    assert w == pytest.approx(np.log(0.25 / 0.75) - np.log(0.8 / 0.2), rel=1e-8)
+    for coding in (label, 2 * label - 1, np.array(["no", "yes"])[label], label == 1):  # one model, whatever the names
+        model = best(group, coding, np.inf)
+        assert (model.coef_.item(), model.intercept_.item()) == (w, b)
+        np.testing.assert_allclose(model.predict_proba([[0.0], [1.0]]), [[0.2, 0.8], [0.75, 0.25]], rtol=1e-8)
+    other = best(group, 1 - label, np.inf)  # the odds of the other label are one over them
+    np.testing.assert_allclose([other.coef_.item(), other.intercept_.item()], [-w, -b], rtol=1e-8)
 
 
 @pytest.mark.covers("CLS-23", "CLS-26")
@@ -78,31 +104,75 @@ def test_separable_classes_without_a_penalty_are_reported():
         assert model.n_iter_[0] < 60
         sizes.append(abs(model.coef_[0, 0]))
         np.testing.assert_array_equal(model.predict(table), label)
+        likelihood = -np.logaddexp(0, -np.array([-1, -1, 1, 1]) * (table @ model.coef_[0] + model.intercept_)).sum()
+        assert -np.log(2) < likelihood < 0  # so near to zero that every row is on its side
+        assert model.certificate_.objective == pytest.approx(-likelihood, rel=1e-9)
     assert sizes[0] < sizes[1] < sizes[2]
+    # a row of each class on the boundary: no strict separator, each costs log 2 at the least, and still nothing is attained
+    touching, label = np.array([[-2.0], [-1.0], [0.0], [0.0], [1.0], [3.0]]), np.array([0, 0, 0, 1, 1, 1])
+    sizes, least = [], 2 * np.log(2)
+    for tol in (1e-2, 1e-4, 1e-8):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # whether it is said or not
+            model = LogisticRegression(C=np.inf, tol=tol).fit(touching, label)
+        value = np.logaddexp(0, -(2 * label - 1) * (touching @ model.coef_[0] + model.intercept_)).sum()
+        assert model.certificate_.objective == pytest.approx(value, rel=1e-9)
+        assert least < value <= least + model.certificate_.gap
+        assert value - least <= tol * 6 * np.log(2)
+        sizes.append(abs(model.coef_[0, 0]))
+    assert sizes[0] + 1 < sizes[1] < sizes[2] - 1
 
 
 @pytest.mark.covers("CLS-30", "CLS-29")
 def test_labels_are_the_likelier_ones():
-    model = LogisticRegression().fit(X, y)
-    score, proba = model.decision_function(X), model.predict_proba(X)
+    model = best()
+    score, proba = X @ model.coef_[0] + model.intercept_[0], model.predict_proba(X)
+    np.testing.assert_allclose(model.decision_function(X), score, rtol=1e-12)
+    np.testing.assert_allclose(proba[:, 1], 1 / (1 + np.exp(-score)), rtol=1e-12)
     np.testing.assert_array_equal(model.predict(X), (score > 0).astype(int))
     np.testing.assert_array_equal(model.predict(X), proba.argmax(axis=1))
     np.testing.assert_array_equal(np.sign(2 * proba[:, 1] - 1), np.sign(score))
-    np.testing.assert_array_equal(proba[:, 1] > 0.8, score - np.log(4.0) > 0)
+    offset = model.intercept_.copy()
+    for threshold in (0.1, 0.5, 0.8):  # the same as an offset that is lower by its log-odds
+        model.intercept_ = offset - np.log(threshold / (1 - threshold))
+        above = proba[:, 1] > threshold
+        np.testing.assert_array_equal(above, model.predict(X) == 1)
+        assert 0 < above.sum() < 120
 
 
 @pytest.mark.covers("CLS-38")
 def test_confidence_far_away():
-    model = LogisticRegression().fit(X, y)
-    far = 1e3 * model.coef_ / np.linalg.norm(model.coef_)
+    model = best()
+    size = np.linalg.norm(model.coef_)
+    lengths = np.array([0.0, 1.0, 5.0, 20.0])
+    told = model.predict_proba(lengths[:, None] * model.coef_ / size)[:, 1]
+    np.testing.assert_allclose(told, 1 / (1 + np.exp(-size * lengths - model.intercept_)), rtol=1e-12)
+    far = 1e3 * model.coef_ / size
     assert model.predict_proba(far)[0, 1] > 1 - 1e-12
-    assert np.isfinite(model.predict_log_proba(1e4 * far)).all()
+    np.testing.assert_allclose(
+        model.predict_log_proba(1e4 * far)[0], [-1e7 * size - model.intercept_[0], 0.0], rtol=1e-9
+    )
 
 
 @pytest.mark.covers("CLS-31")
 def test_canonical_gradient_of_a_linear_model_family():
-    model = LogisticRegression(C=np.inf, tol=1e-13).fit(X, y)
-    np.testing.assert_allclose(X.T @ (model.predict_proba(X)[:, 1] - y), 0.0, atol=1e-7)
+    table, noise = np.column_stack([X, np.ones(120)]), np.random.default_rng(5)
+    numbers = X @ [1.0, 2.0, 0.0, -1.0] + noise.standard_normal(120)
+    counts = noise.poisson(np.exp(X @ [0.3, 0.2, 0.0, -0.4]))
+    family = {  # the model, its target, the mean from the score, its loss
+        "identity": (LinearRegression(), numbers, lambda t: t, Squared(numbers)),
+        "logit": (LogisticRegression(C=np.inf, tol=1e-14), y, lambda t: 1 / (1 + np.exp(-t)), Logistic(2.0 * y - 1)),
+        "log": (PoissonRegressor(alpha=0.0, tol=1e-14), counts, np.exp, Poisson(counts.astype(float))),
+    }
+    for model, target, mean, loss in family.values():
+        model.fit(X, target)
+        score = X @ np.ravel(model.coef_) + np.ravel(model.intercept_)
+        np.testing.assert_allclose(table.T @ (mean(score) - target), 0.0, atol=1e-6)
+        told = model.predict_proba(X)[:, 1] if hasattr(model, "predict_proba") else model.predict(X)
+        np.testing.assert_allclose(told, mean(score), rtol=1e-10)
+        np.testing.assert_allclose(table.T @ loss.slope(score / 2), table.T @ (mean(score / 2) - target), atol=1e-9)
+    w = np.linalg.lstsq(table, numbers, rcond=None)[0]  # identity link: ordinary least squares
+    np.testing.assert_allclose(family["identity"][0].coef_, w[:-1], rtol=1e-9)
 
 
 @pytest.mark.covers("MUL-14")
@@ -117,21 +187,33 @@ def test_probabilities_of_several_classes():
 
 @pytest.mark.covers("MUL-15")
 def test_a_common_change_of_all_scores_changes_nothing():
-    model = LogisticRegression().fit(X, THREE)
-    before = model.predict_proba(X)
-    model.coef_ = model.coef_ - model.coef_[-1]  # the last class as reference
-    model.intercept_ = model.intercept_ - model.intercept_[-1]
-    np.testing.assert_allclose(model.predict_proba(X), before, rtol=1e-12)
+    model = best(X, THREE)
+    before, coef, intercept = model.predict_proba(X), model.coef_, model.intercept_
+    power = np.exp(X @ (coef[:-1] - coef[-1]).T + intercept[:-1] - intercept[-1])
+    by_hand = np.column_stack([power, np.ones(120)]) / (1 + power.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(before, by_hand, rtol=1e-12)
+    for vector, number in ((-coef[-1], -intercept[-1]), (np.array([1.0, -3.0, 0.2, 5.0]), 2.0)):
+        model.coef_, model.intercept_ = coef + vector, intercept + number  # the last class as reference, and any change
+        np.testing.assert_allclose(model.predict_proba(X), before, rtol=1e-11)
+    model.coef_ = coef + np.eye(3, 4)  # not a common one
+    assert np.abs(model.predict_proba(X) - before).max() > 0.1
 
 
 @pytest.mark.covers("MUL-08")
 def test_regions_are_convex():
     model = LogisticRegression().fit(*IRIS)
     label = model.predict(IRIS[0])
+    np.testing.assert_array_equal(label, (IRIS[0] @ model.coef_.T + model.intercept_).argmax(axis=1))
+    assert set(label) == {0, 1, 2}
     for k in range(3):
         rows = IRIS[0][label == k]
         middle = (rows[:, np.newaxis] + rows[np.newaxis]) / 2
         assert (model.predict(middle.reshape(-1, 4)) == k).all()
+    # exact ties, which no row drawn has: the lowest index
+    names = LogisticRegression().fit(IRIS[0], np.array(["b", "c", "a"])[IRIS[1]])
+    for levels, told in (([1, 1, 1], "a"), ([0, 1, 1], "b"), ([1, 0, 1], "a"), ([0, 0, 1], "c")):
+        names.coef_, names.intercept_ = np.zeros((3, 4)), np.array(levels, dtype=float)
+        assert names.predict(IRIS[0][:2]).tolist() == [told] * 2
 
 
 # ------------------------------------------------------------------ agreement

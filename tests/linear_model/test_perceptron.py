@@ -49,6 +49,14 @@ def separable(seed, n=40, p=3, gap=0.2):
     return X, np.sign(X @ w).astype(int), w
 
 
+def most_mistakes(X, y, w, b=None):
+    """The square of the largest length over that of the margin of a plane, which rows with a one have if it leaves the origin."""
+    one = 0.0 if b is None else 1.0
+    offset = 0.0 if b is None else b
+    margin = (y * (X @ w + offset)).min() / np.sqrt(w @ w + offset**2)
+    return ((X**2).sum(axis=1).max() + one) / margin**2
+
+
 @pytest.mark.covers("CLS-07")
 def test_the_trace_by_hand():
     model = Perceptron(shuffle=False).fit(THREE, SIGNS)
@@ -90,12 +98,28 @@ def test_same_as_row_by_row(seed, intercept, kind):
 def test_the_length_of_a_step_changes_nothing_but_the_scale():
     X, y, _ = separable(3)
     one, long = (Perceptron(shuffle=False, eta0=eta).fit(X, y) for eta in (1.0, 8.0))
+    assert_allclose(one.coef_[0], slow(X, y)[0])
     assert_allclose(8.0 * one.coef_, long.coef_)
     assert_array_equal(one.predict(X), long.predict(X))
     # a score of zero is a mistake: otherwise nothing would ever be learnt from zero
-    assert Perceptron(shuffle=False, max_iter=1, tol=None).fit(X, y).certificate_.mistakes > 0
+    for shown, mistakes in ((X[:1], 1), (np.zeros((3, 3)), 3)):
+        begun = Perceptron(fit_intercept=False).partial_fit(shown, y[: len(shown)], classes=[-1, 1])
+        assert begun.certificate_.mistakes == mistakes
     drawn = Perceptron(sampling="replacement", tol=None, max_iter=200).fit(X, y)
     assert drawn.score(X, y) == 1.0
+    # rows across each other are learnt when they are drawn first, and never moved again: the others stay at zero
+    signs = np.where(np.arange(400) % 3, 1, -1)
+    visited = []
+    for sampling, seed in (("passes", 0), ("replacement", 0), ("replacement", 1)):
+        options = {"shuffle": False, "max_iter": 1, "tol": None, "fit_intercept": False, "random_state": seed}
+        model = Perceptron(sampling=sampling, **options).fit(np.eye(400), signs)
+        visited.append(model.coef_[0] != 0)
+        assert_array_equal(model.coef_[0], np.where(visited[-1], signs, 0))
+        assert model.certificate_.mistakes == visited[-1].sum()
+    assert visited[0].all()
+    for some in visited[1:]:  # each is missed with probability (1 - 1/400)^400, 1/e; six deviations of their number
+        assert abs(some.sum() - 400 * (1 - np.exp(-1))) < 6 * np.sqrt(400 * np.exp(-1) * (1 - 2 * np.exp(-1)))
+    assert np.any(visited[1] != visited[2])
 
 
 @pytest.mark.covers("CLS-10")
@@ -123,8 +147,10 @@ def test_the_mistake_bound_and_the_invariants_of_its_proof(seed, c):
         k, theta = model.certificate_.mistakes, model.coef_[0] / c
         counts.append(k)
         assert model.outcome_ == "solved"
+        assert k == len(slow(X[order], y[order], intercept=False, passes=10_000)[2])
         assert k <= (R / gamma) ** 2
         assert k <= model.certificate_.bound
+        assert model.certificate_.bound == pytest.approx(most_mistakes(X, y, theta), rel=1e-9)
         assert theta @ w_star >= k * gamma * (1 - 1e-12)
         assert theta @ theta <= k * R**2 * (1 + 1e-12)
         assert theta @ w_star / np.linalg.norm(theta) >= np.sqrt(k) * gamma / R * (1 - 1e-12)
@@ -138,7 +164,10 @@ def test_lifted_parity_takes_three_mistakes_at_most():
     for order in itertools.permutations(range(4)):
         rows = list(order)
         model = Perceptron(shuffle=False, fit_intercept=False).fit(lifted[rows], PARITY[rows])
-        assert model.certificate_.mistakes <= 3
+        w, _, log, _ = slow(lifted[rows], PARITY[rows], intercept=False)
+        assert_array_equal(model.coef_[0], w)
+        assert model.certificate_.mistakes == len(log) <= 3 == most_mistakes(lifted, PARITY, np.array([0.0, 0.0, 1.0]))
+        assert model.certificate_.bound == pytest.approx(most_mistakes(lifted, PARITY, w))
         assert model.score(lifted, PARITY) == 1.0
 
 
@@ -210,13 +239,15 @@ def test_the_average_is_the_mean_of_all_planes(seed):
 def test_parity_is_got_wrong_for_ever():
     passes = [Perceptron(shuffle=False, tol=None, max_iter=k).fit(XOR, PARITY) for k in (10, 11, 12, 13, 14, 15, 16)]
     counts = [model.certificate_.mistakes for model in passes]
+    assert counts == [len(slow(XOR, PARITY, passes=k)[2]) for k in range(10, 17)]
     assert all(later > earlier for earlier, later in itertools.pairwise(counts))
     planes = [(*model.coef_[0], *model.intercept_) for model in passes]
+    assert planes == [(*w, b) for w, b, _, _ in (slow(XOR, PARITY, passes=k) for k in range(10, 17))]
     assert len(set(planes)) < len(planes)  # it goes in circles
     assert not passes[-1].certificate_.reached
     assert np.isinf(passes[-1].certificate_.bound)
     best = RandomLinearClassifier(2000, random_state=0).fit(XOR, PARITY)
-    assert best.mistakes_ >= 1  # no line gets all four right
+    assert best.mistakes_ == best.wrongs_.min() == (best.predict(XOR) != PARITY).sum() == 1  # of four: a quarter
 
 
 @pytest.mark.covers("CLS-18")
@@ -225,36 +256,56 @@ def test_a_count_is_no_criterion_to_train_on(seed):
     rng = np.random.default_rng(seed)
     X, t = rng.normal(size=(10, 2)), rng.choice([-1, 1], 10)
     t[:2] = 1, -1
-    model = Perceptron(max_iter=2, tol=None).fit(X, t)
-    told, errors = model.predict(X), (model.predict(X) != t).sum()
-    assert -(t @ told) == 2 * errors - len(t)
-    scores = model.decision_function(X)
-    criterion = PerceptronLoss(t.astype(float)).value(scores).sum()
-    assert criterion == pytest.approx(-(t * scores)[t * scores < 0].sum())
-    model.coef_ = model.coef_ * 1.0000001  # the count does not feel a small change
+    model = Perceptron(max_iter=2, tol=None, shuffle=False).fit(X, t)
+    w, b, _, _ = slow(X, t, passes=2)
+    scores = X @ w + b
+    errors = int((t * scores <= 0).sum())
+    assert_array_equal(model.predict(X), np.where(scores > 0, 1, -1))  # the threshold unit
+    assert -(t @ model.predict(X)) == 2 * errors - len(t)
+    loss = PerceptronLoss(t.astype(float))
+    assert loss.value(model.decision_function(X)).sum() == pytest.approx(-(t * scores)[t * scores < 0].sum())
+    # the count does not feel a small change of the plane; what is trained on falls along its slope
+    slope = X.T @ loss.slope(scores)
+    assert_allclose(slope, -(t[t * scores < 0] @ X[t * scores < 0]))
+    model.coef_ = model.coef_ - 1e-9 * slope
     assert (model.predict(X) != t).sum() == errors
+    assert loss.value(model.decision_function(X)).sum() <= loss.value(scores).sum()
 
 
 @pytest.mark.covers("CLS-19", "FND-03")
 def test_predictions_come_before_labels():
     X, y, _ = separable(5, n=60)
     found = prequential(Perceptron(), X, y, classes=[-1, 1])
-    changed = y.copy()
-    changed[30:] = -changed[30:]
-    other = prequential(Perceptron(), X, changed, classes=[-1, 1])
-    assert_array_equal(found.predictions[: 30 - found.first + 1], other.predictions[: 30 - found.first + 1])
-    assert found.mistakes == (found.predictions != y[found.first :]).sum() == found.losses.sum()
+    _, _, log, planes = slow(X, y, passes=1)
+    assert_array_equal(
+        found.predictions, [1 if x @ w + b > 0 else -1 for x, (w, b) in zip(X[1:], planes, strict=False)]
+    )
+    assert_array_equal(found.losses, found.predictions != y[1:])
+    assert found.mistakes == len(set(log) - {0})  # no row comes to lie on a plane
+    assert found.first == 1
+    for t in (1, 30, 59):  # neither the label of a round nor anything later can be felt in it
+        later, changed = X.copy(), y.copy()
+        later[t + 1 :], changed[t:] = -later[t + 1 :], -changed[t:]
+        other = prequential(Perceptron(), later, changed, classes=[-1, 1])
+        assert_array_equal(found.predictions[:t], other.predictions[:t])
+    # a learner that is shown the stretch in order before it predicts is not online, and answers otherwise
+    fitted = Perceptron(shuffle=False, max_iter=1, tol=None).fit(X, y)
+    assert np.any(fitted.predict(X[1:]) != found.predictions)
     # the counting of the learner itself: the first row, on the plane zero, is a mistake as well
     model = Perceptron()
     for x, label in zip(X, y, strict=True):
         model.partial_fit(x[None], [label], classes=[-1, 1])
     assert model.certificate_.rounds == len(X)
-    assert model.certificate_.mistakes <= found.mistakes + (y == -1).sum() + 1
+    assert model.certificate_.mistakes == len(log) == found.mistakes + 1
     # an adversary's order, as long as one likes: the bound does not know the number of rows
-    long = np.tile(X, (50, 1)), np.tile(y, 50)
-    lasting = Perceptron(shuffle=False).partial_fit(*long, classes=[-1, 1])
-    margin = Perceptron(tol=None, max_iter=10_000).fit(X, y).certificate_
-    assert lasting.certificate_.mistakes <= margin.bound
+    for order in (np.arange(60), np.argsort(y), np.argsort(X[:, 0])):
+        long = np.tile(X[order], (50, 1)), np.tile(y[order], 50)
+        lasting = Perceptron(shuffle=False).partial_fit(*long, classes=[-1, 1])
+        assert lasting.certificate_.mistakes == len(slow(X[order], y[order], passes=50)[2])
+        separated = Perceptron(tol=None, max_iter=10_000).fit(X, y)
+        bound = most_mistakes(X, y, separated.coef_[0], separated.intercept_[0])
+        assert separated.certificate_.bound == pytest.approx(bound, rel=1e-9)
+        assert lasting.certificate_.mistakes <= bound
 
 
 @pytest.mark.covers("CLS-40")
@@ -276,16 +327,30 @@ def test_mistakes_of_a_stream_are_the_risk_of_its_planes():
         mean_risk += chance * np.mean(risks)
         mean_mistakes += chance * mistakes
     assert mean_risk == pytest.approx(mean_mistakes / T)
-    plane = Perceptron(fit_intercept=False).fit(X, y).certificate_
-    assert mean_risk <= plane.bound / T
+    plane = Perceptron(fit_intercept=False).fit(X, y)
+    assert plane.certificate_.bound == pytest.approx(most_mistakes(X, y, plane.coef_[0]))
+    angles = np.linspace(0, 2 * np.pi, 2001)
+    margins = (y[:, None] * (X @ [np.cos(angles), np.sin(angles)])).min(axis=0)
+    widest = most_mistakes(X, y, np.array([np.cos(angles[margins.argmax()]), np.sin(angles[margins.argmax()])]))
+    assert mean_risk <= widest / T <= plane.certificate_.bound / T * (1 + 1e-4)
 
 
 @pytest.mark.covers("CLS-06")
 def test_more_draws_are_never_worse():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 2)), rng.choice([0, 1], 50)
-    errors = [RandomLinearClassifier(k, random_state=7).fit(X, y).mistakes_ for k in (1, 2, 5, 20, 100)]
+    errors = []
+    for k in (1, 2, 5, 20, 100):
+        model = RandomLinearClassifier(k, random_state=7).fit(X, y)
+        planes = np.random.default_rng(model.seed_).standard_normal((k, 3))  # each draw, from the seed that is told
+        wrongs = [int(np.sum((X @ w[:2] + w[2] > 0) != y)) for w in planes]
+        assert_array_equal(model.wrongs_, wrongs)
+        assert model.mistakes_ == min(wrongs) == (model.predict(X) != y).sum()
+        assert_array_equal(np.append(model.coef_, model.intercept_), planes[np.argmin(wrongs)])
+        assert model.draw_ == np.argmin(wrongs)
+        errors.append(model.mistakes_)
     assert all(later <= earlier for earlier, later in itertools.pairwise(errors))
+    assert errors[-1] < errors[0]
     one = RandomLinearClassifier(1, random_state=7).fit(X, y)
     assert one.draw_ == 0
     assert qed.verify(one, X, y).holds
@@ -354,17 +419,21 @@ def test_classes_that_compete(seed):
         if scores[label] <= scores[best]:
             W[label] += x
             W[best] -= x
-    if model.n_iter_ == 2:
-        assert_array_equal(model.coef_, W)
+    assert_array_equal(model.coef_, W)  # a pass without mistakes, which would end the course, changes nothing
     # two classes: twice the step of one plane
     two = np.where(y == 0, 0, 1)
-    plane = Perceptron(shuffle=False, max_iter=2, tol=None, fit_intercept=False).fit(X, two)
+    plane, machine = (
+        Perceptron(multi_class=kind, shuffle=False, max_iter=2, tol=None, fit_intercept=False).fit(X, two)
+        for kind in ("ovr", "machine")
+    )
     V = np.zeros((2, 2))
-    for x, label in zip(np.tile(X, (plane.n_iter_, 1)), np.tile(two, plane.n_iter_), strict=True):
+    for x, label in zip(np.tile(X, (2, 1)), np.tile(two, 2), strict=True):
         if (V[label] - V[1 - label]) @ x <= 0:
             V[label] += x
             V[1 - label] -= x
     assert_array_equal(V[1] - V[0], 2 * plane.coef_[0])
+    assert_array_equal(V[1] - V[0], 2 * machine.coef_[0])
+    assert_array_equal(machine.predict(X), (X @ (V[1] - V[0]) > 0).astype(int))
 
 
 def test_all_classes_are_learnt_as_each_alone_would_be():

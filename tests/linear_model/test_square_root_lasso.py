@@ -60,8 +60,15 @@ def test_strength_scale_and_robustness():
     model = SquareRootLasso(0.1, fit_intercept=False, tol=1e-10).fit(X, y)
     scaled = SquareRootLasso(0.1, fit_intercept=False, tol=1e-10).fit(X, 1e5 * y)
     np.testing.assert_allclose(scaled.coef_, 1e5 * model.coef_, rtol=1e-6, atol=1e-4)
-    # the worst change of columns, each by at most 0.1 sqrt(n) in length, costs what the penalty says
+    # the optimum: the slope of the length is alpha where a column is used, and no more elsewhere
     r = y - X @ model.coef_
+    slope = X.T @ r / np.linalg.norm(r) / np.sqrt(n)
+    used = model.coef_ != 0
+    assert 0 < used.sum() < 6
+    np.testing.assert_allclose(slope[used], 0.1 * np.sign(model.coef_[used]), atol=1e-6)
+    assert np.abs(slope).max() <= 0.1 + 1e-6
+    assert model.certificate_.objective == pytest.approx(objective(X, y, model.coef_, 0.0, 0.1), rel=1e-9)
+    # the worst change of columns, each by at most 0.1 sqrt(n) in length, costs what the penalty says
     worst = np.outer(r / np.linalg.norm(r), -0.1 * np.sqrt(n) * np.sign(model.coef_))
     changed = np.linalg.norm(y - (X + worst) @ model.coef_) / np.sqrt(n)
     assert changed == pytest.approx(model.certificate_.objective, rel=1e-9)

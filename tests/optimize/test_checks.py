@@ -36,6 +36,9 @@ def test_central_differences():
     f = quadratic(M @ M.T, rng.standard_normal(3))
     w = rng.standard_normal(3)
     np.testing.assert_allclose(numerical_gradient(f, w, eps=0.5), f.gradient(w), rtol=1e-12)  # exact, however wide
+    for size in (1e-150, 1e-9, 1e9):  # at any size of the function, and of the point with differences as small
+        np.testing.assert_allclose(numerical_gradient(size * f, w, eps=0.5), size * f.gradient(w), rtol=1e-12)
+    np.testing.assert_allclose(numerical_gradient(f, 1e-6 * w, eps=1e-6), f.gradient(1e-6 * w), rtol=1e-8)
     for eps in (0.1, 0.01):  # f''' = 6 a: off by eps^2 a / 4
         error = numerical_gradient(lambda w: 5 * w[0] ** 3, [1.0], eps=eps)[0] - 15.0
         assert error == pytest.approx(eps**2 * 30 / 24, rel=1e-4)
@@ -48,17 +51,26 @@ def test_central_differences():
     assert check.worst == 1
     assert "the worst of 2 coordinates is 1" in str(check)
     assert list(check.errors > check.tol) == [False, True]
+    np.testing.assert_array_equal(check.gradient, wrong.gradient(np.array([0.3, 2.0])))
+    np.testing.assert_allclose(check.differences, right.gradient(np.array([0.3, 2.0])), rtol=1e-8)
+    for size in (1e-7, 1.0, 1e7):  # wrong by as much as it is long, whatever its length
+        scaled = check_gradient(size * wrong, [0.3, 2.0], tol=1e-9)
+        assert not scaled.passed
+        assert scaled.worst == 1
     with pytest.raises(InvalidData, match="not finite around the point"):
         check_gradient(Function(lambda w: np.log(w[0]), lambda w: 1 / w), [0.0])
 
 
 @pytest.mark.covers("OPT-22")
-def test_planted_truth_and_two_implementations():
+def test_planted_truth_and_two_implementations(monkeypatch):
     for noise, tolerance in ((1.0, 0.5), (1e-3, 5e-4), (0.0, 1e-6)):
         X, y, truth = make_regression(200, 4, n_informative=4, noise=noise, coef=True, random_state=0)
         problem = Problem(design(X), Squared(y), Zero(), np.full(200, 1 / 200), free_intercept=False)
         found = gradient_descent(problem, np.zeros(4), gradient_tol=1e-8)
         np.testing.assert_allclose(found.point, truth, atol=tolerance)
+        np.testing.assert_allclose(found.point, np.linalg.lstsq(X, y, rcond=None)[0], atol=1e-6)
+        assert np.std(y - X @ truth) == pytest.approx(noise, rel=0.2, abs=1e-10)
+    assert np.abs(truth).min() > 1.0
     f = problem.as_function()
 
     def loop(w):
@@ -68,14 +80,27 @@ def test_planted_truth_and_two_implementations():
         return total
 
     points = np.random.default_rng(1).standard_normal((5, 4))
-    same = compare_implementations(f.value, loop, points)
+    clock = [0.0]  # stands still, but for what the two are said to take
+    monkeypatch.setattr("time.perf_counter", lambda: clock[0])
+
+    def taking(seconds, work):
+        def timed(w):
+            clock[0] += seconds
+            return work(w)
+
+        return timed
+
+    same = compare_implementations(taking(0.25, f.value), taking(1.0, loop), points)
     assert same.agrees
-    assert same.speedup > 0
-    other = compare_implementations(
-        f.value, lambda w: loop(w) + (w[0] > 1), points - points[:, :1] + [[0.5], [0.9], [2], [0], [0]]
-    )
+    assert same.difference <= 1e-12
+    assert (same.seconds_fast, same.seconds_slow, same.speedup) == (1.25, 5.0, 4.0)
+    apart = points - points[:, :1] + [[0.5], [0.9], [2], [0], [0]]
+    other = compare_implementations(f.value, lambda w: loop(w) + 100.0 * (w[0] > 1), apart)
     assert not other.agrees
     assert other.worst == 2
+    assert other.difference == pytest.approx(100.0 / (loop(apart[2]) + 100.0))
+    assert compare_implementations(np.sin, lambda x: np.sin(x) + 1e-6, [1.0]).difference == pytest.approx(1e-6)
+    assert compare_implementations(np.sin, lambda x: np.sin(x) + 1e-6, [1.0], tol=1e-5).agrees
 
 
 SQUARE = Function(lambda w: w[0] ** 2, lambda w: 2 * w, lambda w: np.array([[2.0]]))

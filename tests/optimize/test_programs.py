@@ -1,5 +1,7 @@
 """Constraints: Lagrangians, duals, penalties, barriers, prices, quadratic and linear programmes."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,15 @@ ABOVE_ONE = Program(quadratic([[2.0]]), [affine([-1.0], 1.0)])  # min x^2 subjec
 
 @pytest.mark.covers("OPT-27")
 def test_penalties_come_from_outside_and_barriers_from_inside():
+    for x in (-0.5, 0.25, 1.0, 3.0):
+        assert ABOVE_ONE.violation([x]) == max(0.0, 1 - x)
+        assert ABOVE_ONE.is_feasible([x]) == (x >= 1)
+        assert penalised(ABOVE_ONE, 3.0)([x]) == pytest.approx(x**2 + 3.0 * max(0.0, 1 - x) ** 2)
+    assert log_barrier(ABOVE_ONE, 0.5)([3.0]) == pytest.approx(9.0 - 0.5 * np.log(2.0))
+    assert log_barrier(ABOVE_ONE, 0.5)([1.0]) == np.inf
+    both = Program(quadratic(np.eye(2)), [affine([1.0, 0.0], -1.0), affine([0.0, 1.0])], [affine([1.0, 1.0], -2.0)])
+    for w, worst in (([3.0, 0.5], 2.0), ([1.0, 4.0], 4.0), ([0.0, -1.0], 3.0), ([2.0, 0.0], 1.0)):
+        assert both.violation(w) == worst  # of each kind and either sign, the worst
     for rho in (0.5, 3.0, 100.0):
         assert newton(penalised(ABOVE_ONE, rho), [4.0]).point[0] == pytest.approx(rho / (1 + rho), rel=1e-8)
     for mu in (2.0, 0.1, 1e-4):
@@ -38,6 +49,11 @@ def test_penalties_come_from_outside_and_barriers_from_inside():
     weights = [1.0, 10.0, 100.0]
     outside = penalty_method(ABOVE_ONE, [4.0], weights=weights, keep_points=True)
     np.testing.assert_allclose(outside.trace.points[1:, 0], [rho / (1 + rho) for rho in weights], rtol=1e-8)
+    np.testing.assert_allclose(
+        outside.trace.extras["violation"][:, 1], [0.0, *(1 / (1 + rho) for rho in weights)], rtol=1e-8, atol=1e-12
+    )
+    assert outside.certificate.infeasibility == pytest.approx(1 / 101, rel=1e-8)
+    assert outside.multipliers["inequalities"][0] == pytest.approx(200 / 101, rel=1e-8)
     assert outside.outcome == "max_iter"
     inside = barrier_method(ABOVE_ONE, [4.0], keep_points=True)
     assert np.all(inside.trace.points > 1)
@@ -47,6 +63,7 @@ def test_penalties_come_from_outside_and_barriers_from_inside():
         assert result.point[0] == pytest.approx(1.0, abs=1e-5)
         assert result.multipliers["inequalities"][0] == pytest.approx(2.0, abs=1e-3)
         assert result.certificate.stationarity < 1e-5
+        assert result.certificate.infeasibility == max(0.0, 1 - result.point[0]) < 1e-5
         assert "convex" in result.certificate.statement
 
 
@@ -129,10 +146,17 @@ def test_weak_duality_needs_no_convexity():
         assert report.gap >= -1e-12
         f = np.array([program.objective(w) for w in grid])
         g = np.array([program.residuals(w)[0][0] for w in grid])
-        assert report.dual == pytest.approx(max((f + one * g).min() for one in prices.ravel()))
+        lowest = np.array([(f + one * g).min() for one in prices.ravel()])
+        assert report.dual == pytest.approx(lowest.max())
+        assert report.prices.item() in prices[lowest >= lowest.max() - 1e-12]  # where it is attained
         if np.any(g <= 0):
             assert report.primal == f[g <= 0].min()
+            assert report.point.item() == grid[g <= 0][f[g <= 0].argmin()].item()
+            assert report.gap == report.primal - report.dual
+            assert report.bound <= report.primal
             gaps.append(report.gap)
+        else:
+            assert report.primal == np.inf
     assert max(gaps) > 1e-3  # without convexity the gap need not close
 
 
@@ -142,9 +166,21 @@ def test_strong_duality_under_slater_and_without():
     assert report.primal == pytest.approx(1.0, abs=1e-9)
     assert report.dual == pytest.approx(1.0, abs=1e-9)
     assert report.prices[0] == pytest.approx(2.0, abs=1e-6)
+    assert report.point[0] == pytest.approx(1.0, abs=1e-6)
     assert 1 - 1e-9 < report.bound <= 1.0  # and proved
     for lam in (0.5, 2.0, 3.0):
-        assert lagrange_dual(ABOVE_ONE, [lam], start=[0.0]).value == pytest.approx(lam - lam**2 / 4)
+        at = lagrange_dual(ABOVE_ONE, [lam], start=[0.0])
+        assert at.value == pytest.approx(lam - lam**2 / 4)
+        assert at.point[0] == pytest.approx(lam / 2)
+    rng = np.random.default_rng(3)
+    for c, lam in rng.exponential(2.0, (50, 2)):  # what is proved lies below the true value, in exact arithmetic
+        at = lagrange_dual(Program(quadratic([[2.0]]), [affine([-1.0], c)]), [lam], start=[0.0])
+        true = Fraction(lam) * Fraction(c) - Fraction(lam) ** 2 / 4
+        assert true - Fraction(1e-9) < Fraction(at.bound) <= true
+    for c in rng.uniform(0.5, 5.0, 10):
+        found = maximize_dual(Program(quadratic([[2.0]]), [affine([-1.0], c)]), [0.0])
+        assert Fraction(c) ** 2 - Fraction(1e-8) < Fraction(found.bound) <= Fraction(c) ** 2
+        np.testing.assert_allclose([found.dual, found.prices[0], found.point[0]], [c**2, 2 * c, c], rtol=1e-6)
     thin = Program(affine([1.0]), [quadratic([[2.0]])])  # min x subject to x^2 <= 0: no inside
     values = [lagrange_dual(thin, [lam], start=[0.0]).value for lam in (0.5, 1.0, 10.0, 1e6)]
     np.testing.assert_allclose(values, [-1 / (4 * lam) for lam in (0.5, 1.0, 10.0, 1e6)], rtol=1e-9)
@@ -155,6 +191,10 @@ def test_strong_duality_under_slater_and_without():
     points = [(x, y) for x in (0.0, 1.0, 5.0, 20.0, 40.0) for y in (1.0, 1e3, 1e9, 1e18)]
     report = duality_on_points(gap, points, np.array([0.0, 0.1, 1.0, 10.0, 1e3])[:, None])
     assert report.primal == 1.0  # x = 0 is all that is feasible
+    assert report.point[0] == 0.0
+    lowest = [min(np.exp(-x) + lam * x**2 / y for x, y in points) for lam in (0.0, 0.1, 1.0, 10.0, 1e3)]
+    assert report.dual == pytest.approx(max(lowest))
+    assert report.prices[0] == [0.0, 0.1, 1.0, 10.0, 1e3][int(np.argmax(lowest))]
     assert 0 <= report.dual < 1e-8  # convex, and still a gap
     assert report.gap == pytest.approx(1.0, abs=1e-8)
 

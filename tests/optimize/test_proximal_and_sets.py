@@ -46,12 +46,42 @@ SETS = {
 }
 
 
+CORNERS = {
+    "l1": [np.array([0.5, 0, 0, 0]) + 1.5 * side * one for one in np.eye(4) for side in (-1, 1)],
+    "linf": 0.7 * np.array(list(itertools.product([-1, 1], repeat=4))),
+    "simplex": 2.0 * np.eye(4),
+}
+LOWEST = {  # of a plane over a set: at a corner, or opposite to the slope
+    "box": lambda g: g @ np.where(g > 0, SETS["box"].lower, SETS["box"].upper),
+    "l2": lambda g: g[1] - 2.0 * np.linalg.norm(g),
+    **{name: lambda g, corners=corners: np.min(corners @ g) for name, corners in CORNERS.items()},
+}
+
+
+def members(name, rng):
+    """Points of a set, by its definition."""
+    v, share = rng.standard_normal((400, 4)) * 3, rng.random((400, 1)) ** 0.2
+    unit = rng.random((4000, 4)) * rng.integers(0, 2, (4000, 4))
+    return {
+        "box": np.clip(v, [-1.0, 0.0, -9.0, 0.5], [1.0, 2.0, 0.0, 0.5]),
+        "l2": np.array([0, 1, 0, 0]) + 2 * share * v / np.linalg.norm(v, axis=1, keepdims=True),
+        "half-space": v[v @ [1.0, -2.0, 0.0, 1.0] <= 0.3],
+        "orthant": np.abs(v),
+        "affine": np.linalg.lstsq(ROWS, [1.0, 0.5], rcond=None)[0] + v[:, :2] @ np.linalg.svd(ROWS)[2][2:],
+        "intersection": unit[(unit.sum(axis=1) <= 1.5) & (np.linalg.norm(unit, axis=1) <= 1.2)],
+        **{key: rng.dirichlet(np.full(len(corners), 0.2), 400) @ corners for key, corners in CORNERS.items()},
+    }[name]
+
+
 @pytest.mark.covers("OPT-26")
 @pytest.mark.parametrize("name", SETS)
 def test_projections_are_idempotent_and_nearest(name):
     region, rng = SETS[name], np.random.default_rng(0)
     outside = rng.standard_normal((20, 4)) * 3
-    inside = [region.project(v) for v in rng.standard_normal((60, 4)) * 3]
+    inside = members(name, rng)
+    assert all(region.contains(s) for s in inside[:5])
+    for s in inside[:5]:
+        np.testing.assert_allclose(region.project(s), s, atol=1e-9)
     for v in outside:
         w = region.project(v)
         assert region.contains(w)
@@ -60,6 +90,9 @@ def test_projections_are_idempotent_and_nearest(name):
         assert max((v - w) @ (s - w) for s in inside) <= 1e-8
         lowest = min(v @ s for s in inside)
         assert region.least(v) <= lowest + 1e-9
+        if name in LOWEST:
+            assert region.least(v) == pytest.approx(LOWEST[name](v))
+            assert (v - w) @ w == pytest.approx(-LOWEST[name](w - v), abs=1e-8)  # and so of all points, not of some
         assert region.least(v) <= region.least_near(v, w) <= lowest + 1e-9
     assert region.value(region.project(outside[0])) == 0.0
     assert region.prox(outside[0], 3.0) == pytest.approx(region.project(outside[0]))
@@ -124,12 +157,14 @@ def test_projected_gradient_stays_feasible_and_proves_its_gap():
         np.testing.assert_allclose(result.trace.points[1], first, atol=1e-13)  # iterate 1 from iterate 0
         assert all(region.contains(w) for w in result.trace.points)
         assert result.outcome == "solved"
-        best = min(f(region.project(v)) for v in rng.standard_normal((200, 4)) * 2)
+        best = min(f(s) for s in members(name, rng))
         assert result.value <= best + 1e-9
-        if isinstance(result.certificate, GapCertificate):
-            early = projected_gradient(f, region, start, max_iter=2)
-            assert early.value - result.value <= early.certificate.gap + 1e-12
-    assert isinstance(projected_gradient(f, SETS["simplex"], start).certificate, GapCertificate)
+        early = projected_gradient(f, region, start, max_iter=2)
+        for found in (early, result):  # no point of the set lies lower than the plane through the point found
+            g = f.gradient(found.point)
+            assert isinstance(found.certificate, GapCertificate)
+            assert found.certificate.gap == pytest.approx(g @ found.point - LOWEST[name](g), abs=1e-9)
+        assert result.certificate.gap < 1e-6 < early.value - result.value <= early.certificate.gap + 1e-12
     cut = Intersection(L2Ball(1.0), HalfSpace([1.0, 0.4], 0.8), tol=1e-11)
     near = quadratic(2 * np.eye(2), [3.2, 2.2])
     result = projected_gradient(near, cut, [-0.2, -0.7])

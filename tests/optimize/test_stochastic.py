@@ -81,6 +81,32 @@ def test_batches_between_one_and_all():
     )
     descent = gradient_descent(f, w, step=0.05, max_iter=20, gradient_tol=0.0, keep_points=True)
     np.testing.assert_allclose(whole.trace.points, descent.trace.points, atol=1e-12)
+    # any batch: what the examples drawn say, written out, with momentum or without
+    X, y = table(n=6)
+    for size, replacement, momentum in ((1, True, 0.0), (1, False, 0.6), (4, True, 0.3), (4, False, lambda t: 0.9 / t)):
+        drawn = []
+        spied = Function(
+            f.value,
+            part_gradient=lambda w, rows, drawn=drawn: drawn.append(rows) or f.part_gradient(w, rows),
+            n_examples=6,
+        )
+        options = {"batch_size": size, "replacement": replacement, "momentum": momentum, "random_state": 4}
+        found = stochastic_gradient_descent(
+            spied, w, step=InverseTime(0.1, 0.2), max_iter=12, keep_points=True, **options
+        )
+        v, a, by_hand = w, np.zeros(3), [w]
+        for t, rows in enumerate(drawn, start=1):
+            m = momentum(t) if callable(momentum) else momentum
+            a = m * a + 0.1 / (1 + 0.2 * t) * X[rows].T @ (X[rows] @ v - y[rows]) / len(rows)
+            v = v - a
+            by_hand.append(v)
+        np.testing.assert_allclose(found.trace.points, by_hand, rtol=1e-12)
+        np.testing.assert_allclose(found.point, by_hand[-1], rtol=1e-12)
+        if not replacement:  # each pass takes each example once; the last batch of a pass may be smaller
+            assert [len(rows) for rows in drawn] == ([1] * 12 if size == 1 else [4, 2] * 6)
+            np.testing.assert_array_equal(np.sort(np.concatenate(drawn[: 6 // min(size, 3)])), np.arange(6))
+        else:
+            assert {len(rows) for rows in drawn} == {size}
     for m in (1, 2, 3):
         draws = [f.part_gradient(w, np.array(rows)) for rows in product(range(6), repeat=m)]
         np.testing.assert_allclose(np.mean(draws, axis=0), f.gradient(w), atol=1e-12)
@@ -178,6 +204,16 @@ def test_budget_validation_and_periodic_objective():
     assert len(asked) == 5  # the start, and every 25 steps
     np.testing.assert_array_equal(result.trace.iterations, [0, 25, 50, 75, 100])
     assert result.outcome == "max_iter"
+    assert result.n_iter == 100
+    X, y = table()
+    for options, period in (({}, 40), ({"batch_size": 8}, 5), ({"evaluate_every": 7, "momentum": 0.5}, 7)):
+        asked.clear()
+        kept = stochastic_gradient_descent(
+            watched, np.zeros(3), step=0.01, max_iter=4 * period, keep_points=True, random_state=0, **options
+        )
+        assert len(asked) == 5  # by default after each pass over the examples
+        points = kept.trace.points[::period]
+        np.testing.assert_allclose(kept.trace.values, np.mean((points @ X.T - y) ** 2, axis=1) / 2, rtol=1e-12)
     scores = iter([5.0, 3.0, 2.0, 2.5, 2.2, 2.1, 9.0])
     seen = []
 
