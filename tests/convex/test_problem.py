@@ -274,7 +274,7 @@ def test_parts_that_make_no_problem_are_refused_in_words():
     with pytest.raises(InvalidData, match="numbers >= 0"):
         Poisson(-y)
     for penalty in (L1, L2, ElasticNet, Group):
-        with pytest.raises(InvalidParameter, match="must be >= 0, got -1.0"):
+        with pytest.raises(InvalidParameter, match=r"must be >= 0, got -1\.0"):
             penalty(-1.0)
     with pytest.raises(InvalidParameter, match="takes a design"):
         Problem(X, Squared(y), L2(1.0), np.full(3, 1 / 3))
