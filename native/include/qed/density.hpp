@@ -1,0 +1,26 @@
+/// Sums of windows around the rows, as logarithms: what a kernel density is but for its constant.
+///
+/// Determinism: octets are summed in their order, in tiles of fixed size; threads share out the queries.
+#pragma once
+
+#include "qed/neighbors.hpp"
+
+namespace qed {
+
+/// With u the distance over the bandwidth: exp(-u²/2), 1, 1 - u², exp(-u), 1 - u, cos(pi u / 2); all but the two
+/// exponentials are zero from u = 1 on.
+enum class Window : std::uint8_t { gaussian, tophat, epanechnikov, exponential, linear, cosine };
+
+inline constexpr Index kTile = 64;  // octets whose distances are kept at a time
+
+struct Kernel {
+    Window window;
+    double bandwidth;
+};
+
+/// out[i]: log of the sum over the rows of s times the window at query i; minus infinity where every window is zero. `s`
+/// is in the order of the octets, kTile of them at a time, null for ones. Metrics that count columns are not for densities.
+void log_densities(const NeighborIndex& index, const double* queries, Index count, const double* s, const Kernel& kernel,
+                   const Measure& measure, double* out);
+
+}  // namespace qed
