@@ -94,8 +94,9 @@ class KNeighborsClassifier(NeighborModel, Classifier):
         rows, codes = np.array(data.X, dtype=np.float64, order="C"), data.y.astype(np.int64)
         if not first:
             rows, codes = np.concatenate([self.rows_, rows]), np.concatenate([self.targets_, codes])
-        # the fingerprint is that of all rows, as if they had come at once
-        seen = look(data._replace(X=rows, y=codes, n_rows=len(rows)))
+        # the fingerprint is that of all rows, as if they had come at once, with the labels that occurred
+        places = np.unique(codes, return_inverse=True)[1]
+        seen = look(data._replace(X=rows, y=places, n_rows=len(rows)))
         self._store(rows, self._metric(rows.shape[1]), seen)
         self.targets_, self.outputs_2d_ = codes, False
         return self

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from qed.core import InvalidData
+from qed.core._once import cached_property
 from qed.neighbors import _kernels
 
 if TYPE_CHECKING:
@@ -54,10 +55,14 @@ class Index:
     """
 
     def __init__(self, rows: Array, metric: Metric, *, tree: bool) -> None:
-        self.metric = metric
+        self.rows, self.metric, self.tree = rows, metric, tree
         self.n_rows = len(rows)
-        prepared, _ = metric.prepared(rows)
-        self.parts = _kernels.arrange(_kernels.plain(prepared), tree=tree)
+
+    @cached_property
+    def parts(self) -> _kernels.Parts:
+        """The rows in the order of the search, made when first asked for."""
+        prepared, _ = self.metric.prepared(self.rows)
+        return _kernels.arrange(_kernels.plain(prepared), tree=self.tree)
 
     def nearest(self, queries: Array, k: int, *, others: bool) -> tuple[Array, Array]:
         """Return distances and numbers of the k nearest rows: nearest first, equal distances by number.

@@ -11,7 +11,6 @@ from qed.core import (
     KW_ONLY,
     Array,
     Estimator,
-    InvalidData,
     InvalidParameter,
     ModelFileError,
     NonNegative,
@@ -30,6 +29,7 @@ from qed.core._once import cached_property
 from qed.neighbors import _kernels
 from qed.neighbors._index import Index
 from qed.neighbors._metric import Metric, named
+from qed.neighbors._model import require_metric
 from qed.neighbors._rows import look
 from qed.neighbors._windows import NUMBERS, WindowName, log_integral
 
@@ -91,6 +91,8 @@ class KernelDensity(Estimator):
     rows_: Array = fitted("The rows of positive weight, (n, p).")
     weights_: Array | None = fitted("Their weights; None when each counts once.")
     bandwidth_: float = fitted("The bandwidth.")
+    effective_metric_: str = fitted("Name of the metric, powers that have a name by theirs.")
+    effective_metric_params_: dict[str, Any] = fitted("Its parameters.")
     certificate_: SearchCertificate = fitted("What is proved about the sums.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
@@ -118,6 +120,8 @@ class KernelDensity(Estimator):
         self.__dict__.pop("_index", None)
         self.rows_ = np.array(data.X, dtype=np.float64, order="C")
         self.weights_ = None if data.weight is None else np.array(data.weight)
+        self.effective_metric_ = metric.name
+        self.effective_metric_params_ = {"p": metric.power} if metric.name == "minkowski" else {}
         n, p = seen.weight, self.rows_.shape[1]
         self.bandwidth_ = self._bandwidth(n, p)
         # a window may be rounded as its exponent is, and sums of five hundred windows are added one by one
@@ -145,7 +149,11 @@ class KernelDensity(Estimator):
     @cached_property
     def _index(self) -> Index:
         """The rows as they are summed; files hold the rows alone."""
-        return Index(self.rows_, self._metric(self.rows_.shape[1]), tree=False)
+        return Index(self.rows_, self._fitted_metric(), tree=False)
+
+    def _fitted_metric(self) -> Metric:
+        """Return the metric of the fit, whatever became of the parameters since."""
+        return named("KernelDensity", self.effective_metric_, 2.0, self.effective_metric_params_, self.rows_.shape[1])
 
     def score_samples(self, X: Any) -> Array:
         """Return the logarithm of the density.
@@ -199,7 +207,7 @@ class KernelDensity(Estimator):
             Points.
         """
         self._check_is_fitted()
-        metric = self._metric(self.rows_.shape[1])
+        metric = self._fitted_metric()
         if self.kernel not in ("gaussian", "tophat") or metric.name != "euclidean":
             raise NotInQed(
                 f"Sampling from {self.kernel!r} windows of {metric.name} distance is not in qed; those of 'gaussian' and 'tophat'"
@@ -231,10 +239,9 @@ class KernelDensity(Estimator):
             good = isinstance(weights, np.ndarray) and weights.dtype == np.float64 and weights.shape == rows.shape[:1]
             if not good or not (np.isfinite(weights).all() and (weights > 0).all()):
                 raise ModelFileError("the weights of this KernelDensity are not positive numbers, one a row")
-        try:
-            self._metric(rows.shape[1])
-        except (InvalidData, InvalidParameter, NotInQed, TypeError, ValueError) as error:
-            raise ModelFileError(str(error)) from error
+        require_metric(self)
+        if self._fitted_metric().name not in ("euclidean", "manhattan", "chebyshev", "minkowski"):
+            raise ModelFileError("the metric of this KernelDensity is none of lengths")
 
 
 def _without_idle(data: FitData) -> FitData:

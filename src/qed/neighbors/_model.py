@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from qed.neighbors._rows import look
 if TYPE_CHECKING:
     from qed.core import Fingerprint, FitData
 
-__all__ = ["NeighborModel", "graph"]
+__all__ = ["NeighborModel", "graph", "require_metric", "require_mode"]
 
 UNIT = 2.0**-53
 
@@ -68,7 +68,8 @@ class NeighborModel(Estimator):
             3 * data.X.size * 8, f"keeping {data.n_rows} rows twice, once in the order of the search", "Fit fewer rows."
         )
         self._store(np.array(data.X, dtype=np.float64, order="C"), metric, seen)
-        self._index  # noqa: B018  made now, kept for every question
+        if self._index.tree:
+            self._index.parts  # noqa: B018  a tree is made now; rows that are scanned are arranged by the first question
         return seen
 
     def _store(self, rows: Array, metric: Metric, seen: Fingerprint) -> None:
@@ -102,7 +103,12 @@ class NeighborModel(Estimator):
     @cached_property
     def _index(self) -> Index:
         """The rows in the order of the search; files hold the rows alone."""
-        return Index(self.rows_, self._metric(self.rows_.shape[1]), tree=self.algorithm_used_ == "kd_tree")
+        return Index(self.rows_, self._fitted_metric(), tree=self.algorithm_used_ == "kd_tree")
+
+    def _fitted_metric(self) -> Metric:
+        """Return the metric of the fit, whatever became of the parameters since."""
+        owner, params = type(self).__name__, self.effective_metric_params_
+        return named(owner, self.effective_metric_, 2.0, params, self.rows_.shape[1])
 
     def _near(self, X: Any, k: int | None) -> tuple[Array, Array]:
         """Find the neighbours of new rows, or of each row of the fit among the others."""
@@ -174,10 +180,17 @@ class NeighborModel(Estimator):
             raise ModelFileError(f"the rows of this {type(self).__name__} hold a value that is not finite")
         if self.__dict__.get("algorithm_used_") not in ("kd_tree", "brute"):
             raise ModelFileError(f"this {type(self).__name__} was searched in a way that does not exist")
-        try:
-            self._metric(rows.shape[1])
-        except (InvalidData, InvalidParameter, TypeError, ValueError) as error:
-            raise ModelFileError(str(error)) from error
+        require_metric(self)
+
+
+def require_metric(model: Any) -> None:
+    """Refuse a file whose metric does not exist."""
+    try:
+        if model.effective_metric_ not in get_args(MetricName):
+            raise ModelFileError(f"the metric of this {type(model).__name__} does not exist")
+        model._fitted_metric()  # noqa: SLF001
+    except (InvalidData, InvalidParameter, AttributeError, TypeError, ValueError) as error:
+        raise ModelFileError(f"the metric of this {type(model).__name__} makes no sense: {error}") from error
 
 
 def _whole(k: Any) -> int:
