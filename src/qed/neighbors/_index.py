@@ -70,9 +70,7 @@ class Index:
         With ``others`` query i is row i, and is not among its own neighbours.
         """
         prepared, blank = self.metric.prepared(queries)
-        distances, ids, _ = _kernels.nearest(
-            self.parts, _kernels.plain(prepared), k, self.metric.sums, others=others
-        )
+        distances, ids, _ = _kernels.nearest(self.parts, _kernels.plain(prepared), k, self.metric.sums, others=others)
         _require_lengths(distances[:, -1])
         distances = self.metric.finished(distances)
         for query in blank:  # as far from each row as from any other
@@ -85,13 +83,13 @@ class Index:
         """Return all rows within a radius of each query, nearest first."""
         prepared, blank = self.metric.prepared(queries)
         length = self.metric.length(radius)
-        found = Lists(
-            *_kernels.within(self.parts, _kernels.plain(prepared), length, self.metric.sums, others=others)
-        )
+        found = Lists(*_kernels.within(self.parts, _kernels.plain(prepared), length, self.metric.sums, others=others))
         found = found._replace(distances=self.metric.finished(found.distances))
         if not len(blank):
             return found
-        parts = [(found.distances[a:b], found.ids[a:b]) for a, b in zip(found.starts[:-1], found.starts[1:], strict=True)]
+        parts = [
+            (found.distances[a:b], found.ids[a:b]) for a, b in zip(found.starts[:-1], found.starts[1:], strict=True)
+        ]
         for query in blank:
             every = np.arange(self.n_rows) if radius >= 1 else np.arange(0)
             every = every[every != query] if others else every

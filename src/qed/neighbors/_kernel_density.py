@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from qed.core import (
     ModelFileError,
     NonNegative,
     NotInQed,
-    OneOf,
     Positive,
     PositiveInt,
     SearchCertificate,
@@ -26,6 +25,7 @@ from qed.core import (
 )
 from qed.core._memory import require_memory
 from qed.core._once import cached_property
+from qed.core._targets import weights
 from qed.neighbors import _kernels
 from qed.neighbors._index import Index
 from qed.neighbors._metric import Metric, named
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["KernelDensity"]
 
 UNIT = 2.0**-53
-Rule = OneOf["scott", "silverman"]
+Rule = Literal["scott", "silverman"]
 
 
 class KernelDensity(Estimator):
@@ -77,9 +77,9 @@ class KernelDensity(Estimator):
         1.0,
         "Bandwidth h; 'scott' for n^(-1/(p+4)) and 'silverman' for (n (p+2)/4)^(-1/(p+4)), n being the sum of the weights.",
     )
-    algorithm: OneOf["auto", "kd_tree", "ball_tree"] = param("auto", "Tree that scikit-learn would use.", kind="hint")
+    algorithm: Literal["auto", "kd_tree", "ball_tree"] = param("auto", "Tree that scikit-learn would use.", kind="hint")
     kernel: WindowName = param("gaussian", "Window, by name.")
-    metric: OneOf["euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "minkowski"] = param(
+    metric: Literal["euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "minkowski"] = param(
         "euclidean", "Distance, by name."
     )
     atol: NonNegative = param(0.0, "Absolute error that would be allowed; none is made.", kind="hint")
@@ -174,7 +174,7 @@ class KernelDensity(Estimator):
         total = float(len(self.rows_)) if self.weights_ is None else float(self.weights_.sum())
         return np.asarray(sums - (log_integral(self.kernel, index.metric, p) + p * math.log(h) + math.log(total)))
 
-    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
         """Return the sum of the log-densities: the log-likelihood of the points.
 
         Parameters
@@ -183,13 +183,17 @@ class KernelDensity(Estimator):
             Points.
         y : None
             Not looked at; here because every ``score`` takes it.
+        sample_weight : array-like of shape (m,), optional
+            How often each point counts.
 
         Returns
         -------
         float
             Log-likelihood.
         """
-        return float(self.score_samples(X).sum())
+        logs = self.score_samples(X)
+        weight = weights(sample_weight, len(logs))
+        return float(logs.sum() if weight is None else weight[weight > 0] @ logs[weight > 0])
 
     def sample(self, n_samples: int = 1, random_state: Seed = None) -> Array:
         """Draw points from the density; for gaussian and tophat windows of Euclidean distance.
@@ -229,15 +233,16 @@ class KernelDensity(Estimator):
         return np.asarray(self.rows_[chosen] + self.bandwidth_ * steps)
 
     def _check_fitted_state(self) -> None:
-        rows, weights, h = (self.__dict__.get(name) for name in ("rows_", "weights_", "bandwidth_"))
+        state: dict[str, Any] = self.__dict__
+        rows, counts, h = (state.get(name) for name in ("rows_", "weights_", "bandwidth_"))
         good = isinstance(rows, np.ndarray) and rows.dtype == np.float64 and rows.ndim == 2 and min(rows.shape) > 0
         if not good or rows.shape[1] != self.__dict__.get("n_features_in_") or not np.isfinite(rows).all():
             raise ModelFileError("the rows of this KernelDensity are not a table of finite numbers")
         if not isinstance(h, float) or not 0 < h < math.inf:
             raise ModelFileError("the bandwidth of this KernelDensity is not a positive number")
-        if weights is not None:
-            good = isinstance(weights, np.ndarray) and weights.dtype == np.float64 and weights.shape == rows.shape[:1]
-            if not good or not (np.isfinite(weights).all() and (weights > 0).all()):
+        if counts is not None:
+            good = isinstance(counts, np.ndarray) and counts.dtype == np.float64 and counts.shape == rows.shape[:1]
+            if not good or not (np.isfinite(counts).all() and (counts > 0).all()):
                 raise ModelFileError("the weights of this KernelDensity are not positive numbers, one a row")
         require_metric(self)
         if self._fitted_metric().name not in ("euclidean", "manhattan", "chebyshev", "minkowski"):

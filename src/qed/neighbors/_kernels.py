@@ -26,7 +26,9 @@ def plain(a: Any) -> Array:
     return np.require(a, dtype=np.float64, requirements=["C", "A"])
 
 
-def nearest(parts: Parts, queries: Array, k: int, metric: tuple[int, float], *, others: bool) -> tuple[Array, Array, int]:
+def nearest(
+    parts: Parts, queries: Array, k: int, metric: tuple[int, float], *, others: bool
+) -> tuple[Array, Array, int]:
     """Return distances and numbers of the k nearest rows of each query, and how many groups of eight were looked at."""
     return _native.nearest_rows(parts, queries, k, metric, others)
 

@@ -20,18 +20,18 @@ minus it is half the squared length of the difference of the two directions.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from qed.core import InvalidData, InvalidParameter, OneOf
+from qed.core import InvalidData, InvalidParameter
 
 if TYPE_CHECKING:
     from qed.core._params import Array
 
 __all__ = ["Metric", "MetricName", "named"]
 
-MetricName = OneOf[
+MetricName = Literal[
     "minkowski",
     "euclidean",
     "l2",
@@ -146,9 +146,12 @@ def named(owner: str, metric: str, p: float, params: dict[str, Any] | None, n_co
 def _factors(owner: str, weights: Any, power: float, n_columns: int) -> Array:
     w = np.asarray(weights, dtype=np.float64)
     if w.shape != (n_columns,):
-        raise InvalidData(f"{owner}.metric_params['w'] has shape {w.shape}; X has {n_columns} columns, one weight for each.")
+        raise InvalidData(
+            f"{owner}.metric_params['w'] has shape {w.shape}; X has {n_columns} columns, one weight for each."
+        )
     if not (np.isfinite(w).all() and (w >= 0).all() and (w > 0).any()) or math.isinf(power):
         raise InvalidParameter(
-            f"{owner}.metric_params['w'] must hold weights >= 0, one of them positive, beside a finite p; got w={w!r:.100}, p={power}."
+            f"{owner}.metric_params['w'] must hold weights >= 0, one of them positive, beside a finite p; got"
+            f" w={w!r:.100}, p={power}."
         )
     return np.asarray(w ** (1.0 / power))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from qed.core import (
     InvalidData,
     InvalidParameter,
     ModelFileError,
-    OneOf,
     PositiveInt,
     PositiveOrInfinite,
     SearchCertificate,
@@ -40,7 +39,7 @@ class NeighborModel(Estimator):
 
     n_neighbors: PositiveInt = param(5, "Number of neighbours.")
     _: KW_ONLY
-    algorithm: OneOf["auto", "ball_tree", "kd_tree", "brute"] = param(
+    algorithm: Literal["auto", "ball_tree", "kd_tree", "brute"] = param(
         "auto",
         "Way of searching. 'brute' looks at every row; all others use boxes around near rows where that is faster.",
         kind="hint",
@@ -51,7 +50,9 @@ class NeighborModel(Estimator):
     metric_params: dict[str, Any] | None = param(
         None, "``p`` and ``w``, weights of the columns, of the metric 'minkowski'."
     )
-    n_jobs: int | None = param(None, "Number of threads that scikit-learn would use; see `qed.set_num_threads`.", kind="hint")
+    n_jobs: int | None = param(
+        None, "Number of threads that scikit-learn would use; see `qed.set_num_threads`.", kind="hint"
+    )
 
     rows_: Array = fitted("The rows, (n, p).")
     n_samples_fit_: int = fitted("How many they are.")
@@ -121,7 +122,9 @@ class NeighborModel(Estimator):
                 f"Expected n_neighbors {'<' if others else '<='} n_samples_fit, but n_neighbors = {k}, n_samples_fit ="
                 f" {self.n_samples_fit_}, n_samples = {len(queries)}. Ask for fewer neighbours, or fit more rows."
             )
-        require_memory(len(queries) * k * 16, f"{k} neighbours of each of {len(queries)} rows", "Ask about fewer rows at a time.")
+        require_memory(
+            len(queries) * k * 16, f"{k} neighbours of each of {len(queries)} rows", "Ask about fewer rows at a time."
+        )
         return self._index.nearest(queries, k, others=others)
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
@@ -147,7 +150,7 @@ class NeighborModel(Estimator):
         return (distances, ids) if return_distance else ids
 
     def kneighbors_graph(
-        self, X: Any = None, n_neighbors: int | None = None, mode: OneOf["connectivity", "distance"] = "connectivity"
+        self, X: Any = None, n_neighbors: int | None = None, mode: Literal["connectivity", "distance"] = "connectivity"
     ) -> Any:
         """Return the graph of nearest rows as a sparse matrix.
 
@@ -172,7 +175,7 @@ class NeighborModel(Estimator):
         return graph(values.reshape(-1), ids.reshape(-1), starts, self.n_samples_fit_)
 
     def _check_fitted_state(self) -> None:
-        rows = self.__dict__.get("rows_")
+        rows: Any = self.__dict__.get("rows_")
         good = isinstance(rows, np.ndarray) and rows.dtype == np.float64 and rows.ndim == 2 and min(rows.shape) > 0
         if not good or rows.shape != (self.__dict__.get("n_samples_fit_"), self.__dict__.get("n_features_in_")):
             raise ModelFileError(f"the rows of this {type(self).__name__} are not a table of the size it states")
@@ -204,7 +207,9 @@ def _whole(k: Any) -> int:
 def require_mode(mode: str) -> None:
     """Refuse a graph of something else."""
     if mode not in ("connectivity", "distance"):
-        raise InvalidParameter(f'Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" instead')
+        raise InvalidParameter(
+            f'Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" instead'
+        )
 
 
 def graph(values: Array, ids: Array, starts: Array, n_columns: int) -> Any:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import Array, InvalidParameter, NonNegative, OneOf, param
+from qed.core import Array, InvalidParameter, NonNegative, param
 from qed.neighbors._model import NeighborModel, graph, require_mode
 
 __all__ = ["NearestNeighbors"]
@@ -98,7 +98,7 @@ class NearestNeighbors(NeighborModel):
         self,
         X: Any = None,
         radius: float | None = None,
-        mode: OneOf["connectivity", "distance"] = "connectivity",
+        mode: Literal["connectivity", "distance"] = "connectivity",
         sort_results: bool = False,  # noqa: ARG002  they always are
     ) -> Any:
         """Return the graph of rows within a radius as a sparse matrix.

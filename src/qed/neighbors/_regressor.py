@@ -85,7 +85,7 @@ class KNeighborsRegressor(NeighborModel, Regressor, multi_output=True):
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()
-        y = self.__dict__.get("targets_")
+        y: Any = self.__dict__.get("targets_")
         good = isinstance(y, np.ndarray) and y.dtype == np.float64 and y.ndim in (1, 2) and len(y) == len(self.rows_)
         if not good or y.size < len(y) or not np.isfinite(y).all():
             raise ModelFileError("KNeighborsRegressor does not have one finite target for each of its rows")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from qed.core import InvalidData, OneOf
+from qed.core import InvalidData
 
 if TYPE_CHECKING:
     from qed.core._params import Array
 
 __all__ = ["WeightsOption", "weights_of"]
 
-WeightsOption = OneOf["uniform", "distance"] | Callable | None  # type: ignore[type-arg]
+WeightsOption = Literal["uniform", "distance"] | Callable | None  # type: ignore[type-arg]
 
 
 def weights_of(option: str | Callable[[Array], Array] | None, distances: Array) -> Array | None:

@@ -17,18 +17,16 @@ cosine         cos(πu/2) for u < 1   p V ∫ cos(πr/2) r^(p-1) dr, 0 ≤ r ≤
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-
-from qed.core import OneOf
 
 if TYPE_CHECKING:
     from qed.neighbors._metric import Metric
 
 __all__ = ["NUMBERS", "WindowName", "log_integral"]
 
-WindowName = OneOf["gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"]
+WindowName = Literal["gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"]
 NUMBERS = {"gaussian": 0, "tophat": 1, "epanechnikov": 2, "exponential": 3, "linear": 4, "cosine": 5}
 
 

@@ -34,7 +34,8 @@ def check(model: Any, certificate: SearchCertificate, X: Any, y: Any, sample_wei
     queries = _points(model.rows_)
     test = _density if "bandwidth_" in model.__dict__ else _neighbours
     off = test(model, stored, queries, certificate.rounding)
-    return Verdict(certificate.statement, float(len(queries)), off, certificate.rounding, certificate.rounding, "points asked")
+    claimed = certificate.rounding
+    return Verdict(certificate.statement, float(len(queries)), off, claimed, claimed, "points asked")
 
 
 def _refuse(model: Any, what: str) -> None:
@@ -49,9 +50,10 @@ def _require_rows(model: Any, rows: Rows) -> None:
     own = np.zeros((len(kept), 0)) if beside is None else np.asarray(beside, np.float64).reshape(len(kept), -1)
     if rows.classes is not None:  # labels that never occurred have no number among those that did
         used, places = np.unique(beside, return_inverse=True)
-        if not (0 <= used[0] <= used[-1] < len(model.classes_)) or not np.array_equal(model.classes_[used], rows.classes):
+        exist = 0 <= used[0] <= used[-1] < len(model.classes_)
+        if not exist or not np.array_equal(model.classes_[used], rows.classes):
             _refuse(model, "its labels are others")
-        own = places.reshape(-1, 1)
+        own = places.reshape(-1, 1).astype(np.float64)
     weight = model.__dict__.get("weights_")
     mine = np.hstack([kept, own, (np.ones(len(kept)) if weight is None else weight)[:, None]])
     given = np.vstack([np.hstack([block.X, block.y, block.s[:, None]]) for block in rows.blocks()]).astype(np.float64)
@@ -76,7 +78,8 @@ def _distances(model: Any, rows: Array, query: Array) -> Array:
         if name == "correlation":
             rows, query = rows - rows.mean(axis=1, keepdims=True), query - query.mean()
         lengths, length = np.sqrt(np.sum(rows**2, axis=1)), np.sqrt(np.sum(query**2))
-        cosine = np.divide(rows @ query, lengths * length, out=np.zeros(len(rows), EXTENDED), where=lengths * length > 0)
+        both = lengths * length
+        cosine = np.divide(rows @ query, both, out=np.zeros(len(rows), EXTENDED), where=both > 0)
         return np.asarray(1 - cosine)
     d = np.abs(rows - query)
     if name == "hamming":
@@ -176,7 +179,7 @@ def _log_sum(kernel: str, u: Array, s: Array) -> Any:
         power = -(u**2) / 2 if kernel == "gaussian" else -u
         return power.max() + np.log(np.sum(s * np.exp(power - power.max())))
     inside = u[u < 1]
-    windows = {
+    windows: dict[str, Any] = {
         "tophat": np.ones_like,
         "epanechnikov": lambda r: 1 - r**2,
         "linear": lambda r: 1 - r,
