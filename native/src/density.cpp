@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kFar = std::numeric_limits<double>::infinity();
 constexpr int kTogether = 4;
+constexpr Index kTile = 64;  // octets whose distances are kept at a time
 constexpr Index kTileRows = kTile * kOctet;
 constexpr double kHalfPi = 1.5707963267948966;
 
@@ -73,9 +74,9 @@ struct LogSum {
 };
 
 template <class Value>
-double add_up(const double* squares, const double* s, Value&& value) noexcept {
+double add_up(const double* squares, Index rows, const double* s, Value&& value) noexcept {
     Vector<double> sums[kOctetVectors] = {};
-    for (Index at = 0; at < kTileRows; at += kOctet) {
+    for (Index at = 0; at < rows; at += kOctet) {
         for (int v = 0; v < kOctetVectors; ++v) {
             const Index here = at + v * kLanes<double>;
             const Vector<double> one = value(load(squares + here));
@@ -89,9 +90,9 @@ double add_up(const double* squares, const double* s, Value&& value) noexcept {
     return total;
 }
 
-double smallest_of(const double* values) noexcept {
+double smallest_of(const double* values, Index rows) noexcept {
     Vector<double> least = splat(kFar);
-    for (Index at = 0; at < kTileRows; at += kLanes<double>) {
+    for (Index at = 0; at < rows; at += kLanes<double>) {
         least = minimum(least, load(values + at));
     }
     double out = kFar;
@@ -102,27 +103,27 @@ double smallest_of(const double* values) noexcept {
 }
 
 /// Adds the windows of a tile, given squares of u, to what a query has gathered.
-void add_tile(Window window, double* squares, const double* s, LogSum& sum) noexcept {
+void add_tile(Window window, double* squares, Index rows, const double* s, LogSum& sum) noexcept {
     switch (window) {
         case Window::gaussian:
         case Window::exponential: {
             const bool is_square = window == Window::gaussian;
-            for (Index at = 0; at < kTileRows; at += kLanes<double>) {
+            for (Index at = 0; at < rows; at += kLanes<double>) {
                 const Vector<double> square = load(squares + at);
                 store(squares + at, is_square ? 0.5 * square : square_root(square));
             }
-            const double smallest = smallest_of(squares);
+            const double smallest = smallest_of(squares, rows);
             if (smallest < kFar) {
                 sum.rescale(smallest);
                 const Vector<double> shift = splat(sum.least);
-                sum.total += add_up(squares, s, [shift](Vector<double> e) noexcept { return exponential(shift - e); });
+                sum.total += add_up(squares, rows, s, [shift](Vector<double> e) noexcept { return exponential(shift - e); });
             }
             break;
         }
-        case Window::tophat: sum.total += add_up(squares, s, Tophat::value); break;
-        case Window::epanechnikov: sum.total += add_up(squares, s, Epanechnikov::value); break;
-        case Window::linear: sum.total += add_up(squares, s, Linear::value); break;
-        case Window::cosine: sum.total += add_up(squares, s, Cosine::value); break;
+        case Window::tophat: sum.total += add_up(squares, rows, s, Tophat::value); break;
+        case Window::epanechnikov: sum.total += add_up(squares, rows, s, Epanechnikov::value); break;
+        case Window::linear: sum.total += add_up(squares, rows, s, Linear::value); break;
+        case Window::cosine: sum.total += add_up(squares, rows, s, Cosine::value); break;
     }
 }
 
@@ -132,7 +133,6 @@ void measure_tile(const NeighborIndex& index, Index first, Index last, const dou
                   double bandwidth, double* squares) noexcept {
     const Index size = index.columns * kOctet;
     const double inverse = 1.0 / bandwidth;
-    std::fill(squares, squares + kTogether * kTileRows, kFar);
     for (Index o = first; o < last; ++o) {
         Vector<double> sums[kTogether][kOctetVectors];
         octet_sums<M, kTogether>(index.octets + o * size, queries, index.columns, power, sums);
@@ -175,8 +175,9 @@ void four_queries(const NeighborIndex& index, const double* queries, Index first
         const Index last = std::min(index.octet_count, at + kTile);
         measure_tile<M>(index, at, last, packed.get(), power, kernel.bandwidth, squares.get());
         for (int i = 0; i < count; ++i) {
-            // the last tile is filled up by infinities, whose windows are zero: whatever their weights
-            add_tile(kernel.window, squares.get() + i * kTileRows, s == nullptr ? nullptr : s + at * kOctet, sums[i]);
+            // the last octet is filled up by infinities, whose windows are zero
+            add_tile(kernel.window, squares.get() + i * kTileRows, (last - at) * kOctet,
+                     s == nullptr ? nullptr : s + at * kOctet, sums[i]);
         }
     }
     for (int i = 0; i < count; ++i) {

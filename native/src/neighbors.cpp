@@ -316,7 +316,7 @@ void within(const NeighborIndex& index, const double* queries, Index count, doub
         // sums a little beyond the radius are let in, and judged by their distance
         double limit = radius;
         if constexpr (std::is_same_v<M, Euclidean>) {
-            limit = radius * radius;
+            limit = measure.power == 1.0 ? radius : radius * radius;
         } else if constexpr (std::is_same_v<M, Power>) {
             limit = std::pow(radius, measure.power);
         } else if constexpr (std::is_same_v<M, Differing>) {

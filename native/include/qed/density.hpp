@@ -11,15 +11,13 @@ namespace qed {
 /// exponentials are zero from u = 1 on.
 enum class Window : std::uint8_t { gaussian, tophat, epanechnikov, exponential, linear, cosine };
 
-inline constexpr Index kTile = 64;  // octets whose distances are kept at a time
-
 struct Kernel {
     Window window;
     double bandwidth;
 };
 
 /// out[i]: log of the sum over the rows of s times the window at query i; minus infinity where every window is zero. `s`
-/// is in the order of the octets, kTile of them at a time, null for ones. Metrics that count columns are not for densities.
+/// is in the order of the octets, null for ones. Metrics that count columns are not for densities.
 void log_densities(const NeighborIndex& index, const double* queries, Index count, const double* s, const Kernel& kernel,
                    const Measure& measure, double* out);
 

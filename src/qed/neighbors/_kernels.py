@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 Parts = tuple["Array", "Array", "Array", "Array", int]
 
-TILE = 512  # rows whose windows are summed at a time
-
 
 def arrange(rows: Array, *, tree: bool) -> Parts:
     """Put rows into groups of eight, near ones together and boxes around them for a tree."""
@@ -44,9 +42,7 @@ def log_densities(
     parts: Parts, queries: Array, weights: Array | None, kernel: tuple[int, float], metric: tuple[int, float]
 ) -> Array:
     """Return the logarithm of the sum of windows, weighted by row, at each query."""
-    if weights is not None:  # in the order of the groups, in whole tiles
+    if weights is not None:  # in the order of the groups
         ids = parts[1].reshape(-1)
-        ordered = np.zeros(-(-len(ids) // TILE) * TILE)
-        ordered[: len(ids)] = np.where(ids >= 0, weights[ids], 0.0)
-        weights = ordered
+        weights = np.where(ids >= 0, weights[ids], 0.0)
     return _native.log_densities(parts, queries, weights, kernel, metric)

@@ -46,6 +46,7 @@ MetricName = Literal[
 ]
 
 _SUMS = {"euclidean": 0, "manhattan": 1, "chebyshev": 2, "minkowski": 3, "hamming": 4}
+_SQUARES = ("sqeuclidean", "cosine", "correlation")  # the sum itself is what is asked for
 _SAME = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan"}
 _PLAIN = {1.0: "manhattan", 2.0: "euclidean", math.inf: "chebyshev"}
 
@@ -70,7 +71,7 @@ class Metric(NamedTuple):
     @property
     def sums(self) -> tuple[int, float]:
         """The number of the sum in native code, and its power."""
-        return _SUMS.get(self.name, 0), self.power
+        return _SUMS.get(self.name, 0), 1.0 if self.name in _SQUARES else self.power
 
     @property
     def is_angle(self) -> bool:
@@ -97,16 +98,16 @@ class Metric(NamedTuple):
         return directions, blank
 
     def finished(self, distances: Array) -> Array:
-        """Turn lengths into distances."""
+        """Turn what is measured into distances."""
         if self.is_angle:
-            return 0.5 * distances * distances
-        return distances * distances if self.name == "sqeuclidean" else distances
+            return 0.5 * distances
+        return distances
 
     def length(self, distance: float) -> float:
-        """Turn a distance into the length that is measured."""
+        """Turn a distance into what is measured."""
         if self.is_angle:
-            return math.sqrt(2 * max(distance, 0.0))
-        return math.sqrt(max(distance, 0.0)) if self.name == "sqeuclidean" else distance
+            return 2 * distance
+        return distance
 
 
 def named(owner: str, metric: str, p: float, params: dict[str, Any] | None, n_columns: int) -> Metric:
