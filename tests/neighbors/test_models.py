@@ -71,7 +71,7 @@ def test_errors_of_one_neighbour_and_of_many():
     """Exact risks of fitted rules: the truth is known, and the rule is asked on a fine grid."""
     n = 10_000
     x = np.sort(rng.random(n))
-    grid = (np.arange(40_000) + 0.5) / 40_000
+    grid = (np.arange(8_000) + 0.5) / 8_000
     eta = np.where(grid < 0.5, 0.8, 0.2)
     y = rng.random(n) < np.where(x < 0.5, 0.8, 0.2)
 
