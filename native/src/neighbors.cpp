@@ -17,39 +17,51 @@ constexpr Index kTileBytes = 1 << 17;  // octets that stay in the second-level c
 constexpr Index kBlockTerms = Index{1} << 24;  // terms of a block of work: a few milliseconds
 constexpr Index kProbes = 16;        // queries that a tree is tried on before all of them go its way
 
-bool before(double a, Index a_id, double b, Index b_id) noexcept {
-    return a < b || (a == b && a_id < b_id);
+/// A metric with its numbers.
+template <class M>
+struct Ruler {
+    double power;
+    Index columns;
+    [[nodiscard]] double distance(double sum) const noexcept { return M::distance(sum, power, columns); }
+    [[nodiscard]] double reach(double distance) const noexcept { return M::reach(distance, power, columns); }
+};
+
+bool nearer(const Near& a, const Near& b) noexcept {
+    return a.distance < b.distance || (a.distance == b.distance && a.id < b.id);
 }
 
 /// The k best of what is offered: few in order, many as a heap whose root is the worst.
+template <class M>
 class Best {
   public:
-    Best(Near* place, Index k) noexcept : place_(place), k_(k), sorted_(k <= kFew) {
+    Best(Near* place, Index k, Ruler<M> ruler) noexcept : place_(place), k_(k), ruler_(ruler), sorted_(k <= kFew) {
         std::fill(place, place + k, Near{kFar, kNobody});
     }
-    [[nodiscard]] double limit() const noexcept { return worst().distance; }
-    void offer(double sum, Index id) noexcept {
-        if (!before(sum, id, worst().distance, worst().id)) {
+    /// No sum beyond this can be among the best.
+    [[nodiscard]] double limit() const noexcept { return limit_; }
+    void offer(double sum, Index id) noexcept { put({ruler_.distance(sum), id}); }
+    void put(const Near& one) noexcept {
+        if (!nearer(one, worst())) {
             return;
         }
         if (sorted_) {
             Index at = k_ - 1;
-            for (; at > 0 && before(sum, id, place_[at - 1].distance, place_[at - 1].id); --at) {
+            for (; at > 0 && nearer(one, place_[at - 1]); --at) {
                 place_[at] = place_[at - 1];
             }
-            place_[at] = {sum, id};
-            return;
+            place_[at] = one;
+        } else {
+            std::pop_heap(place_, place_ + k_, nearer);
+            place_[k_ - 1] = one;
+            std::push_heap(place_, place_ + k_, nearer);
         }
-        std::pop_heap(place_, place_ + k_, order);
-        place_[k_ - 1] = {sum, id};
-        std::push_heap(place_, place_ + k_, order);
+        limit_ = ruler_.reach(worst().distance);
     }
     void finish() noexcept {
         if (!sorted_) {
-            std::sort_heap(place_, place_ + k_, order);
+            std::sort_heap(place_, place_ + k_, nearer);
         }
     }
-    static bool order(const Near& a, const Near& b) noexcept { return before(a.distance, a.id, b.distance, b.id); }
 
   private:
     static constexpr Index kFew = 32;
@@ -57,18 +69,28 @@ class Best {
 
     Near* place_;
     Index k_;
+    Ruler<M> ruler_;
     bool sorted_;
+    double limit_ = kFar;
 };
 
-/// Everything up to a limit.
+/// Everything within a radius.
+template <class M>
 class All {
   public:
-    All(std::vector<Near>& place, double limit) noexcept : place_(&place), limit_(limit) {}
+    All(std::vector<Near>& place, double radius, Ruler<M> ruler) noexcept
+        : place_(&place), radius_(radius), ruler_(ruler), limit_(ruler.reach(radius)) {}
     [[nodiscard]] double limit() const noexcept { return limit_; }
-    void offer(double sum, Index id) { place_->push_back({sum, id}); }
+    void offer(double sum, Index id) {
+        if (const double distance = ruler_.distance(sum); distance <= radius_) {
+            place_->push_back({distance, id});
+        }
+    }
 
   private:
     std::vector<Near>* place_;
+    double radius_;
+    Ruler<M> ruler_;
     double limit_;
 };
 
@@ -117,7 +139,7 @@ class Walk {
         double bound[kOctet];
         int order[kOctet];
         int count = 0;
-        for (unsigned bits = at_most(sums, reach()); bits != 0; bits &= bits - 1) {
+        for (unsigned bits = at_most(sums, keep_.limit()); bits != 0; bits &= bits - 1) {
             const int c = __builtin_ctz(bits);
             if (index_.children[node * kOctet + c] == kNoChild) {
                 continue;
@@ -132,7 +154,7 @@ class Walk {
             order[at] = c;
         }
         Index seen = 0;
-        for (int at = 0; at < count && bound[at] <= reach(); ++at) {
+        for (int at = 0; at < count && bound[at] <= keep_.limit(); ++at) {
             const Index child = index_.children[node * kOctet + order[at]];
             seen += child >= 0 ? visit(child) : meet(~child);
         }
@@ -140,10 +162,6 @@ class Walk {
     }
 
   private:
-    [[nodiscard]] double reach() const noexcept {
-        // the library's power need not grow with its argument in the last place
-        return std::is_same_v<M, Power> ? keep_.limit() * (1 + 1e-12) : keep_.limit();
-    }
     Index meet(Index octet) {
         Vector<double> sums[1][kOctetVectors];
         octet_sums<M, 1>(index_.octets + octet * index_.columns * kOctet, query_, index_.columns, power_, sums);
@@ -202,10 +220,9 @@ Index octets_of_chunk(const NeighborIndex& index, Index query_blocks, Index bloc
     return std::max({Index{1}, std::min(fair, quick), std::min(fair, Index{512} / index.columns)});
 }
 
-template <class M>
-void write(const Near* best, Index k, double power, Index columns, double* distance, Index* id) noexcept {
+void write(const Near* best, Index k, double* distance, Index* id) noexcept {
     for (Index i = 0; i < k; ++i) {
-        distance[i] = M::distance(best[i].distance, power, columns);
+        distance[i] = best[i].distance;
         id[i] = best[i].id;
     }
 }
@@ -226,10 +243,10 @@ void scan_all(const NeighborIndex& index, const Asked& asked, Index k, double po
             const Index first = (begin + work / chunks) * block;
             const Index last = std::min(asked.count, first + block);
             const Index low = (work % chunks) * chunk;
-            std::vector<Best> best;
+            std::vector<Best<M>> best;
             best.reserve(static_cast<std::size_t>(last - first));
             for (Index q = first; q < last; ++q) {
-                best.emplace_back(kept.data() + (work * block + q - first) * k, k);
+                best.emplace_back(kept.data() + (work * block + q - first) * k, k, Ruler<M>{power, index.columns});
             }
             scan_block<M>(index, asked, power, first, last, low, std::min(index.octet_count, low + chunk), best.data());
         });
@@ -239,16 +256,16 @@ void scan_all(const NeighborIndex& index, const Asked& asked, Index k, double po
                 Near* own = kept.data() + (b * chunks * block + q - first) * k;
                 if (chunks > 1) {
                     std::vector<Near> merged(static_cast<std::size_t>(k));
-                    Best best(merged.data(), k);
+                    Best<M> best(merged.data(), k, {power, index.columns});
                     for (Index c = 0; c < chunks; ++c) {
                         for (Index i = 0; i < k; ++i) {
-                            best.offer(own[c * block * k + i].distance, own[c * block * k + i].id);
+                            best.put(own[c * block * k + i]);
                         }
                     }
                     std::copy(merged.begin(), merged.end(), own);
                 }
-                std::sort(own, own + k, Best::order);
-                write<M>(own, k, power, index.columns, distance + q * k, id + q * k);
+                std::sort(own, own + k, nearer);
+                write(own, k, distance + q * k, id + q * k);
             }
         });
     }
@@ -258,11 +275,11 @@ template <class M>
 Index walk_one(const NeighborIndex& index, const Asked& asked, Index query, Index k, double power, std::vector<Near>& room,
                double* distance, Index* id) {
     room.resize(static_cast<std::size_t>(k));
-    Best best(room.data(), k);
-    const Index seen =
-        Walk<M, Best>(index, asked.queries + query * index.columns, power, asked.own(query), best).visit(0);
+    Best<M> best(room.data(), k, {power, index.columns});
+    const double* at = asked.queries + query * index.columns;
+    const Index seen = Walk<M, Best<M>>(index, at, power, asked.own(query), best).visit(0);
     best.finish();
-    write<M>(room.data(), k, power, index.columns, distance + query * k, id + query * k);
+    write(room.data(), k, distance + query * k, id + query * k);
     return seen;
 }
 
@@ -313,37 +330,22 @@ void within(const NeighborIndex& index, const double* queries, Index count, doub
     const Asked asked{queries, count, others};
     const Effort effort(static_cast<double>(count) * static_cast<double>(index.rows * index.columns));
     with_metric(measure.metric, [&]<class M>(M) {
-        // sums a little beyond the radius are let in, and judged by their distance
-        double limit = radius;
-        if constexpr (std::is_same_v<M, Euclidean>) {
-            limit = measure.power == 1.0 ? radius : radius * radius;
-        } else if constexpr (std::is_same_v<M, Power>) {
-            limit = std::pow(radius, measure.power);
-        } else if constexpr (std::is_same_v<M, Differing>) {
-            limit = radius * static_cast<double>(index.columns);
-        }
-        limit = limit * (1 + 1e-14 * std::max(1.0, measure.power)) + std::numeric_limits<double>::min();
         parallel_for(blocks_of(count, kTogether), [&](Index block) {
             const Index first = block * kTogether;
             const Index last = std::min(count, first + kTogether);
-            std::vector<All> keep;
+            std::vector<All<M>> keep;
             for (Index q = first; q < last; ++q) {
-                keep.emplace_back(found[q], limit);
+                keep.emplace_back(found[q], radius, Ruler<M>{measure.power, index.columns});
                 if (index.node_count != 0) {
-                    All& own = keep.back();
-                    Walk<M, All>(index, queries + q * index.columns, measure.power, asked.own(q), own).visit(0);
+                    const double* at = queries + q * index.columns;
+                    Walk<M, All<M>>(index, at, measure.power, asked.own(q), keep.back()).visit(0);
                 }
             }
             if (index.node_count == 0) {
                 scan_block<M>(index, asked, measure.power, first, last, 0, index.octet_count, keep.data());
             }
             for (Index q = first; q < last; ++q) {
-                std::vector<Near>& own = found[q];
-                for (Near& one : own) {
-                    one.distance = M::distance(one.distance, measure.power, index.columns);
-                }
-                std::erase_if(own, [&](const Near& one) { return !(one.distance <= radius); });
-                std::sort(own.begin(), own.end(), Best::order);
+                std::sort(found[q].begin(), found[q].end(), nearer);
             }
         });
     });

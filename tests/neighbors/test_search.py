@@ -10,6 +10,7 @@ from reference.near_rows import METRICS, distances, nearest
 from sklearn.neighbors import NearestNeighbors as Theirs
 
 import qed
+from qed.datasets import load_iris
 from qed.neighbors import NearestNeighbors, _kernels
 
 rng = np.random.default_rng(0)
@@ -46,6 +47,16 @@ def test_equal_distances_go_by_the_order_of_the_rows(name):
     for model in both(X, **METRICS[name]):
         for k in (1, 5, 40, 500):
             assert np.array_equal(model.kneighbors(Q, k, return_distance=False), nearest(squares, k))
+
+
+def test_distances_that_are_rounded_to_the_same_number_are_equal_distances():
+    X = load_iris().data  # in tenths: many squares differ in the last place and have one root
+    for model in both(X):
+        told, ids = model.kneighbors(X[::5], 150)
+        for distances, rows in zip(told, ids, strict=True):
+            assert np.array_equal(np.lexsort((rows, distances)), np.arange(150))
+        for k in (5, 40):
+            assert np.array_equal(model.kneighbors(X[::5], k)[1], ids[:, :k])
 
 
 def test_rows_are_not_their_own_neighbours():

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "qed/elementary.hpp"
 #include "qed/matrix.hpp"
@@ -22,23 +23,32 @@ static_assert(kOctet % kLanes<double> == 0);
 
 enum class Metric : std::uint8_t { euclidean, manhattan, chebyshev, power, differing };
 
-/// What is summed over the columns; distances are compared by these sums, and turned into distances at the end.
+/// What is summed over the columns, how a sum becomes a distance, and a sum that none of at most a distance exceeds:
+/// different sums may be rounded to the same distance.
+inline double a_little_more(double sum) noexcept {
+    return sum * (1 + 0x1p-50) + std::numeric_limits<double>::min();
+}
 struct Euclidean {
     static Vector<double> add(Vector<double> sum, Vector<double> d, double /*power*/) noexcept { return sum + d * d; }
     /// With a power of one the square itself is the distance.
     static double distance(double sum, double power, Index /*columns*/) noexcept {
         return power == 1.0 ? sum : std::sqrt(sum);
     }
+    static double reach(double distance, double power, Index /*columns*/) noexcept {
+        return power == 1.0 ? distance : a_little_more(distance * distance);
+    }
 };
 struct Manhattan {
     static Vector<double> add(Vector<double> sum, Vector<double> d, double /*power*/) noexcept { return sum + absolute(d); }
     static double distance(double sum, double /*power*/, Index /*columns*/) noexcept { return sum; }
+    static double reach(double distance, double /*power*/, Index /*columns*/) noexcept { return distance; }
 };
 struct Chebyshev {
     static Vector<double> add(Vector<double> sum, Vector<double> d, double /*power*/) noexcept {
         return maximum(sum, absolute(d));
     }
     static double distance(double sum, double /*power*/, Index /*columns*/) noexcept { return sum; }
+    static double reach(double distance, double /*power*/, Index /*columns*/) noexcept { return distance; }
 };
 /// The same numbers, of which the compiler does not know that they are a product: products that are added in one
 /// rounding here and in two there would be other bits.
@@ -65,12 +75,19 @@ struct Power {
         return sum + apart(raised);
     }
     static double distance(double sum, double power, Index /*columns*/) noexcept { return std::pow(sum, 1.0 / power); }
+    /// The library's powers are not exact, and need not grow with their argument in the last place.
+    static double reach(double distance, double power, Index /*columns*/) noexcept {
+        return a_little_more(std::pow(distance, power) * (1 + 1e-14 * (1 + power)));
+    }
 };
 struct Differing {
     static Vector<double> add(Vector<double> sum, Vector<double> d, double /*power*/) noexcept {
         return d == Vector<double>{} ? sum : sum + 1.0;
     }
     static double distance(double sum, double /*power*/, Index columns) noexcept { return sum / static_cast<double>(columns); }
+    static double reach(double distance, double /*power*/, Index columns) noexcept {
+        return a_little_more(distance * static_cast<double>(columns));
+    }
 };
 
 template <class Work>

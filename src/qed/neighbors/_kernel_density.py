@@ -69,7 +69,7 @@ class KernelDensity(Estimator):
     >>> from qed.neighbors import KernelDensity
     >>> model = KernelDensity(bandwidth=0.5).fit([[0.0], [1.0], [1.5]])
     >>> model.score_samples([[1.0], [9.0]]).round(3).tolist()
-    [-0.836, -113.824]
+    [-0.769, -113.824]
     """
 
     _: KW_ONLY
