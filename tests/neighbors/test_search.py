@@ -53,8 +53,8 @@ def test_distances_that_are_rounded_to_the_same_number_are_equal_distances():
     X = load_iris().data  # in tenths: many squares differ in the last place and have one root
     for model in both(X):
         told, ids = model.kneighbors(X[::5], 150)
-        for distances, rows in zip(told, ids, strict=True):
-            assert np.array_equal(np.lexsort((rows, distances)), np.arange(150))
+        for lengths, rows in zip(told, ids, strict=True):
+            assert np.array_equal(np.lexsort((rows, lengths)), np.arange(150))
         for k in (5, 40):
             assert np.array_equal(model.kneighbors(X[::5], k)[1], ids[:, :k])
 

@@ -144,7 +144,7 @@ class KNeighborsClassifier(NeighborModel, Classifier):
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()
         codes: Any = self.__dict__.get("targets_")
-        classes = self.__dict__.get("classes_")
+        classes: Any = self.__dict__.get("classes_")
         good = isinstance(codes, np.ndarray) and codes.shape == (len(self.rows_),) and codes.dtype == np.int64
         good = good and isinstance(classes, np.ndarray) and classes.ndim == 1
         if not good or not 0 <= codes.min() <= codes.max() < len(classes):

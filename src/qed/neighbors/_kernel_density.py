@@ -42,7 +42,7 @@ UNIT = 2.0**-53
 Rule = Literal["scott", "silverman"]
 
 
-class KernelDensity(Estimator):
+class KernelDensity(Estimator, role="density_estimator"):
     r"""Estimates a density by windows around the rows.
 
     Objective
@@ -234,7 +234,9 @@ class KernelDensity(Estimator):
 
     def _check_fitted_state(self) -> None:
         state: dict[str, Any] = self.__dict__
-        rows, counts, h = (state.get(name) for name in ("rows_", "weights_", "bandwidth_"))
+        rows: Any = state.get("rows_")
+        counts: Any = state.get("weights_")
+        h = state.get("bandwidth_")
         good = isinstance(rows, np.ndarray) and rows.dtype == np.float64 and rows.ndim == 2 and min(rows.shape) > 0
         if not good or rows.shape[1] != self.__dict__.get("n_features_in_") or not np.isfinite(rows).all():
             raise ModelFileError("the rows of this KernelDensity are not a table of finite numbers")
