@@ -94,7 +94,7 @@ Doubles densities(const Parts& parts, const Table& queries, const MaybeArray& we
     const NeighborIndex index = index_of(parts, static_cast<Index>(queries.shape(1)));
     const auto count = static_cast<Index>(queries.shape(0));
     require(shape.first >= 0 && shape.first <= static_cast<int>(Window::cosine) && shape.second > 0, "there is no such kernel");
-    const double* s = vector(weights, "weights", index.octet_count * kOctet);
+    const double* s = vector(weights, "weights", index.rows);
     const Measure measure = measure_of(metric);
     require(measure.metric != Metric::differing, "densities need a metric of lengths");
     Fresh<double> out({count});

@@ -1,26 +1,18 @@
 #include "qed/density.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "qed/neighbor_walk.hpp"
 #include "qed/parallel.hpp"
 #include "qed/scratch.hpp"
 
 namespace qed {
 namespace {
 
-constexpr double kFar = std::numeric_limits<double>::infinity();
 constexpr int kTogether = 4;
 constexpr Index kTile = 64;  // octets whose distances are kept at a time
 constexpr Index kTileRows = kTile * kOctet;
 constexpr double kHalfPi = 1.5707963267948966;
-
-[[gnu::always_inline]] inline Vector<double> square_root(Vector<double> v) noexcept {
-    for (int lane = 0; lane < kLanes<double>; ++lane) {
-        v[lane] = std::sqrt(v[lane]);
-    }
-    return v;
-}
 
 /// sin(x) for 0 <= x <= pi / 2, by its series.
 [[gnu::always_inline]] inline Vector<double> sine(Vector<double> x) noexcept {
@@ -36,6 +28,14 @@ constexpr double kHalfPi = 1.5707963267948966;
     p = p * z + 1.0 / 120.0;
     p = p * z + 1.0 / 6.0;
     return x + (x * z) * p;
+}
+
+/// exp(x) for x <= 0, zero below -600, where it is far less than any rounding of a sum that one belongs to: exponentials
+/// without leading digits are slow.
+[[gnu::always_inline]] inline Vector<double> small_exponential(Vector<double> x) noexcept {
+    const Vector<double> low = splat(-600.0);
+    const Vector<double> value = exponential(maximum(x, low));
+    return x < low ? Vector<double>{} : value;
 }
 
 /// Windows of which every value is at most one and none has to be scaled.
@@ -116,7 +116,7 @@ void add_tile(Window window, double* squares, Index rows, const double* s, LogSu
             if (smallest < kFar) {
                 sum.rescale(smallest);
                 const Vector<double> shift = splat(sum.least);
-                sum.total += add_up(squares, rows, s, [shift](Vector<double> e) noexcept { return exponential(shift - e); });
+                sum.total += add_up(squares, rows, s, [shift](Vector<double> e) noexcept { return small_exponential(shift - e); });
             }
             break;
         }
@@ -156,32 +156,126 @@ void measure_tile(const NeighborIndex& index, Index first, Index last, const dou
     }
 }
 
+bool is_compact(Window window) noexcept {
+    return window != Window::gaussian && window != Window::exponential;
+}
+
 template <class M>
-void four_queries(const NeighborIndex& index, const double* queries, Index first, int count, const double* s,
-                  const Kernel& kernel, double power, double* out) {
+double square_of(double sum, const Kernel& kernel, const Ruler<M>& ruler) noexcept {
+    const double inverse = 1.0 / kernel.bandwidth;
+    if constexpr (std::is_same_v<M, Euclidean>) {
+        return (sum * inverse) * inverse;
+    }
+    const double u = ruler.distance(sum) * inverse;
+    return u * u;
+}
+
+/// Gathers the rows whose windows count at one query, and sums them tile by tile.
+template <class M>
+class Gather {
+  public:
+    Gather(const Kernel& kernel, Ruler<M> ruler, double radius, const double* s)
+        : kernel_(kernel), ruler_(ruler), limit_(ruler.reach(radius)), s_(s), squares_(kTileRows), weights_(kTileRows) {
+        sum_.least = is_compact(kernel.window) ? 0.0 : kFar;
+    }
+    [[nodiscard]] double limit() const noexcept { return limit_; }
+    void offer(double sum, Index id) noexcept {
+        squares_[count_] = square_of(sum, kernel_, ruler_);
+        weights_[count_] = s_ == nullptr ? 1.0 : s_[id];
+        if (++count_ == kTileRows) {
+            flush();
+        }
+    }
+    [[nodiscard]] double log() noexcept {
+        flush();
+        return sum_.log();
+    }
+
+  private:
+    void flush() noexcept {
+        const Index rows = round_up(count_, kOctet);
+        std::fill(squares_.get() + count_, squares_.get() + rows, kFar);
+        std::fill(weights_.get() + count_, weights_.get() + rows, 0.0);
+        add_tile(kernel_.window, squares_.get(), rows, weights_.get(), sum_);
+        count_ = 0;
+    }
+
+    Kernel kernel_;
+    Ruler<M> ruler_;
+    double limit_;
+    const double* s_;
+    ScratchArray<double> squares_;
+    ScratchArray<double> weights_;
+    Index count_ = 0;
+    LogSum sum_{};
+};
+
+/// What a call is about.
+struct Task {
+    const NeighborIndex& index;
+    const double* queries;
+    const double* s;        // in the order of the rows
+    const double* ordered;  // in the order of the octets
+    Kernel kernel;
+    double power;
+    double depth;  // windows smaller than the largest by this power of e are lost in its rounding, all together
+};
+
+/// The log-density at one query from boxes that its window reaches; false where these are too many.
+template <class M>
+bool from_boxes(const Task& task, const double* query, double& out) {
+    const Ruler<M> ruler{task.power, task.index.columns};
+    const Index most = task.index.octet_count / 16;
+    const double h = task.kernel.bandwidth;
+    double radius = h;
+    if (!is_compact(task.kernel.window)) {
+        Best<M> best(1, ruler);
+        Walk<M, Best<M>> walk(task.index, query, task.power, -1, best, most);
+        walk.visit();
+        if (walk.gave_up()) {
+            return false;
+        }
+        const double nearest = best.finish()->distance;
+        radius = task.kernel.window == Window::gaussian ? std::sqrt(nearest * nearest + 2 * task.depth * h * h)
+                                                        : nearest + task.depth * h;
+    }
+    Gather<M> gather(task.kernel, ruler, radius, task.s);
+    Walk<M, Gather<M>> walk(task.index, query, task.power, -1, gather, most);
+    walk.visit();
+    if (walk.gave_up()) {
+        return false;
+    }
+    out = gather.log();
+    return true;
+}
+
+/// Up to four queries against all rows; `which` are their numbers.
+template <class M>
+void four_queries(const Task& task, const Index* which, int count, double* out) {
+    const NeighborIndex& index = task.index;
     const ScratchArray<double> packed(index.columns * kTogether);
     const ScratchArray<double> squares(kTogether * kTileRows);
     for (Index i = 0; i < kTogether; ++i) {
-        const double* query = queries + std::min(first + i, first + count - 1) * index.columns;
+        const double* query = task.queries + which[std::min(i, Index{count} - 1)] * index.columns;
         for (Index j = 0; j < index.columns; ++j) {
             packed[j * kTogether + i] = query[j];
         }
     }
     LogSum sums[kTogether];
-    if (kernel.window != Window::gaussian && kernel.window != Window::exponential) {
+    if (is_compact(task.kernel.window)) {
         std::fill(sums, sums + kTogether, LogSum{0.0, 0.0});
     }
     for (Index at = 0; at < index.octet_count; at += kTile) {
         const Index last = std::min(index.octet_count, at + kTile);
-        measure_tile<M>(index, at, last, packed.get(), power, kernel.bandwidth, squares.get());
+        measure_tile<M>(index, at, last, packed.get(), task.power, task.kernel.bandwidth, squares.get());
         for (int i = 0; i < count; ++i) {
             // the last octet is filled up by infinities, whose windows are zero
-            add_tile(kernel.window, squares.get() + i * kTileRows, (last - at) * kOctet,
-                     s == nullptr ? nullptr : s + at * kOctet, sums[i]);
+            add_tile(task.kernel.window, squares.get() + i * kTileRows, (last - at) * kOctet,
+                     task.ordered == nullptr ? nullptr : task.ordered + at * kOctet, sums[i]);
         }
     }
     for (int i = 0; i < count; ++i) {
-        out[first + i] = sums[i].log();
+        out[which[i]] = sums[i].log();
     }
 }
 
@@ -190,12 +284,29 @@ void four_queries(const NeighborIndex& index, const double* queries, Index first
 void log_densities(const NeighborIndex& index, const double* queries, Index count, const double* s, const Kernel& kernel,
                    const Measure& measure, double* out) {
     const double pairs = static_cast<double>(count) * static_cast<double>(index.rows);
-    const Effort effort(pairs * (static_cast<double>(index.columns) + 8.0) / 4);
+    const Effort effort(pairs * (static_cast<double>(index.columns) + 8.0) / (index.node_count == 0 ? 4 : 16));
+    std::vector<double> ordered(s == nullptr ? 0 : static_cast<std::size_t>(index.octet_count * kOctet));
+    double share = static_cast<double>(index.rows);  // all weight over the least one
+    if (s != nullptr) {
+        for (std::size_t i = 0; i < ordered.size(); ++i) {
+            ordered[i] = index.ids[i] < 0 ? 0.0 : s[index.ids[i]];
+        }
+        share *= *std::max_element(s, s + index.rows) / *std::min_element(s, s + index.rows);
+    }
+    const Task task{index,         queries,       s, ordered.empty() ? nullptr : ordered.data(), kernel,
+                    measure.power, 45 + std::log(share)};
     with_metric(measure.metric, [&]<class M>(M) {
         parallel_for(blocks_of(count, kTogether), [&](Index block) {
-            const Index first = block * kTogether;
-            const int here = static_cast<int>(std::min(count - first, Index{kTogether}));
-            four_queries<M>(index, queries, first, here, s, kernel, measure.power, out);
+            Index left[kTogether];
+            int waiting = 0;
+            for (Index q = block * kTogether; q < std::min(count, (block + 1) * kTogether); ++q) {
+                if (index.node_count == 0 || !from_boxes<M>(task, queries + q * index.columns, out[q])) {
+                    left[waiting++] = q;
+                }
+            }
+            if (waiting > 0) {
+                four_queries<M>(task, left, waiting, out);
+            }
         });
     });
 }

@@ -101,6 +101,21 @@ def test_weights_are_repetition(kernel):
         qed.verify(weighted, X)
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_narrow_windows_among_many_rows_leave_nothing_out(kernel, metric):
+    X, Q = rng.standard_normal((4000, 2)), rng.standard_normal((60, 2)) * 1.5
+    s = np.exp(3 * rng.standard_normal(4000))
+    for h in (0.02, 0.3):
+        boxes = KernelDensity(kernel=kernel, metric=metric, bandwidth=h).fit(X, sample_weight=s)
+        assert boxes._index.tree
+        scan = KernelDensity(kernel=kernel, metric=metric, bandwidth=h).fit(X, sample_weight=s)
+        scan._index.__dict__.update(tree=False)
+        scan._index.__dict__.pop("parts", None)
+        np.testing.assert_allclose(boxes.score_samples(Q), scan.score_samples(Q), rtol=1e-13, atol=1e-13)
+        assert qed.verify(boxes, X, sample_weight=s).holds
+
+
 @pytest.mark.parametrize("kernel", ["gaussian", "tophat"])
 def test_points_drawn_are_of_the_density(kernel):
     X, s = np.array([[0.0, 0.0], [10.0, 0.0]]), np.array([1.0, 3.0])

@@ -1,6 +1,7 @@
 /// Sums of windows around the rows, as logarithms: what a kernel density is but for its constant.
 ///
-/// Determinism: octets are summed in their order, in tiles of fixed size; threads share out the queries.
+/// Determinism: octets are summed in their order, or in that of a walk from the nearest box on where a window reaches few
+/// of them, in tiles of fixed size; threads share out the queries, and each query chooses its way alone.
 #pragma once
 
 #include "qed/neighbors.hpp"
@@ -17,7 +18,7 @@ struct Kernel {
 };
 
 /// out[i]: log of the sum over the rows of s times the window at query i; minus infinity where every window is zero. `s`
-/// is in the order of the octets, null for ones. Metrics that count columns are not for densities.
+/// is one positive number a row, null for ones. Metrics that count columns are not for densities.
 void log_densities(const NeighborIndex& index, const double* queries, Index count, const double* s, const Kernel& kernel,
                    const Measure& measure, double* out);
 

@@ -61,12 +61,23 @@ struct Chebyshev {
     return v;
 }
 
+[[gnu::always_inline]] inline Vector<double> square_root(Vector<double> v) noexcept {
+    for (int lane = 0; lane < kLanes<double>; ++lane) {
+        v[lane] = std::sqrt(v[lane]);
+    }
+    return v;
+}
+
 struct Power {
     static Vector<double> add(Vector<double> sum, Vector<double> d, double power) noexcept {
         const Vector<double> size = absolute(d);
+        const int halves = power <= 8.0 ? static_cast<int>(2 * power) : 0;
         Vector<double> raised = size;
-        if (power == 3.0 || power == 4.0) {
-            raised = power == 3.0 ? size * size * size : (size * size) * (size * size);
+        if (static_cast<double>(halves) == 2 * power) {  // products and roots
+            raised = halves % 2 == 1 ? square_root(size) : splat(1.0);
+            for (int factor = 0; factor < halves / 2; ++factor) {
+                raised *= size;
+            }
         } else {
             for (int lane = 0; lane < kLanes<double>; ++lane) {
                 raised[lane] = std::pow(size[lane], power);

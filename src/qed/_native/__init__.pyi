@@ -542,7 +542,7 @@ def log_densities(
     kernel: tuple[int, float],
     metric: tuple[int, float],
 ) -> Vector:
-    """Logarithms of sums of windows of a bandwidth around the rows; weights in the order of the groups."""
+    """Logarithms of sums of windows of a bandwidth around the rows, each with a positive weight or all with one."""
 
 def look(X: Matrix, s: Vector | None) -> tuple[Vector, int]:
     """Entries that are not NaN, their weight, mean, scatter, least and largest, (6, p), and the longest chain of roundings.

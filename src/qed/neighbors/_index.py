@@ -20,9 +20,9 @@ FEW_COLUMNS = 12  # in more, boxes around near rows overlap too much to be passe
 MANY_ROWS = 1500  # fewer are looked at one by one before a tree has been climbed
 
 
-def pays(n_rows: int, n_columns: int) -> bool:
+def pays(n_rows: int, n_columns: int, few: int = FEW_COLUMNS) -> bool:
     """Tell whether boxes around rows are worth making."""
-    return n_columns <= FEW_COLUMNS and n_rows >= MANY_ROWS
+    return n_columns <= few and n_rows >= MANY_ROWS
 
 
 class Lists(NamedTuple):

@@ -42,7 +42,4 @@ def log_densities(
     parts: Parts, queries: Array, weights: Array | None, kernel: tuple[int, float], metric: tuple[int, float]
 ) -> Array:
     """Return the logarithm of the sum of windows, weighted by row, at each query."""
-    if weights is not None:  # in the order of the groups
-        ids = parts[1].reshape(-1)
-        weights = np.where(ids >= 0, weights[ids], 0.0)
     return _native.log_densities(parts, queries, weights, kernel, metric)
