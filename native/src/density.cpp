@@ -174,6 +174,7 @@ double square_of(double sum, const Kernel& kernel, const Ruler<M>& ruler) noexce
 template <class M>
 class Gather {
   public:
+    static constexpr bool kLooks = true;
     Gather(const Kernel& kernel, Ruler<M> ruler, double radius, const double* s)
         : kernel_(kernel), ruler_(ruler), limit_(ruler.reach(radius)), s_(s), squares_(kTileRows), weights_(kTileRows) {
         sum_.least = is_compact(kernel.window) ? 0.0 : kFar;
@@ -225,7 +226,7 @@ struct Task {
 template <class M>
 bool from_boxes(const Task& task, const double* query, double& out) {
     const Ruler<M> ruler{task.power, task.index.columns};
-    const Index most = task.index.octet_count / 16;
+    const Index most = task.index.octet_count / 10;
     const double h = task.kernel.bandwidth;
     double radius = h;
     if (!is_compact(task.kernel.window)) {
@@ -239,12 +240,14 @@ bool from_boxes(const Task& task, const double* query, double& out) {
         radius = task.kernel.window == Window::gaussian ? std::sqrt(nearest * nearest + 2 * task.depth * h * h)
                                                         : nearest + task.depth * h;
     }
-    Gather<M> gather(task.kernel, ruler, radius, task.s);
-    Walk<M, Gather<M>> walk(task.index, query, task.power, -1, gather, most);
-    walk.visit();
-    if (walk.gave_up()) {
+    Count reached(ruler.reach(radius));
+    Walk<M, Count> counts(task.index, query, task.power, -1, reached, most);
+    counts.visit();
+    if (counts.gave_up()) {
         return false;
     }
+    Gather<M> gather(task.kernel, ruler, radius, task.s);
+    Walk<M, Gather<M>>(task.index, query, task.power, -1, gather).visit();
     out = gather.log();
     return true;
 }

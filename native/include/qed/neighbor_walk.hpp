@@ -1,6 +1,7 @@
 /// The way down a tree of boxes, and what is kept on it.
 ///
-/// A keeper says up to which sum it is interested (`limit`) and takes what is within (`offer`).
+/// A keeper says up to which sum it is interested (`limit`), whether it looks at rows at all (`kLooks`), and takes what is
+/// within (`offer`).
 #pragma once
 
 #include <algorithm>
@@ -31,6 +32,7 @@ inline bool nearer(const Near& a, const Near& b) noexcept {
 template <class M>
 class Best {
   public:
+    static constexpr bool kLooks = true;
     Best(Index k, Ruler<M> ruler) : k_(k), ruler_(ruler), kept_(static_cast<std::size_t>(k <= kFew ? k : 2 * k)) { clear(); }
     void clear() noexcept {
         std::fill(kept_.begin(), kept_.end(), Near{kFar, kNobody});
@@ -86,10 +88,23 @@ class Best {
     double limit_ = kFar;
 };
 
+/// Nothing: the octets within reach are counted, and not looked at.
+class Count {
+  public:
+    static constexpr bool kLooks = false;
+    explicit Count(double limit) noexcept : limit_(limit) {}
+    [[nodiscard]] double limit() const noexcept { return limit_; }
+    void offer(double /*sum*/, Index /*id*/) noexcept {}
+
+  private:
+    double limit_;
+};
+
 /// Everything within a radius.
 template <class M>
 class All {
   public:
+    static constexpr bool kLooks = true;
     All(std::vector<Near>& place, double radius, Ruler<M> ruler) noexcept
         : place_(&place), radius_(radius), ruler_(ruler), limit_(ruler.reach(radius)) {}
     [[nodiscard]] double limit() const noexcept { return limit_; }
@@ -166,10 +181,13 @@ class Walk {
 
   private:
     void meet(Index octet) {
+        ++seen_;
+        if constexpr (!Keep::kLooks) {
+            return;
+        }
         Vector<double> sums[1][kOctetVectors];
         octet_sums<M, 1>(index_.octets + octet * index_.columns * kOctet, query_, index_.columns, power_, sums);
         offer_octet(index_, octet, sums[0], own_, keep_);
-        ++seen_;
     }
 
     const NeighborIndex& index_;
