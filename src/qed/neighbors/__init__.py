@@ -9,6 +9,7 @@ order of the rows, so that trees, scans and any number of threads give the same 
     _rows               which rows a model keeps    _model              what models of near rows share
     _weights            how much neighbours count   _windows            windows of densities
     _nearest_neighbors  neighbours themselves       _classifier, _regressor, _kernel_density
+    _local              windows of local averages
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 from qed.core._missing import lacking
 from qed.neighbors._classifier import KNeighborsClassifier
 from qed.neighbors._kernel_density import KernelDensity
+from qed.neighbors._local import localisation_kernel
 from qed.neighbors._nearest_neighbors import NearestNeighbors
 from qed.neighbors._regressor import KNeighborsRegressor
 
@@ -24,5 +26,6 @@ __all__ = [
     "KNeighborsRegressor",
     "KernelDensity",
     "NearestNeighbors",
+    "localisation_kernel",
 ]
 __getattr__ = lacking(__name__)
