@@ -74,7 +74,7 @@ class KNeighborsClassifier(NeighborModel, Classifier):
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
-        """Keep more rows beside those of earlier calls.
+        """Keep more rows beside those of earlier calls; every call copies all of them.
 
         Parameters
         ----------

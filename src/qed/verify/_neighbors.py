@@ -23,6 +23,7 @@ __all__ = ["check"]
 
 Array = np.ndarray[Any, Any]
 QUERIES = 24
+BLOCK = 4096
 
 
 def check(model: Any, certificate: SearchCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
@@ -30,10 +31,9 @@ def check(model: Any, certificate: SearchCertificate, X: Any, y: Any, sample_wei
     rows = read(model, X, y, sample_weight)
     require_same_data(certificate.fingerprint, look(rows), rows.p)
     _require_rows(model, rows)
-    stored = np.asarray(model.rows_, EXTENDED)
     queries = _points(model.rows_)
     test = _density if "bandwidth_" in model.__dict__ else _neighbours
-    off = test(model, stored, queries, certificate.rounding)
+    off = test(model, model.rows_, queries, certificate.rounding)
     claimed = certificate.rounding
     return Verdict(certificate.statement, float(len(queries)), off, claimed, claimed, "points asked")
 
@@ -72,6 +72,13 @@ def _points(rows: Array) -> Array:
 
 
 def _distances(model: Any, rows: Array, query: Array) -> Array:
+    """Measure block by block."""
+    query = np.asarray(query, EXTENDED)
+    cuts = range(0, len(rows), BLOCK)
+    return np.concatenate([_measured(model, np.asarray(rows[at : at + BLOCK], EXTENDED), query) for at in cuts])
+
+
+def _measured(model: Any, rows: Array, query: Array) -> Array:
     """Measure by definition."""
     name, params = model.effective_metric_, model.effective_metric_params_
     if name in ("cosine", "correlation"):
@@ -101,7 +108,7 @@ def _neighbours(model: Any, rows: Array, queries: Array, rounding: float) -> flo
     told, ids = model.kneighbors(queries, k)
     worst = 0.0
     for query, stated, found in zip(queries, told, ids, strict=True):
-        true = _distances(model, rows, np.asarray(query, EXTENDED))
+        true = _distances(model, rows, query)
         slack = 4 * (rounding + 2.0**-50) * (true + (1 if model.effective_metric_ in ("cosine", "correlation") else 0))
         if len(set(found.tolist())) != k or not np.all(np.abs(true[found] - stated) <= slack[found]):
             _refuse(model, "the distances of its neighbours are others")
@@ -159,7 +166,7 @@ def _density(model: Any, rows: Array, queries: Array, rounding: float) -> float:
     constant = _log_constant(model, p) + p * math.log(h) + math.log(total)
     worst = 0.0
     for query, stated in zip(queries, model.score_samples(queries), strict=True):
-        u = _distances(model, rows, np.asarray(query, EXTENDED)) / h
+        u = _distances(model, rows, query) / h
         log = _log_sum(model.kernel, u, s)
         if np.isinf(log) and np.isinf(stated):
             continue
