@@ -151,7 +151,8 @@ class KernelDensity(Estimator, role="density_estimator"):
     @cached_property
     def _index(self) -> Index:
         """The rows as they are summed; files hold the rows alone."""
-        return Index(self.rows_, self._fitted_metric(), tree=pays(*self.rows_.shape, few=FEW_COLUMNS))
+        n_rows, n_columns = self.rows_.shape
+        return Index(self.rows_, self._fitted_metric(), tree=pays(n_rows, n_columns, few=FEW_COLUMNS))
 
     def _fitted_metric(self) -> Metric:
         """Return the metric of the fit, whatever became of the parameters since."""
