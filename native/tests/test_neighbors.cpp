@@ -1,8 +1,9 @@
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "check.hpp"
-#include "qed/neighbors.hpp"
+#include "qed/density.hpp"
 
 using namespace qed;
 
@@ -35,4 +36,39 @@ TEST(boxes_and_scans_name_the_same_rows) {
         }
     }
     CHECK(answers[0] == answers[1]);
+}
+
+TEST(windows_are_summed_from_boxes_as_from_all_rows) {
+    const Index rows = 3001;
+    const Index columns = 2;
+    const auto x = check::numbers(rows * columns);
+    const auto raw = check::numbers(rows, 2);
+    std::vector<double> s;
+    for (const double value : raw) {
+        s.push_back(value + 1.0);
+    }
+    const Index count = blocks_of(rows, kOctet);
+    std::vector<double> octets(static_cast<std::size_t>(count * columns * kOctet));
+    std::vector<Index> ids(static_cast<std::size_t>(count * kOctet));
+    for (int tree = 0; tree < 2; ++tree) {
+        Boxes boxes;
+        arrange(x.data(), rows, columns, octets.data(), ids.data(), tree == 1 ? &boxes : nullptr);
+        const NeighborIndex index{octets.data(),         ids.data(),
+                                  rows,                  columns,
+                                  count,                 boxes.ends.data(),
+                                  boxes.children.data(), static_cast<Index>(boxes.children.size()) / kOctet};
+        for (const double bandwidth : {0.005, 0.5}) {
+            std::vector<double> out(5);
+            log_densities(index, x.data(), 5, s.data(), {Window::gaussian, bandwidth}, {Metric::euclidean, 2.0}, out.data());
+            for (std::size_t q = 0; q < out.size(); ++q) {
+                double total = 0.0;
+                for (std::size_t i = 0; i < s.size(); ++i) {
+                    const double a = x[2 * i] - x[2 * q];
+                    const double b = x[2 * i + 1] - x[2 * q + 1];
+                    total += s[i] * std::exp(-(a * a + b * b) / (2 * bandwidth * bandwidth));
+                }
+                CHECK(std::abs(out[q] - std::log(total)) < 1e-12);
+            }
+        }
+    }
 }
