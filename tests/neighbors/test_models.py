@@ -66,7 +66,7 @@ def test_means_of_targets():
     np.testing.assert_allclose(KNeighborsRegressor(len(X)).fit(X, NUMBERS).predict(NEW), NUMBERS.mean(), rtol=1e-12)
 
 
-@pytest.mark.covers("KNN-11", "KNN-12", "KNN-13")
+@pytest.mark.covers("KNN-11", "KNN-13")
 def test_errors_of_one_neighbour_and_of_many():
     """Exact risks of fitted rules: the truth is known, and the rule is asked on a fine grid."""
     n = 10_000
