@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from benchmarks import _near
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -205,6 +208,10 @@ def _greedy(data: Data, params: dict[str, Any]) -> Any:
     return data.X[sample(len(data.X))][:, sorted(taken)]
 
 
+def _near_rows(task: str, data: Data, params: dict[str, Any]) -> Any:
+    return _near.expected(task, data.X, data.y, params, sample)
+
+
 EXPECTED: dict[str, Callable[[Data, dict[str, Any]], Any]] = {
     "StandardScaler": _standard,
     "MinMaxScaler": _range,
@@ -221,4 +228,5 @@ EXPECTED: dict[str, Callable[[Data, dict[str, Any]], Any]] = {
     "cross_validate": _folded_likelihood,
     "Pipeline": _piped,
     "SequentialFeatureSelector": _greedy,
+    **{task: partial(_near_rows, task) for task in _near.TASKS},
 }

@@ -349,12 +349,19 @@ def judge(data: bytes, X: Any) -> str:
         return "refused"
     touch(vars(model))
     try:
-        result = model.predict(X)
+        result = ask(model, X)
     except QedError:
         return "model refuses"
     if not isinstance(result, np.ndarray):
         raise TypeError(f"predict gave {type(result).__name__}")
     return "predicts"
+
+
+def ask(model: Any, X: Any) -> Any:
+    """Ask a model what it is there to say: predictions, log-densities or neighbours."""
+    method = next((name for name in ("predict", "score_samples", "kneighbors") if hasattr(model, name)), "predict")
+    answer = getattr(model, method)(X)
+    return answer[0] if isinstance(answer, tuple) else answer
 
 
 def touch(value: Any) -> None:

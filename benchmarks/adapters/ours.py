@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks import _near
+
 NAME = "qed"
 
 
@@ -36,6 +38,10 @@ def workflow(task: str, **params: Any) -> Any:
     """A function of table and target: a transformer fitted and applied, or a way to use models."""
     from qed import compose, linear_model, model_selection, preprocessing
 
+    if task in _near.TASKS:
+        from qed import neighbors
+
+        return _near.workflow(getattr(neighbors, task), **params)
     if task == "GridSearchCV":
         grid = {"alpha": params["alphas"]}
         return lambda X, y: model_selection.GridSearchCV(linear_model.Ridge(), grid, cv=5).fit(X, y).best_score_

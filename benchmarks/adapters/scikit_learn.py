@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks import _near
+
 NAME = "scikit-learn"
 
 
@@ -49,6 +51,10 @@ def workflow(task: str, **params: Any) -> Any:
     from sklearn import impute, linear_model, model_selection, pipeline, preprocessing
     from sklearn.feature_extraction import text
 
+    if task in _near.TASKS:
+        from sklearn import neighbors
+
+        return _near.workflow(getattr(neighbors, task), **params)
     if task == "GridSearchCV":
         grid = {"alpha": params["alphas"]}
         return lambda X, y: model_selection.GridSearchCV(linear_model.Ridge(), grid, cv=5).fit(X, y).best_score_

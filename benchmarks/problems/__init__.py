@@ -9,6 +9,7 @@ from benchmarks.problems import (
     lasso,
     likelihood,
     margins,
+    near,
     online,
     robust,
     scores,
@@ -34,6 +35,7 @@ PROBLEMS: tuple[Problem, ...] = (
     *margins.PROBLEMS,
     *online.PROBLEMS,
     *classes.PROBLEMS,
+    *near.PROBLEMS,
     *tables.PROBLEMS,
 )
 

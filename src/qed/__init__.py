@@ -133,7 +133,7 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type[Estimator]]]
 
     Parameters
     ----------
-    role : {"regressor", "classifier", "transformer", "clusterer", "outlier_detector"}, optional
+    role : {"regressor", "classifier", "transformer", "clusterer", "outlier_detector", "density_estimator"}, optional
         Only models of this role.
 
     Returns

@@ -39,6 +39,14 @@ def suited(kind: Any, y: Any) -> Any:
     return np.round(np.exp(y)) if traits.positive_target else y
 
 
+def answers(model: Any, rows: Any) -> Any:
+    """Return what a model says of rows: predictions, log-densities, or distances of neighbours."""
+    for method in ("predict", "score_samples"):
+        if hasattr(model, method):
+            return getattr(model, method)(rows)
+    return model.kneighbors(rows)[0].ravel()
+
+
 def create(name: str, folder: Path = HERE) -> Path:
     """Fit, save and predict; return the path of the new file."""
     module, _, leaf = name.rpartition(".")
@@ -53,7 +61,7 @@ def create(name: str, folder: Path = HERE) -> Path:
         kind = getattr(importlib.import_module(module), leaf)
         model = kind().fit(X, suited(kind, y))
     rows = X[::5]
-    answer = {"class": name, "X": rows.tolist(), "predictions": model.predict(rows).tolist()}
+    answer = {"class": name, "X": rows.tolist(), "predictions": answers(model, rows).tolist()}
     path.with_suffix(".json").write_text(json.dumps(answer, indent=1) + "\n")
     path.write_bytes(dumps(model))
     return path

@@ -508,6 +508,42 @@ def ranked(
     infinite. ``positive`` is contiguous; equal scores are added up in the order of the rows.
     """
 
+def arrange_rows(X: Matrix, tree: bool) -> tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int]:
+    """Rows in groups of eight, which row is where, boxes around near groups and what is in them, and the number of rows.
+
+    Without ``tree`` rows keep their order, and there are no boxes.
+    """
+
+def nearest_rows(
+    index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
+    queries: Matrix,
+    k: int,
+    metric: tuple[int, float],
+    others: bool,
+) -> tuple[Matrix, NDArray[np.int64], int]:
+    """Distances and numbers of the k nearest rows, nearest first, equal ones by number; and the groups of eight looked at.
+
+    With ``others`` query i is row i, and is left out.
+    """
+
+def rows_within(
+    index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
+    queries: Matrix,
+    radius: float,
+    metric: tuple[int, float],
+    others: bool,
+) -> tuple[NDArray[np.int64], Vector, NDArray[np.int64]]:
+    """Where the list of each query begins, then distances and numbers of all rows within the radius, nearest first."""
+
+def log_densities(
+    index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
+    queries: Matrix,
+    weights: Vector | None,
+    kernel: tuple[int, float],
+    metric: tuple[int, float],
+) -> Vector:
+    """Logarithms of sums of windows of a bandwidth around the rows, each with a positive weight or all with one."""
+
 def look(X: Matrix, s: Vector | None) -> tuple[Vector, int]:
     """Entries that are not NaN, their weight, mean, scatter, least and largest, (6, p), and the longest chain of roundings.
 

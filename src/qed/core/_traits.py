@@ -13,7 +13,8 @@ class Traits(NamedTuple):
     Attributes
     ----------
     role : str or None
-        ``"regressor"``, ``"classifier"``, ``"transformer"``, ``"clusterer"`` or ``"outlier_detector"``.
+        ``"regressor"``, ``"classifier"``, ``"transformer"``, ``"clusterer"``, ``"outlier_detector"`` or
+        ``"density_estimator"``; None for a model that is none of them.
     target : {"", "number", "label"}
         What ``y`` holds; empty when the model does not look at ``y``.
     transforms : bool

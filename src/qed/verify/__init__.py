@@ -23,6 +23,7 @@ decompositions; importing anything that fits is barred by contract.
     _subsets         subsets of columns, by a search of its own
     _steps           greedy steps over columns, each fitted and scored again
     _powers          powers of columns, by the slopes of their objectives
+    _neighbors       near rows, votes, means and densities, from every row
     _parts           the parts of a model of models, each on what reached it
     _names           how messages name columns
     _verdict         what is reported
@@ -46,6 +47,7 @@ from qed.core._certificates import (
     LeastSquaresCertificate,
     MistakesCertificate,
     PartsCertificate,
+    SearchCertificate,
     StationaryCertificate,
     SubsetCertificate,
     Uncertified,
@@ -58,6 +60,7 @@ from qed.verify import (
     _largest,
     _least_squares,
     _mistakes,
+    _neighbors,
     _ordinal,
     _parts,
     _powers,
@@ -158,6 +161,7 @@ _CHECKS: dict[type, Callable[..., Verdict]] = {
     ExactCertificate: _by_counting,
     LeastSquaresCertificate: _least_squares.check,
     MistakesCertificate: _mistakes.check,
+    SearchCertificate: _neighbors.check,
     StationaryCertificate: _bounded.check,
     SubsetCertificate: _subsets.check,
 }

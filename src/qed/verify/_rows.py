@@ -71,7 +71,7 @@ def read(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
         every = lambda: (block for chunk in chunks() for block in _cut(chunk.X, code(chunk.y), chunk.s, kind))  # noqa: E731
         return Rows(every, schema.n_features, schema.n_targets, kind, classes, schema.names)
     data = model._fit_data(X, y, sample_weight, reset=False)  # noqa: SLF001
-    targets = data.y.reshape(data.n_rows, -1)
+    targets = np.empty((data.n_rows, 0)) if data.y is None else data.y.reshape(data.n_rows, -1)
     kind = _precision(data.n_rows, data.X.shape[1])
     blocks = partial(_cut, data.X, targets, data.weight, kind)
     return Rows(blocks, data.X.shape[1], targets.shape[1], kind, data.classes, data.names)

@@ -16,6 +16,7 @@ record                       statement
 ``BracketCertificate``       one parameter a column is best up to ``gap``: slopes of opposite signs enclose the optimum
 ``MistakesCertificate``      mistakes made while learning, against the most that any order of the rows can cause
 ``ExactCertificate``         what was computed, from how many rows, and how far rounding can have moved it
+``SearchCertificate``        answers that look at every row of the fit: nearest rows, densities
 ``PartsCertificate``         each part of a model of models keeps its own certificate
 ``Uncertified``              nothing is claimed, and why
 ===========================  =====================================================================================
@@ -33,6 +34,7 @@ from qed.core._certificates._held_out import HeldOutCertificate
 from qed.core._certificates._least_squares import LeastSquaresCertificate
 from qed.core._certificates._mistakes import MistakesCertificate
 from qed.core._certificates._parts import PartsCertificate, Uncertified
+from qed.core._certificates._search import SearchCertificate
 
 __all__ = [
     "BracketCertificate",
@@ -45,6 +47,7 @@ __all__ = [
     "LeastSquaresCertificate",
     "MistakesCertificate",
     "PartsCertificate",
+    "SearchCertificate",
     "StationaryCertificate",
     "SubsetCertificate",
     "Uncertified",

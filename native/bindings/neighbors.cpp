@@ -1,0 +1,116 @@
+#include "qed/neighbors.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "arrays.hpp"
+#include "qed/density.hpp"
+
+namespace qed::bindings {
+namespace {
+
+using nb::arg;
+using Ids = nb::ndarray<nb::ro, std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<nb::ro, double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+/// Octets, ids, boxes, children, rows: what `arrange_rows` gave.
+using Parts = std::tuple<Table, Ids, Table, Ids, Index>;
+/// The number of a metric, and its power.
+using Named = std::pair<int, double>;
+
+NeighborIndex index_of(const Parts& parts, Index columns) {
+    const auto& [octets, ids, boxes, children, rows] = parts;
+    const auto count = static_cast<Index>(octets.shape(0));
+    const auto nodes = static_cast<Index>(children.shape(0));
+    const bool fits = static_cast<Index>(octets.shape(1)) == columns * kOctet && ids.shape(1) == kOctet &&
+                      static_cast<Index>(ids.shape(0)) == count && blocks_of(rows, kOctet) == count &&
+                      static_cast<Index>(boxes.shape(0)) == nodes && (nodes == 0 || children.shape(1) == kOctet) &&
+                      (nodes == 0 || static_cast<Index>(boxes.shape(1)) == 2 * columns * kOctet);
+    require(fits && rows >= 1, "the parts of the index do not fit together");
+    return {octets.data(), ids.data(), rows, columns, count, boxes.data(), children.data(), nodes};
+}
+
+Measure measure_of(const Named& named) {
+    require(named.first >= 0 && named.first <= static_cast<int>(Metric::differing), "there is no such metric");
+    return {static_cast<Metric>(named.first), named.second};
+}
+
+nb::tuple arranged(const Table& X, bool tree) {
+    const auto rows = static_cast<Index>(X.shape(0));
+    const auto columns = static_cast<Index>(X.shape(1));
+    require(rows >= 1 && columns >= 1, "X must have rows and columns");
+    const Index count = blocks_of(rows, kOctet);
+    Fresh<double> octets({count, columns * kOctet});
+    Fresh<Index> ids({count, kOctet});
+    Boxes boxes;
+    run([&] { arrange(X.data(), rows, columns, octets.get(), ids.get(), tree ? &boxes : nullptr); });
+    const auto nodes = static_cast<Index>(boxes.children.size()) / kOctet;
+    Fresh<double> ends({nodes, 2 * columns * kOctet});
+    Fresh<Index> children({nodes, kOctet});
+    std::copy(boxes.ends.begin(), boxes.ends.end(), ends.get());
+    std::copy(boxes.children.begin(), boxes.children.end(), children.get());
+    return nb::make_tuple(octets.give(), ids.give(), ends.give(), children.give(), rows);
+}
+
+nb::tuple nearest_rows(const Parts& parts, const Table& queries, Index k, const Named& metric, bool others) {
+    const NeighborIndex index = index_of(parts, static_cast<Index>(queries.shape(1)));
+    const auto count = static_cast<Index>(queries.shape(0));
+    require(k >= 1 && k <= index.rows - (others ? 1 : 0), "k must be between 1 and the number of rows");
+    require(!others || count <= index.rows, "queries that are rows must be rows of the index");
+    const Measure measure = measure_of(metric);
+    Fresh<double> distance({count, k});
+    Fresh<Index> id({count, k});
+    Index seen = 0;
+    run([&] { seen = nearest(index, queries.data(), count, k, measure, others, distance.get(), id.get()); });
+    return nb::make_tuple(distance.give(), id.give(), seen);
+}
+
+nb::tuple rows_within(const Parts& parts, const Table& queries, double radius, const Named& metric, bool others) {
+    const NeighborIndex index = index_of(parts, static_cast<Index>(queries.shape(1)));
+    const auto count = static_cast<Index>(queries.shape(0));
+    const Measure measure = measure_of(metric);
+    std::vector<std::vector<Near>> found(static_cast<std::size_t>(count));
+    run([&] { within(index, queries.data(), count, radius, measure, others, found.data()); });
+    Fresh<Index> starts({count + 1});
+    starts.get()[0] = 0;
+    for (Index q = 0; q < count; ++q) {
+        starts.get()[q + 1] = starts.get()[q] + static_cast<Index>(found[static_cast<std::size_t>(q)].size());
+    }
+    Fresh<double> distance({starts.get()[count]});
+    Fresh<Index> id({starts.get()[count]});
+    Index at = 0;
+    for (const std::vector<Near>& list : found) {
+        for (const Near& one : list) {
+            distance.get()[at] = one.distance;
+            id.get()[at++] = one.id;
+        }
+    }
+    return nb::make_tuple(starts.give(), distance.give(), id.give());
+}
+
+/// `shape` is the number of a kernel and the bandwidth.
+Doubles densities(const Parts& parts, const Table& queries, const MaybeArray& weights, const Named& shape,
+                  const Named& metric) {
+    const NeighborIndex index = index_of(parts, static_cast<Index>(queries.shape(1)));
+    const auto count = static_cast<Index>(queries.shape(0));
+    require(shape.first >= 0 && shape.first <= static_cast<int>(Window::cosine) && shape.second > 0, "there is no such kernel");
+    const double* s = vector(weights, "weights", index.rows);
+    const Measure measure = measure_of(metric);
+    require(measure.metric != Metric::differing, "densities need a metric of lengths");
+    Fresh<double> out({count});
+    run([&] {
+        log_densities(index, queries.data(), count, s, {static_cast<Window>(shape.first), shape.second}, measure, out.get());
+    });
+    return out.give();
+}
+
+}  // namespace
+
+void bind_neighbors(nb::module_& module) {
+    module.def("arrange_rows", &arranged, arg("X"), arg("tree"));
+    module.def("nearest_rows", &nearest_rows, arg("index"), arg("queries"), arg("k"), arg("metric"), arg("others"));
+    module.def("rows_within", &rows_within, arg("index"), arg("queries"), arg("radius"), arg("metric"), arg("others"));
+    module.def("log_densities", &densities, arg("index"), arg("queries"), arg("weights").none(), arg("kernel"), arg("metric"));
+}
+
+}  // namespace qed::bindings

@@ -1,0 +1,174 @@
+/// Rows in groups of eight, and distances of all eight from a query at once.
+///
+/// Layout: an octet holds eight rows, column after column: entry (row r, column j) lies at j * 8 + r. The last octet is
+/// filled up with infinities, and `ids` says which row each place holds, -1 where there is none.
+/// Determinism: every distance is one chain of sums over the columns in their order, whichever loop computes it, so that
+/// a tree, a scan and any number of threads see the same bits. Each step of the chain grows with its argument, rounded
+/// or not: a bound for a box, computed by the same chain, never exceeds the distance of a row in the box.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "qed/elementary.hpp"
+#include "qed/matrix.hpp"
+#include "qed/simd.hpp"
+
+namespace qed {
+
+inline constexpr int kOctet = 8;
+inline constexpr int kOctetVectors = kOctet / kLanes<double>;
+static_assert(kOctet % kLanes<double> == 0);
+
+enum class Metric : std::uint8_t { euclidean, manhattan, chebyshev, power, differing };
+
+/// What is summed over the columns, how a sum becomes a distance, and a sum that none of at most a distance exceeds:
+/// different sums may be rounded to the same distance.
+inline double a_little_more(double sum) noexcept {
+    return sum * (1 + 0x1p-50) + std::numeric_limits<double>::min();
+}
+struct Euclidean {
+    static Vector<double> add(Vector<double> sum, Vector<double> d, double /*power*/) noexcept { return sum + d * d; }
+    /// With a power of one the square itself is the distance.
+    static double distance(double sum, double power, Index /*columns*/) noexcept {
+        return power == 1.0 ? sum : std::sqrt(sum);
+    }
+    static double reach(double distance, double power, Index /*columns*/) noexcept {
+        return power == 1.0 ? distance : a_little_more(distance * distance);
+    }
+};
+struct Manhattan {
+    static Vector<double> add(Vector<double> sum, Vector<double> d, double /*power*/) noexcept { return sum + absolute(d); }
+    static double distance(double sum, double /*power*/, Index /*columns*/) noexcept { return sum; }
+    static double reach(double distance, double /*power*/, Index /*columns*/) noexcept { return distance; }
+};
+struct Chebyshev {
+    static Vector<double> add(Vector<double> sum, Vector<double> d, double /*power*/) noexcept {
+        return maximum(sum, absolute(d));
+    }
+    static double distance(double sum, double /*power*/, Index /*columns*/) noexcept { return sum; }
+    static double reach(double distance, double /*power*/, Index /*columns*/) noexcept { return distance; }
+};
+/// The same numbers, of which the compiler does not know that they are a product: products that are added in one
+/// rounding here and in two there would be other bits.
+[[gnu::always_inline]] inline Vector<double> apart(Vector<double> v) noexcept {
+#if defined(__x86_64__)
+    asm("" : "+x"(v));
+#elif defined(__aarch64__)
+    asm("" : "+w"(v));
+#endif
+    return v;
+}
+
+[[gnu::always_inline]] inline Vector<double> square_root(Vector<double> v) noexcept {
+    for (int lane = 0; lane < kLanes<double>; ++lane) {
+        v[lane] = std::sqrt(v[lane]);
+    }
+    return v;
+}
+
+struct Power {
+    static Vector<double> add(Vector<double> sum, Vector<double> d, double power) noexcept {
+        const Vector<double> size = absolute(d);
+        const int halves = power <= 8.0 ? static_cast<int>(2 * power) : 0;
+        Vector<double> raised = size;
+        if (static_cast<double>(halves) == 2 * power) {  // products and roots
+            raised = halves % 2 == 1 ? square_root(size) : splat(1.0);
+            for (int factor = 0; factor < halves / 2; ++factor) {
+                raised *= size;
+            }
+        } else {
+            for (int lane = 0; lane < kLanes<double>; ++lane) {
+                raised[lane] = std::pow(size[lane], power);
+            }
+        }
+        return sum + apart(raised);
+    }
+    static double distance(double sum, double power, Index /*columns*/) noexcept { return std::pow(sum, 1.0 / power); }
+    /// The library's powers are not exact, and need not grow with their argument in the last place.
+    static double reach(double distance, double power, Index /*columns*/) noexcept {
+        return a_little_more(std::pow(distance, power) * (1 + 1e-14 * (1 + power)));
+    }
+};
+struct Differing {
+    static Vector<double> add(Vector<double> sum, Vector<double> d, double /*power*/) noexcept {
+        return d == Vector<double>{} ? sum : sum + 1.0;
+    }
+    static double distance(double sum, double /*power*/, Index columns) noexcept { return sum / static_cast<double>(columns); }
+    static double reach(double distance, double /*power*/, Index columns) noexcept {
+        return a_little_more(distance * static_cast<double>(columns));
+    }
+};
+
+template <class Work>
+void with_metric(Metric metric, Work&& work) {
+    switch (metric) {
+        case Metric::euclidean: work(Euclidean{}); break;
+        case Metric::manhattan: work(Manhattan{}); break;
+        case Metric::chebyshev: work(Chebyshev{}); break;
+        case Metric::power: work(Power{}); break;
+        case Metric::differing: work(Differing{}); break;
+    }
+}
+
+/// Sums of eight rows for Q queries, which lie interleaved: entry (query i, column j) at j * Q + i.
+template <class M, int Q>
+[[gnu::always_inline]] inline void octet_sums(const double* octet, const double* queries, Index columns, double power,
+                                              Vector<double> (&sums)[Q][kOctetVectors]) noexcept {
+    for (int i = 0; i < Q; ++i) {
+        for (int v = 0; v < kOctetVectors; ++v) {
+            sums[i][v] = Vector<double>{};
+        }
+    }
+    for (Index j = 0; j < columns; ++j) {
+        const double* at = octet + j * kOctet;
+        const double* query = queries + j * Q;
+#pragma GCC unroll 8
+        for (int i = 0; i < Q; ++i) {
+            const Vector<double> value = splat(query[i]);
+#pragma GCC unroll 4
+            for (int v = 0; v < kOctetVectors; ++v) {
+                sums[i][v] = M::add(sums[i][v], load(at + v * kLanes<double>) - value, power);
+            }
+        }
+    }
+}
+
+/// Least sums that a row in each of eight boxes can have; low and high ends lie like the rows of two octets.
+template <class M>
+[[gnu::always_inline]] inline void box_sums(const double* low, const double* high, const double* query, Index columns,
+                                            double power, Vector<double> (&sums)[kOctetVectors]) noexcept {
+    for (int v = 0; v < kOctetVectors; ++v) {
+        sums[v] = Vector<double>{};
+    }
+    for (Index j = 0; j < columns; ++j) {
+        const Vector<double> value = splat(query[j]);
+#pragma GCC unroll 4
+        for (int v = 0; v < kOctetVectors; ++v) {
+            const Index at = j * kOctet + v * kLanes<double>;
+            const Vector<double> outside = maximum(load(low + at) - value, value - load(high + at));
+            sums[v] = M::add(sums[v], maximum(outside, Vector<double>{}), power);
+        }
+    }
+}
+
+/// Which of eight sums are at most a limit, as bits.
+[[gnu::always_inline]] inline unsigned at_most(const Vector<double> (&sums)[kOctetVectors], double limit) noexcept {
+    unsigned bits = 0;
+#pragma GCC unroll 4
+    for (int v = 0; v < kOctetVectors; ++v) {
+        const Bits within = sums[v] <= splat(limit);
+#if defined(__AVX2__) && !defined(__AVX512F__)
+        bits |= static_cast<unsigned>(__builtin_ia32_movmskpd256(reinterpret_cast<Vector<double>>(within)))
+                << (v * kLanes<double>);
+#else
+        for (int lane = 0; lane < kLanes<double>; ++lane) {
+            bits |= static_cast<unsigned>(within[lane] & 1) << (v * kLanes<double> + lane);
+        }
+#endif
+    }
+    return bits;
+}
+
+}  // namespace qed

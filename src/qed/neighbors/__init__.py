@@ -1,0 +1,31 @@
+"""Answers from near rows.
+
+One rule: **a search leaves nothing out.** What is passed by is proved to be too far away; equal distances are settled by the
+order of the rows, so that trees, scans and any number of threads give the same answer.
+
+::
+
+    _metric             distances by name           _index              rows arranged for searching
+    _rows               which rows a model keeps    _model              what models of near rows share
+    _weights            how much neighbours count   _windows            windows of densities
+    _nearest_neighbors  neighbours themselves       _classifier, _regressor, _kernel_density
+    _local              windows of local averages
+"""
+
+from __future__ import annotations
+
+from qed.core._missing import lacking
+from qed.neighbors._classifier import KNeighborsClassifier
+from qed.neighbors._kernel_density import KernelDensity
+from qed.neighbors._local import localisation_kernel
+from qed.neighbors._nearest_neighbors import NearestNeighbors
+from qed.neighbors._regressor import KNeighborsRegressor
+
+__all__ = [
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
+    "KernelDensity",
+    "NearestNeighbors",
+    "localisation_kernel",
+]
+__getattr__ = lacking(__name__)

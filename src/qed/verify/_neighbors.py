@@ -1,0 +1,213 @@
+"""Models of near rows, checked: are their rows those of the certificate, and is what they answer what all rows together say.
+
+Distances, votes, means and sums of windows are computed by definition, from every row, in extended precision, at some of the
+rows and at points between them, and compared with the answers of the model.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import CertificateError
+from qed.verify._rows import EXTENDED, Rows, read
+from qed.verify._same_data import look, require_same_data
+from qed.verify._verdict import Verdict
+
+if TYPE_CHECKING:
+    from qed.core._certificates import SearchCertificate
+
+__all__ = ["check"]
+
+Array = np.ndarray[Any, Any]
+QUERIES = 24
+BLOCK = 4096
+
+
+def check(model: Any, certificate: SearchCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    """Compare the rows, then answers about some points; raise CertificateError where they differ."""
+    rows = read(model, X, y, sample_weight)
+    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    _require_rows(model, rows)
+    queries = _points(model.rows_)
+    test = _density if "bandwidth_" in model.__dict__ else _neighbours
+    off = test(model, model.rows_, queries, certificate.rounding)
+    claimed = certificate.rounding
+    return Verdict(certificate.statement, float(len(queries)), off, claimed, claimed, "points asked")
+
+
+def _refuse(model: Any, what: str) -> None:
+    msg = f"{type(model).__name__} is not what these data give: {what}. The model was changed, or the data are others."
+    raise CertificateError(msg)
+
+
+def _require_rows(model: Any, rows: Rows) -> None:
+    """Refuse rows that are not those of the model, each with its target and weight, whatever their order."""
+    kept = np.asarray(model.rows_, np.float64)
+    beside = model.__dict__.get("targets_")
+    own = np.zeros((len(kept), 0)) if beside is None else np.asarray(beside, np.float64).reshape(len(kept), -1)
+    if rows.classes is not None:  # labels that never occurred have no number among those that did
+        used, places = np.unique(beside, return_inverse=True)
+        exist = 0 <= used[0] <= used[-1] < len(model.classes_)
+        if not exist or not np.array_equal(model.classes_[used], rows.classes):
+            _refuse(model, "its labels are others")
+        own = places.reshape(-1, 1).astype(np.float64)
+    weight = model.__dict__.get("weights_")
+    mine = np.hstack([kept, own, (np.ones(len(kept)) if weight is None else weight)[:, None]])
+    given = np.vstack([np.hstack([block.X, block.y, block.s[:, None]]) for block in rows.blocks()]).astype(np.float64)
+    if mine.shape != given.shape:
+        _refuse(model, f"it keeps {len(mine)} rows of {mine.shape[1] - 1} numbers, and these are {given.shape}")
+    mine, given = (table[np.lexsort(table.T[::-1])] + 0.0 for table in (mine, given))
+    if not np.array_equal(mine, given):
+        _refuse(model, "a row, target or weight that it keeps is none of these")
+
+
+def _points(rows: Array) -> Array:
+    """Choose rows from all over the table, and points between them and others."""
+    chosen = np.unique(np.linspace(0, len(rows) - 1, QUERIES // 2).astype(int))
+    some = rows[chosen]
+    return np.vstack([some, 0.75 * some + 0.25 * rows[(chosen * 7 + 3) % len(rows)]])
+
+
+def _distances(model: Any, rows: Array, query: Array) -> Array:
+    """Measure block by block."""
+    query = np.asarray(query, EXTENDED)
+    cuts = range(0, len(rows), BLOCK)
+    return np.concatenate([_measured(model, np.asarray(rows[at : at + BLOCK], EXTENDED), query) for at in cuts])
+
+
+def _measured(model: Any, rows: Array, query: Array) -> Array:
+    """Measure by definition."""
+    name, params = model.effective_metric_, model.effective_metric_params_
+    if name in ("cosine", "correlation"):
+        if name == "correlation":
+            rows, query = rows - rows.mean(axis=1, keepdims=True), query - query.mean()
+        lengths, length = np.sqrt(np.sum(rows**2, axis=1)), np.sqrt(np.sum(query**2))
+        both = lengths * length
+        cosine = np.divide(rows @ query, both, out=np.zeros(len(rows), EXTENDED), where=both > 0)
+        return np.asarray(1 - cosine)
+    d = np.abs(rows - query)
+    if name == "hamming":
+        return np.asarray(np.mean(d != 0, axis=1), EXTENDED)
+    if name == "chebyshev":
+        return np.asarray(d.max(axis=1))
+    if name == "manhattan":
+        return np.asarray(d.sum(axis=1))
+    if name in ("euclidean", "sqeuclidean"):
+        squares = np.sum(d**2, axis=1)
+        return np.asarray(squares if name == "sqeuclidean" else np.sqrt(squares))
+    power = EXTENDED(params["p"])
+    w = np.ones(rows.shape[1]) if params.get("w") is None else np.asarray(params["w"])
+    return np.asarray(np.sum(w * d**power, axis=1) ** (1 / power))
+
+
+def _neighbours(model: Any, rows: Array, queries: Array, rounding: float) -> float:
+    k = min(model.n_neighbors, len(rows))
+    told, ids = model.kneighbors(queries, k)
+    worst = 0.0
+    for query, stated, found in zip(queries, told, ids, strict=True):
+        true = _distances(model, rows, query)
+        slack = 4 * (rounding + 2.0**-50) * (true + (1 if model.effective_metric_ in ("cosine", "correlation") else 0))
+        if len(set(found.tolist())) != k or not np.all(np.abs(true[found] - stated) <= slack[found]):
+            _refuse(model, "the distances of its neighbours are others")
+        worst = max(worst, float(np.max(np.abs(true[found] - stated))))
+        left = np.ones(len(rows), bool)
+        left[found] = False
+        if left.any():
+            nearest = np.flatnonzero(left)[np.argmin(true[left])]
+            if true[nearest] + slack[nearest] < stated[-1]:
+                _refuse(model, f"row {nearest} is nearer than a neighbour that it names")
+            twins = left & np.all(rows == rows[found[-1]], axis=1)
+            if twins[: found[-1]].any():
+                _refuse(model, "of equal rows it does not name the first")
+        if np.any(np.diff(stated) < 0) or np.any((np.diff(stated) == 0) & (np.diff(found) < 0)):
+            _refuse(model, "its neighbours are not in order")
+    if "targets_" in model.__dict__ and k == model.n_neighbors:
+        _require_answers(model, queries, told, ids)
+    return worst
+
+
+def _require_answers(model: Any, queries: Array, told: Array, ids: Array) -> None:
+    """Refuse votes or means that are not those of the neighbours."""
+    if callable(model.weights):
+        v = np.asarray(model.weights(told), EXTENDED)
+    elif model.weights == "distance":
+        with np.errstate(divide="ignore"):
+            v = 1 / told.astype(EXTENDED)
+        at_none = np.isinf(v).any(axis=1)
+        v[at_none] = np.isinf(v[at_none])
+    else:
+        v = np.ones(told.shape, EXTENDED)
+    v = v / v.sum(axis=1, keepdims=True)
+    labels = model.__dict__.get("classes_")
+    if labels is None:
+        y = np.asarray(model.targets_, EXTENDED)[ids]
+        size = np.einsum("ij...,ij->i...", np.abs(y), v)
+        wrong = np.abs(np.einsum("ij...,ij->i...", y, v) - model.predict(queries)) > 1e-12 * size
+    else:
+        shares = np.stack([np.sum(v * (model.targets_[ids] == c), axis=1) for c in range(len(labels))], axis=1)
+        wrong = np.abs(shares - model.predict_proba(queries)) > 1e-12
+        chosen = model.predict(queries)[:, None] == labels
+        wrong = wrong | (chosen & (shares < shares.max(axis=1, keepdims=True) - 1e-12))
+    if wrong.any():
+        _refuse(model, "what it predicts is not what its neighbours say")
+
+
+def _density(model: Any, rows: Array, queries: Array, rounding: float) -> float:
+    h, p = model.bandwidth_, rows.shape[1]
+    s = np.ones(len(rows)) if model.weights_ is None else model.weights_
+    total = float(s.sum())
+    rules = {"scott": total ** (-1 / (p + 4)), "silverman": (total * (p + 2) / 4) ** (-1 / (p + 4))}
+    asked = rules.get(model.bandwidth, model.bandwidth) if isinstance(model.bandwidth, str) else model.bandwidth
+    if not abs(h - asked) <= 1e-12 * asked:
+        _refuse(model, f"its bandwidth is {h:.12g}, and {asked:.12g} is asked for")
+    constant = _log_constant(model, p) + p * math.log(h) + math.log(total)
+    worst = 0.0
+    for query, stated in zip(queries, model.score_samples(queries), strict=True):
+        u = _distances(model, rows, query) / h
+        log = _log_sum(model.kernel, u, s)
+        if np.isinf(log) and np.isinf(stated):
+            continue
+        true = log - constant
+        slack = 8 * (rounding + 2.0**-50) * (1 + abs(log) + abs(constant) + abs(true))
+        if not abs(true - stated) <= slack:
+            # a row on the rim of its window may be rounded in or out
+            if model.kernel in ("gaussian", "exponential") or not np.any(np.abs(u - 1) < 1e-12):
+                _refuse(model, f"a log-density is {float(true):.12g}, and it says {float(stated):.12g}")
+            continue
+        worst = max(worst, float(abs(true - stated)))
+    return worst
+
+
+def _log_sum(kernel: str, u: Array, s: Array) -> Any:
+    if kernel in ("gaussian", "exponential"):
+        power = -(u**2) / 2 if kernel == "gaussian" else -u
+        return power.max() + np.log(np.sum(s * np.exp(power - power.max())))
+    inside = u[u < 1]
+    windows: dict[str, Any] = {
+        "tophat": np.ones_like,
+        "epanechnikov": lambda r: 1 - r**2,
+        "linear": lambda r: 1 - r,
+        "cosine": lambda r: np.sin(np.pi / 2 * (1 - r)),
+    }
+    with np.errstate(divide="ignore"):
+        return np.log(np.sum(s[u < 1] * windows[kernel](inside)))
+
+
+def _log_constant(model: Any, p: int) -> float:
+    """Integrate a window over all space: shells of the unit ball, whose volume is built up from one dimension."""
+    name, params = model.effective_metric_, model.effective_metric_params_
+    power = {"manhattan": 1.0, "euclidean": 2.0, "chebyshev": math.inf}.get(name, params.get("p", 2.0))
+    ball = p * math.log(2)
+    if math.isfinite(power):
+        for j in range(1, p):  # the next dimension adds slices whose radius is (1 - t^power)^(1/power)
+            ball += math.lgamma(1 + 1 / power) + math.lgamma(1 + j / power) - math.lgamma(1 + (j + 1) / power)
+    if model.kernel in ("gaussian", "exponential"):
+        shells = math.log(2) * (p / 2) + math.lgamma(1 + p / 2) if model.kernel == "gaussian" else math.lgamma(p + 1)
+        return ball + shells
+    nodes, weights = np.polynomial.legendre.leggauss(p + 40)
+    r = (nodes + 1) / 2
+    window = np.exp([_log_sum(model.kernel, np.array([one]), np.ones(1)) for one in r])
+    return ball + math.log(p * float(weights @ (window * r ** (p - 1))) / 2)
