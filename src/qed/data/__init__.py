@@ -1,7 +1,7 @@
 """Data is a stream of typed chunks, folded into statistics that merge.
 
-Map: `Source` (arrays, files) gives `Chunk` after `Chunk`; a statistic (`Moments`, `ColumnMoments`, `ClassMoments`, `Counts`)
-is computed of each, and `fold` merges them in order. An executor (`Serial`, `Threads`, or anything with an ordered ``map``)
+Map: `Source` (arrays, files) gives `Chunk` after `Chunk`; a statistic (`Moments`, `ColumnMoments`, `ClassMoments`, `ClassSpreads`,
+`Counts`) is computed of each, and `fold` merges them in order. An executor (`Serial`, `Threads`, or anything with an ordered ``map``)
 decides where this happens, never what comes out.
 """
 
@@ -18,6 +18,7 @@ from qed.data._sources import ArraySource, Source
 
 if TYPE_CHECKING:
     from qed.data._class_moments import ClassMoments
+    from qed.data._class_spreads import ClassSpreads
     from qed.data._column_moments import ColumnMoments
     from qed.data._counts import Counts
     from qed.data._parquet import ParquetSource, scan
@@ -26,6 +27,7 @@ __all__ = [
     "ArraySource",
     "Chunk",
     "ClassMoments",
+    "ClassSpreads",
     "ColumnMoments",
     "Counts",
     "Executor",
@@ -47,6 +49,7 @@ __all__ = [
 # Most fits need arrays and moments alone: the rest is loaded when it is first named.
 _HOMES = {
     "_class_moments": ("ClassMoments",),
+    "_class_spreads": ("ClassSpreads",),
     "_column_moments": ("ColumnMoments",),
     "_counts": ("Counts",),
     "_parquet": ("ParquetSource", "scan"),

@@ -66,6 +66,31 @@ def rounding(chunk: Chunk) -> tuple[float, float]:
     return gamma, eta
 
 
+def class_sums(
+    X: Array, codes: Array, n_classes: int, s: Array | None, shift: Array | None = None, *, squares: bool = False
+) -> tuple[Array, int]:
+    """Sum ``s (x - shift)`` for each class and column, (k, p); with ``squares`` their squares below, (2 k, p).
+
+    With the longest chain of roundings behind a sum.
+    """
+    s = None if s is None else np.ascontiguousarray(s)
+    sums, terms = _native.class_sums(strided(X), np.ascontiguousarray(codes), n_classes, s, shift, squares)
+    return sums, int(terms)
+
+
+def sparse_class_sums(X: Any, codes: Array, n_classes: int, s: Array | None) -> tuple[Array, int]:
+    """Do the same for compressed rows or columns, about zero."""
+    n, p = X.shape
+    of_class = np.zeros((n, n_classes))
+    of_class[np.arange(n), codes.astype(np.intp)] = 1.0 if s is None else s
+    if X.format == "csr":
+        return _native.csr_rmatmul(*csr_arrays(X), X.shape, of_class).T, n
+    # the columns of a matrix are the rows of its transpose
+    narrow = X.dtype == np.float32  # whose products would be rounded to float32
+    columns = X.astype(np.float64) if narrow else X
+    return _native.csr_matmul(*csr_arrays(columns), (p, n), of_class, None).T, n
+
+
 def plain(a: Any) -> Array:
     """Return float64 that is contiguous and aligned; what is so already is returned at once."""
     if type(a) is np.ndarray and a.dtype is FLOAT64 and a.flags.carray:

@@ -18,6 +18,7 @@ decompositions; importing anything that fits is barred by contract.
     _transformers    means, ranges, quantiles, categories: what transformers learnt
     _mistakes        margins and mistake bounds of online learners
     _counts          shares of labels, best constants and cuts: what the simplest predictors learnt
+    _likelihood      parameters with a closed form, and their likelihood; _by_class: sums of the rows of each class
     _levels          edges, knots and quantiles; _words: vocabularies and codes of categories
     _bounded         losses that stop growing: what is proved near a fit
     _subsets         subsets of columns, by a search of its own
@@ -44,6 +45,7 @@ from qed.core._certificates import (
     DualityGapCertificate,
     ExactCertificate,
     LeastSquaresCertificate,
+    LikelihoodCertificate,
     MistakesCertificate,
     PartsCertificate,
     StationaryCertificate,
@@ -57,6 +59,7 @@ from qed.verify import (
     _hard_margin,
     _largest,
     _least_squares,
+    _likelihood,
     _mistakes,
     _ordinal,
     _parts,
@@ -157,6 +160,7 @@ _CHECKS: dict[type, Callable[..., Verdict]] = {
     BracketCertificate: _by_slopes,
     ExactCertificate: _by_counting,
     LeastSquaresCertificate: _least_squares.check,
+    LikelihoodCertificate: _likelihood.check,
     MistakesCertificate: _mistakes.check,
     StationaryCertificate: _bounded.check,
     SubsetCertificate: _subsets.check,
