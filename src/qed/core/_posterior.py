@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from qed.core._certificates import LikelihoodCertificate
     from qed.core._params import Array
 
-__all__ = ["PosteriorClassifier", "by_rows", "given_shares", "log_posterior"]
+__all__ = [
+    "PosteriorClassifier",
+    "by_rows",
+    "given_shares",
+    "log_posterior",
+    "posterior",
+    "two_log_shares",
+    "two_shares",
+]
 
 
 class PosteriorClassifier(Classifier):
@@ -96,7 +104,7 @@ class PosteriorClassifier(Classifier):
         ndarray of shape (n, k)
             Rows that sum to one.
         """
-        return np.exp(self.predict_log_proba(X))
+        return by_rows(self, X, lambda rows: posterior(self._comparable(rows)))
 
     def score_samples(self, X: Any) -> Array:
         """Return the logarithm of the probability (or density) of each row, whatever its label: low for outliers.
@@ -145,18 +153,45 @@ def by_rows(model: Any, X: Any, answer: Callable[[Any], Array]) -> Array:
 
 
 def log_posterior(joint: Array) -> Array:
-    """Return the logarithms of the shares of each row's total, in place; every row has an entry above minus infinity."""
+    """Return the logarithms of the shares of each row's total, perhaps in place; every row has a finite entry."""
     if joint.shape[1] == 2:
-        # one exponential for two classes: with d the lead of the second, both shares follow from log(1 + exp(-|d|))
         with np.errstate(over="ignore"):
-            lead = joint[:, 1] - joint[:, 0]
-        small = np.log1p(np.exp(-np.abs(lead)))
-        joint[:, 0] = -np.maximum(lead, 0) - small
-        joint[:, 1] = np.minimum(lead, 0) - small
-        return joint
+            return two_log_shares(joint[:, 1] - joint[:, 0])
     joint -= joint.max(axis=1, keepdims=True)
     joint -= np.log(np.exp(joint).sum(axis=1, keepdims=True))
     return joint
+
+
+def posterior(joint: Array) -> Array:
+    """Return the shares of each row's total, perhaps in place, with one exponential an entry."""
+    if joint.shape[1] == 2:
+        with np.errstate(over="ignore"):
+            return two_shares(joint[:, 1] - joint[:, 0])
+    joint -= joint.max(axis=1, keepdims=True)
+    np.exp(joint, out=joint)
+    joint /= joint.sum(axis=1, keepdims=True)
+    return joint
+
+
+def two_log_shares(lead: Array) -> Array:
+    """Return the logarithms of the probabilities of two classes, from the lead of the second: one exponential a row."""
+    shares = np.empty((len(lead), 2))
+    rest = np.log1p(np.exp(-np.abs(lead)))
+    np.subtract(-np.maximum(lead, 0), rest, out=shares[:, 0])
+    np.subtract(np.minimum(lead, 0), rest, out=shares[:, 1])
+    return shares
+
+
+def two_shares(lead: Array) -> Array:
+    """Return the probabilities of two classes, from the lead of the second; the smaller one keeps all its digits."""
+    shares = np.empty((len(lead), 2))
+    small = np.exp(-np.abs(lead))
+    large = 1 / (1 + small)
+    small *= large
+    ahead = lead > 0
+    shares[:, 0] = np.where(ahead, small, large)
+    shares[:, 1] = np.where(ahead, large, small)
+    return shares
 
 
 def given_shares(owner: str, name: str, given: Any, n_classes: int) -> Array:

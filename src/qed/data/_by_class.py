@@ -10,31 +10,46 @@ import numpy as np
 
 from qed.core._doors import is_source, stream_data
 from qed.core._errors import Forgetting, InvalidData
-from qed.data._chunk import Chunk, Origin
 from qed.data._fold import fold
+from qed.data._sources import ArraySource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from qed.core._doors import FitData
+    from qed.data._chunk import Chunk
 
-__all__ = ["all_rows", "fewer_rows", "more_rows", "of_classes"]
+__all__ = ["all_rows", "fewer_rows", "labelled_chunks", "more_rows", "of_classes"]
 
 S = TypeVar("S")
 
 
-def of_classes(model: Any, data: FitData, of: Callable[..., S]) -> S:
-    """Fold rows that came through the door of a classifier; ``of(chunk, n_classes)`` is given class numbers as targets."""
+def of_classes(model: Any, data: FitData, of: Callable[..., S], *, part_rows: int | None = None) -> S:
+    """Fold rows that came through the door of a classifier; ``of(chunk, n_classes)`` is given class numbers as targets.
+
+    Tables of more than ``part_rows`` rows are cut.
+    """
     if is_source(data.X):
         counted = partial(_of_labels, of=of, classes=np.asarray(data.classes, dtype=np.float64))
         return fold(data.X, counted, name=type(model).__name__)  # type: ignore[type-var]
-    codes = data.y.astype(np.float64)[:, np.newaxis]
-    origin = Origin(((0, "", 0),), tuple(data.names or ()))
+    source = _coded(data, part_rows)
     try:
-        return of(Chunk(data.X, codes, data.weight, origin), len(data.classes))
+        return fold(source, partial(of, n_classes=len(data.classes)), name=type(model).__name__)  # type: ignore[type-var]
     except InvalidData:
         data.raise_if_not_finite()  # says so in the words of the door
         raise
+
+
+def labelled_chunks(data: FitData) -> Iterator[Chunk]:
+    """Go through rows that came through the door again, class numbers as their targets."""
+    if is_source(data.X):
+        classes = np.asarray(data.classes, dtype=np.float64)
+        return (_of_labels(chunk, lambda coded, _: coded, classes) for chunk in data.X.chunks())
+    return _coded(data, None).chunks()
+
+
+def _coded(data: FitData, part_rows: int | None) -> ArraySource:
+    return ArraySource(data.X, data.y, data.weight, names=data.names, chunk_rows=part_rows)
 
 
 def _of_labels(chunk: Chunk, of: Callable[..., S], classes: Any) -> S:
