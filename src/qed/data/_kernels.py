@@ -81,14 +81,36 @@ def class_sums(
 def sparse_class_sums(X: Any, codes: Array, n_classes: int, s: Array | None) -> tuple[Array, int]:
     """Do the same for compressed rows or columns, about zero."""
     n, p = X.shape
-    of_class = np.zeros((n, n_classes))
-    of_class[np.arange(n), codes.astype(np.intp)] = 1.0 if s is None else s
+    of_class = _of_class(codes.astype(np.intp), n_classes, s)
     if X.format == "csr":
         return _native.csr_rmatmul(*csr_arrays(X), X.shape, of_class).T, n
-    # the columns of a matrix are the rows of its transpose
-    narrow = X.dtype == np.float32  # whose products would be rounded to float32
-    columns = X.astype(np.float64) if narrow else X
-    return _native.csr_matmul(*csr_arrays(columns), (p, n), of_class, None).T, n
+    # the columns of a matrix are the rows of its transpose, and float32 would be answered in float32
+    columns = X.astype(np.float64) if X.dtype == np.float32 else X
+    return np.asarray(_native.csr_matmul(*csr_arrays(columns), (p, n), of_class, None)).T, n
+
+
+def category_sums(X: Array, sizes: Array, place: Array, n_classes: int, s: Array | None) -> Array:
+    """Sum the weights of each category of each column in each class, (k, total of sizes)."""
+    starts, columns, ones = category_entries(X, sizes)
+    shape = (len(X), int(sizes.sum()))
+    sums = _native.csr_rmatmul(starts, columns, ones, shape, _of_class(place, n_classes, s))
+    return np.ascontiguousarray(sums.T)
+
+
+def category_entries(X: Array, sizes: Array) -> tuple[Array, Array, Array]:
+    """Return a table of whole numbers as compressed rows with a one for each, in the column of its category."""
+    n, p = X.shape
+    width = np.int32 if max(n * p, int(sizes.sum())) < 2**31 else np.int64
+    columns = X.astype(width)
+    columns += (np.cumsum(sizes) - sizes).astype(width)
+    return np.arange(0, n * p + 1, p, dtype=width), columns.reshape(-1), np.ones(n * p)
+
+
+def _of_class(place: Array, n_classes: int, s: Array | None) -> Array:
+    """Return the weight of each row in the column of its class, and zeros elsewhere."""
+    of_class = np.zeros((len(place), n_classes))
+    of_class[np.arange(len(place)), place] = 1.0 if s is None else s
+    return of_class
 
 
 def plain(a: Any) -> Array:

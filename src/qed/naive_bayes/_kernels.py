@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from qed import _native
-from qed.data._kernels import strided
+from qed.data._kernels import category_entries, csr_arrays, strided
 
-__all__ = ["class_distances"]
+__all__ = ["category_products", "class_distances", "products"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -19,3 +19,29 @@ def class_distances(X: np.ndarray[Any, Any], centre: Array, scale: Array) -> Arr
     return np.asarray(
         _native.class_distances(strided(X), np.ascontiguousarray(centre), np.ascontiguousarray(scale))
     )
+
+
+def products(X: Any, weights: Array, levels: Array) -> Array:
+    """Return ``X @ weights.T + levels`` in float64, for dense or compressed rows or columns."""
+    w, b = np.ascontiguousarray(weights.T), np.ascontiguousarray(levels)
+    if isinstance(X, np.ndarray):
+        return np.asarray(_native.matmul(strided(X), w, b, None, True))
+    if X.format == "csc":  # the rows of the transpose
+        return np.asarray(_native.csr_rmatmul(*csr_arrays(X), X.shape[::-1], w)) + b
+    wide = X.astype(np.float64) if X.dtype == np.float32 else X  # or sums would be rounded to float32
+    return np.asarray(_native.csr_matmul(*csr_arrays(wide), X.shape, w, b))
+
+
+def category_products(X: np.ndarray[Any, Any], sizes: Array, weights: Array, levels: Array) -> Array:
+    """Return for each row the sum of the weights of its categories, (n, k); weights are (k, total of sizes).
+
+    Categories beyond the sizes weigh nothing.
+    """
+    total = int(sizes.sum())
+    starts, columns, ones = category_entries(X, sizes)
+    unknown = X >= sizes
+    if unknown.any():  # they go to a column of their own, which says nothing
+        columns[unknown.reshape(-1)] = total
+        weights = np.hstack([weights, np.zeros((len(weights), 1))])
+    w, b = np.ascontiguousarray(weights.T), np.ascontiguousarray(levels)
+    return np.asarray(_native.csr_matmul(starts, columns, ones, (len(X), w.shape[0]), w, b))
