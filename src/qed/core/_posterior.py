@@ -71,10 +71,9 @@ class PosteriorClassifier(Classifier):
         ndarray of shape (n,)
             Labels.
         """
-        joint = by_rows(self, X, self._comparable)
-        if joint.shape[1] == 2:
-            return np.asarray(self.classes_[(joint[:, 1] > joint[:, 0]).astype(np.intp)])
-        return np.asarray(self.classes_[joint.argmax(axis=1)])
+        if self._is_binary():
+            return np.asarray(self.classes_[(by_rows(self, X, self._lead) > 0).astype(np.intp)])
+        return np.asarray(self.classes_[by_rows(self, X, self._comparable).argmax(axis=1)])
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of the probabilities, which stay finite where probabilities vanish.
@@ -89,6 +88,8 @@ class PosteriorClassifier(Classifier):
         ndarray of shape (n, k)
             Logarithms, in the order of ``classes_``.
         """
+        if self._is_binary():
+            return two_log_shares(by_rows(self, X, self._lead))
         return by_rows(self, X, lambda rows: log_posterior(self._comparable(rows)))
 
     def predict_proba(self, X: Any) -> Array:
@@ -104,6 +105,8 @@ class PosteriorClassifier(Classifier):
         ndarray of shape (n, k)
             Rows that sum to one.
         """
+        if self._is_binary():
+            return two_shares(by_rows(self, X, self._lead))
         return by_rows(self, X, lambda rows: posterior(self._comparable(rows)))
 
     def score_samples(self, X: Any) -> Array:
@@ -124,6 +127,16 @@ class PosteriorClassifier(Classifier):
         level = np.where(np.isfinite(top), top, 0.0)
         with np.errstate(divide="ignore"):
             return np.asarray(top + np.log(np.exp(joint - level[:, np.newaxis]).sum(axis=1)) - (top - level))
+
+    def _is_binary(self) -> bool:
+        self._check_is_fitted()
+        return len(self.classes_) == 2
+
+    def _lead(self, rows: Any) -> Array:
+        """Return the logarithm of the odds of the second of two classes."""
+        joint = self._comparable(rows)
+        with np.errstate(over="ignore"):
+            return np.asarray(joint[:, 1] - joint[:, 0])
 
     def _checked_joint(self, rows: Any) -> Array:
         """Return joint logarithms, and refuse rows that are not finite where these show it."""

@@ -79,14 +79,21 @@ def class_sums(
 
 
 def sparse_class_sums(X: Any, codes: Array, n_classes: int, s: Array | None) -> tuple[Array, int]:
-    """Do the same for compressed rows or columns, about zero."""
+    """Do the same for compressed rows or columns, about zero: one addition for each entry, however many classes there are."""
     n, p = X.shape
-    of_class = _of_class(codes.astype(np.intp), n_classes, s)
+    place = codes.astype(np.int64) * p
+    values = X.data.astype(np.float64, copy=False)
     if X.format == "csr":
-        return _native.csr_rmatmul(*csr_arrays(X), X.shape, of_class).T, n
-    # the columns of a matrix are the rows of its transpose, and float32 would be answered in float32
-    columns = X.astype(np.float64) if X.dtype == np.float32 else X
-    return np.asarray(_native.csr_matmul(*csr_arrays(columns), (p, n), of_class, None)).T, n
+        counts = np.diff(X.indptr)
+        at = np.repeat(place, counts)
+        at += X.indices
+        weight = None if s is None else np.repeat(s, counts)
+    else:
+        at = place[X.indices]
+        at += np.repeat(np.arange(p), np.diff(X.indptr))
+        weight = None if s is None else s[X.indices]
+    sums = np.bincount(at, values if weight is None else values * weight, n_classes * p)
+    return sums.reshape(n_classes, p).astype(np.float64, copy=False), n
 
 
 def category_sums(X: Array, sizes: Array, place: Array, n_classes: int, s: Array | None) -> Array:

@@ -208,8 +208,9 @@ class QuadraticDiscriminantAnalysis(PosteriorClassifier, chunks=True):
         ndarray of shape (n,) or (n, k)
             Of two classes the second against the first, otherwise one column a class.
         """
-        scores = by_rows(self, X, self._comparable)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores + 0.5 * CIRCLE * self.n_features_in_
+        if self._is_binary():
+            return by_rows(self, X, self._lead)
+        return by_rows(self, X, self._comparable) + 0.5 * CIRCLE * self.n_features_in_
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
         """Draw rows and labels from the fitted distribution: a label by its probability, then a row of that class.

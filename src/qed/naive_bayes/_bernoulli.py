@@ -99,15 +99,15 @@ class BernoulliNB(LinearCounts, positive_only=False):
     def _weights(self) -> tuple[Array, Array]:
         absent = self.feature_log_absence_
         with np.errstate(invalid="ignore"):
-            weights = self.feature_log_prob_ - absent
+            weights = np.where(np.isneginf(self.feature_log_prob_), -np.inf, self.feature_log_prob_ - absent)
         return weights, np.asarray(self.class_log_prior_ + absent.sum(axis=1))
 
     def _joint(self, rows: Any) -> Array:
         present, absent = self.feature_log_prob_, self.feature_log_absence_
-        never, always = np.isneginf(present), np.isneginf(absent)
         rows = self._prepared(rows)
-        if not (never.any() or always.any()):
+        if min(present.min(), absent.min()) > -np.inf:
             return products(rows, present - absent, self.class_log_prior_ + absent.sum(axis=1))
+        never, always = np.isneginf(present), np.isneginf(absent)
         # zero times minus infinity is nothing at all: contradictions are counted, and exclude a class
         present, absent = np.where(never, 0.0, present), np.where(always, 0.0, absent)
         joint = products(rows, present - absent, self.class_log_prior_ + absent.sum(axis=1))

@@ -191,8 +191,7 @@ class LinearCounts(CountingClassifier, sparse=True, poor_score=True):
         ndarray of shape (n,) or (n, k)
             Joint logarithms, or the difference of two.
         """
-        scores = by_rows(self, X, self._comparable)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        return by_rows(self, X, self._lead if self._is_binary() else self._comparable)
 
     @property
     def coef_(self) -> Array:
@@ -215,12 +214,22 @@ class LinearCounts(CountingClassifier, sparse=True, poor_score=True):
     def _counted(self, chunk: Chunk, n_classes: int) -> ClassSums:
         return ClassSums.of(replace(chunk, X=self._prepared(chunk.X)), n_classes)
 
+    def _lead(self, rows: Any) -> Array:
+        """Return the score of the plane between two classes: one product a row instead of two."""
+        weights, levels = self._weights()
+        if weights.min() > -np.inf and levels.min() > -np.inf:
+            with np.errstate(over="ignore", invalid="ignore"):
+                lead = products(self._prepared(rows), weights[1:] - weights[:1], levels[1:] - levels[:1])[:, 0]
+            if np.isfinite(lead).all():
+                return lead
+        return super()._lead(rows)  # which looks for what is not finite
+
     def _joint(self, rows: Any) -> Array:
         rows = self._prepared(rows)
         weights, levels = self._weights()
-        never = np.isneginf(weights)
-        if not never.any():
+        if weights.min() > -np.inf:
             return products(rows, weights, levels)
+        never = np.isneginf(weights)
         # zero times minus infinity is nothing at all: what cannot occur is counted, and excludes a class where it does
         joint = products(rows, np.where(never, 0.0, weights), levels)
         joint[products(rows, never.astype(np.float64), np.zeros(len(levels))) > 0] = -np.inf

@@ -12,6 +12,7 @@ from qed.data._kernels import category_entries, csr_arrays, strided
 __all__ = ["category_products", "class_distances", "products"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
+ENTRIES = 1 << 17
 
 
 def class_distances(X: np.ndarray[Any, Any], centre: Array, scale: Array) -> Array:
@@ -37,11 +38,15 @@ def category_products(X: np.ndarray[Any, Any], sizes: Array, weights: Array, lev
 
     Categories beyond the sizes weigh nothing.
     """
-    total = int(sizes.sum())
-    starts, columns, ones = category_entries(X, sizes)
-    unknown = X >= sizes
-    if unknown.any():  # they go to a column of their own, which says nothing
-        columns[unknown.reshape(-1)] = total
-        weights = np.hstack([weights, np.zeros((len(weights), 1))])
-    w, b = np.ascontiguousarray(weights.T), np.ascontiguousarray(levels)
-    return np.asarray(_native.csr_matmul(starts, columns, ones, (len(X), w.shape[0]), w, b))
+    total, n = int(sizes.sum()), len(X)
+    w, b = np.vstack([weights.T, np.zeros((1, len(weights)))]), np.ascontiguousarray(levels)
+    out = np.empty((n, len(weights)))
+    step = max(1, ENTRIES // max(1, len(sizes)))  # rows whose categories stay in cache
+    for first in range(0, n, step):
+        rows = X[first : first + step]
+        starts, columns, ones = category_entries(rows, sizes)
+        unknown = rows >= sizes
+        if unknown.any():
+            columns[unknown.reshape(-1)] = total  # a column that says nothing
+        out[first : first + step] = _native.csr_matmul(starts, columns, ones, (len(rows), total + 1), w, b)
+    return out

@@ -19,6 +19,7 @@ decompositions; importing anything that fits is barred by contract.
     _mistakes        margins and mistake bounds of online learners
     _counts          shares of labels, best constants and cuts: what the simplest predictors learnt
     _likelihood      parameters with a closed form, and their likelihood; _by_class: sums of the rows of each class
+    _discriminants   covariances, planes and axes; _class_counts: counts of each class
     _levels          edges, knots and quantiles; _words: vocabularies and codes of categories
     _bounded         losses that stop growing: what is proved near a fit
     _subsets         subsets of columns, by a search of its own

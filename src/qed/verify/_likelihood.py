@@ -8,6 +8,7 @@ import numpy as np
 
 from qed.core import CertificateError
 from qed.verify._by_class import BELIEVED, Labelled, labelled, refuse, require_near, require_shares
+from qed.verify._class_counts import check_counts
 from qed.verify._discriminants import check_linear, check_quadratic
 from qed.verify._rows import EXTENDED
 from qed.verify._verdict import Verdict
@@ -83,6 +84,7 @@ def _likelihood_of_columns(model: Any, found: Labelled, prior: Array) -> float:
 # What a model stores says what it estimated.
 _CHECKS: dict[str, Callable[..., tuple[float, float, float]]] = {
     "theta_": _normal,
+    "class_log_prior_": check_counts,
     "rotations_": check_quadratic,
     "coef_": check_linear,
 }
