@@ -28,7 +28,9 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     "ColumnTransformer": lambda kind: kind([("scale", StandardScaler(), [0])], remainder="passthrough"),
     "KBinsDiscretizer": lambda kind: kind(strategy="uniform"),  # quantiles of few rows are warned about
     "FeatureUnion": lambda kind: kind([("scale", StandardScaler()), ("range", MinMaxScaler())]),
-    "QuadraticDiscriminantAnalysis": lambda kind: kind(reg_param=0.1),  # a few rows of many columns have no full covariance
+    "QuadraticDiscriminantAnalysis": lambda kind: kind(
+        reg_param=0.1
+    ),  # a few rows of many columns have no full covariance
     "QuantileTransformer": lambda kind: kind(n_quantiles=5),  # more than there are rows is warned about
     "TargetEncoder": lambda kind: kind(random_state=0),
     "MultiOutputClassifier": lambda kind: kind(LogisticRegression()),

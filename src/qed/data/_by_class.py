@@ -77,7 +77,5 @@ def fewer_rows(model: Any, X: Any, y: Any, sample_weight: Any, of: Callable[...,
     left = model.moments_.subtract(of_classes(model, data, of))
     if not left.rows.any():
         name = type(model).__name__
-        raise Forgetting(
-            f"These are all the rows that {name} has learnt. A model of no rows is a new model: make one."
-        )
+        raise Forgetting(f"These are all the rows that {name} has learnt. A model of no rows is a new model: make one.")
     return left

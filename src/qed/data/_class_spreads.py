@@ -127,7 +127,7 @@ class ClassSpreads:
     @property
     def n_features(self) -> int:
         """Number of columns."""
-        return self.mean.shape[1]
+        return int(self.mean.shape[1])
 
     @property
     def rounding(self) -> float:
@@ -144,7 +144,9 @@ class ClassSpreads:
         """Return the variance of each column over the rows of all classes, (p,): within classes and between them."""
         share = (self.weight / self.weight.sum())[:, np.newaxis]
         middle = (share * self.mean).sum(axis=0)
-        variance: Numbers = self.spread.sum(axis=0) / self.weight.sum() + (share * (self.mean - middle) ** 2).sum(axis=0)
+        variance: Numbers = self.spread.sum(axis=0) / self.weight.sum() + (share * (self.mean - middle) ** 2).sum(
+            axis=0
+        )
         return variance
 
     def merge(self, other: Self) -> Self:
@@ -160,9 +162,7 @@ class ClassSpreads:
         step = add(Pair(other.mean, other.mean_low), negative(Pair(self.mean, self.mean_low)))
         mean = add(Pair(self.mean, self.mean_low), multiply(pull, step))
         between = multiply(multiply(mine, pull), multiply(step, step))
-        spread = add(
-            add(Pair(self.spread, self.spread_low), Pair(other.spread, other.spread_low)), between
-        )
+        spread = add(add(Pair(self.spread, self.spread_low), Pair(other.spread, other.spread_low)), between)
         return type(self)(
             rows=self.rows + other.rows,
             weight=total.high[:, 0],

@@ -92,7 +92,7 @@ class ClassSums:
     @property
     def n_features(self) -> int:
         """Number of columns."""
-        return self.total.shape[1]
+        return int(self.total.shape[1])
 
     def merge(self, other: Self) -> Self:
         """Return the statistic of the rows of both."""

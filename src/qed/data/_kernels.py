@@ -108,8 +108,8 @@ def category_entries(X: Array, sizes: Array) -> tuple[Array, Array, Array]:
     """Return a table of whole numbers as compressed rows with a one for each, in the column of its category."""
     n, p = X.shape
     width = np.int32 if max(n * p, int(sizes.sum())) < 2**31 else np.int64
-    columns = X.astype(width)
-    columns += (np.cumsum(sizes) - sizes).astype(width)
+    columns: Array = X.astype(width)
+    np.add(columns, (np.cumsum(sizes) - sizes).astype(width), out=columns)
     return np.arange(0, n * p + 1, p, dtype=width), columns.reshape(-1), np.ones(n * p)
 
 

@@ -46,8 +46,8 @@ def class_covariances(model: Any, moments: ClassMoments, data: FitData | None, s
     if shrinkage is None:
         return scatters
     if shrinkage == "auto":
-        _require_rows(model, data)
-        fourth = [_fourth_moment(model, data, part, k) for k, part in enumerate(moments.parts)]
+        rows = _require_rows(model, data)
+        fourth = [_fourth_moment(rows, part, k) for k, part in enumerate(moments.parts)]
         return [
             _ledoit_wolf(part, scatter, number)
             for part, scatter, number in zip(moments.parts, scatters, fourth, strict=True)
@@ -62,7 +62,7 @@ def total_covariance(model: Any, moments: ClassMoments, data: FitData | None, sh
     if shrinkage is None:
         return scatter
     if shrinkage == "auto":
-        return _ledoit_wolf(total, scatter, _fourth_moment(model, data, total, None))
+        return _ledoit_wolf(total, scatter, _fourth_moment(_require_rows(model, data), total, None))
     return _shrunk(scatter, float(shrinkage))
 
 
@@ -109,14 +109,14 @@ def _ledoit_wolf(part: Moments, covariance: Array, fourth: float) -> Array:
     return np.asarray(drawn * deviation * deviation[:, np.newaxis])
 
 
-def _fourth_moment(model: Any, data: FitData | None, part: Moments, label: int | None) -> float:
+def _fourth_moment(data: FitData, part: Moments, label: int | None) -> float:
     """Return the mean fourth power of the length of scaled rows about their mean, of one class or of all: a second pass."""
-    _require_rows(model, data)
     deviation = np.sqrt(part.XX.diagonal() / max(part.weight, 1e-300))
     scale = 1 / np.where(deviation > 0, deviation, 1.0)
     total = 0.0
     for chunk in labelled_chunks(data):
-        mine = slice(None) if label is None else np.flatnonzero(chunk.y[:, 0] == label)
+        codes: Any = chunk.y
+        mine = slice(None) if label is None else np.flatnonzero(codes[:, 0] == label)
         rows, s = chunk.X[mine], None if chunk.s is None else chunk.s[mine]
         if len(rows):
             square = scaled_lengths(rows, part.mean, scale) ** 2
@@ -124,12 +124,13 @@ def _fourth_moment(model: Any, data: FitData | None, part: Moments, label: int |
     return total / part.weight if part.rows else 0.0
 
 
-def _require_rows(model: Any, data: FitData | None) -> None:
+def _require_rows(model: Any, data: FitData | None) -> FitData:
     if data is None:
         raise InvalidParameter(
             f"{type(model).__name__}(shrinkage='auto') looks at the rows twice, and rows that come by partial_fit are gone."
             " Give shrinkage as a number, or fit all rows at once."
         )
+    return data
 
 
 def keep_moments(model: Any, moments: ClassMoments, *, always: bool) -> None:

@@ -93,15 +93,20 @@ class LinearDiscriminantAnalysis(LinearClassifier, Transformer, sparse=False, ch
     ([[4.5, 4.5], [-24.0]])
     """
 
-    solver: Literal["svd", "lsqr", "eigen"] = param("svd", "Which covariance is meant, and whether ``transform`` is wanted.")
+    solver: Literal["svd", "lsqr", "eigen"] = param(
+        "svd", "Which covariance is meant, and whether ``transform`` is wanted."
+    )
     shrinkage: Literal["auto"] | Probability | None = param(
         None,
         "How far covariances are drawn towards equal variances without correlation: a share, 'auto' for that of Ledoit and"
         " Wolf, None for not at all. Not with solver='svd'.",
     )
-    priors: Vector | None = param(None, "Probabilities of the classes, in the order of ``classes_``; None for their shares.")
+    priors: Vector | None = param(
+        None, "Probabilities of the classes, in the order of ``classes_``; None for their shares."
+    )
     n_components: PositiveInt | None = param(
-        None, "How many directions ``transform`` gives, at most one less than classes and at most the number of columns."
+        None,
+        "How many directions ``transform`` gives, at most one less than classes and at most the number of columns.",
     )
     store_covariance: bool = param(
         False, "Whether to keep ``covariance_``, weighted by ``priors``, with solver='svd'; the others keep it always."
@@ -117,10 +122,16 @@ class LinearDiscriminantAnalysis(LinearClassifier, Transformer, sparse=False, ch
     means_: Array = fitted("Mean of each class, (k, p).")
     priors_: Array = fitted("Probability of each class.")
     xbar_: Array = fitted("Mean of the means, weighted by their probabilities; for solver='svd'.")
-    scalings_: Array = fitted("Directions that separate classes, the best first, scaled to a variance of one; not for 'lsqr'.")
-    explained_variance_ratio_: Array = fitted("Share of the variance between classes along each direction; not for 'lsqr'.")
+    scalings_: Array = fitted(
+        "Directions that separate classes, the best first, scaled to a variance of one; not for 'lsqr'."
+    )
+    explained_variance_ratio_: Array = fitted(
+        "Share of the variance between classes along each direction; not for 'lsqr'."
+    )
     covariance_: Array = fitted("Covariance within classes, (p, p), if kept.")
-    moments_: ClassMoments = fitted("The statistic that everything follows from, if kept: more rows are merged into it.")
+    moments_: ClassMoments = fitted(
+        "The statistic that everything follows from, if kept: more rows are merged into it."
+    )
     certificate_: LikelihoodCertificate = fitted("What is proved about the estimates and the coefficients.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -223,7 +234,7 @@ class LinearDiscriminantAnalysis(LinearClassifier, Transformer, sparse=False, ch
                 "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen'): it finds planes, and no directions."
             )
         rows = self._new_data(X)
-        centre = self.xbar_ if self.solver == "svd" else np.zeros(self.n_features_in_)
+        centre = self.xbar_ if self.solver == "svd" else np.zeros(self.means_.shape[1])
         return project(rows, centre, self.scalings_[:, : self._n_features_out()])
 
     def predict_proba(self, X: Any) -> Array:
@@ -265,7 +276,7 @@ class LinearDiscriminantAnalysis(LinearClassifier, Transformer, sparse=False, ch
         return int(k - 1 + k * p + p * (p + 1) // 2)
 
     def _n_features_out(self) -> int:
-        return self._components(len(self.classes_), self.n_features_in_)
+        return self._components(*self.means_.shape)
 
     def _components(self, k: int, p: int) -> int:
         most = min(k - 1, p)
@@ -345,7 +356,9 @@ class LinearDiscriminantAnalysis(LinearClassifier, Transformer, sparse=False, ch
         if self.solver == "svd":
             k = len(prior)
             spread = np.sqrt(moments.weight.sum() * prior / (k - 1))[:, np.newaxis]
-            _, size, turn = np.linalg.svd(spread * (moments.mean - prior @ moments.mean) @ whitening, full_matrices=False)
+            _, size, turn = np.linalg.svd(
+                spread * (moments.mean - prior @ moments.mean) @ whitening, full_matrices=False
+            )
             # directions along which means hardly differ are left out: they would be noise
             kept = int(np.count_nonzero(size > self.tol * size[0]))
             squares, turn = size**2, turn[:kept].T
@@ -359,12 +372,12 @@ class LinearDiscriminantAnalysis(LinearClassifier, Transformer, sparse=False, ch
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()
         state = self.__dict__
-        k, p = len(self.classes_), self.n_features_in_
+        k, p = len(self.classes_), self.__dict__["n_features_in_"]
         shapes = {"means_": (k, p), "priors_": (k,), "xbar_": (p,), "scalings_": (p, None), "covariance_": (p, p)}
         needed = {"means_", "priors_", *(("xbar_",) if self.solver == "svd" else ())}
         needed |= {"scalings_"} if self.solver != "lsqr" else set()
         for name, shape in shapes.items():
-            value = state.get(name)
+            value: Any = state.get(name)
             if value is None and name not in needed:
                 continue
             fits = isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == len(shape)
@@ -418,8 +431,10 @@ def _priors(model: LinearDiscriminantAnalysis, moments: ClassMoments) -> Array:
     if (prior < 0).any():
         raise InvalidParameter(f"priors must be non-negative, got {prior.tolist()!r:.200}.")
     if not prior.all():
-        raise InvalidParameter("LinearDiscriminantAnalysis.priors holds a zero: leave out the rows of that class instead.")
+        raise InvalidParameter(
+            "LinearDiscriminantAnalysis.priors holds a zero: leave out the rows of that class instead."
+        )
     if abs(prior.sum() - 1.0) > 1e-5:
         warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=5)
         prior = prior / prior.sum()
-    return prior
+    return np.asarray(prior)

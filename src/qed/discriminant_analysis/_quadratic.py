@@ -95,8 +95,12 @@ class QuadraticDiscriminantAnalysis(PosteriorClassifier, chunks=True):
         "How far covariances are drawn towards equal variances without correlation: a share, 'auto' for that of Ledoit and"
         " Wolf, None for not at all. With solver='eigen'.",
     )
-    priors: Vector | None = param(None, "Probabilities of the classes, in the order of ``classes_``; None for their shares.")
-    reg_param: Probability = param(0.0, "How far covariances are drawn towards the identity: a share. With solver='svd'.")
+    priors: Vector | None = param(
+        None, "Probabilities of the classes, in the order of ``classes_``; None for their shares."
+    )
+    reg_param: Probability = param(
+        0.0, "How far covariances are drawn towards the identity: a share. With solver='svd'."
+    )
     store_covariance: bool = param(False, "Whether to keep ``covariance_``.")
     tol: NonNegative = param(1e-4, "Least variance along a direction, after drawing, with which a class is accepted.")
     covariance_estimator: Any = param(
@@ -111,7 +115,9 @@ class QuadraticDiscriminantAnalysis(PosteriorClassifier, chunks=True):
     rotations_: list[Array] = fitted("For each class the axes of its covariance, (p, p), one a column.")
     scalings_: list[Array] = fitted("For each class the variances along its axes, (p,), the largest first.")
     covariance_: list[Array] = fitted("For each class its covariance, (p, p), if kept.")
-    moments_: ClassMoments = fitted("The statistic that everything follows from, if kept: more rows are merged into it.")
+    moments_: ClassMoments = fitted(
+        "The statistic that everything follows from, if kept: more rows are merged into it."
+    )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find shares, means and covariances of the classes.
@@ -210,7 +216,7 @@ class QuadraticDiscriminantAnalysis(PosteriorClassifier, chunks=True):
         """
         if self._is_binary():
             return by_rows(self, X, self._lead)
-        return by_rows(self, X, self._comparable) + 0.5 * CIRCLE * self.n_features_in_
+        return np.asarray(by_rows(self, X, self._comparable) + 0.5 * CIRCLE * self.means_.shape[1])
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
         """Draw rows and labels from the fitted distribution: a label by its probability, then a row of that class.
@@ -232,7 +238,7 @@ class QuadraticDiscriminantAnalysis(PosteriorClassifier, chunks=True):
         self._check_is_fitted()
         stream = generator(random_state)
         code = stream.choice(len(self.classes_), size=n_samples, p=self.priors_)
-        X = stream.standard_normal((n_samples, self.n_features_in_))
+        X = stream.standard_normal((n_samples, self.means_.shape[1]))
         for k, (axes, variances) in enumerate(zip(self.rotations_, self.scalings_, strict=True)):
             X[code == k] = self.means_[k] + (X[code == k] * np.sqrt(variances)) @ axes.T
         return X, np.asarray(self.classes_[code])
@@ -311,8 +317,8 @@ class QuadraticDiscriminantAnalysis(PosteriorClassifier, chunks=True):
         possible = np.where(np.isfinite(levels), square, np.inf)
         further = possible - possible.min(axis=1, keepdims=True)
         with np.errstate(over="ignore", invalid="ignore"):
-            lost = np.where(further > 0, 0.5 * further * size[:, :, 0] ** 2, 0.0)
-        return np.asarray(levels - lost.astype(np.float64))
+            lost = np.where(further > 0, 0.5 * further * size[:, :, 0] ** 2, 0.0).astype(np.float64)
+        return np.asarray(levels - lost)
 
     def _check_fitted_state(self) -> None:
         state = self.__dict__
@@ -320,7 +326,10 @@ class QuadraticDiscriminantAnalysis(PosteriorClassifier, chunks=True):
         if not (isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels) >= 2):
             raise ModelFileError("QuadraticDiscriminantAnalysis lacks its labels")
         k = len(labels)
-        tables = [("means_", state.get("means_"), (k, p)), ("priors_", state.get("priors_"), (k,))]
+        tables: list[tuple[str, Any, Any]] = [
+            ("means_", state.get("means_"), (k, p)),
+            ("priors_", state.get("priors_"), (k,)),
+        ]
         for name, shape in (("rotations_", (p, p)), ("scalings_", (p,))):
             given = state.get(name)
             if not (isinstance(given, list) and len(given) == k):
@@ -366,7 +375,9 @@ def _require_rows(moments: ClassMoments, classes: Array) -> None:
     if alone.any():
         k = int(np.flatnonzero(alone)[0])
         have = "only 1 sample" if moments.rows[k] else "no sample"
-        raise InvalidData(f"y has {have} in class {classes[k]!s}, covariance is ill defined. Pass more rows of that class.")
+        raise InvalidData(
+            f"y has {have} in class {classes[k]!s}, covariance is ill defined. Pass more rows of that class."
+        )
 
 
 def _require_rank(

@@ -117,7 +117,7 @@ class BernoulliNB(LinearCounts, positive_only=False):
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()
-        absent = self.__dict__.get("feature_log_absence_")
+        absent: Any = self.__dict__.get("feature_log_absence_")
         fits = isinstance(absent, np.ndarray) and absent.dtype == np.float64
         if not fits or absent.shape != self.feature_log_prob_.shape or not (absent <= 0).all():
             raise ModelFileError("feature_log_absence_ of BernoulliNB does not go with feature_log_prob_")

@@ -66,9 +66,10 @@ class CategoricalNB(CountingClassifier, categorical=True):
     Notes
     -----
     Numbers with a fraction are cut to whole ones, as scikit-learn does; `qed.preprocessing.OrdinalEncoder` numbers categories and
-    `qed.preprocessing.KBinsDiscretizer` cuts measurements on purpose. A column has as many values as its largest number says, at least ``min_categories``. Values that were never seen below that
-    number get the probability that ``alpha`` gives them. A row with a value above it is judged by its other columns: no class
-    has shown it (scikit-learn raises IndexError). With ``alpha=0`` a value that a class never had excludes it; a row that all classes exclude gets their prior probabilities.
+    `qed.preprocessing.KBinsDiscretizer` cuts measurements on purpose. A column has as many values as its largest number says, at
+    least ``min_categories``. Values that were never seen below that number get the probability that ``alpha`` gives them. A row
+    with a value above it is judged by its other columns: no class has shown it (scikit-learn raises IndexError). With
+    ``alpha=0`` a value that a class never had excludes it; a row that all classes exclude gets their prior probabilities.
 
     Examples
     --------
@@ -84,7 +85,9 @@ class CategoricalNB(CountingClassifier, categorical=True):
     )
 
     category_count_: list[Array] = fitted("For each column the weight of each value in each class, (k, values).")
-    feature_log_prob_: list[Array] = fitted("For each column the logarithm of the probability of each value, (k, values).")
+    feature_log_prob_: list[Array] = fitted(
+        "For each column the logarithm of the probability of each value, (k, values)."
+    )
     n_categories_: Array = fitted("How many values each column has.")
     moments_: CategoryCounts = fitted("The statistic that everything follows from; more rows are merged into it.")
 
@@ -125,22 +128,25 @@ class CategoricalNB(CountingClassifier, categorical=True):
         return category_products(rows, self.n_categories_, weights, self.class_log_prior_)
 
     def _check_fitted_state(self) -> None:
-        state = self.__dict__
-        labels, sizes, moments = state.get("classes_"), state.get("n_categories_"), state.get("moments_")
+        state: dict[str, Any] = dict.fromkeys(("classes_", "n_categories_", "moments_")) | self.__dict__
+        labels, sizes, moments = (state[name] for name in ("classes_", "n_categories_", "moments_"))
         good = isinstance(labels, np.ndarray) and labels.ndim == 1 and isinstance(moments, CategoryCounts)
         good = good and isinstance(sizes, np.ndarray) and sizes.dtype == np.int64
         if not good or sizes.shape != (state.get("n_features_in_"),) or len(moments.sizes) != len(sizes):
             raise ModelFileError("CategoricalNB lacks its labels, its values or its statistic")
         k = len(labels)
         for name in ("category_count_", "feature_log_prob_"):
-            tables = state.get(name)
+            tables: Any = state.get(name)
             fits = isinstance(tables, list) and len(tables) == len(sizes)
             if not fits or not all(
-                isinstance(one, np.ndarray) and one.dtype == np.float64 and one.shape == (k, size) and not np.isnan(one).any()
+                isinstance(one, np.ndarray)
+                and one.dtype == np.float64
+                and one.shape == (k, size)
+                and not np.isnan(one).any()
                 for one, size in zip(tables, sizes.tolist(), strict=True)
             ):
                 raise ModelFileError(f"{name} of CategoricalNB does not fit its columns")
-        level = state.get("class_log_prior_")
+        level: Any = state.get("class_log_prior_")
         fits = isinstance(level, np.ndarray) and level.dtype == np.float64 and level.shape == (k,)
         if not fits or np.isnan(level).any() or not np.isfinite(level).any() or (level > 1e-12).any():
             raise ModelFileError("class_log_prior_ of CategoricalNB does not fit its labels")
@@ -154,6 +160,8 @@ def _require_numbers(rows: Array) -> None:
         _finite.require(rows, "X", None, "CategoricalNB")
     low, high = (float(rows.min()), float(rows.max())) if rows.size else (0.0, 0.0)
     if low < 0:
-        raise InvalidData(f"Negative values in data passed to CategoricalNB (input X): {low:g}. Values are numbered from 0.")
+        raise InvalidData(
+            f"Negative values in data passed to CategoricalNB (input X): {low:g}. Values are numbered from 0."
+        )
     if high >= MOST_CATEGORIES:
         raise InvalidData(f"CategoricalNB got the value {high:g}: a column can have {MOST_CATEGORIES} values at most.")

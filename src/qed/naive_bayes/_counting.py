@@ -38,10 +38,16 @@ UNIT = 2.0**-53
 class CountingClassifier(PosteriorClassifier, chunks=True, positive_only=True):
     """Naive Bayes from counts: smoothed, added to by more rows, taken from by rows to forget."""
 
-    alpha: NonNegative | NonNegativeVector = param(1.0, "What is added to every count: one number, or one for each column.")
+    alpha: NonNegative | NonNegativeVector = param(
+        1.0, "What is added to every count: one number, or one for each column."
+    )
     _: KW_ONLY
-    force_alpha: bool = param(True, "Whether an alpha below 1e-10 is taken as it is; if not, 1e-10 is taken, with a warning.")
-    fit_prior: bool = param(True, "Whether classes are as probable as they are frequent; if not, all are equally probable.")
+    force_alpha: bool = param(
+        True, "Whether an alpha below 1e-10 is taken as it is; if not, 1e-10 is taken, with a warning."
+    )
+    fit_prior: bool = param(
+        True, "Whether classes are as probable as they are frequent; if not, all are equally probable."
+    )
     class_prior: Vector | None = param(
         None, "Probabilities of the classes, in the order of ``classes_``; they overrule ``fit_prior``."
     )
@@ -138,7 +144,7 @@ class CountingClassifier(PosteriorClassifier, chunks=True, positive_only=True):
             prior = given_shares(type(self).__name__, "class_prior", self.class_prior, k)
         self.classes_, self.class_count_ = classes, moments.weight.copy()
         self.class_log_prior_ = logarithms(prior)
-        return share
+        return np.asarray(share)
 
     def _smoothing(self, n_features: int) -> Any:
         """Return what is added to counts: a number, or one for each column."""

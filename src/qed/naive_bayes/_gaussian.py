@@ -73,8 +73,12 @@ class GaussianNB(PosteriorClassifier, chunks=True):
     """
 
     _: KW_ONLY
-    priors: Vector | None = param(None, "Probabilities of the classes, in the order of ``classes_``; None for their shares.")
-    var_smoothing: NonNegative = param(1e-9, "What is added to variances, as a part of the largest variance of a column.")
+    priors: Vector | None = param(
+        None, "Probabilities of the classes, in the order of ``classes_``; None for their shares."
+    )
+    var_smoothing: NonNegative = param(
+        1e-9, "What is added to variances, as a part of the largest variance of a column."
+    )
 
     class_count_: Array = fitted("Weight of the rows of each class.")
     class_prior_: Array = fitted("Probability of each class.")
@@ -174,14 +178,14 @@ class GaussianNB(PosteriorClassifier, chunks=True):
         self._check_is_fitted()
         stream = generator(random_state)
         code = stream.choice(len(self.classes_), size=n_samples, p=self.class_prior_)
-        noise = stream.standard_normal((n_samples, self.n_features_in_))
+        noise = stream.standard_normal((n_samples, self.theta_.shape[1]))
         return self.theta_[code] + noise * np.sqrt(self.var_[code]), np.asarray(self.classes_[code])
 
     @property
     def n_parameters_(self) -> int:
         """Numbers that are learnt: a share less than classes, and a mean and a variance for each class and column."""
         k, p = self.theta_.shape
-        return k - 1 + 2 * k * p
+        return int(k - 1 + 2 * k * p)
 
     def _learn(self, moments: ClassSpreads, classes: Array) -> None:
         """Store the parameters that follow from the statistic, and what is proved about them."""
@@ -225,17 +229,20 @@ class GaussianNB(PosteriorClassifier, chunks=True):
             return np.asarray(np.log(self.class_prior_) - 0.5 * (np.log(self.var_) + CIRCLE).sum(axis=1))
 
     def _rescued(self, rows: Any) -> Array:
-        """Compare distances of rows so far away that their squares overflow: in units of the largest deviation of a row."""
+        """Compare rows so far away that their squares overflow, by differences from the first class that do not cancel.
+
+        With z the scaled deviations from the mean of a class, the difference of two squared lengths is the sum of
+        ``(z - z0) (z + z0)``; where variances are equal, ``z - z0`` does not depend on the row.
+        """
         wide = np.longdouble
-        z = np.abs(rows.astype(wide)[:, np.newaxis, :] - self.theta_) / np.sqrt(self.var_)
-        size = z.max(axis=(1, 2), keepdims=True)
-        square = ((z / size) ** 2).sum(axis=2)
-        levels = self._levels()
-        possible = np.where(np.isfinite(levels), square, np.inf)
-        further = possible - possible.min(axis=1, keepdims=True)
-        with np.errstate(over="ignore", invalid="ignore"):
-            lost = np.where(further > 0, 0.5 * further * size[:, :, 0] ** 2, 0.0)
-        return np.asarray(levels - lost.astype(np.float64))
+        x = rows.astype(wide)[:, np.newaxis, :]
+        scale = 1 / np.sqrt(self.var_.astype(wide))
+        centre = self.theta_ * scale
+        apart = x * (scale - scale[0]) - (centre - centre[0])
+        around = x * (scale + scale[0]) - (centre + centre[0])
+        relative = self._levels() - 0.5 * (apart * around).sum(axis=2)
+        with np.errstate(over="ignore"):
+            return np.asarray(relative - relative.max(axis=1, keepdims=True), dtype=np.float64)
 
     def _check_fitted_state(self) -> None:
         state = self.__dict__

@@ -17,9 +17,7 @@ ENTRIES = 1 << 17
 
 def class_distances(X: np.ndarray[Any, Any], centre: Array, scale: Array) -> Array:
     """Return the squared length of ``(x - centre) * scale`` for each row and class, (n, k)."""
-    return np.asarray(
-        _native.class_distances(strided(X), np.ascontiguousarray(centre), np.ascontiguousarray(scale))
-    )
+    return np.asarray(_native.class_distances(strided(X), np.ascontiguousarray(centre), np.ascontiguousarray(scale)))
 
 
 def products(X: Any, weights: Array, levels: Array) -> Array:

@@ -105,4 +105,4 @@ def require_shares(model: Any, stored: Any, given: Any, found: Labelled, roundin
         true = np.asarray(given, dtype=EXTENDED)
         true = true / true.sum() if abs(float(true.sum()) - 1) > 1e-8 else true
     require_near(model, "the probability of a class", stored, true, 2 * rounding + 2.0**-50)
-    return true
+    return np.asarray(true)

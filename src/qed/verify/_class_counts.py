@@ -45,10 +45,10 @@ def _parts(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any
     known = model.classes_.tolist()
     if hasattr(X, "chunks"):
         learn_columns(model, X.schema.n_features, X.schema.names, reset=False)
-        tables = ((chunk.X, chunk.y[:, 0], chunk.s) for chunk in X.chunks())
+        tables = [(chunk.X, chunk.y[:, 0], chunk.s) for chunk in X.chunks()]
     else:
         data = model._fit_data(X, y, sample_weight, reset=False)  # noqa: SLF001
-        tables = iter([(data.X, np.asarray(data.classes)[data.y], data.weight)])
+        tables = [(data.X, np.asarray(data.classes)[data.y], data.weight)]
     for table, labels, s in tables:
         strange = sorted(set(labels.tolist()) - set(known))
         if strange:
@@ -64,7 +64,9 @@ def _require_prior(model: Any, weight: Array, near: float) -> Array:
         true = np.asarray(model.class_prior, dtype=EXTENDED)
     with np.errstate(divide="ignore"):
         logs = np.log(true)
-    require_near(model, "the logarithm of a prior", model.class_log_prior_, logs, 4 * near * (1 + np.abs(_finite(logs))))
+    require_near(
+        model, "the logarithm of a prior", model.class_log_prior_, logs, 4 * near * (1 + np.abs(_finite(logs)))
+    )
     return np.asarray(logs)
 
 

@@ -35,10 +35,10 @@ def _covariance(model: Any, found: Labelled, at: int | None) -> Array:
         middle, own = found.mean[at], found.scatter[at] / found.weight[at]
     amount = model.shrinkage
     if amount is None:
-        return own
+        return np.asarray(own)
     p = len(own)
     if amount != "auto":
-        return (1 - EXTENDED(amount)) * own + EXTENDED(amount) * np.trace(own) / p * np.eye(p)
+        return np.asarray((1 - EXTENDED(amount)) * own + EXTENDED(amount) * np.trace(own) / p * np.eye(p))
     return _by_ledoit_and_wolf(found, at, middle, own)
 
 
@@ -61,7 +61,7 @@ def _by_ledoit_and_wolf(found: Labelled, at: int | None, middle: Array, own: Arr
             weight += s.sum()
     part = min(noise / weight / weight, apart)
     amount = part / apart if part > 0 else EXTENDED(0)
-    return ((1 - amount) * scaled + amount * level * np.eye(p)) * np.multiply.outer(root, root)
+    return np.asarray(((1 - amount) * scaled + amount * level * np.eye(p)) * np.multiply.outer(root, root))
 
 
 def check_linear(
@@ -115,7 +115,10 @@ def _require_planes(model: Any, found: Labelled, prior: Array, parts: tuple[Arra
     outside = np.linalg.norm(w - (w @ axes) @ axes.T, axis=1)
     slack = 64 * len(scale) * near
     # a small variance divides what is off: within the kept directions coefficients are compared by what they multiply to
-    if not (missed <= slack * size).all() or not (outside * np.sqrt(slack) <= slack * (1 + np.linalg.norm(w, axis=1))).all():
+    if (
+        not (missed <= slack * size).all()
+        or not (outside * np.sqrt(slack) <= slack * (1 + np.linalg.norm(w, axis=1))).all()
+    ):
         k = int(np.argmax(missed / size))
         refuse(model, f"the coefficients of plane {k} miss their equations by {float(missed[k] / size[k]):.3g}")
     level = np.log(prior)
@@ -139,7 +142,9 @@ def _require_directions(model: Any, found: Labelled, prior: Array, scaled: Array
         refuse(model, "its directions do not have a variance of one within classes, each independent of the others")
     if model.solver == "svd":
         centre = prior @ found.mean
-        require_near(model, "the mean of the means", model.xbar_, centre, near * (np.abs(found.mean).max(axis=0) + scale))
+        require_near(
+            model, "the mean of the means", model.xbar_, centre, near * (np.abs(found.mean).max(axis=0) + scale)
+        )
         apart = (found.mean - centre) / scale * np.sqrt(found.weight.sum() * prior / (len(prior) - 1))[:, np.newaxis]
         squares = np.linalg.norm(apart.astype(np.float64) @ T, axis=0) ** 2
     else:
