@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks import _bayes
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -221,4 +223,5 @@ EXPECTED: dict[str, Callable[[Data, dict[str, Any]], Any]] = {
     "cross_validate": _folded_likelihood,
     "Pipeline": _piped,
     "SequentialFeatureSelector": _greedy,
+    **_bayes.EXPECTED,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.problems import (
     classes,
     columns,
+    generative,
     hard,
     lasso,
     likelihood,
@@ -34,6 +35,7 @@ PROBLEMS: tuple[Problem, ...] = (
     *margins.PROBLEMS,
     *online.PROBLEMS,
     *classes.PROBLEMS,
+    *generative.PROBLEMS,
     *tables.PROBLEMS,
 )
 

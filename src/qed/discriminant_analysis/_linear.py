@@ -422,7 +422,7 @@ def _require_rows(moments: ClassMoments, classes: Array) -> None:
 
 def _priors(model: LinearDiscriminantAnalysis, moments: ClassMoments) -> Array:
     if model.priors is None:
-        return moments.weight / moments.weight.sum()
+        return np.asarray(moments.weight / moments.weight.sum())
     prior = np.array(model.priors, dtype=np.float64)
     if prior.shape != (moments.n_classes,):
         raise InvalidParameter(
