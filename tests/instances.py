@@ -68,6 +68,7 @@ def fit_arguments(model: Any) -> tuple[Any, ...]:
     y = X[:, 0] + rng.normal(size=30)
     target = y if traits.target == "number" else y > 0
     target = np.exp(target) if traits.positive_target else target
+    X = np.round(2 * np.abs(X)) if traits.positive_only else X  # counts
     return X, target if traits.single_output else np.column_stack(
         [target, -target if traits.target == "number" else ~target]
     )
