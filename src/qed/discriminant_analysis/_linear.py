@@ -90,7 +90,7 @@ class LinearDiscriminantAnalysis(LinearClassifier, Transformer, sparse=False, ch
     >>> model.predict([[1.0, 1.0], [4.0, 5.0]]).tolist()
     [0, 1]
     >>> model.coef_.round(6).tolist(), model.intercept_.round(6).tolist()
-    ([[4.5, 4.5], [-24.0]])
+    ([[4.5, 4.5]], [-23.25])
     """
 
     solver: Literal["svd", "lsqr", "eigen"] = param(
