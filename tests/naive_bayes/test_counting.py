@@ -235,3 +235,14 @@ def test_rank_of_scores_is_that_of_probabilities(kind):
     model = kind().fit(X[two], Y[two])
     scores, shares = model.decision_function(X), model.predict_proba(X)[:, 1]
     assert np.array_equal(np.argsort(scores, kind="stable"), np.argsort(shares, kind="stable"))
+
+
+@pytest.mark.covers("GEN-04")
+def test_the_joint_gives_the_conditional_and_not_conversely():
+    values, labels = np.array([[0], [0], [1], [1]]), np.array([0, 1, 0, 1])
+    one = CategoricalNB(alpha=0.0).fit(values, labels, [1, 1, 1, 3])
+    other = CategoricalNB(alpha=0.0).fit(values, labels, [5, 5, 1, 3])
+    np.testing.assert_allclose(one.predict_proba([[0], [1]]), [[0.5, 0.5], [0.25, 0.75]], rtol=1e-14)
+    np.testing.assert_allclose(other.predict_proba([[0], [1]]), one.predict_proba([[0], [1]]), rtol=1e-14)
+    np.testing.assert_allclose(np.exp(one.score_samples([[0], [1]])), [1 / 3, 2 / 3], rtol=1e-14)
+    np.testing.assert_allclose(np.exp(other.score_samples([[0], [1]])), [10 / 14, 4 / 14], rtol=1e-14)
