@@ -114,7 +114,8 @@ def test_scores_are_linear_as_those_of_linear_models(kind):
     np.testing.assert_allclose(
         three.decision_function(X), counts @ three.coef_.T + three.intercept_, rtol=1e-10, atol=1e-12
     )
-    assert (margins(model, X[two], Y[two]) > 0).mean() == model.score(X[two], Y[two])
+    rows = np.asarray(counts, dtype=float)[two]  # properties as they are counted
+    assert (margins(model, rows, Y[two]) > 0).mean() == model.score(X[two], Y[two])
     if kind is MultinomialNB:
         radius = robustness_radius(model, X)
         np.testing.assert_allclose(radius, np.abs(scores) / np.linalg.norm(model.coef_[0]), rtol=1e-9)
