@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks import _near
+from benchmarks import _bayes, _near
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -229,4 +229,5 @@ EXPECTED: dict[str, Callable[[Data, dict[str, Any]], Any]] = {
     "Pipeline": _piped,
     "SequentialFeatureSelector": _greedy,
     **{task: partial(_near_rows, task) for task in _near.TASKS},
+    **_bayes.EXPECTED,
 }

@@ -28,6 +28,9 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     "ColumnTransformer": lambda kind: kind([("scale", StandardScaler(), [0])], remainder="passthrough"),
     "KBinsDiscretizer": lambda kind: kind(strategy="uniform"),  # quantiles of few rows are warned about
     "FeatureUnion": lambda kind: kind([("scale", StandardScaler()), ("range", MinMaxScaler())]),
+    "QuadraticDiscriminantAnalysis": lambda kind: kind(
+        reg_param=0.1
+    ),  # a few rows of many columns have no full covariance
     "QuantileTransformer": lambda kind: kind(n_quantiles=5),  # more than there are rows is warned about
     "TargetEncoder": lambda kind: kind(random_state=0),
     "MultiOutputClassifier": lambda kind: kind(LogisticRegression()),
@@ -65,6 +68,7 @@ def fit_arguments(model: Any) -> tuple[Any, ...]:
     y = X[:, 0] + rng.normal(size=30)
     target = y if traits.target == "number" else y > 0
     target = np.exp(target) if traits.positive_target else target
+    X = np.round(2 * np.abs(X)) if traits.positive_only else X  # counts
     return X, target if traits.single_output else np.column_stack(
         [target, -target if traits.target == "number" else ~target]
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks import _near
+from benchmarks import _bayes, _near
 
 NAME = "qed"
 
@@ -42,6 +42,12 @@ def workflow(task: str, **params: Any) -> Any:
         from qed import neighbors
 
         return _near.workflow(getattr(neighbors, task), **params)
+    name, _, ask = task.partition(".")
+    if name in _bayes.MODELS:
+        from qed import discriminant_analysis, naive_bayes
+
+        home = naive_bayes if name.endswith("NB") else discriminant_analysis
+        return _bayes.answer(getattr(home, name), ask)
     if task == "GridSearchCV":
         grid = {"alpha": params["alphas"]}
         return lambda X, y: model_selection.GridSearchCV(linear_model.Ridge(), grid, cv=5).fit(X, y).best_score_

@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.problems import (
     classes,
     columns,
+    generative,
     hard,
     lasso,
     likelihood,
@@ -36,6 +37,7 @@ PROBLEMS: tuple[Problem, ...] = (
     *online.PROBLEMS,
     *classes.PROBLEMS,
     *near.PROBLEMS,
+    *generative.PROBLEMS,
     *tables.PROBLEMS,
 )
 

@@ -59,6 +59,7 @@ def create(name: str, folder: Path = HERE) -> Path:
         model = importlib.import_module("everything").example()
     else:
         kind = getattr(importlib.import_module(module), leaf)
+        X = np.round(4 * np.abs(X)) if kind()._traits().positive_only else X  # counts
         model = kind().fit(X, suited(kind, y))
     rows = X[::5]
     answer = {"class": name, "X": rows.tolist(), "predictions": answers(model, rows).tolist()}

@@ -14,7 +14,7 @@ from tests.reference.moments import Exact, exact_integer_moments, exact_moments
 from tests.reference.tables import Table, make_table, tables
 
 from qed.core._errors import Forgetting, InvalidData
-from qed.data import Chunk, ClassMoments, Counts, Moments
+from qed.data import CategoryCounts, Chunk, ClassMoments, ClassSpreads, ClassSums, Counts, Moments
 
 UNIT = 2.0**-53
 
@@ -26,6 +26,23 @@ def moments_of(table: Table) -> Moments:
 def class_moments_of(table: Table) -> ClassMoments:
     codes = (np.arange(len(table.X)) * 7 % 3).astype(np.float64)[:, np.newaxis]
     return ClassMoments.of(Chunk(table.X, codes, table.s), 3)
+
+
+def _labelled(table: Table, X: np.ndarray) -> Chunk:
+    codes = (np.arange(len(X)) * 7 % 3).astype(np.float64)[:, np.newaxis]
+    return Chunk(X, codes, table.s)
+
+
+def class_spreads_of(table: Table) -> ClassSpreads:
+    return ClassSpreads.of(_labelled(table, table.X), 3)
+
+
+def class_sums_of(table: Table) -> ClassSums:
+    return ClassSums.of(_labelled(table, np.floor(np.abs(table.X)) % 5), 3)
+
+
+def category_counts_of(table: Table) -> CategoryCounts:
+    return CategoryCounts.of(_labelled(table, np.floor(np.abs(table.X)) % 5), 3)
 
 
 def counts_of(table: Table) -> Counts:
@@ -48,6 +65,28 @@ def class_moments_agree(a: ClassMoments, b: ClassMoments) -> None:
         moments_agree(part, other)
 
 
+def class_spreads_agree(a: ClassSpreads, b: ClassSpreads) -> None:
+    assert np.array_equal(a.rows, b.rows)
+    for k in np.flatnonzero(a.rows):
+        both = a.weight_error + b.weight_error + 4 * UNIT
+        assert abs(a.weight[k] - b.weight[k]) <= both * max(a.weight[k], b.weight[k])
+        assert (np.abs(a.spread[k] - b.spread[k]) <= sum(one.rounding * one.peak[k] for one in (a, b))).all()
+        means = sum(one.mean_rounding * np.sqrt(one.peak[k] / one.weight[k]) for one in (a, b))
+        assert (np.abs(a.mean[k] - b.mean[k]) <= means + 2 * UNIT * np.abs(a.mean[k])).all()
+
+
+def class_sums_agree(a: ClassSums, b: ClassSums) -> None:
+    assert np.array_equal(a.rows, b.rows)
+    allowed = a.error + b.error + 4 * UNIT
+    assert (np.abs(a.weight - b.weight) <= allowed * np.maximum(a.weight, b.weight)).all()
+    assert (np.abs(a.total - b.total) <= allowed * 4 * np.maximum(a.total, b.total).max(initial=0)).all()
+
+
+def category_counts_agree(a: CategoryCounts, b: CategoryCounts) -> None:
+    assert np.array_equal(a.sizes, b.sizes)
+    class_sums_agree(a.sums, b.sums)
+
+
 def counts_agree(a: Counts, b: Counts) -> None:
     assert np.array_equal(a.values, b.values)
     assert np.array_equal(a.rows, b.rows)
@@ -57,6 +96,13 @@ def counts_agree(a: Counts, b: Counts) -> None:
 STATISTICS = {
     "moments": (moments_of, moments_agree, lambda table: Moments.empty(table.X.shape[1], Chunk(*table).n_targets)),
     "class-moments": (class_moments_of, class_moments_agree, lambda table: ClassMoments.empty(3, table.X.shape[1])),
+    "class-spreads": (class_spreads_of, class_spreads_agree, lambda table: ClassSpreads.empty(3, table.X.shape[1])),
+    "class-sums": (class_sums_of, class_sums_agree, lambda table: ClassSums.empty(3, table.X.shape[1])),
+    "category-counts": (
+        category_counts_of,
+        category_counts_agree,
+        lambda table: CategoryCounts(np.ones(table.X.shape[1], np.int64), ClassSums.empty(3, table.X.shape[1])),
+    ),
     "counts": (counts_of, counts_agree, lambda table: Counts.empty()),
 }
 every_statistic = pytest.mark.parametrize("name", STATISTICS)

@@ -116,6 +116,17 @@ def rmatmul(X: Matrix, U: Matrix, shift: Vector | None = None) -> Vector:
 def projected_squares(X: Matrix, shift: Vector, V: Matrix, D: Matrix, B: Matrix) -> tuple[Vector, Vector]:
     """Z² D (n, k) and Z B (n, j) for Z = (X − shift) V, (n, r), which is never stored; Z² squares each entry."""
 
+def class_sums(
+    X: Matrix, codes: Vector, classes: int, s: Vector | None, shift: Vector | None, squares: bool
+) -> tuple[Vector, int]:
+    """Σ s (x − shift) of each column over the rows of each class, (k, p), below them Σ s (x − shift)² if ``squares``.
+
+    codes (n,) are class numbers from 0, shift is (k, p), None for zeros. With the longest chain of additions behind a sum.
+    """
+
+def class_distances(X: Matrix, centre: Vector, scale: Vector) -> Vector:
+    """Σ ((x − centre) scale)² over the columns, (n, k), for a centre and a scale of each class, (k, p) each."""
+
 def cholesky(A: Matrix) -> tuple[Vector, int]:
     """Lower factor L with A = L Lᵀ (Fortran order, zeros above the diagonal), and −1.
 

@@ -61,9 +61,32 @@ if TYPE_CHECKING:
 __all__ = ["PACKAGES", "RECORD_HOMES", "Decoder", "Encoder"]
 
 # Packages of qed that a file may cause to be imported. A family enters with its first estimator.
-PACKAGES = ("compose", "ensemble", "linear_model", "model_selection", "neighbors", "preprocessing", "svm")
+PACKAGES = (
+    "cluster",
+    "compose",
+    "decomposition",
+    "discriminant_analysis",
+    "ensemble",
+    "linear_model",
+    "model_selection",
+    "naive_bayes",
+    "neighbors",
+    "neural_network",
+    "preprocessing",
+    "svm",
+    "tree",
+)
 # Modules whose records may be met before anything else has loaded them.
-RECORD_HOMES = ("qed.core._certificates", "qed.data", "qed.data._column_moments", "qed.compose", "qed.study._schema")
+RECORD_HOMES = (
+    "qed.core._certificates",
+    "qed.data",
+    "qed.data._class_moments",
+    "qed.data._class_spreads",
+    "qed.data._class_sums",
+    "qed.data._column_moments",
+    "qed.compose",
+    "qed.study._schema",
+)
 
 DEEPEST = 64
 

@@ -1,8 +1,8 @@
 """Data is a stream of typed chunks, folded into statistics that merge.
 
-Map: `Source` (arrays, files) gives `Chunk` after `Chunk`; a statistic (`Moments`, `ColumnMoments`, `ClassMoments`, `Counts`)
-is computed of each, and `fold` merges them in order. An executor (`Serial`, `Threads`, or anything with an ordered ``map``)
-decides where this happens, never what comes out.
+Map: `Source` (arrays, files) gives `Chunk` after `Chunk`; a statistic (`Moments`, `ColumnMoments`, `ClassMoments`, `ClassSpreads`,
+`ClassSums`, `CategoryCounts`, `Counts`) is computed of each, and `fold` merges them in order. An executor (`Serial`, `Threads`,
+or anything with an ordered ``map``) decides where this happens, never what comes out.
 """
 
 from __future__ import annotations
@@ -18,14 +18,19 @@ from qed.data._sources import ArraySource, Source
 
 if TYPE_CHECKING:
     from qed.data._class_moments import ClassMoments
+    from qed.data._class_spreads import ClassSpreads
+    from qed.data._class_sums import CategoryCounts, ClassSums
     from qed.data._column_moments import ColumnMoments
     from qed.data._counts import Counts
     from qed.data._parquet import ParquetSource, scan
 
 __all__ = [
     "ArraySource",
+    "CategoryCounts",
     "Chunk",
     "ClassMoments",
+    "ClassSpreads",
+    "ClassSums",
     "ColumnMoments",
     "Counts",
     "Executor",
@@ -47,6 +52,8 @@ __all__ = [
 # Most fits need arrays and moments alone: the rest is loaded when it is first named.
 _HOMES = {
     "_class_moments": ("ClassMoments",),
+    "_class_spreads": ("ClassSpreads",),
+    "_class_sums": ("CategoryCounts", "ClassSums"),
     "_column_moments": ("ColumnMoments",),
     "_counts": ("Counts",),
     "_parquet": ("ParquetSource", "scan"),

@@ -66,6 +66,60 @@ def rounding(chunk: Chunk) -> tuple[float, float]:
     return gamma, eta
 
 
+def class_sums(
+    X: Array, codes: Array, n_classes: int, s: Array | None, shift: Array | None = None, *, squares: bool = False
+) -> tuple[Array, int]:
+    """Sum ``s (x - shift)`` for each class and column, (k, p); with ``squares`` their squares below, (2 k, p).
+
+    With the longest chain of roundings behind a sum.
+    """
+    s = None if s is None else np.ascontiguousarray(s)
+    sums, terms = _native.class_sums(strided(X), np.ascontiguousarray(codes), n_classes, s, shift, squares)
+    return sums, int(terms)
+
+
+def sparse_class_sums(X: Any, codes: Array, n_classes: int, s: Array | None) -> tuple[Array, int]:
+    """Do the same for compressed rows or columns, about zero: one addition for each entry, however many classes there are."""
+    n, p = X.shape
+    place = codes.astype(np.int64) * p
+    values = X.data.astype(np.float64, copy=False)
+    if X.format == "csr":
+        counts = np.diff(X.indptr)
+        at = np.repeat(place, counts)
+        at += X.indices
+        weight = None if s is None else np.repeat(s, counts)
+    else:
+        at = place[X.indices]
+        at += np.repeat(np.arange(p), np.diff(X.indptr))
+        weight = None if s is None else s[X.indices]
+    sums = np.bincount(at, values if weight is None else values * weight, n_classes * p)
+    return sums.reshape(n_classes, p).astype(np.float64, copy=False), n
+
+
+def category_sums(X: Array, sizes: Array, place: Array, n_classes: int, s: Array | None) -> Array:
+    """Sum the weights of each category of each column in each class, (k, total of sizes)."""
+    starts, columns, ones = category_entries(X, sizes)
+    shape = (len(X), int(sizes.sum()))
+    sums = _native.csr_rmatmul(starts, columns, ones, shape, _of_class(place, n_classes, s))
+    return np.ascontiguousarray(sums.T)
+
+
+def category_entries(X: Array, sizes: Array) -> tuple[Array, Array, Array]:
+    """Return a table of whole numbers as compressed rows with a one for each, in the column of its category."""
+    n, p = X.shape
+    width = np.int32 if max(n * p, int(sizes.sum())) < 2**31 else np.int64
+    columns: Array = X.astype(width)
+    np.add(columns, (np.cumsum(sizes) - sizes).astype(width), out=columns)
+    return np.arange(0, n * p + 1, p, dtype=width), columns.reshape(-1), np.ones(n * p)
+
+
+def _of_class(place: Array, n_classes: int, s: Array | None) -> Array:
+    """Return the weight of each row in the column of its class, and zeros elsewhere."""
+    of_class = np.zeros((len(place), n_classes))
+    of_class[np.arange(len(place)), place] = 1.0 if s is None else s
+    return of_class
+
+
 def plain(a: Any) -> Array:
     """Return float64 that is contiguous and aligned; what is so already is returned at once."""
     if type(a) is np.ndarray and a.dtype is FLOAT64 and a.flags.carray:

@@ -18,6 +18,8 @@ decompositions; importing anything that fits is barred by contract.
     _transformers    means, ranges, quantiles, categories: what transformers learnt
     _mistakes        margins and mistake bounds of online learners
     _counts          shares of labels, best constants and cuts: what the simplest predictors learnt
+    _likelihood      parameters with a closed form, and their likelihood; _by_class: sums of the rows of each class
+    _discriminants   covariances, planes and axes; _class_counts: counts of each class
     _levels          edges, knots and quantiles; _words: vocabularies and codes of categories
     _bounded         losses that stop growing: what is proved near a fit
     _subsets         subsets of columns, by a search of its own
@@ -45,6 +47,7 @@ from qed.core._certificates import (
     DualityGapCertificate,
     ExactCertificate,
     LeastSquaresCertificate,
+    LikelihoodCertificate,
     MistakesCertificate,
     PartsCertificate,
     SearchCertificate,
@@ -59,6 +62,7 @@ from qed.verify import (
     _hard_margin,
     _largest,
     _least_squares,
+    _likelihood,
     _mistakes,
     _neighbors,
     _ordinal,
@@ -160,6 +164,7 @@ _CHECKS: dict[type, Callable[..., Verdict]] = {
     BracketCertificate: _by_slopes,
     ExactCertificate: _by_counting,
     LeastSquaresCertificate: _least_squares.check,
+    LikelihoodCertificate: _likelihood.check,
     MistakesCertificate: _mistakes.check,
     SearchCertificate: _neighbors.check,
     StationaryCertificate: _bounded.check,

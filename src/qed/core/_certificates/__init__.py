@@ -15,6 +15,7 @@ record                       statement
 ``HeldOutCertificate``       errors on new rows, with a stated confidence, from rows the fit never saw
 ``BracketCertificate``       one parameter a column is best up to ``gap``: slopes of opposite signs enclose the optimum
 ``MistakesCertificate``      mistakes made while learning, against the most that any order of the rows can cause
+``LikelihoodCertificate``    parameters found by formula are the most likely ones, with the likelihood they attain
 ``ExactCertificate``         what was computed, from how many rows, and how far rounding can have moved it
 ``SearchCertificate``        answers that look at every row of the fit: nearest rows, densities
 ``PartsCertificate``         each part of a model of models keeps its own certificate
@@ -32,6 +33,7 @@ from qed.core._certificates._exact import ExactCertificate
 from qed.core._certificates._fingerprint import Fingerprint
 from qed.core._certificates._held_out import HeldOutCertificate
 from qed.core._certificates._least_squares import LeastSquaresCertificate
+from qed.core._certificates._likelihood import LikelihoodCertificate
 from qed.core._certificates._mistakes import MistakesCertificate
 from qed.core._certificates._parts import PartsCertificate, Uncertified
 from qed.core._certificates._search import SearchCertificate
@@ -45,6 +47,7 @@ __all__ = [
     "GapCertificate",
     "HeldOutCertificate",
     "LeastSquaresCertificate",
+    "LikelihoodCertificate",
     "MistakesCertificate",
     "PartsCertificate",
     "SearchCertificate",

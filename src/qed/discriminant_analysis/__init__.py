@@ -1,0 +1,22 @@
+"""Discriminant analysis: classes that are normal, with one covariance for all of them or one for each.
+
+One rule: **everything follows from the mean and the products of the columns of each class, which merge.**
+
+::
+
+    _linear          one covariance: planes between classes, and the directions that tell them apart
+    _quadratic       a covariance for each class: curved boundaries
+    _covariances     covariances of classes, and how they are shrunk
+    _axes            a covariance taken apart: directions, and variances along them
+    _kernels         the door to compiled code
+"""
+
+from __future__ import annotations
+
+from qed.core._missing import lacking
+from qed.discriminant_analysis._linear import LinearDiscriminantAnalysis
+from qed.discriminant_analysis._quadratic import QuadraticDiscriminantAnalysis
+
+__all__ = ["LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"]
+
+__getattr__ = lacking(__name__)

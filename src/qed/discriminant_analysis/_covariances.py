@@ -1,0 +1,150 @@
+"""Covariances of classes from their moments, as they are or shrunk; and rows folded into those moments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import InvalidData, InvalidParameter
+from qed.core._memory import require_memory
+from qed.data import ClassMoments
+from qed.data._by_class import labelled_chunks, of_classes
+from qed.discriminant_analysis._kernels import scaled_lengths
+
+if TYPE_CHECKING:
+    from qed.core import FitData
+    from qed.data import Moments
+
+__all__ = [
+    "class_covariances",
+    "class_moments",
+    "estimate_error",
+    "keep_moments",
+    "require_part_of_stream",
+    "total_covariance",
+]
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+UNIT = 2.0**-53
+KEPT_BYTES = 1 << 24  # of a statistic that a model keeps in case more rows come
+PART_ROWS = 1 << 17  # rows of a large table that are told apart at a time
+
+
+def class_moments(model: Any, data: FitData) -> ClassMoments:
+    """Fold rows that came through the door into the moments of each class."""
+    p, k = model.n_features_in_, len(data.classes)
+    require_memory(
+        8 * 4 * k * p * p, f"The products of {p} columns in {k} classes", "Choose fewer columns, or GaussianNB."
+    )
+    return of_classes(model, data, ClassMoments.of, part_rows=PART_ROWS)
+
+
+def class_covariances(model: Any, moments: ClassMoments, data: FitData | None, shrinkage: Any) -> list[Array]:
+    """Return the covariance of each class, shrunk as asked; of a class without rows zeros."""
+    scatters = [(part.XX / part.weight if part.rows else part.XX) for part in moments.parts]
+    if shrinkage is None:
+        return scatters
+    if shrinkage == "auto":
+        rows = _require_rows(model, data)
+        fourth = [_fourth_moment(rows, part, k) for k, part in enumerate(moments.parts)]
+        return [
+            _ledoit_wolf(part, scatter, number)
+            for part, scatter, number in zip(moments.parts, scatters, fourth, strict=True)
+        ]
+    return [_shrunk(scatter, float(shrinkage)) for scatter in scatters]
+
+
+def total_covariance(model: Any, moments: ClassMoments, data: FitData | None, shrinkage: Any) -> Array:
+    """Return the covariance of all rows, shrunk as asked."""
+    total = moments.total()
+    scatter: Array = total.XX / total.weight
+    if shrinkage is None:
+        return scatter
+    if shrinkage == "auto":
+        return _ledoit_wolf(total, scatter, _fourth_moment(_require_rows(model, data), total, None))
+    return _shrunk(scatter, float(shrinkage))
+
+
+def estimate_error(moments: ClassMoments) -> float:
+    """Bound the relative error of means (in deviations within classes) and of variances within classes."""
+    parts = [part for part in moments.parts if part.rows]
+    pooled = moments.pooled().diagonal() if len(parts) > 1 else parts[0].scatter.diagonal()
+    if not pooled.all():  # columns that do not vary have nothing to be off by
+        pooled = np.where(pooled > 0, pooled, np.inf)
+    peak = np.stack([part.peak for part in parts])
+    weight = np.array([part.weight for part in parts])
+    rounding = max(part.mean_rounding for part in parts)
+    size = float(weight.sum())
+    squares = peak / weight[:, np.newaxis] * (size / pooled)
+    offset = UNIT * np.abs(np.stack([part.mean for part in parts])) * np.sqrt(size / pooled)
+    of_mean = rounding * np.sqrt(squares.max()) + float(offset.max())
+    return max(float(of_mean), float((peak.sum(axis=0) / pooled).max()) * moments.rounding + 8 * UNIT)
+
+
+def _shrunk(covariance: Array, amount: float) -> Array:
+    """Draw a covariance towards equal variances and no correlation."""
+    level = amount * float(np.trace(covariance)) / len(covariance)
+    return (1 - amount) * covariance + level * np.eye(len(covariance))
+
+
+def _ledoit_wolf(part: Moments, covariance: Array, fourth: float) -> Array:
+    r"""Shrink a covariance by the amount that Ledoit and Wolf's formula gives for scaled columns.
+
+    With R the covariance of columns divided by their deviations, m the mean of its diagonal and z the scaled rows about their
+    mean, the amount is b/d, at most 1, where d = ||R - m I||² / p and b = (mean ||z||⁴ - ||R||²) / (n p).
+    """
+    p = len(covariance)
+    if p == 1 or not part.rows:
+        return covariance
+    deviation = np.sqrt(covariance.diagonal())
+    deviation = np.where(deviation > 0, deviation, 1.0)
+    scaled = covariance / deviation / deviation[:, np.newaxis]
+    level = float(np.trace(scaled)) / p
+    size = float((scaled**2).sum())
+    distance = (size - p * level * level) / p
+    noise = min((fourth - size) / (part.weight * p), distance)
+    amount = noise / distance if noise > 0 else 0.0
+    drawn = (1 - amount) * scaled + amount * level * np.eye(p)
+    return np.asarray(drawn * deviation * deviation[:, np.newaxis])
+
+
+def _fourth_moment(data: FitData, part: Moments, label: int | None) -> float:
+    """Return the mean fourth power of the length of scaled rows about their mean, of one class or of all: a second pass."""
+    deviation = np.sqrt(part.XX.diagonal() / max(part.weight, 1e-300))
+    scale = 1 / np.where(deviation > 0, deviation, 1.0)
+    total = 0.0
+    for chunk in labelled_chunks(data):
+        codes: Any = chunk.y
+        mine = slice(None) if label is None else np.flatnonzero(codes[:, 0] == label)
+        rows, s = chunk.X[mine], None if chunk.s is None else chunk.s[mine]
+        if len(rows):
+            square = scaled_lengths(rows, part.mean, scale) ** 2
+            total += float(square.sum() if s is None else s @ square)
+    return total / part.weight if part.rows else 0.0
+
+
+def _require_rows(model: Any, data: FitData | None) -> FitData:
+    if data is None:
+        raise InvalidParameter(
+            f"{type(model).__name__}(shrinkage='auto') looks at the rows twice, and rows that come by partial_fit are gone."
+            " Give shrinkage as a number, or fit all rows at once."
+        )
+    return data
+
+
+def keep_moments(model: Any, moments: ClassMoments, *, always: bool) -> None:
+    """Keep the statistic of a stream, and that of a fit if it is small."""
+    if always or 16 * moments.n_classes * moments.n_features**2 <= KEPT_BYTES:
+        model.moments_ = moments
+    else:
+        model.__dict__.pop("moments_", None)
+
+
+def require_part_of_stream(model: Any) -> None:
+    """Refuse to add rows to a model that did not keep its statistic."""
+    if "means_" in model.__dict__ and "moments_" not in model.__dict__:
+        raise InvalidData(
+            f"This {type(model).__name__} was fitted to all rows at once and did not keep their products, which are many, so"
+            " rows can be neither added nor taken out. Learn by partial_fit from the start."
+        )

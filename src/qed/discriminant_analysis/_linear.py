@@ -1,0 +1,440 @@
+"""Classes with one covariance: planes between them, and the directions that tell them apart."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+import numpy as np
+
+from qed.core import (
+    Array,
+    InvalidData,
+    InvalidParameter,
+    LikelihoodCertificate,
+    ModelFileError,
+    NonNegative,
+    NotInQed,
+    PositiveInt,
+    Probability,
+    Transformer,
+    Vector,
+    fitted,
+    param,
+)
+from qed.core._doors import stream_data
+from qed.core._posterior import log_posterior, posterior, two_log_shares, two_shares
+from qed.core._threads import one_blas_thread
+from qed.data import ClassMoments
+from qed.data._by_class import fewer_rows
+from qed.discriminant_analysis._axes import Axes
+from qed.discriminant_analysis._covariances import (
+    class_covariances,
+    class_moments,
+    estimate_error,
+    keep_moments,
+    require_part_of_stream,
+    total_covariance,
+)
+from qed.discriminant_analysis._kernels import project
+from qed.linear_model._classes import LinearClassifier, require_classes
+
+if TYPE_CHECKING:
+    from qed.core import FitData
+
+__all__ = ["LinearDiscriminantAnalysis"]
+
+
+class LinearDiscriminantAnalysis(LinearClassifier, Transformer, sparse=False, chunks=True, min_samples=2):
+    r"""Normal classes with a common covariance, and planes between them; also the directions that separate them best.
+
+    Objective
+    ---------
+    .. math::
+        \max_{\pi, \mu, \Sigma} \; \sum_i s_i \Big( \log \pi_{y_i} - \frac12 \log \det 2 \pi \Sigma
+        - \frac12 (x_i - \mu_{y_i})^\top \Sigma^{-1} (x_i - \mu_{y_i}) \Big)
+
+    at the shares, the means and the covariance within classes, divided by the number of rows. With ``shrinkage`` that
+    covariance is drawn towards a simpler one. Scores are :math:`w_k^\top x + b_k` with :math:`\Sigma w_k = \mu_k` up to a
+    vector that all classes share.
+
+    Certificate
+    -----------
+    LikelihoodCertificate: shares, means and covariance are the best ones up to rounding, the log-likelihood is as stated, and
+    the coefficients solve their equations with the stated backward error.
+
+    Cost
+    ----
+    One pass over the rows, O(n p²), then O(p³); ``shrinkage="auto"`` takes a second pass. Memory O(K p²) for K classes.
+
+    See Also
+    --------
+    QuadraticDiscriminantAnalysis : A covariance for each class.
+    qed.linear_model.fisher_discriminant : The best direction between two classes.
+
+    Notes
+    -----
+    All solvers are one here: the covariance within classes, its columns scaled, is taken apart once. ``solver`` says which of
+    scikit-learn's estimates is meant. ``"svd"`` pools all rows and leaves out directions with a deviation of at most ``tol``
+    of the scaled columns; ``"lsqr"`` and ``"eigen"`` weight the covariances of the classes by ``priors``, can shrink them, and
+    leave out only what cannot be told from rounding. Where classes have given priors these estimates differ.
+
+    Rows can come in chunks and be added by ``partial_fit``. For that a model keeps its statistic ``moments_``, after ``fit`` if
+    it takes no more than 16 MiB.
+
+    Examples
+    --------
+    >>> from qed.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> X = [[0.0, 0.0], [2.0, 0.0], [1.0, 2.0], [3.0, 4.0], [5.0, 4.0], [4.0, 6.0]]
+    >>> model = LinearDiscriminantAnalysis().fit(X, [0, 0, 0, 1, 1, 1])
+    >>> model.predict([[1.0, 1.0], [4.0, 5.0]]).tolist()
+    [0, 1]
+    >>> model.coef_.round(6).tolist(), model.intercept_.round(6).tolist()
+    ([[4.5, 4.5]], [-23.25])
+    """
+
+    solver: Literal["svd", "lsqr", "eigen"] = param(
+        "svd", "Which covariance is meant, and whether ``transform`` is wanted."
+    )
+    shrinkage: Literal["auto"] | Probability | None = param(
+        None,
+        "How far covariances are drawn towards equal variances without correlation: a share, 'auto' for that of Ledoit and"
+        " Wolf, None for not at all. Not with solver='svd'.",
+    )
+    priors: Vector | None = param(
+        None, "Probabilities of the classes, in the order of ``classes_``; None for their shares."
+    )
+    n_components: PositiveInt | None = param(
+        None,
+        "How many directions ``transform`` gives, at most one less than classes and at most the number of columns.",
+    )
+    store_covariance: bool = param(
+        False, "Whether to keep ``covariance_``, weighted by ``priors``, with solver='svd'; the others keep it always."
+    )
+    tol: NonNegative = param(1e-4, "Least deviation of a direction in scaled columns that solver='svd' keeps.")
+    covariance_estimator: Any = param(
+        None,
+        "A model that estimates covariances.",
+        kind="refused",
+        instead="Use shrinkage, or sklearn.discriminant_analysis.LinearDiscriminantAnalysis.",
+    )
+
+    means_: Array = fitted("Mean of each class, (k, p).")
+    priors_: Array = fitted("Probability of each class.")
+    xbar_: Array = fitted("Mean of the means, weighted by their probabilities; for solver='svd'.")
+    scalings_: Array = fitted(
+        "Directions that separate classes, the best first, scaled to a variance of one; not for 'lsqr'."
+    )
+    explained_variance_ratio_: Array = fitted(
+        "Share of the variance between classes along each direction; not for 'lsqr'."
+    )
+    covariance_: Array = fitted("Covariance within classes, (p, p), if kept.")
+    moments_: ClassMoments = fitted(
+        "The statistic that everything follows from, if kept: more rows are merged into it."
+    )
+    certificate_: LikelihoodCertificate = fitted("What is proved about the estimates and the coefficients.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the planes.
+
+        Parameters
+        ----------
+        X : array-like, frame or source of shape (n, p)
+            Rows to learn from; a source from ``qed.scan`` brings its own target.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        data = self._fit_data(X, y, sample_weight, finite=False)
+        require_classes(type(self).__name__, data.classes, None)
+        moments = class_moments(self, data)
+        self._learn(moments, data.classes, data)
+        keep_moments(self, moments, always=False)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, as if they had been there from the start.
+
+        Parameters
+        ----------
+        X : array-like, frame or source of shape (n, p)
+            More rows; those of the first call must hold every class.
+        y : array-like of shape (n,)
+            Their labels.
+        classes : array-like, optional
+            All labels there will be; needed in the first call.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The model of all rows so far.
+        """
+        require_part_of_stream(self)
+        data, first = stream_data(self, X, y, sample_weight, classes, "moments_")
+        moments = class_moments(self, data)
+        moments = moments if first else self.moments_.merge(moments)
+        self._learn(moments, self.classes_, None)
+        keep_moments(self, moments, always=True)
+        return self
+
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Unlearn rows that were learnt by ``partial_fit``, as if they had never been there, up to a tracked rounding.
+
+        This corrects a model; it is no guarantee of privacy.
+
+        Parameters
+        ----------
+        X : array-like, frame or source of shape (n, p)
+            The rows to take out.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,), optional
+            The weights they were learnt with.
+
+        Returns
+        -------
+        self
+            The model of the rows that remain.
+
+        Raises
+        ------
+        Forgetting
+            When the rows cannot have been learnt, or rounding would be visible in what remains.
+        """
+        self._check_is_fitted()
+        require_part_of_stream(self)
+        moments = fewer_rows(self, X, y, sample_weight, ClassMoments.of)
+        self._learn(moments, self.classes_, None)
+        keep_moments(self, moments, always=True)
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return the place of each row along the directions that separate the classes best.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n, r)
+            Float32 for float32 rows, float64 otherwise; the variance within classes is one along each direction.
+        """
+        if self.solver == "lsqr":
+            raise NotInQed(
+                "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen'): it finds planes, and no directions."
+            )
+        rows = self._new_data(X)
+        centre = self.xbar_ if self.solver == "svd" else np.zeros(self.means_.shape[1])
+        return project(rows, centre, self.scalings_[:, : self._n_features_out()])
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class, in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like or source of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            Rows that sum to one.
+        """
+        scores = self.decision_function(X).astype(np.float64, copy=False)
+        return two_shares(scores) if scores.ndim == 1 else posterior(scores)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of the probabilities, which stay finite where probabilities vanish.
+
+        Parameters
+        ----------
+        X : array-like or source of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            Logarithms, in the order of ``classes_``.
+        """
+        scores = self.decision_function(X).astype(np.float64, copy=False)
+        return two_log_shares(scores) if scores.ndim == 1 else log_posterior(scores)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Numbers that are learnt: a share less than classes, their means, and one symmetric covariance."""
+        k, p = self.means_.shape
+        return int(k - 1 + k * p + p * (p + 1) // 2)
+
+    def _n_features_out(self) -> int:
+        return self._components(*self.means_.shape)
+
+    def _components(self, k: int, p: int) -> int:
+        most = min(k - 1, p)
+        if self.n_components is not None and self.n_components > most:
+            raise InvalidParameter(
+                "n_components cannot be larger than min(n_features, n_classes - 1): LinearDiscriminantAnalysis.n_components is"
+                f" {self.n_components}, and {most} is the most."
+            )
+        return most if self.n_components is None else self.n_components
+
+    def _learn(self, moments: ClassMoments, classes: Array, data: FitData | None) -> None:
+        """Store what follows from the statistic, and what is proved about it."""
+        if self.solver == "svd" and self.shrinkage is not None:
+            raise InvalidParameter("shrinkage not supported with 'svd' solver: use solver='lsqr' or 'eigen'.")
+        _require_rows(moments, classes)
+        components = self._components(len(classes), moments.n_features)
+        prior = _priors(self, moments)
+        with one_blas_thread(moments.n_features**2):
+            found = self._solved(moments, prior, data)
+        self.classes_, self.means_, self.priors_ = classes, moments.mean, prior
+        for name in ("xbar_", "scalings_", "explained_variance_ratio_", "covariance_"):
+            self.__dict__.pop(name, None)
+        if self.solver == "svd":
+            self.xbar_ = found.centre
+        if self.solver != "lsqr":
+            self.scalings_, self.explained_variance_ratio_ = found.scalings, found.ratio[:components]
+        if self.store_covariance or self.solver != "svd":
+            self.covariance_ = found.covariance
+        W, b = found.coef, found.intercept
+        two = len(classes) == 2
+        self.coef_ = np.ascontiguousarray(W[1:] - W[:1] if two else W)
+        self.intercept_ = b[1:] - b[:1] if two else b
+        self.certificate_ = found.certificate
+
+    def _solved(self, moments: ClassMoments, prior: Array, data: FitData | None) -> _Solved:
+        weight, mean = moments.weight, moments.mean
+        pooled = moments.pooled() / weight.sum()
+        error = estimate_error(moments)
+        covariance, least = pooled, float(np.sqrt(4 * moments.n_features * error))
+        if self.solver == "svd":
+            least = max(self.tol, least)
+        elif self.priors is not None or self.shrinkage is not None:
+            covariance = _weighted(prior, class_covariances(self, moments, data, self.shrinkage))
+        axes = Axes.of(covariance, least)
+        if not len(axes.variance):
+            raise InvalidData(
+                "The columns do not vary within the classes, and LinearDiscriminantAnalysis has no density there. Give it rows"
+                " that differ, or a single column that tells the classes apart is rule enough."
+            )
+        centre = prior @ mean
+        about = mean - centre if self.solver == "svd" else mean
+        W = axes.solve(about)
+        b = -0.5 * np.einsum("kj,kj->k", about, W) + np.log(prior)
+        if self.solver == "svd":
+            b = b - W @ centre
+        scalings, ratio = self._directions(moments, prior, axes, covariance, data)
+        share = weight / weight.sum()
+        shrunk = "" if self.shrinkage is None else ", shrunk as asked,"
+        certificate = LikelihoodCertificate(
+            what=f"Shares and means of {len(prior)} classes and their common covariance{shrunk}",
+            rows=int(moments.rows.sum()),
+            log_likelihood=float(share @ np.log(prior)) + axes.mean_log_density(pooled),
+            rounding=error,
+            backward_error=axes.backward_error(covariance, about, W),
+        )
+        if self.solver == "svd" and self.store_covariance and self.priors is not None:
+            covariance = _weighted(prior, class_covariances(self, moments, data, None))
+        return _Solved(centre, covariance, W, b, scalings, ratio, certificate)
+
+    def _directions(
+        self, moments: ClassMoments, prior: Array, axes: Axes, covariance: Array, data: FitData | None
+    ) -> tuple[Array, Array]:
+        """Return the directions with the largest variance between classes, and the shares of that variance."""
+        if self.solver == "lsqr":
+            return np.empty((0, 0)), np.empty(0)
+        whitening = axes.whitening
+        if self.solver == "svd":
+            k = len(prior)
+            spread = np.sqrt(moments.weight.sum() * prior / (k - 1))[:, np.newaxis]
+            _, size, turn = np.linalg.svd(
+                spread * (moments.mean - prior @ moments.mean) @ whitening, full_matrices=False
+            )
+            # directions along which means hardly differ are left out: they would be noise
+            kept = int(np.count_nonzero(size > self.tol * size[0]))
+            squares, turn = size**2, turn[:kept].T
+        else:
+            between = total_covariance(self, moments, data, self.shrinkage) - covariance
+            squares, turn = np.linalg.eigh(whitening.T @ between @ whitening)
+            squares, turn = squares[::-1], turn[:, ::-1]
+        total = float(squares.sum())
+        return whitening @ turn, np.asarray(squares / total if total > 0 else np.zeros_like(squares))
+
+    def _check_fitted_state(self) -> None:
+        super()._check_fitted_state()
+        state = self.__dict__
+        k, p = len(self.classes_), self.__dict__["n_features_in_"]
+        shapes = {"means_": (k, p), "priors_": (k,), "xbar_": (p,), "scalings_": (p, None), "covariance_": (p, p)}
+        needed = {"means_", "priors_", *(("xbar_",) if self.solver == "svd" else ())}
+        needed |= {"scalings_"} if self.solver != "lsqr" else set()
+        for name, shape in shapes.items():
+            value: Any = state.get(name)
+            if value is None and name not in needed:
+                continue
+            fits = isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == len(shape)
+            if not fits or any(size not in (None, own) for size, own in zip(shape, value.shape, strict=True)):
+                raise ModelFileError(f"{name} of LinearDiscriminantAnalysis does not fit {shape}")
+            if not np.isfinite(value).all():
+                raise ModelFileError(f"{name} of LinearDiscriminantAnalysis is not finite")
+
+
+class _Solved(NamedTuple):
+    """What the estimates give."""
+
+    centre: Array
+    covariance: Array
+    coef: Array
+    intercept: Array
+    scalings: Array
+    ratio: Array
+    certificate: LikelihoodCertificate
+
+
+def _weighted(prior: Array, covariances: list[Array]) -> Array:
+    """Return the mean of covariances by the probabilities of their classes."""
+    return np.asarray(np.sum([share * one for share, one in zip(prior, covariances, strict=True)], axis=0))
+
+
+def _require_rows(moments: ClassMoments, classes: Array) -> None:
+    rows = moments.rows
+    if not rows.all():
+        label = classes[int(np.flatnonzero(rows == 0)[0])]
+        label = label.item() if isinstance(label, np.generic) else label
+        raise InvalidData(
+            f"LinearDiscriminantAnalysis has no row of positive weight in class {label!r}, and no plane for it. Pass rows of"
+            " every class."
+        )
+    if rows.sum() == len(rows) and moments.weight.sum() <= len(rows):
+        raise InvalidData(
+            f"The number of samples must be more than the number of classes: there are {len(rows)} of both, and a class with"
+            " one row shows no spread."
+        )
+
+
+def _priors(model: LinearDiscriminantAnalysis, moments: ClassMoments) -> Array:
+    if model.priors is None:
+        return np.asarray(moments.weight / moments.weight.sum())
+    prior = np.array(model.priors, dtype=np.float64)
+    if prior.shape != (moments.n_classes,):
+        raise InvalidParameter(
+            f"LinearDiscriminantAnalysis.priors holds {prior.size} probabilities, and there are {moments.n_classes} classes."
+        )
+    if (prior < 0).any():
+        raise InvalidParameter(f"priors must be non-negative, got {prior.tolist()!r:.200}.")
+    if not prior.all():
+        raise InvalidParameter(
+            "LinearDiscriminantAnalysis.priors holds a zero: leave out the rows of that class instead."
+        )
+    if abs(prior.sum() - 1.0) > 1e-5:
+        warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=5)
+        prior = prior / prior.sum()
+    return np.asarray(prior)

@@ -1,0 +1,397 @@
+"""Normal classes, each with a covariance of its own: boundaries are quadratic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from qed.core import (
+    KW_ONLY,
+    Array,
+    InvalidData,
+    InvalidParameter,
+    LikelihoodCertificate,
+    ModelFileError,
+    NonNegative,
+    Probability,
+    Vector,
+    fitted,
+    generator,
+    param,
+)
+from qed.core._doors import stream_data
+from qed.core._posterior import PosteriorClassifier, by_rows, given_shares
+from qed.core._threads import one_blas_thread
+from qed.data import ClassMoments
+from qed.data._by_class import fewer_rows
+from qed.discriminant_analysis._axes import CIRCLE, Axes
+from qed.discriminant_analysis._covariances import (
+    class_covariances,
+    class_moments,
+    estimate_error,
+    keep_moments,
+    require_part_of_stream,
+)
+from qed.discriminant_analysis._kernels import squared_lengths
+from qed.linear_model._classes import require_classes
+
+if TYPE_CHECKING:
+    from qed.core import FitData
+
+__all__ = ["QuadraticDiscriminantAnalysis"]
+
+ALIKE = 1e3  # largest ratio of deviations of columns for which a covariance is taken apart as it is
+
+
+class QuadraticDiscriminantAnalysis(PosteriorClassifier, chunks=True):
+    r"""Normal classes, each with its own mean and covariance.
+
+    Objective
+    ---------
+    .. math::
+        \max_{\pi, \mu, \Sigma} \; \sum_i s_i \Big( \log \pi_{y_i} - \frac12 \log \det 2 \pi \Sigma_{y_i}
+        - \frac12 (x_i - \mu_{y_i})^\top \Sigma_{y_i}^{-1} (x_i - \mu_{y_i}) \Big)
+
+    at the shares, means and covariances (divided by the number of rows) of the classes. Then ``reg_param`` or ``shrinkage``
+    draws the covariances towards simpler ones.
+
+    Certificate
+    -----------
+    LikelihoodCertificate: shares, means and covariances are the best ones up to rounding, drawn as asked, the log-likelihood is
+    as stated, and the axes reproduce the covariances with the stated backward error.
+
+    Cost
+    ----
+    One pass over the rows, O(n p²), then O(K p³) for K classes; ``shrinkage="auto"`` takes a second pass. Memory O(K p²). A
+    prediction O(K p²).
+
+    See Also
+    --------
+    LinearDiscriminantAnalysis : One covariance for all classes.
+    qed.naive_bayes.GaussianNB : Columns that are independent within each class.
+
+    Notes
+    -----
+    ``solver`` names the estimate, as in scikit-learn: ``"svd"`` goes with ``reg_param``, ``"eigen"`` with ``shrinkage``; the
+    computation is the same. A class whose covariance has a variance of at most ``tol`` along some direction is refused, as its
+    density would be meaningless there.
+
+    Rows can come in chunks and be added by ``partial_fit``. For that a model keeps its statistic ``moments_``, after ``fit`` if
+    it takes no more than 16 MiB.
+
+    Examples
+    --------
+    >>> from qed.discriminant_analysis import QuadraticDiscriminantAnalysis
+    >>> model = QuadraticDiscriminantAnalysis().fit([[-1.0], [1.0], [-4.0], [4.0]], ["narrow", "narrow", "wide", "wide"])
+    >>> model.predict([[0.0], [3.0], [-3.0]]).tolist()
+    ['narrow', 'wide', 'wide']
+    """
+
+    _: KW_ONLY
+    solver: Literal["svd", "eigen"] = param("svd", "Which way of drawing covariances is meant: reg_param or shrinkage.")
+    shrinkage: Literal["auto"] | Probability | None = param(
+        None,
+        "How far covariances are drawn towards equal variances without correlation: a share, 'auto' for that of Ledoit and"
+        " Wolf, None for not at all. With solver='eigen'.",
+    )
+    priors: Vector | None = param(
+        None, "Probabilities of the classes, in the order of ``classes_``; None for their shares."
+    )
+    reg_param: Probability = param(
+        0.0, "How far covariances are drawn towards the identity: a share. With solver='svd'."
+    )
+    store_covariance: bool = param(False, "Whether to keep ``covariance_``.")
+    tol: NonNegative = param(1e-4, "Least variance along a direction, after drawing, with which a class is accepted.")
+    covariance_estimator: Any = param(
+        None,
+        "A model that estimates covariances.",
+        kind="refused",
+        instead="Use shrinkage, or sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis.",
+    )
+
+    priors_: Array = fitted("Probability of each class.")
+    means_: Array = fitted("Mean of each class, (k, p).")
+    rotations_: list[Array] = fitted("For each class the axes of its covariance, (p, p), one a column.")
+    scalings_: list[Array] = fitted("For each class the variances along its axes, (p,), the largest first.")
+    covariance_: list[Array] = fitted("For each class its covariance, (p, p), if kept.")
+    moments_: ClassMoments = fitted(
+        "The statistic that everything follows from, if kept: more rows are merged into it."
+    )
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find shares, means and covariances of the classes.
+
+        Parameters
+        ----------
+        X : array-like, frame or source of shape (n, p)
+            Rows to learn from; a source from ``qed.scan`` brings its own target.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        data = self._fit_data(X, y, sample_weight, finite=False)
+        require_classes(type(self).__name__, data.classes, None)
+        moments = class_moments(self, data)
+        self._learn(moments, data.classes, data)
+        keep_moments(self, moments, always=False)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, as if they had been there from the start.
+
+        Parameters
+        ----------
+        X : array-like, frame or source of shape (n, p)
+            More rows; those of the first call must hold enough of every class for a covariance.
+        y : array-like of shape (n,)
+            Their labels.
+        classes : array-like, optional
+            All labels there will be; needed in the first call.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The model of all rows so far.
+        """
+        require_part_of_stream(self)
+        data, first = stream_data(self, X, y, sample_weight, classes, "moments_")
+        moments = class_moments(self, data)
+        moments = moments if first else self.moments_.merge(moments)
+        self._learn(moments, self.classes_, None)
+        keep_moments(self, moments, always=True)
+        return self
+
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Unlearn rows that were learnt by ``partial_fit``, as if they had never been there, up to a tracked rounding.
+
+        This corrects a model; it is no guarantee of privacy.
+
+        Parameters
+        ----------
+        X : array-like, frame or source of shape (n, p)
+            The rows to take out.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,), optional
+            The weights they were learnt with.
+
+        Returns
+        -------
+        self
+            The model of the rows that remain.
+
+        Raises
+        ------
+        Forgetting
+            When the rows cannot have been learnt, or rounding would be visible in what remains.
+        """
+        self._check_is_fitted()
+        require_part_of_stream(self)
+        moments = fewer_rows(self, X, y, sample_weight, ClassMoments.of)
+        self._learn(moments, self.classes_, None)
+        keep_moments(self, moments, always=True)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the logarithms of the posterior up to a number for each row: of two classes their difference.
+
+        Parameters
+        ----------
+        X : array-like or source of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, k)
+            Of two classes the second against the first, otherwise one column a class.
+        """
+        if self._is_binary():
+            return by_rows(self, X, self._lead)
+        return np.asarray(by_rows(self, X, self._comparable) + 0.5 * CIRCLE * self.means_.shape[1])
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
+        """Draw rows and labels from the fitted distribution: a label by its probability, then a row of that class.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many rows.
+        random_state : int, Generator, RandomState or None
+            Seed of the draws.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, p)
+            Rows.
+        y : ndarray of shape (n_samples,)
+            Their labels.
+        """
+        self._check_is_fitted()
+        stream = generator(random_state)
+        code = stream.choice(len(self.classes_), size=n_samples, p=self.priors_)
+        X = stream.standard_normal((n_samples, self.means_.shape[1]))
+        for k, (axes, variances) in enumerate(zip(self.rotations_, self.scalings_, strict=True)):
+            X[code == k] = self.means_[k] + (X[code == k] * np.sqrt(variances)) @ axes.T
+        return X, np.asarray(self.classes_[code])
+
+    @property
+    def n_parameters_(self) -> int:
+        """Numbers that are learnt: a share less than classes, and for each a mean and a symmetric covariance."""
+        k, p = self.means_.shape
+        return int(k - 1 + k * p + k * (p * (p + 1) // 2))
+
+    def _learn(self, moments: ClassMoments, classes: Array, data: FitData | None) -> None:
+        """Store what follows from the statistic, and what is proved about it."""
+        _require_way(self)
+        _require_rows(moments, classes)
+        k, p = moments.n_classes, moments.n_features
+        share = moments.weight / moments.weight.sum()
+        prior = share if self.priors is None else given_shares(type(self).__name__, "priors", self.priors, k)
+        with one_blas_thread(p * p), np.errstate(divide="ignore"):
+            observed = class_covariances(self, moments, None, None)
+            drawn = observed
+            if self.shrinkage is not None:
+                drawn = class_covariances(self, moments, data, self.shrinkage)
+            elif self.reg_param:
+                drawn = [(1 - self.reg_param) * one + self.reg_param * np.eye(p) for one in observed]
+            found = [_axes_of(one) for one in drawn]
+            _require_rank(self, found, moments, classes)
+            densities = [
+                -0.5 * (CIRCLE + np.log(s) + np.einsum("jr,jr->r", own @ R, R) / s).sum()
+                for own, (s, R) in zip(observed, found, strict=True)
+            ]
+            backward = max(_missed(one, *axes) for one, axes in zip(drawn, found, strict=True))
+            log_prior = np.log(prior)
+        self.classes_, self.priors_, self.means_ = classes, prior, moments.mean
+        self.scalings_, self.rotations_ = [s for s, _ in found], [R for _, R in found]
+        self.__dict__.pop("covariance_", None)
+        if self.store_covariance:
+            self.covariance_ = drawn
+        changed = ", drawn as asked," if self.shrinkage is not None or self.reg_param else ""
+        self.certificate_ = LikelihoodCertificate(
+            what=f"Shares, means and covariances of {k} classes{changed}",
+            rows=int(moments.rows.sum()),
+            log_likelihood=float(share @ (log_prior + densities)),
+            rounding=max(estimate_error(ClassMoments((part,))) for part in moments.parts),
+            backward_error=backward,
+        )
+
+    def _joint(self, rows: Any) -> Array:
+        distances = [
+            squared_lengths(rows, mean, R / np.sqrt(s))
+            for mean, R, s in zip(self.means_, self.rotations_, self.scalings_, strict=True)
+        ]
+        joint = np.stack(distances, axis=1)
+        joint *= -0.5
+        joint += self._levels()
+        return joint
+
+    def _levels(self) -> Array:
+        """Return what joint logarithms are at the means."""
+        sizes = [(np.log(s) + CIRCLE).sum() for s in self.scalings_]
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.priors_) - 0.5 * np.array(sizes))
+
+    def _rescued(self, rows: Any) -> Array:
+        """Compare distances of rows so far away that their squares overflow: in units of the largest of a row."""
+        wide = np.longdouble
+        z = np.stack(
+            [
+                (rows.astype(wide) - mean) @ (R / np.sqrt(s)).astype(wide)
+                for mean, R, s in zip(self.means_, self.rotations_, self.scalings_, strict=True)
+            ],
+            axis=1,
+        )
+        size = np.abs(z).max(axis=(1, 2), keepdims=True)
+        square = ((z / size) ** 2).sum(axis=2)
+        levels = self._levels()
+        possible = np.where(np.isfinite(levels), square, np.inf)
+        further = possible - possible.min(axis=1, keepdims=True)
+        with np.errstate(over="ignore", invalid="ignore"):
+            lost = np.where(further > 0, 0.5 * further * size[:, :, 0] ** 2, 0.0).astype(np.float64)
+        return np.asarray(levels - lost)
+
+    def _check_fitted_state(self) -> None:
+        state = self.__dict__
+        labels, p = state.get("classes_"), state.get("n_features_in_")
+        if not (isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels) >= 2):
+            raise ModelFileError("QuadraticDiscriminantAnalysis lacks its labels")
+        k = len(labels)
+        tables: list[tuple[str, Any, Any]] = [
+            ("means_", state.get("means_"), (k, p)),
+            ("priors_", state.get("priors_"), (k,)),
+        ]
+        for name, shape in (("rotations_", (p, p)), ("scalings_", (p,))):
+            given = state.get(name)
+            if not (isinstance(given, list) and len(given) == k):
+                raise ModelFileError(f"{name} of QuadraticDiscriminantAnalysis is not one for each class")
+            tables += [(name, value, shape) for value in given]
+        for name, value, shape in tables:
+            if not (isinstance(value, np.ndarray) and value.dtype == np.float64 and value.shape == shape):
+                raise ModelFileError(f"{name} of QuadraticDiscriminantAnalysis does not fit {shape}")
+            if not np.isfinite(value).all() or (name in ("scalings_", "priors_") and not (value >= 0).all()):
+                raise ModelFileError(f"{name} of QuadraticDiscriminantAnalysis holds numbers that no rows give")
+        if not all(s.all() for s in self.scalings_) or not self.priors_.any():
+            raise ModelFileError("QuadraticDiscriminantAnalysis holds a variance of zero")
+
+
+def _axes_of(covariance: Array) -> tuple[Array, Array]:
+    """Return the variances of a covariance along its axes, the largest first, and the axes."""
+    deviation = np.sqrt(covariance.diagonal())
+    if deviation.max(initial=0) <= ALIKE * deviation.min(initial=np.inf):
+        variance, axes = np.linalg.eigh(covariance)
+        return np.maximum(variance[::-1], 0.0), np.ascontiguousarray(axes[:, ::-1])
+    # columns of very different sizes: a factor of the covariance keeps small variances that the covariance itself has lost
+    scaled = Axes.of(covariance, 0.0)
+    factor = scaled.direction * np.sqrt(scaled.variance) * scaled.deviation[:, np.newaxis]
+    axes, size, _ = np.linalg.svd(factor, full_matrices=True)
+    return np.concatenate([size**2, np.zeros(len(axes) - len(size))]), axes
+
+
+def _missed(covariance: Array, variance: Array, axes: Array) -> float:
+    """Return the relative size of what the axes miss of a covariance."""
+    missed = np.abs((axes * variance) @ axes.T - covariance).max()
+    return float(missed / np.abs(covariance).max(initial=1e-300))
+
+
+def _require_way(model: QuadraticDiscriminantAnalysis) -> None:
+    if model.solver == "svd" and model.shrinkage is not None:
+        raise InvalidParameter("shrinkage not supported with 'svd' solver: use solver='eigen', or reg_param.")
+    if model.solver == "eigen" and model.reg_param:
+        raise InvalidParameter("reg_param goes with solver='svd'; with solver='eigen' use shrinkage.")
+
+
+def _require_rows(moments: ClassMoments, classes: Array) -> None:
+    alone = (moments.rows <= 1) & (moments.weight <= 1)  # a row of weight two is the row twice
+    if alone.any():
+        k = int(np.flatnonzero(alone)[0])
+        have = "only 1 sample" if moments.rows[k] else "no sample"
+        raise InvalidData(
+            f"y has {have} in class {classes[k]!s}, covariance is ill defined. Pass more rows of that class."
+        )
+
+
+def _require_rank(
+    model: QuadraticDiscriminantAnalysis, found: list[tuple[Array, Array]], moments: ClassMoments, classes: Array
+) -> None:
+    """Refuse classes without any variance along some direction."""
+    for k, (variance, _) in enumerate(found):
+        if variance[-1] > model.tol:
+            continue
+        rows, p = int(moments.rows[k]), len(variance)
+        way = "reg_param" if model.solver == "svd" else "shrinkage"
+        few = f" It has {rows} rows for {p} columns." if rows <= p else ""
+        raise InvalidData(
+            f"The covariance matrix of class {classes[k]!s} is not full rank: along some direction its variance is"
+            f" {variance[-1]:.3g}, and tol={model.tol:g} is not exceeded.{few} Increase {way}, or leave out columns that depend on"
+            " others."
+        )

@@ -1,0 +1,280 @@
+"""What naive Bayes models of counts share: rows counted by class, smoothing, shares of classes, scores that are linear."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from qed.core import (
+    KW_ONLY,
+    Array,
+    InvalidData,
+    InvalidParameter,
+    LikelihoodCertificate,
+    ModelFileError,
+    NonNegative,
+    NonNegativeVector,
+    Vector,
+    fitted,
+    param,
+)
+from qed.core._posterior import PosteriorClassifier, by_rows, given_shares
+from qed.data._by_class import all_rows, fewer_rows, more_rows
+from qed.data._class_sums import ClassSums
+from qed.naive_bayes._kernels import products
+
+if TYPE_CHECKING:
+    from qed.data import Chunk
+
+__all__ = ["CountingClassifier", "LinearCounts", "differences", "logarithms", "times"]
+
+LEAST_ALPHA = 1e-10
+UNIT = 2.0**-53
+
+
+class CountingClassifier(PosteriorClassifier, chunks=True, positive_only=True):
+    """Naive Bayes from counts: smoothed, added to by more rows, taken from by rows to forget."""
+
+    alpha: NonNegative | NonNegativeVector = param(
+        1.0, "What is added to every count: one number, or one for each column."
+    )
+    _: KW_ONLY
+    force_alpha: bool = param(
+        True, "Whether an alpha below 1e-10 is taken as it is; if not, 1e-10 is taken, with a warning."
+    )
+    fit_prior: bool = param(
+        True, "Whether classes are as probable as they are frequent; if not, all are equally probable."
+    )
+    class_prior: Vector | None = param(
+        None, "Probabilities of the classes, in the order of ``classes_``; they overrule ``fit_prior``."
+    )
+
+    class_count_: Array = fitted("Weight of the rows of each class.")
+    class_log_prior_: Array = fitted("Logarithm of the probability of each class.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Count the rows of each class.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse container or source of shape (n, p)
+            Rows to learn from; a source from ``qed.scan`` brings its own target.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        moments, classes = all_rows(self, X, y, sample_weight, self._counted)
+        self._learn(moments, classes)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Count more rows, as if they had been there from the start.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse container or source of shape (n, p)
+            More rows.
+        y : array-like of shape (n,)
+            Their labels.
+        classes : array-like, optional
+            All labels there will be; needed in the first call.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The model of all rows so far.
+        """
+        self._learn(more_rows(self, X, y, sample_weight, classes, self._counted), self.classes_)
+        return self
+
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take rows out that were counted before, as if they had never been there; exact for whole counts and weights.
+
+        This corrects a model; it is no guarantee of privacy.
+
+        Parameters
+        ----------
+        X : array-like, frame, sparse container or source of shape (n, p)
+            The rows to take out.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,), optional
+            The weights they were counted with.
+
+        Returns
+        -------
+        self
+            The model of the rows that remain.
+
+        Raises
+        ------
+        Forgetting
+            When the rows cannot have been counted.
+        """
+        self._learn(fewer_rows(self, X, y, sample_weight, self._counted), self.classes_)
+        return self
+
+    def _counted(self, chunk: Chunk, n_classes: int) -> Any:
+        """Return the statistic of a chunk."""
+        raise NotImplementedError
+
+    def _learn(self, moments: Any, classes: Array) -> None:
+        """Store the parameters that follow from the statistic, and what is proved about them."""
+        raise NotImplementedError
+
+    def _learn_classes(self, moments: ClassSums, classes: Array) -> Array:
+        """Store labels, their weights and probabilities; return their shares."""
+        if not moments.rows.any():
+            raise InvalidData(f"{type(self).__name__} has no row of positive weight to learn from.")
+        k = len(classes)
+        share = moments.weight / moments.weight.sum()
+        prior = share if self.fit_prior else np.full(k, 1 / k)
+        if self.class_prior is not None:
+            prior = given_shares(type(self).__name__, "class_prior", self.class_prior, k)
+        self.classes_, self.class_count_ = classes, moments.weight.copy()
+        self.class_log_prior_ = logarithms(prior)
+        return np.asarray(share)
+
+    def _smoothing(self, n_features: int) -> Any:
+        """Return what is added to counts: a number, or one for each column."""
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        if alpha.ndim and alpha.shape != (n_features,):
+            raise InvalidParameter(
+                f"When alpha is an array, it should contains `n_features`. Got {alpha.size} elements instead of {n_features}:"
+                f" {type(self).__name__}.alpha must be a number, or one for each column."
+            )
+        if not self.force_alpha and alpha.min() < LEAST_ALPHA:
+            warnings.warn(
+                f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. Use `force_alpha=True` to keep"
+                " alpha unchanged.",
+                stacklevel=4,
+            )
+            alpha = np.maximum(alpha, LEAST_ALPHA)
+        return alpha if alpha.ndim else float(alpha)
+
+    def _certified(self, what: str, moments: ClassSums, share: Array, columns: float) -> None:
+        """State the likelihood: of the labels, and ``columns``, that of the rows given their labels, per unit of weight."""
+        self.certificate_ = LikelihoodCertificate(
+            what=what,
+            rows=int(moments.rows.sum()),
+            log_likelihood=float(times(share, self.class_log_prior_).sum()) + columns,
+            rounding=moments.error + 16 * UNIT,
+        )
+
+    def _rescued(self, rows: Any) -> Array:
+        """Return the probabilities of the classes, for rows that no class can produce."""
+        return np.tile(self.class_log_prior_, (rows.shape[0], 1))
+
+
+class LinearCounts(CountingClassifier, sparse=True, poor_score=True):
+    """Naive Bayes whose joint logarithms are linear in the columns."""
+
+    feature_count_: Array = fitted("Weighted sum of each column in each class, (k, p).")
+    feature_log_prob_: Array = fitted("Logarithm of the probability of each column in each class, (k, p).")
+    moments_: ClassSums = fitted("The statistic that everything follows from; more rows are merged into it.")
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores: with two classes that of the second against the first, otherwise one column a class.
+
+        Parameters
+        ----------
+        X : array-like, sparse container or source of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, k)
+            Joint logarithms, or the difference of two.
+        """
+        return by_rows(self, X, self._lead if self._is_binary() else self._comparable)
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficients of the scores, shape (1, p) for two classes, otherwise one row a class."""
+        return differences(self._weights()[0])
+
+    @property
+    def intercept_(self) -> Array:
+        """Intercepts of the scores, one for each row of ``coef_``."""
+        return differences(self._weights()[1])
+
+    def _weights(self) -> tuple[Array, Array]:
+        """Return weights of the columns, (k, p), and levels, (k,), of the joint logarithms."""
+        return self.feature_log_prob_, self.class_log_prior_
+
+    def _prepared(self, rows: Any) -> Any:
+        """Return rows as they are counted."""
+        return rows
+
+    def _counted(self, chunk: Chunk, n_classes: int) -> ClassSums:
+        return ClassSums.of(replace(chunk, X=self._prepared(chunk.X)), n_classes)
+
+    def _lead(self, rows: Any) -> Array:
+        """Return the score of the plane between two classes: one product a row instead of two."""
+        weights, levels = self._weights()
+        if weights.min() > -np.inf and levels.min() > -np.inf:
+            with np.errstate(over="ignore", invalid="ignore"):
+                lead = products(self._prepared(rows), weights[1:] - weights[:1], levels[1:] - levels[:1])[:, 0]
+            if np.isfinite(lead).all():
+                return lead
+        return super()._lead(rows)  # which looks for what is not finite
+
+    def _joint(self, rows: Any) -> Array:
+        rows = self._prepared(rows)
+        weights, levels = self._weights()
+        if weights.min() > -np.inf:
+            return products(rows, weights, levels)
+        never = np.isneginf(weights)
+        # zero times minus infinity is nothing at all: what cannot occur is counted, and excludes a class where it does
+        joint = products(rows, np.where(never, 0.0, weights), levels)
+        joint[products(rows, never.astype(np.float64), np.zeros(len(levels))) > 0] = -np.inf
+        return joint
+
+    def _check_fitted_state(self) -> None:
+        state, name = self.__dict__, type(self).__name__
+        labels, moments = state.get("classes_"), state.get("moments_")
+        if not (isinstance(labels, np.ndarray) and labels.ndim == 1 and isinstance(moments, ClassSums)):
+            raise ModelFileError(f"{name} lacks its labels or its statistic")
+        table, each = (len(labels), state.get("n_features_in_")), (len(labels),)
+        shapes = {"feature_count_": table, "feature_log_prob_": table, "class_count_": each, "class_log_prior_": each}
+        for attribute, shape in shapes.items():
+            value = state.get(attribute)
+            if not (isinstance(value, np.ndarray) and value.dtype == np.float64 and value.shape == shape):
+                raise ModelFileError(f"{attribute} of {name} does not fit {shape}")
+            if np.isnan(value).any() or (value == np.inf).any():
+                raise ModelFileError(f"{attribute} of {name} holds numbers that no rows give")
+        counts = np.isfinite(self.feature_count_).all() and (self.class_count_ >= 0).all()
+        if moments.total.shape != table or not counts or not np.isfinite(self.class_log_prior_).any():
+            raise ModelFileError(f"{name} holds counts that no rows give")
+
+
+def logarithms(numbers: Array) -> Array:
+    """Return logarithms, minus infinity for zero, without a warning."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(numbers))
+
+
+def times(counts: Array, logs: Array) -> Array:
+    """Return counts times logarithms, where none of nothing is nothing."""
+    with np.errstate(invalid="ignore"):
+        return np.where(counts == 0, 0.0, counts * logs)
+
+
+def differences(weights: Array) -> Array:
+    """Return what linear models store: for two classes the second less the first, zero where neither is possible."""
+    if len(weights) != 2:
+        return weights.copy()
+    with np.errstate(invalid="ignore"):
+        lead = weights[1:] - weights[:1]
+    return np.where(np.isnan(lead), 0.0, lead)
