@@ -14,6 +14,7 @@ record                       statement
 ``StationaryCertificate``    nothing near lowers an objective that is not convex by more than ``gap``
 ``HeldOutCertificate``       errors on new rows, with a stated confidence, from rows the fit never saw
 ``BracketCertificate``       one parameter a column is best up to ``gap``: slopes of opposite signs enclose the optimum
+``NetworkCertificate``       how steep an objective is at the parameters of a network, and that its gradient is one
 ``MistakesCertificate``      mistakes made while learning, against the most that any order of the rows can cause
 ``ExactCertificate``         what was computed, from how many rows, and how far rounding can have moved it
 ``PartsCertificate``         each part of a model of models keeps its own certificate
@@ -32,6 +33,7 @@ from qed.core._certificates._fingerprint import Fingerprint
 from qed.core._certificates._held_out import HeldOutCertificate
 from qed.core._certificates._least_squares import LeastSquaresCertificate
 from qed.core._certificates._mistakes import MistakesCertificate
+from qed.core._certificates._network import NetworkCertificate
 from qed.core._certificates._parts import PartsCertificate, Uncertified
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "HeldOutCertificate",
     "LeastSquaresCertificate",
     "MistakesCertificate",
+    "NetworkCertificate",
     "PartsCertificate",
     "StationaryCertificate",
     "SubsetCertificate",

@@ -1,0 +1,126 @@
+"""What is proved about a network: its objective and gradient on all rows, in double precision, and a check of the gradient."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import Fingerprint, NetworkCertificate
+from qed.data import ColumnMoments
+from qed.neural_network._course import refuse_overflow
+from qed.neural_network._gradients import Gradients, Rows
+from qed.neural_network._heads import HEADS
+
+if TYPE_CHECKING:
+    from qed.core import Array
+    from qed.neural_network._course import Task, Trail
+
+__all__ = ["fingerprint", "prove"]
+
+DIRECTIONS = 2
+CHECKED = 256  # rows, evenly spread, on which differences are taken
+UNIT = 2.0**-53
+STEP = 1e-6  # of a difference: short enough to cross few kinks, long enough for the digits that are left
+
+
+def fingerprint(X: Any, truth: Array, weight: Array | None) -> Fingerprint:
+    """Recognise rows by the moments of their columns, targets last."""
+    columns = [ColumnMoments.of(X, weight), ColumnMoments.of(np.asarray(truth, dtype=np.float64), weight)]
+    mean, spread = (np.concatenate([getattr(one, name) for one in columns]) for name in ("mean", "scatter"))
+    rows, total = len(truth), float(len(truth))
+    if weight is not None:
+        rows, total = int(np.count_nonzero(weight)), float(weight.sum())
+    rounding = max(one.rounding for one in columns) + 16 * UNIT
+    square = spread / total + mean**2
+    return Fingerprint(
+        rows,
+        total,
+        mean,
+        spread,
+        weight_doubt=(len(truth) + 16) * UNIT * total,
+        mean_doubt=rounding * np.sqrt(square),
+        spread_doubt=rounding * total * square,
+    )
+
+
+def prove(
+    torch: Any, task: Task, flat: Array, *, trail: Trail, tol: float, seen: Fingerprint
+) -> NetworkCertificate:
+    """Return the certificate of parameters."""
+    rows, layout = task.rows, task.layout
+    share = np.full(rows.n, 1 / rows.n) if rows.weight is None else rows.weight[:, 0] / rows.weight.sum()
+    null = HEADS[task.end].null_loss(rows.truth.astype(np.float64), share)
+    theta = np.array(flat, dtype=np.float64)
+    objective, gradient, size = _evaluated(torch, task, rows, [theta])[0]
+    largest = float(np.abs(gradient).max())
+    if not (math.isfinite(objective) and math.isfinite(largest * largest)):
+        refuse_overflow(task.owner)
+    some = rows if rows.n <= CHECKED else rows.some(np.linspace(0, rows.n - 1, CHECKED).astype(np.intp))
+    difference, bound = _differences(torch, task, some, theta)
+    terms = sum(layout.sizes) + min(rows.n, 1024) + rows.n // 1024 + 64
+    return NetworkCertificate(
+        gradient=float(np.linalg.norm(gradient)),
+        largest=largest,
+        rounding=terms * UNIT * size,
+        objective=max(objective, 0.0),
+        null_objective=null,
+        difference=difference,
+        bound=bound,
+        directions=DIRECTIONS,
+        checked=some.n,
+        tol=float(tol),
+        passes=trail.passes,
+        outcome="solved" if trail.outcome == "stalled" and largest <= tol else trail.outcome,
+        fingerprint=seen,
+    )
+
+
+def _evaluated(torch: Any, task: Task, rows: Rows, places: list[Array]) -> list[tuple[float, Array, float]]:
+    """Return objective, gradient and the size of what was summed, at each of some places."""
+    total, n_weights, found = rows.n * rows.mean_weight, task.layout.n_weights, []
+    out = task.layout.parts(torch.empty(task.layout.n_parameters, dtype=torch.float64))
+    with (
+        Gradients(
+            torch, task.layout, task.activation, task.end, rows, most=rows.n, dtype=torch.float64, measures=True
+        ) as at,
+        torch.inference_mode(),
+    ):
+        for place in places:
+            loss, size = at.at(task.layout.parts(torch.from_numpy(place)), (0, rows.n), 1 / total, out)
+            weights, gradient = place[:n_weights], out.flat.numpy().copy()
+            gradient[:n_weights] += task.decay * weights
+            square = float(weights @ weights)
+            size += task.decay * math.sqrt(square)
+            found.append((loss / total + 0.5 * task.decay * square, gradient, size))
+    return found
+
+
+def _differences(torch: Any, task: Task, rows: Rows, theta: Array) -> tuple[float, float]:
+    """Compare central differences with slopes, along random directions; return the largest distance and what it may be.
+
+    A difference is the mean of the slopes between its two points. Where the slope rises or falls all the way, also over the kinks
+    of a rectifier, that mean lies between those at the ends.
+    """
+    rng = np.random.default_rng(0)
+    length = STEP * max(1.0, float(np.linalg.norm(theta)))
+    places, ways = [theta], []
+    for _ in range(DIRECTIONS):
+        way = rng.standard_normal(len(theta))
+        way /= np.linalg.norm(way)
+        ways.append(way)
+        places += [theta + length * way, theta - length * way]
+    values = _evaluated(torch, task, rows, places)
+    worst = allowed = 0.0
+    terms = sum(task.layout.sizes) + 64
+    for k, way in enumerate(ways):
+        (up, above, _), (down, below, _) = values[2 * k + 1 : 2 * k + 3]
+        here, slopes = float(values[0][1] @ way), [float(above @ way), float(below @ way)]
+        # values round like the sums they are made of: a change of any parameter by a share of itself
+        rounding = terms * UNIT * (max(up, down) + values[0][2] * float(np.linalg.norm(theta))) / length
+        spread = max(here, *slopes) - min(here, *slopes)
+        error = abs((up - down) / (2 * length) - here)
+        if error - spread - rounding > worst - allowed or k == 0:
+            worst, allowed = error, spread + rounding
+    return worst, allowed
