@@ -11,6 +11,7 @@ import numpy as np
 from qed.core import InvalidData
 from qed.core._events import STOP, Progress
 from qed.neural_network._gradients import Gradients, Rows
+from qed.neural_network._quasi_newton import minimise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,33 +151,22 @@ class _Enough(Exception):  # noqa: N818  a request, not an error
 
 def descend_by_all(torch: Any, task: Task, theta: Parameters, course: Course, trail: Trail) -> None:
     """Take quasi-Newton steps on the whole objective, moving the parameters in place; the lowest point that was seen is kept."""
-    rows = task.rows
-    flat = theta.flat
-    found = task.layout.parts(torch.empty_like(flat))
-    weights, slopes = flat[: task.layout.n_weights], found.flat[: task.layout.n_weights]
-    total = rows.n * rows.mean_weight
+    rows, flat, n_weights = task.rows, theta.flat, task.layout.n_weights
+    weights, total = flat[:n_weights], rows.n * rows.mean_weight
     best, lowest = flat.clone(), math.inf
-    trail.outcome = "stalled"
-    newton = torch.optim.LBFGS(
-        [flat],
-        lr=1.0,
-        max_iter=course.passes,
-        max_eval=course.most_calls,
-        tolerance_grad=course.tol,
-        tolerance_change=1e-10,
-        history_size=10,
-        line_search_fn="strong_wolfe",
-    )
+    trail.passes, trail.outcome = 0, "stalled"
     with (
         Gradients(torch, task.layout, task.activation, task.end, rows, most=rows.n, dtype=flat.dtype) as at,
         Progress(task.owner, course.passes, verbose=course.verbose) as progress,
     ):
+        parts: dict[int, Parameters] = {}
 
-        def value() -> float:
+        def value(gradient: Any) -> float:
             nonlocal lowest
-            loss, _ = at.at(theta, (0, rows.n), 1 / total, found)
+            own = parts.setdefault(gradient.data_ptr(), task.layout.parts(gradient))
+            loss, _ = at.at(theta, (0, rows.n), 1 / total, own)
             loss = loss / total + 0.5 * task.decay * float(torch.dot(weights, weights))
-            slopes.add_(weights, alpha=task.decay)
+            gradient[:n_weights].add_(weights, alpha=task.decay)
             if loss < lowest:
                 lowest = loss
                 best.copy_(flat)
@@ -186,22 +176,17 @@ def descend_by_all(torch: Any, task: Task, theta: Parameters, course: Course, tr
                     raise _Enough
             elif not math.isfinite(lowest):
                 refuse_overflow(task.owner)
-            flat.grad = found.flat
             return loss
 
         try:
-            newton.step(value)
+            trail.passes, trail.outcome = minimise(
+                torch, flat, value, tol=course.tol, most_steps=course.passes, most_calls=course.most_calls
+            )
         except _Enough:
-            flat.copy_(best)
+            trail.passes = progress.steps
         except KeyboardInterrupt:
-            trail.outcome = "interrupted"
-            flat.copy_(best)
-    state = newton.state[flat]
-    trail.passes = int(state.get("n_iter", 0))
-    if trail.outcome == "stalled" and (
-        trail.passes >= course.passes or state.get("func_evals", 0) >= course.most_calls
-    ):
-        trail.outcome = "max_iter"
+            trail.passes, trail.outcome = progress.steps, "interrupted"
+        flat.copy_(best)
     trail.best_loss = lowest
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["outputs", "scores"]
 
 BLOCK = 1024  # rows that go through the layers together: their units stay in the cache
-MOST = 2**22  # multiplications from which blocks are shared out among threads
+MOST = 2**27  # multiplications from which blocks are shared out among threads
 
 
 def _relu(z: Array) -> Array:
