@@ -172,7 +172,6 @@ def descend_by_all(torch: Any, task: Task, theta: Parameters, course: Course, tr
                 best.copy_(flat)
                 trail.losses.append(loss)
                 if progress.step(loss) is STOP:
-                    trail.outcome = "stopped"
                     raise _Enough
             elif not math.isfinite(lowest):
                 refuse_overflow(task.owner)
@@ -182,11 +181,10 @@ def descend_by_all(torch: Any, task: Task, theta: Parameters, course: Course, tr
             trail.passes, trail.outcome = minimise(
                 torch, flat, value, tol=course.tol, most_steps=course.passes, most_calls=course.most_calls
             )
-        except _Enough:
+        except (_Enough, KeyboardInterrupt) as end:
             trail.passes = progress.steps
-        except KeyboardInterrupt:
-            trail.passes, trail.outcome = progress.steps, "interrupted"
-        flat.copy_(best)
+            trail.outcome = "stopped" if isinstance(end, _Enough) else "interrupted"
+            flat.copy_(best)  # the search along a line may have been anywhere
     trail.best_loss = lowest
 
 

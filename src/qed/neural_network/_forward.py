@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["outputs", "scores"]
 
 BLOCK = 1024  # rows that go through the layers together: their units stay in the cache
-MOST = 2**27  # multiplications from which blocks are shared out among threads
+MOST = 2**24  # multiplications from which blocks are shared out among threads
 
 
 def _relu(z: Array) -> Array:
@@ -29,11 +29,8 @@ def _tanh(z: Array) -> Array:
 
 
 def _logistic(z: Array) -> Array:
-    z *= 0.5  # σ(z) = (1 + tanh(z/2)) / 2, which overflows nowhere
-    np.tanh(z, out=z)
-    z += 1.0
-    z *= 0.5
-    return z
+    small = np.exp(-np.abs(z))  # overflows nowhere, and keeps the digits of the smaller of the two probabilities
+    return np.divide(np.where(z >= 0, np.ones((), z.dtype), small), 1 + small, out=z)
 
 
 def _softmax(z: Array) -> Array:

@@ -84,7 +84,6 @@ class MLPClassifier(Network, Classifier, multi_label=True):
                 f" {before!r:.200}, `y` has {data.classes!r:.200}. Set warm_start=False."
             )
         self._require_classes(data)
-        self.classes_ = data.classes
         return self._taught(data, goes_on=goes_on)
 
     @OfSteps
@@ -113,9 +112,7 @@ class MLPClassifier(Network, Classifier, multi_label=True):
         if target is not None and target.ndim == 2 and target.shape[1] > 1:
             first = "coefs_" not in self.__dict__
             data = self._fit_data(X, target, sample_weight, reset=first)
-            if first:
-                self.classes_ = data.classes
-            elif len(self.classes_) != len(data.classes) or not self._tells_several():
+            if not first and (len(self.classes_) != len(data.classes) or not self._tells_several()):
                 raise InvalidData(f"y has {target.shape[1]} columns of labels, and the first call had others.")
         else:
             data, first = stream_data(self, X, target, sample_weight, classes, "coefs_")
@@ -162,8 +159,8 @@ class MLPClassifier(Network, Classifier, multi_label=True):
 
     def _told(self, z: Array) -> Array:
         """Return numbers of classes, or ones for the labels that a row has."""
-        if self.__dict__.get("out_activation_", "softmax" if z.shape[1] > 1 else "logistic") == "softmax":
-            return z.argmax(axis=1)
+        if self.out_activation_ == "softmax":
+            return np.asarray(z.argmax(axis=1))
         likely = outputs(z, "logistic") > 0.5
         return likely.astype(np.intp) if z.shape[1] > 1 else likely[:, 0].astype(np.intp)
 
@@ -180,8 +177,9 @@ class MLPClassifier(Network, Classifier, multi_label=True):
         ndarray of shape (n, k)
             Rows that sum to one, unless a row has several labels.
         """
-        p = outputs(self._scores(X), self.out_activation_)
-        return p if p.shape[1] > 1 else np.hstack([1 - p, p])
+        z = self._scores(X)
+        z = z if z.shape[1] > 1 else np.hstack([-z, z])  # two sigmoids, so that the smaller one keeps its digits
+        return outputs(z, self.out_activation_)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of the probabilities, which stay finite where probabilities vanish.

@@ -132,6 +132,9 @@ class Network(Estimator, sparse=True):
     n_iter_no_change: Patience = param(10, "Passes without progress that are put up with.")
     max_fun: PositiveInt = param(15000, "Most evaluations of the objective by 'lbfgs'.")
 
+    if TYPE_CHECKING:
+        classes_: Array  # of classifiers
+
     coefs_: list[Array] = fitted("Weights of each layer, of shape (units below, units above).")
     intercepts_: list[Array] = fitted("Intercepts of each layer.")
     n_layers_: int = fitted("Layers, columns and outputs counted.")
@@ -146,6 +149,10 @@ class Network(Estimator, sparse=True):
     best_validation_score_: float | None = fitted("The largest of ``validation_scores_``.")
     memory_: Memory | None = fitted("What ``partial_fit`` goes on from, beside the weights; None after 'lbfgs'.")
     certificate_: NetworkCertificate = fitted("What is proved about the weights.")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell whether there are weights."""
+        return "coefs_" in self.__dict__
 
     def _hidden(self) -> tuple[int, ...]:
         sizes: Any = self.hidden_layer_sizes
@@ -183,7 +190,9 @@ class Network(Estimator, sparse=True):
         else:
             flat = drawn(layout, self.activation, rng, dtype)
         seen = fingerprint(data.X, truth, data.weight)
-        rows = Rows.of(data.X, truth.astype(dtype) if truth.dtype.kind == "f" else truth, data.weight)
+        if not np.isfinite(seen.spread).all():
+            refuse_overflow(name)
+        rows = Rows.of(data.X, truth, data.weight)
         batch = self._batch(rows.n)
         decay = self.alpha / (rows.mean_weight * (rows.n if self.solver == "lbfgs" else batch))
         task = Task(name, layout, self.activation, outputs[1], rows, decay)
@@ -194,6 +203,8 @@ class Network(Estimator, sparse=True):
                 refuse_overflow(name)
             trail.outcome = "partial_fit" if once and trail.outcome == "max_iter" else trail.outcome
             certificate = prove(torch, task, flat, trail=trail, tol=self.tol, seen=seen)
+        if data.classes is not None:
+            self.classes_ = data.classes
         self._store(layout, flat, outputs[1], trail, certificate)
         self.memory_ = None if steps is None else steps.memory()
         if trail.outcome == "interrupted":

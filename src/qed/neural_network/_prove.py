@@ -33,7 +33,8 @@ def fingerprint(X: Any, truth: Array, weight: Array | None) -> Fingerprint:
     if weight is not None:
         rows, total = int(np.count_nonzero(weight)), float(weight.sum())
     rounding = max(one.rounding for one in columns) + 16 * UNIT
-    square = spread / total + mean**2
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused in words
+        square = spread / total + mean**2
     return Fingerprint(
         rows,
         total,

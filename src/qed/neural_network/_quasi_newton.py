@@ -20,7 +20,8 @@ __all__ = ["minimise"]
 
 KEPT = 10
 DECREASE, CURVATURE = 1e-4, 0.9  # what Wolfe's two conditions ask of a step
-FLAT = 2.2e-9  # a decrease below this share of the value, or of one, is the last
+FLAT = 0.22  # a decrease below this much of tol squared, which a slope of tol gives where the curvature is one, is the last
+ROUNDING = 2.0**-50  # of values, relative: differences below it say nothing, and slopes decide
 TRIALS = 25
 
 
@@ -122,7 +123,7 @@ def minimise(
         changes.add(way.mul_(length), trial.sub(gradient))
         gradient, trial = trial, gradient
         now, before = reached, now
-        if before - now <= FLAT * max(abs(before), abs(now), 1.0):
+        if abs(before - now) <= FLAT * tol * tol * max(abs(before), abs(now), 1.0):
             return steps, "solved" if float(gradient.abs().max()) <= tol else "stalled"
     return steps, "max_iter"
 
@@ -145,16 +146,19 @@ def _along(
     Returns its length, the value there and the evaluations made; ``trial`` holds the gradient there. Length 0: none was found.
     """
     low, high, length = 0.0, math.inf, first
+    noise = ROUNDING * abs(now)
     for used in range(1, most + 1):
         torch.add(start, way, alpha=length, out=point)
         reached = value(trial)
-        if not reached <= now + DECREASE * length * slope:
+        there = float(torch.dot(trial, way))
+        is_level = abs(reached - now) <= noise and there <= -(1 - 2 * DECREASE) * slope
+        if not (reached <= now + DECREASE * length * slope or is_level):
             high = length
             bend = reached - now - slope * length  # of the parabola through both values
             wish = -0.5 * slope * length * length / bend if math.isfinite(bend) and bend > 0 else 0.0
             inside = low + 0.1 * (high - low), low + 0.9 * (high - low)
             length = min(max(wish, inside[0]), inside[1])
-        elif float(torch.dot(trial, way)) < CURVATURE * slope:
+        elif there < CURVATURE * slope:
             low = length
             length = 2.0 * length if math.isinf(high) else 0.5 * (low + high)
         else:

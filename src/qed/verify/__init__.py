@@ -16,6 +16,7 @@ decompositions; importing anything that fits is barred by contract.
     _table           passes over the rows, and _search, dual points of its own
     _duality         objective and distance from the optimum of a convex model
     _transformers    means, ranges, quantiles, categories: what transformers learnt
+    _networks        slopes of networks, by plain backpropagation and by differences
     _mistakes        margins and mistake bounds of online learners
     _counts          shares of labels, best constants and cuts: what the simplest predictors learnt
     _levels          edges, knots and quantiles; _words: vocabularies and codes of categories
@@ -45,6 +46,7 @@ from qed.core._certificates import (
     ExactCertificate,
     LeastSquaresCertificate,
     MistakesCertificate,
+    NetworkCertificate,
     PartsCertificate,
     StationaryCertificate,
     SubsetCertificate,
@@ -58,6 +60,7 @@ from qed.verify import (
     _largest,
     _least_squares,
     _mistakes,
+    _networks,
     _ordinal,
     _parts,
     _powers,
@@ -158,6 +161,7 @@ _CHECKS: dict[type, Callable[..., Verdict]] = {
     ExactCertificate: _by_counting,
     LeastSquaresCertificate: _least_squares.check,
     MistakesCertificate: _mistakes.check,
+    NetworkCertificate: _networks.check,
     StationaryCertificate: _bounded.check,
     SubsetCertificate: _subsets.check,
 }
