@@ -97,7 +97,7 @@ def test_exclusive_or_is_learnt_the_better_the_wider_the_layer() -> None:
     labels = [0, 1, 1, 0]
 
     def share(width: int, starts: int) -> float:
-        settings: Any = {"solver": "lbfgs", "alpha": 1e-4, "max_iter": 60}
+        settings: Any = {"solver": "lbfgs", "alpha": 1e-4, "max_iter": 20}
         fits = [MLPClassifier((width,), random_state=seed, **settings).fit(CORNERS, labels) for seed in range(starts)]
         return float(np.mean([model.score(CORNERS, labels) == 1.0 for model in fits]))
 
@@ -139,7 +139,9 @@ def test_gradients_in_closed_form() -> None:
 def test_backpropagation_is_what_differences_say(kind: str, activation: str) -> None:
     """Every coordinate of the gradient, against central differences of an objective made of predictions alone."""
     counts, codes = np.round(np.exp(Y)), np.arange(12)
-    truth: Any = {"numbers": Y, "counts": counts, "two": codes % 2, "three": codes % 3, "several": (Y > 0).astype(int)}[kind]
+    truth: Any = {"numbers": Y, "counts": counts, "two": codes % 2, "three": codes % 3, "several": (Y > 0).astype(int)}[
+        kind
+    ]
     settings = {**PLAIN, "hidden_layer_sizes": (4, 3), "activation": activation, "alpha": 0.3}
     model: Any = MLPClassifier(**settings)
     if kind in ("numbers", "counts"):
@@ -210,7 +212,9 @@ def test_momentum(nesterov: bool) -> None:
     """``a = m a + η g, w = w - a``, by hand over some steps; without momentum plain descent; Nesterov's looks ahead."""
     m = 0.8
     table, y = X[:, :1], Y[:, 0]
-    model = MLPRegressor(hidden_layer_sizes=(), **{**PLAIN, "momentum": m, "nesterovs_momentum": nesterov, "learning_rate_init": 0.1})
+    model = MLPRegressor(
+        hidden_layer_sizes=(), **{**PLAIN, "momentum": m, "nesterovs_momentum": nesterov, "learning_rate_init": 0.1}
+    )
     model.partial_fit(table, y)
     plain = MLPRegressor(hidden_layer_sizes=(), **{**PLAIN, "learning_rate_init": 1e-300}).partial_fit(table, y)
     w, b = plain.coefs_[0][0, 0], plain.intercepts_[0][0]
@@ -251,7 +255,9 @@ def test_weight_decay() -> None:
     extra = [more - less for more, less in zip(gradients(heavy, X, Y), gradients(bare, X, Y), strict=True)]
     for k, one in enumerate(extra):
         np.testing.assert_allclose(one, 2 * (2.4 / (2 * 12)) * weights[k] if k < 2 else 0.0, atol=1e-10)
-    shrunk = MLPRegressor(hidden_layer_sizes=(4,), activation="tanh", solver="lbfgs", alpha=1e6, random_state=0).fit(X, Y)
+    shrunk = MLPRegressor(hidden_layer_sizes=(4,), activation="tanh", solver="lbfgs", alpha=1e6, random_state=0).fit(
+        X, Y
+    )
     assert max(np.abs(W).max() for W in shrunk.coefs_) < 1e-3
     np.testing.assert_allclose(shrunk.predict(X), np.tile(Y.mean(axis=0), (12, 1)), atol=1e-2)
 

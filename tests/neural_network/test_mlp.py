@@ -118,7 +118,7 @@ def test_containers(kind: str) -> None:
         "frame": lambda: pd.DataFrame(X, columns=["a", "b", "c"]),
         "csr": lambda: sparse.csr_array(X),
         "csc": lambda: sparse.csc_array(X),
-        "list": lambda: X.tolist(),
+        "list": X.tolist,
     }[kind]()
     model, plain = MLPRegressor(**QUICK).fit(made, NUMBERS), MLPRegressor(**QUICK).fit(X, NUMBERS)
     if kind == "float32":
@@ -250,7 +250,14 @@ def test_early_stopping_keeps_the_best(kind: Any, y: Any) -> None:
 
 
 def test_schedules() -> None:
-    settings = {**SMALL, "solver": "sgd", "learning_rate_init": 0.1, "max_iter": 300, "n_iter_no_change": 1, "tol": 1e-2}
+    settings = {
+        **SMALL,
+        "solver": "sgd",
+        "learning_rate_init": 0.1,
+        "max_iter": 300,
+        "n_iter_no_change": 1,
+        "tol": 1e-2,
+    }
     plain = MLPRegressor(**settings).fit(X, NUMBERS)
     slower = MLPRegressor(**settings, learning_rate="adaptive").fit(X, NUMBERS)
     assert plain.certificate_.outcome == slower.certificate_.outcome == "stalled"

@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from qed.core import InvalidData
 from qed.core._events import STOP, Progress
 from qed.neural_network._gradients import Gradients, Rows
@@ -15,6 +13,8 @@ from qed.neural_network._quasi_newton import minimise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import numpy as np
 
     from qed.core import Array
     from qed.neural_network._layout import Layout, Parameters

@@ -30,7 +30,8 @@ def _tanh(z: Array) -> Array:
 
 def _logistic(z: Array) -> Array:
     small = np.exp(-np.abs(z))  # overflows nowhere, and keeps the digits of the smaller of the two probabilities
-    return np.divide(np.where(z >= 0, np.ones((), z.dtype), small), 1 + small, out=z)
+    np.divide(np.where(z >= 0, np.ones((), z.dtype), small), 1 + small, out=z)
+    return z
 
 
 def _softmax(z: Array) -> Array:

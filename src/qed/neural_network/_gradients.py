@@ -52,10 +52,9 @@ class Rows:
         if weight is not None and not weight.all():
             used = np.flatnonzero(weight)
             X, truth, weight = X[used], truth[used], weight[used]
-        if isinstance(X, np.ndarray):
-            X = np.ascontiguousarray(X)
-        else:
-            X = X.toarray() if X.shape[0] * X.shape[1] <= DENSE else X.tocsr()
+        if not isinstance(X, np.ndarray) and X.shape[0] * X.shape[1] <= DENSE:
+            X = X.toarray()
+        X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X.tocsr()
         return cls(X, np.ascontiguousarray(truth), None if weight is None else weight[:, None])
 
     @property
@@ -216,7 +215,9 @@ class Gradients:
         if self.pool is not None:
             self.pool.shutdown()
 
-    def at(self, theta: Parameters, index: Array | tuple[int, int], scale: float, out: Parameters) -> tuple[float, float]:
+    def at(
+        self, theta: Parameters, index: Array | tuple[int, int], scale: float, out: Parameters
+    ) -> tuple[float, float]:
         """Put the gradient of ``scale Σ s ℓ`` over some rows into ``out``.
 
         Parameters

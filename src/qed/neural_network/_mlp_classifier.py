@@ -107,7 +107,9 @@ class MLPClassifier(Network, Classifier, multi_label=True):
             The model, one stretch of the stream further.
         """
         if self.early_stopping:
-            raise InvalidParameter("partial_fit does not support early_stopping=True: a stream has no end to stop before.")
+            raise InvalidParameter(
+                "partial_fit does not support early_stopping=True: a stream has no end to stop before."
+            )
         target = y if y is None else as_target(y, "y")
         if target is not None and target.ndim == 2 and target.shape[1] > 1:
             first = "coefs_" not in self.__dict__

@@ -21,7 +21,8 @@ class _Losses(Regressor, multi_output=True):
     """The loss, which is the first parameter of all."""
 
     loss: Literal["squared_error", "poisson"] = param(
-        "squared_error", "Loss of a row: half the squared error, or half the Poisson deviance, with rates exp(f) and y >= 0."
+        "squared_error",
+        "Loss of a row: half the squared error, or half the Poisson deviance, with rates exp(f) and y >= 0.",
     )
 
 
@@ -101,7 +102,9 @@ class MLPRegressor(Network, _Losses):
             The model, one stretch of the stream further.
         """
         if self.early_stopping:
-            raise InvalidParameter("partial_fit does not support early_stopping=True: a stream has no end to stop before.")
+            raise InvalidParameter(
+                "partial_fit does not support early_stopping=True: a stream has no end to stop before."
+            )
         first = "coefs_" not in self.__dict__
         return self._taught(self._fit_data(X, y, sample_weight, reset=first), goes_on=not first, once=True)
 

@@ -33,7 +33,7 @@ from qed.neural_network._course import Course, Task, Trail, descend, descend_by_
 from qed.neural_network._forward import ENDS, UNITS, scores
 from qed.neural_network._gradients import Rows
 from qed.neural_network._layout import Layout, drawn
-from qed.neural_network._prove import fingerprint, prove
+from qed.neural_network._prove import Effort, fingerprint, prove
 from qed.neural_network._steps import Adam, Memory, Momentum, Steps
 from qed.neural_network._torch import load_torch, one_torch_thread
 
@@ -61,7 +61,7 @@ class Sizes(Rule):
             entries = list(value)  # type: ignore[call-overload]
         except TypeError:
             entries = [value]
-        return all(isinstance(one, Integral) and not isinstance(one, bool) and one > 0 for one in entries)
+        return all(isinstance(one, Integral) and not isinstance(one, bool) and int(one) > 0 for one in entries)
 
     def constraints(self, make: Callable[..., Any]) -> Any:
         """Say the same in scikit-learn's constraints."""
@@ -158,7 +158,9 @@ class Network(Estimator, sparse=True):
         sizes: Any = self.hidden_layer_sizes
         return (int(sizes),) if isinstance(sizes, Integral) else tuple(int(size) for size in sizes)
 
-    def _learn(self, data: FitData, truth: Array, outputs: tuple[int, str], *, goes_on: bool, once: bool = False) -> Self:
+    def _learn(
+        self, data: FitData, truth: Array, outputs: tuple[int, str], *, goes_on: bool, once: bool = False
+    ) -> Self:
         """Learn from rows, and store what was learnt.
 
         Parameters
@@ -202,7 +204,8 @@ class Network(Estimator, sparse=True):
             if not np.isfinite(flat).all():
                 refuse_overflow(name)
             trail.outcome = "partial_fit" if once and trail.outcome == "max_iter" else trail.outcome
-            certificate = prove(torch, task, flat, trail=trail, tol=self.tol, seen=seen)
+            effort = Effort(1, 64) if once else Effort()  # a stream is proved over and over
+            certificate = prove(torch, task, flat, trail=trail, tol=self.tol, seen=seen, effort=effort)
         if data.classes is not None:
             self.classes_ = data.classes
         self._store(layout, flat, outputs[1], trail, certificate)
@@ -263,7 +266,7 @@ class Network(Estimator, sparse=True):
             return min(AUTO_BATCH, n)
         if self.solver != "lbfgs" and self.batch_size > n:
             warnings.warn(
-                f"Got `batch_size` larger than sample size. It is going to be clipped: {self.batch_size} to the {n} rows there are.",
+                f"Got `batch_size` larger than sample size. It is going to be clipped: {self.batch_size} to the {n} rows.",
                 stacklevel=4,
             )
         return min(self.batch_size, n)
@@ -287,8 +290,8 @@ class Network(Estimator, sparse=True):
         weight = None if held.weight is None else held.weight[:, 0]
 
         def score(theta: Parameters) -> float:
-            layers = [[part.numpy() for part in parts] for parts in theta[1:]]
-            return self._judged(scores(held.X, *layers, task.activation), held.truth, weight)
+            layers = task.layout.parts(theta.flat.numpy())
+            return self._judged(scores(held.X, layers.weights, layers.intercepts, task.activation), held.truth, weight)
 
         taught = Task(task.owner, task.layout, task.activation, task.end, rows.some(inside), task.decay)
         return taught, score
@@ -310,9 +313,7 @@ class Network(Estimator, sparse=True):
             trail.scores, trail.best_score = list(self.validation_scores_), self.best_validation_score_
         return trail
 
-    def _store(
-        self, layout: Layout, flat: Array, end: str, trail: Trail, certificate: NetworkCertificate
-    ) -> None:
+    def _store(self, layout: Layout, flat: Array, end: str, trail: Trail, certificate: NetworkCertificate) -> None:
         parts = layout.parts(flat)
         self.coefs_, self.intercepts_ = ([part.copy() for part in some] for some in parts[1:])
         self.n_layers_, self.n_outputs_, self.out_activation_ = len(layout.sizes), layout.sizes[-1], end

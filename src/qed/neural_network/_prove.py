@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,12 +17,17 @@ if TYPE_CHECKING:
     from qed.core import Array
     from qed.neural_network._course import Task, Trail
 
-__all__ = ["fingerprint", "prove"]
+__all__ = ["Effort", "fingerprint", "prove"]
 
-DIRECTIONS = 2
-CHECKED = 256  # rows, evenly spread, on which differences are taken
 UNIT = 2.0**-53
 STEP = 1e-6  # of a difference: short enough to cross few kinks, long enough for the digits that are left
+
+
+class Effort(NamedTuple):
+    """How much of a gradient is checked: random directions, and rows, evenly spread, on which differences are taken."""
+
+    directions: int = 2
+    rows: int = 256
 
 
 def fingerprint(X: Any, truth: Array, weight: Array | None) -> Fingerprint:
@@ -47,20 +52,28 @@ def fingerprint(X: Any, truth: Array, weight: Array | None) -> Fingerprint:
 
 
 def prove(
-    torch: Any, task: Task, flat: Array, *, trail: Trail, tol: float, seen: Fingerprint
+    torch: Any, task: Task, flat: Array, *, trail: Trail, tol: float, seen: Fingerprint, effort: Effort
 ) -> NetworkCertificate:
     """Return the certificate of parameters."""
     rows, layout = task.rows, task.layout
     share = np.full(rows.n, 1 / rows.n) if rows.weight is None else rows.weight[:, 0] / rows.weight.sum()
     null = HEADS[task.end].null_loss(rows.truth.astype(np.float64), share)
     theta = np.array(flat, dtype=np.float64)
-    objective, gradient, size = _evaluated(torch, task, rows, [theta])[0]
+    length = STEP * max(1.0, float(np.linalg.norm(theta)))
+    ways = _directions(len(theta), effort.directions)
+    places = [theta, *(theta + sign * length * way for way in ways for sign in (1, -1))]
+    if rows.n <= effort.rows:
+        some, found = rows, _evaluated(torch, task, rows, places)
+        whole = found[0]
+    else:
+        some = rows.some(np.linspace(0, rows.n - 1, effort.rows).astype(np.intp))
+        whole, found = _evaluated(torch, task, rows, [theta])[0], _evaluated(torch, task, some, places)
+    objective, gradient, size = whole
     largest = float(np.abs(gradient).max())
     if not (math.isfinite(objective) and math.isfinite(largest * largest)):
         refuse_overflow(task.owner)
-    some = rows if rows.n <= CHECKED else rows.some(np.linspace(0, rows.n - 1, CHECKED).astype(np.intp))
-    difference, bound = _differences(torch, task, some, theta)
     terms = sum(layout.sizes) + min(rows.n, 1024) + rows.n // 1024 + 64
+    difference, bound = _compared(found, ways, length, terms * UNIT, float(np.linalg.norm(theta)))
     return NetworkCertificate(
         gradient=float(np.linalg.norm(gradient)),
         largest=largest,
@@ -69,7 +82,7 @@ def prove(
         null_objective=null,
         difference=difference,
         bound=bound,
-        directions=DIRECTIONS,
+        directions=effort.directions,
         checked=some.n,
         tol=float(tol),
         passes=trail.passes,
@@ -88,7 +101,8 @@ def _evaluated(torch: Any, task: Task, rows: Rows, places: list[Array]) -> list[
         ) as at,
         torch.inference_mode(),
     ):
-        for place in places:
+        for k, place in enumerate(places):
+            at.measures = k == 0  # the size of what is summed is about the same at all of them
             loss, size = at.at(task.layout.parts(torch.from_numpy(place)), (0, rows.n), 1 / total, out)
             weights, gradient = place[:n_weights], out.flat.numpy().copy()
             gradient[:n_weights] += task.decay * weights
@@ -98,30 +112,26 @@ def _evaluated(torch: Any, task: Task, rows: Rows, places: list[Array]) -> list[
     return found
 
 
-def _differences(torch: Any, task: Task, rows: Rows, theta: Array) -> tuple[float, float]:
-    """Compare central differences with slopes, along random directions; return the largest distance and what it may be.
+def _directions(n: int, count: int) -> list[Array]:
+    """Draw directions of length one, always the same ones."""
+    drawn = np.random.default_rng(0).standard_normal((count, n))
+    return list(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+
+
+def _compared(
+    found: list[tuple[float, Array, float]], ways: list[Array], length: float, unit: float, far: float
+) -> tuple[float, float]:
+    """Compare central differences with slopes; return the distance in the worst direction and what it may be there.
 
     A difference is the mean of the slopes between its two points. Where the slope rises or falls all the way, also over the kinks
     of a rectifier, that mean lies between those at the ends.
     """
-    rng = np.random.default_rng(0)
-    length = STEP * max(1.0, float(np.linalg.norm(theta)))
-    places, ways = [theta], []
-    for _ in range(DIRECTIONS):
-        way = rng.standard_normal(len(theta))
-        way /= np.linalg.norm(way)
-        ways.append(way)
-        places += [theta + length * way, theta - length * way]
-    values = _evaluated(torch, task, rows, places)
-    worst = allowed = 0.0
-    terms = sum(task.layout.sizes) + 64
-    for k, way in enumerate(ways):
-        (up, above, _), (down, below, _) = values[2 * k + 1 : 2 * k + 3]
-        here, slopes = float(values[0][1] @ way), [float(above @ way), float(below @ way)]
-        # values round like the sums they are made of: a change of any parameter by a share of itself
-        rounding = terms * UNIT * (max(up, down) + values[0][2] * float(np.linalg.norm(theta))) / length
-        spread = max(here, *slopes) - min(here, *slopes)
-        error = abs((up - down) / (2 * length) - here)
-        if error - spread - rounding > worst - allowed or k == 0:
-            worst, allowed = error, spread + rounding
+    (_, gradient, size), worst, allowed = found[0], -math.inf, 0.0
+    for way, (up, above, _), (down, below, _) in zip(ways, found[1::2], found[2::2], strict=True):
+        slopes = [float(one @ way) for one in (gradient, above, below)]
+        # values round like the sums they are made of: like a change of every parameter by a share of itself
+        bound = max(slopes) - min(slopes) + unit * (max(up, down) + size * far) / length
+        error = abs((up - down) / (2 * length) - slopes[0])
+        if error - bound > worst - allowed:
+            worst, allowed = error, bound
     return worst, allowed

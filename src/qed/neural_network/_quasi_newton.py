@@ -14,8 +14,6 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from qed.core import Array
-
 __all__ = ["minimise"]
 
 KEPT = 10
@@ -110,7 +108,16 @@ def minimise(
         first = 1.0 if changes.order else min(1.0, 1.0 / math.sqrt(-slope))
         start = point.clone()
         length, reached, used = _along(
-            torch, point, start, way, value, trial, now=now, slope=slope, first=first, most=min(TRIALS, most_calls - calls)
+            torch,
+            point,
+            start,
+            way,
+            value,
+            trial,
+            now=now,
+            slope=slope,
+            first=first,
+            most=min(TRIALS, most_calls - calls),
         )
         calls += used
         if length == 0.0:

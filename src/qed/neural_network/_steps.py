@@ -60,7 +60,7 @@ class Steps(ABC):
     def memory(self) -> Memory:
         """Return what is to be remembered."""
 
-    def pass_ends(self, shown: int) -> None:
+    def pass_ends(self, shown: int) -> None:  # noqa: B027  (most rules have no clock)
         """Take note that so many rows have been shown in all."""
 
     def slower(self) -> bool:

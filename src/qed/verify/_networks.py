@@ -50,7 +50,7 @@ def check(model: Any, certificate: NetworkCertificate, X: Any, y: Any, sample_we
         )
     if not (abs(length - certificate.gradient) <= slack and abs(largest - certificate.largest) <= slack):
         raise CertificateError(
-            f"{name} claims a gradient of length {certificate.gradient:.6g} with a largest slope of {certificate.largest:.6g}; these"
+            f"{name} claims a gradient of length {certificate.gradient:.6g} and a largest slope of {certificate.largest:.6g}; these"
             f" rows and weights give {length:.6g} and {largest:.6g}. The model was changed after the fit, or the data are others."
         )
     if not 0 <= certificate.rounding <= slack or not certificate.difference <= certificate.bound:
@@ -98,7 +98,7 @@ def _decay(model: Any, seen: Seen) -> Any:
 def _same_labels(model: Any, rows: Rows) -> bool:
     """Tell whether labels are those of the fit; a stretch of a stream need not have them all."""
     if model.n_outputs_ > 1 and model.out_activation_ == "logistic":
-        return rows.m == model.n_outputs_
+        return rows.m == int(model.n_outputs_)
     known = model.classes_.tolist()
     return all(label in known for label in rows.classes.tolist())
 
@@ -110,8 +110,8 @@ def _truth(model: Any, block: Block, labels: Any) -> Array:
     known = np.array([model.classes_.tolist().index(label) for label in labels.tolist()])
     codes = known[block.y[:, 0].astype(int)]
     if model.n_outputs_ == 1:
-        return codes[:, None].astype(block.y.dtype)
-    return (codes[:, None] == np.arange(model.n_outputs_)).astype(block.y.dtype)
+        return np.asarray(codes[:, None], block.y.dtype)
+    return np.asarray(codes[:, None] == np.arange(model.n_outputs_), block.y.dtype)
 
 
 def _unit(name: str, z: Array) -> tuple[Array, Array]:
@@ -212,10 +212,8 @@ def _require_differences(name: str, model: Any, layers: list[Array], rows: Rows,
         way = [rng.standard_normal(part.shape) for part in layers]
         norm = np.sqrt(sum(np.sum(part**2) for part in way))
         way = [(part / norm).astype(layers[0].dtype) for part in way]
-        (up, above, _), (down, below, _) = (
-            _slope(model, [part + sign * length * one for part, one in zip(layers, way, strict=True)], [some], rows.classes, weight, decay)
-            for sign in (1, -1)
-        )
+        ends = [[part + sign * length * one for part, one in zip(layers, way, strict=True)] for sign in (1, -1)]
+        (up, above, _), (down, below, _) = (_slope(model, end, [some], rows.classes, weight, decay) for end in ends)
         slopes = [float(sum(np.sum(g * one) for g, one in zip(at, way, strict=True))) for at in (here, above, below)]
         difference = float((up - down) / (2 * length))
         allowed = max(slopes) - min(slopes) + 1e-12 * (float(size) * float(whole) + float(up)) / length

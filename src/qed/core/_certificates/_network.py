@@ -92,7 +92,15 @@ class NetworkCertificate(Certificate):
 
     def check(self) -> None:
         """Refuse numbers that no fit produces."""
-        numbers = (self.gradient, self.largest, self.rounding, self.objective, self.null_objective, self.difference, self.bound)
+        numbers = (
+            self.gradient,
+            self.largest,
+            self.rounding,
+            self.objective,
+            self.null_objective,
+            self.difference,
+            self.bound,
+        )
         counts = (self.tol, self.directions, self.checked, self.passes)
         if not all(number >= 0 for number in (*numbers, *counts)):
             msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
