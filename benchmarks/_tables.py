@@ -221,4 +221,5 @@ EXPECTED: dict[str, Callable[[Data, dict[str, Any]], Any]] = {
     "cross_validate": _folded_likelihood,
     "Pipeline": _piped,
     "SequentialFeatureSelector": _greedy,
+    "MLPClassifier": lambda _data, _params: [0.0],  # no mistakes above the share that counts as learnt
 }

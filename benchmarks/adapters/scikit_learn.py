@@ -49,6 +49,17 @@ def workflow(task: str, **params: Any) -> Any:
     from sklearn import impute, linear_model, model_selection, pipeline, preprocessing
     from sklearn.feature_extraction import text
 
+    if task == "MLPClassifier":
+        import warnings
+
+        from sklearn.neural_network import MLPClassifier
+
+        def mistaken(X: Any, y: Any) -> float:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that passes have come to their number
+                return max(0.0, 1.0 - MLPClassifier(**params["network"]).fit(X, y).score(X, y) - params["learnt"])
+
+        return mistaken
     if task == "GridSearchCV":
         grid = {"alpha": params["alphas"]}
         return lambda X, y: model_selection.GridSearchCV(linear_model.Ridge(), grid, cv=5).fit(X, y).best_score_

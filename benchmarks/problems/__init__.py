@@ -9,6 +9,7 @@ from benchmarks.problems import (
     lasso,
     likelihood,
     margins,
+    networks,
     online,
     robust,
     scores,
@@ -33,6 +34,7 @@ PROBLEMS: tuple[Problem, ...] = (
     *likelihood.PROBLEMS,
     *margins.PROBLEMS,
     *online.PROBLEMS,
+    *networks.PROBLEMS,
     *classes.PROBLEMS,
     *tables.PROBLEMS,
 )

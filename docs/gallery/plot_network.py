@@ -20,7 +20,9 @@ def main():
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
     for ax, (name, model) in zip(axes, models.items(), strict=False):
         model.fit(X, y)
-        DecisionBoundaryDisplay.from_estimator(model, X, ax=ax, grid_resolution=60, response_method="predict", alpha=0.25)
+        DecisionBoundaryDisplay.from_estimator(
+            model, X, ax=ax, grid_resolution=60, response_method="predict", alpha=0.25
+        )
         ax.scatter(*X.T, c=["#2e8b57" if one else "#2f6db3" for one in y], s=10)
         ax.set_title(f"{name}: {model.score(X, y):.0%} right", fontsize=11)
         LossCurveDisplay.from_estimator(model, name=name, ax=axes[2])
