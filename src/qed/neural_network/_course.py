@@ -163,8 +163,10 @@ def descend_by_all(torch: Any, task: Task, theta: Parameters, course: Course, tr
 
         def value(gradient: Any) -> float:
             nonlocal lowest
-            own = parts.setdefault(gradient.data_ptr(), task.layout.parts(gradient))
-            loss, _ = at.at(theta, (0, rows.n), 1 / total, own)
+            place = gradient.data_ptr()  # one of two vectors that take turns
+            if place not in parts:
+                parts[place] = task.layout.parts(gradient)
+            loss, _ = at.at(theta, (0, rows.n), 1 / total, parts[place])
             loss = loss / total + 0.5 * task.decay * float(torch.dot(weights, weights))
             gradient[:n_weights].add_(weights, alpha=task.decay)
             if loss < lowest:

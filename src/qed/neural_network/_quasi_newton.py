@@ -24,12 +24,16 @@ TRIALS = 25
 
 
 class _Changes:
-    """The last changes of point (upper half) and gradient (lower half), and their products."""
+    """The last changes of point (upper half of the stack) and gradient (lower half), and their products.
+
+    Rows of the stack are taken in turn; products stand in the order of time. Of those between points and gradients only the
+    ones of a point with later gradients are needed: a triangle.
+    """
 
     def __init__(self, torch: Any, like: Any) -> None:
         self.torch = torch
         self.stack = torch.zeros((2 * KEPT, len(like)), dtype=like.dtype)
-        self.cross, self.squares = np.zeros((KEPT, KEPT)), np.zeros((KEPT, KEPT))
+        self.triangle, self.squares = np.zeros((KEPT, KEPT)), np.zeros((KEPT, KEPT))
         self.order: list[int] = []
         self.scale = 1.0
 
@@ -39,28 +43,31 @@ class _Changes:
         square = float(self.torch.dot(change, change))
         if not product > 1e-12 * square or not math.isfinite(square):
             return  # no curvature to learn from
-        at = self.order.pop(0) if len(self.order) == KEPT else len(self.order)
+        at = len(self.order)
+        if at == KEPT:
+            at = self.order.pop(0)
+            for products in (self.triangle, self.squares):
+                products[:-1, :-1] = products[1:, 1:].copy()
         self.order.append(at)
         self.stack[at].copy_(step)
         self.stack[KEPT + at].copy_(change)
-        beside = self.torch.mv(self.stack, change).numpy().astype(np.float64)
-        self.cross[:, at], self.squares[at], self.squares[:, at] = beside[:KEPT], beside[KEPT:], beside[KEPT:]
-        self.cross[at] = self.torch.mv(self.stack[KEPT:], step).numpy()
+        beside, m = self.torch.mv(self.stack, change).numpy(), len(self.order)
+        self.triangle[:m, m - 1] = beside[:KEPT][self.order]
+        self.squares[:m, m - 1] = self.squares[m - 1, :m] = beside[KEPT:][self.order]
         self.scale = product / square
 
     def direction(self, gradient: Any) -> Any:
         """Return minus the inverse curvature times the gradient."""
         if not self.order:
             return gradient.neg()
-        o = np.array(self.order)
+        m, order = len(self.order), np.array(self.order)
         beside = self.torch.mv(self.stack, gradient).numpy().astype(np.float64)
-        p, q = beside[:KEPT][o], beside[KEPT:][o]
-        triangle = np.triu(self.cross[np.ix_(o, o)])
-        middle = np.diag(np.diag(triangle)) + self.scale * self.squares[np.ix_(o, o)]
-        solved = np.linalg.solve(triangle, p)
+        inverse = np.linalg.inv(self.triangle[:m, :m])
+        solved = inverse @ beside[order]
+        middle = self.triangle.diagonal()[:m] * solved + self.scale * (self.squares[:m, :m] @ solved)
         weights = np.zeros(2 * KEPT)
-        weights[o] = np.linalg.solve(triangle.T, middle @ solved - self.scale * q)
-        weights[KEPT + o] = -self.scale * solved
+        weights[order] = (middle - self.scale * beside[KEPT + order]) @ inverse
+        weights[KEPT + order] = -self.scale * solved
         found = self.torch.mv(self.stack.t(), self.torch.from_numpy(weights).to(self.stack.dtype))
         return found.add_(gradient, alpha=self.scale).neg_()
 
@@ -68,6 +75,7 @@ class _Changes:
         """Begin anew."""
         self.order.clear()
         self.stack.zero_()
+        self.triangle[...] = 0.0  # what is left below the diagonal must stay nothing
 
 
 def minimise(
