@@ -100,13 +100,14 @@ class _Block:
         self.own: Any = None  # a gradient of this block, where there are several
         self.loaded: tuple[int, int] | None = None
         self.sparse: Any = None
+        self.whole: Any = None  # all features, where they are gone through block by block over and over
         self._known: dict[int, _Views] = {}
 
     def load(self, index: Array | tuple[int, int]) -> _Views:
         """Bring rows in, by their numbers or from one to another; those that are there already stay."""
         if isinstance(index, tuple):
             views = self._views(index[1] - index[0])
-            if index == self.loaded:
+            if index == self.loaded and self.whole is None:
                 return views
             chosen: Any = slice(*index)
             self.loaded = index
@@ -114,6 +115,8 @@ class _Block:
             views, chosen, self.loaded = self._views(len(index)), index, None
         if self.is_sparse:
             self.sparse = self.rows.X[chosen]
+        elif self.whole is not None:
+            views = views._replace(x=self.whole[chosen])
         else:
             _copy(self.rows.X, chosen, views.x)
         _copy(self.rows.truth, chosen, views.truth)
@@ -203,7 +206,14 @@ class Gradients:
         if most > self.block:
             threads = min(get_num_threads(), -(-most // self.block))
             self.blocks += [_Block(torch, layout, rows, self.block, dtype) for _ in range(threads - 1)]
+            whole = None
+            if most == rows.n and isinstance(rows.X, np.ndarray) and rows.X.size <= DENSE:
+                whole = torch.empty(
+                    rows.X.shape, dtype=dtype
+                )  # where a vector begins must not depend on who made the table
+                whole.numpy()[...] = rows.X
             for one in self.blocks:
+                one.whole = whole
                 one.own = layout.parts(torch.empty(layout.n_parameters, dtype=dtype))
             if threads > 1:
                 self.pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
