@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 
 import qed
 from qed.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -13,7 +15,7 @@ from qed.preprocessing import MinMaxScaler, StandardScaler
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["every_model", "fit_arguments", "instance"]
+__all__ = ["every_model", "fit_arguments", "instance", "lacks", "skip_if_it_lacks"]
 
 
 def _two_classifiers() -> list[Any]:
@@ -45,10 +47,25 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     "VotingClassifier": lambda kind: kind(_two_classifiers()),
     "VotingRegressor": lambda kind: kind([("ridge", Ridge()), ("plain", LinearRegression())]),
     **dict.fromkeys(PATHS, lambda kind: kind(alphas=10, cv=3)),  # as few as scikit-learn gives its own in its checks
+    **dict.fromkeys(("MLPClassifier", "MLPRegressor"), lambda kind: kind(max_iter=100)),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
     "RandomizedSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, n_iter=2, random_state=0, error_score="raise"),
 }
+
+
+def lacks(package: str) -> str | None:
+    """Say what the models of a package cannot be fitted without and is not installed; None if nothing is missing."""
+    if package.startswith("qed.neural_network") and find_spec("torch") is None:
+        return 'PyTorch is not installed, and networks learn with it: pip install "qed[neural]"'
+    return None
+
+
+def skip_if_it_lacks(package: str) -> None:
+    """Skip a test that fits models of a package which lacks something."""
+    reason = lacks(package)
+    if reason is not None:
+        pytest.skip(reason)
 
 
 def instance(kind: Any) -> Any:

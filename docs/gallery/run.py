@@ -11,6 +11,7 @@ import io
 import runpy
 import sys
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import matplotlib as mpl
@@ -42,6 +43,9 @@ def main() -> None:
     mpl.rcParams |= {"axes.spines.right": False, "font.size": 11}
     OUTPUT.mkdir(exist_ok=True)
     for script in sorted(HERE.glob("plot_*.py")):
+        if "qed.neural_network" in script.read_text(encoding="utf-8") and find_spec("torch") is None:
+            sys.stderr.write(f"· gallery: {script.name} is left out, PyTorch is not installed\n")
+            continue
         sys.stderr.write(f"· gallery: {script.name}\n")
         (OUTPUT / f"{script.stem}.md").write_text(run(script), encoding="utf-8")
 

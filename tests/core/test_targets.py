@@ -212,3 +212,23 @@ def test_weights_refused(weight: Any, words: str) -> None:
 def test_models_that_do_not_look_at_y_take_anything() -> None:
     for y in (None, "nonsense", np.zeros(3)):
         toys.Centre().fit(X, y)
+
+
+class ManyLabels(Labels, multi_label=True):
+    pass
+
+
+def test_several_labels_of_a_row() -> None:
+    told = np.array([[0, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]])
+    for y in (told, told.astype(bool), told.astype(float), pd.DataFrame(told), told.tolist()):
+        data = ManyLabels().fit(X, y)
+        np.testing.assert_array_equal(data.y, told)
+        assert data.classes.tolist() == [0, 1, 2]
+    assert ManyLabels().fit(X, ["a", "b"] * 3).classes.tolist() == ["a", "b"]
+    with pytest.warns(DataConversionWarning):
+        assert ManyLabels().fit(X, told[:, :1]).y.ndim == 1
+    for bad in (told + 1, np.where(told, "yes", "no"), told - 0.5):
+        with pytest.raises(InvalidData, match="zeros and ones"):
+            ManyLabels().fit(X, bad)
+    with pytest.raises(InvalidData, match="1d array"):
+        Labels().fit(X, told)

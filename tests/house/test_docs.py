@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from instances import skip_if_it_lacks
 
 import qed
 
@@ -32,6 +33,8 @@ def blocks(page):
 def test_code_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "page"}
+    if any("qed.neural_network" in code for code, _ in blocks(page)):
+        skip_if_it_lacks("qed.neural_network")
     for code, error in blocks(page):
         program = compile(ast.parse(code), str(page), "exec")
         if error:

@@ -5,6 +5,7 @@ import importlib
 import pkgutil
 
 import pytest
+from instances import skip_if_it_lacks
 
 import qed
 
@@ -19,6 +20,9 @@ def modules():
 def test_examples(name):
     module = importlib.import_module(name)
     finder, runner = doctest.DocTestFinder(exclude_empty=True), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    for test in finder.find(module, name):
+    found = [test for test in finder.find(module, name) if test.examples]
+    if found:
+        skip_if_it_lacks(name)
+    for test in found:
         runner.run(test)
     assert runner.failures == 0

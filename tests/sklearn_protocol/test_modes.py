@@ -15,7 +15,7 @@ import pytest
 import sklearn
 import toys
 from battery import checks_for
-from instances import instance
+from instances import instance, skip_if_it_lacks
 
 import qed
 
@@ -51,6 +51,7 @@ def test_battery_with_array_api_dispatch() -> None:
 
 @pytest.mark.parametrize("kind", [*toys.ALL, *(kind for _, kind in qed.all_estimators())])
 def test_battery_with_routing_on(kind: type) -> None:
+    skip_if_it_lacks(kind.__module__)
     with sklearn.config_context(enable_metadata_routing=True):
         whole = kind in toys.ALL or kind.__name__ in WHOLE
         for label, check in checks_for(instance(kind)):

@@ -42,7 +42,7 @@ def read(y: Any, n_rows: int, traits: Traits, owner: str) -> tuple[Array, Array 
     if traits.target == "number":
         return _as_numbers(array, traits, owner), None
     if array.ndim == 2:
-        raise InvalidData(f"y should be a 1d array, got an array of shape {array.shape} instead.")
+        return _indicators(array, traits)
     classes, codes = encode(array)
     if not traits.multi_class and len(classes) > 2:
         raise InvalidData(
@@ -71,7 +71,7 @@ def _shaped(array: Array, n_rows: int, traits: Traits, *, warn: bool = True) -> 
             )
             warnings.warn(DataConversionWarning(message), stacklevel=6)
         array = array.reshape(-1)
-    if array.ndim not in (1, 2) or (array.ndim == 2 and not traits.multi_output):
+    if array.ndim not in (1, 2) or (array.ndim == 2 and not (traits.multi_output or traits.multi_label)):
         accepted = (
             "one number for each row, or one column a target" if traits.multi_output else "one number for each row"
         )
@@ -86,6 +86,19 @@ def _shaped(array: Array, n_rows: int, traits: Traits, *, warn: bool = True) -> 
             f" and y has {len(array)}; they must be of the same rows."
         )
     return array
+
+
+def _indicators(array: Array, traits: Traits) -> tuple[Array, Array]:
+    """Read a table of zeros and ones that says which of several labels each row has; labels are called by their columns."""
+    if not traits.multi_label:
+        raise InvalidData(f"y should be a 1d array, got an array of shape {array.shape} instead.")
+    numbers = floats(array, "y") if array.dtype.kind in "biuf" else None
+    if numbers is None or not ((numbers == 0) | (numbers == 1)).all():
+        raise InvalidData(
+            f"Unknown label type: y has {array.shape[1]} columns that are not zeros and ones. Several labels of a row are told by"
+            " such columns; one label of several is told by a single column."
+        )
+    return numbers.astype(np.float64), np.arange(array.shape[1])
 
 
 def _as_numbers(array: Array, traits: Traits, owner: str) -> Array:

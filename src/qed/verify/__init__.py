@@ -16,6 +16,7 @@ decompositions; importing anything that fits is barred by contract.
     _table           passes over the rows, and _search, dual points of its own
     _duality         objective and distance from the optimum of a convex model
     _transformers    means, ranges, quantiles, categories: what transformers learnt
+    _networks        slopes of networks, by plain backpropagation and by differences
     _mistakes        margins and mistake bounds of online learners
     _counts          shares of labels, best constants and cuts: what the simplest predictors learnt
     _likelihood      parameters with a closed form, and their likelihood; _by_class: sums of the rows of each class
@@ -49,6 +50,7 @@ from qed.core._certificates import (
     LeastSquaresCertificate,
     LikelihoodCertificate,
     MistakesCertificate,
+    NetworkCertificate,
     PartsCertificate,
     SearchCertificate,
     StationaryCertificate,
@@ -65,6 +67,7 @@ from qed.verify import (
     _likelihood,
     _mistakes,
     _neighbors,
+    _networks,
     _ordinal,
     _parts,
     _powers,
@@ -167,6 +170,7 @@ _CHECKS: dict[type, Callable[..., Verdict]] = {
     LikelihoodCertificate: _likelihood.check,
     MistakesCertificate: _mistakes.check,
     SearchCertificate: _neighbors.check,
+    NetworkCertificate: _networks.check,
     StationaryCertificate: _bounded.check,
     SubsetCertificate: _subsets.check,
 }

@@ -14,6 +14,7 @@ record                       statement
 ``StationaryCertificate``    nothing near lowers an objective that is not convex by more than ``gap``
 ``HeldOutCertificate``       errors on new rows, with a stated confidence, from rows the fit never saw
 ``BracketCertificate``       one parameter a column is best up to ``gap``: slopes of opposite signs enclose the optimum
+``NetworkCertificate``       how steep an objective is at the parameters of a network, and that its gradient is one
 ``MistakesCertificate``      mistakes made while learning, against the most that any order of the rows can cause
 ``LikelihoodCertificate``    parameters found by formula are the most likely ones, with the likelihood they attain
 ``ExactCertificate``         what was computed, from how many rows, and how far rounding can have moved it
@@ -35,6 +36,7 @@ from qed.core._certificates._held_out import HeldOutCertificate
 from qed.core._certificates._least_squares import LeastSquaresCertificate
 from qed.core._certificates._likelihood import LikelihoodCertificate
 from qed.core._certificates._mistakes import MistakesCertificate
+from qed.core._certificates._network import NetworkCertificate
 from qed.core._certificates._parts import PartsCertificate, Uncertified
 from qed.core._certificates._search import SearchCertificate
 
@@ -49,6 +51,7 @@ __all__ = [
     "LeastSquaresCertificate",
     "LikelihoodCertificate",
     "MistakesCertificate",
+    "NetworkCertificate",
     "PartsCertificate",
     "SearchCertificate",
     "StationaryCertificate",

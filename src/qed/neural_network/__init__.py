@@ -1,0 +1,25 @@
+"""Networks of dense layers, learnt with PyTorch and used without it.
+
+One rule: **PyTorch is loaded by a fit and by nothing else.** Importing this package, making models, loading files and predicting
+need NumPy alone; ``pip install "qed[neural]"`` brings what fits need.
+
+::
+
+    _mlp_classifier, _mlp_regressor   the models           _network     what they share: parameters, storing
+    _layout                           one vector of all weights, and what they are at first
+    _units, _heads                    activations; outputs with their losses
+    _gradients                        backpropagation, in blocks of rows
+    _steps, _course                   rules of steps; passes over the rows
+    _prove                            the certificate      _forward     predictions, in NumPy
+    _torch                            the door to PyTorch, one thread wide
+"""
+
+from __future__ import annotations
+
+from qed.core._missing import lacking
+from qed.neural_network._mlp_classifier import MLPClassifier
+from qed.neural_network._mlp_regressor import MLPRegressor
+
+__all__ = ["MLPClassifier", "MLPRegressor"]
+
+__getattr__ = lacking(__name__)
