@@ -30,6 +30,7 @@ from qed.core._certificates import (
     PartsCertificate,
     StationaryCertificate,
     SubsetCertificate,
+    SubspaceCertificate,
     Uncertified,
 )
 from qed.core._doors import FitData
@@ -120,6 +121,7 @@ __all__ = [
     "Seed",
     "StationaryCertificate",
     "SubsetCertificate",
+    "SubspaceCertificate",
     "Traits",
     "Transformer",
     "Uncertified",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core._errors import InvalidData
 from qed.core._certificates import Fingerprint
+from qed.core._errors import InvalidData
 from qed.data import ColumnMoments, fold
 from qed.data._finite import raise_not_finite
 from qed.data._kernels import UNIT

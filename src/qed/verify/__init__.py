@@ -21,6 +21,7 @@ decompositions; importing anything that fits is barred by contract.
     _levels          edges, knots and quantiles; _words: vocabularies and codes of categories
     _bounded         losses that stop growing: what is proved near a fit
     _subsets         subsets of columns, by a search of its own
+    _subspace        directions of largest variance, by eigenvalues of its own
     _steps           greedy steps over columns, each fitted and scored again
     _powers          powers of columns, by the slopes of their objectives
     _parts           the parts of a model of models, each on what reached it
@@ -48,6 +49,7 @@ from qed.core._certificates import (
     PartsCertificate,
     StationaryCertificate,
     SubsetCertificate,
+    SubspaceCertificate,
     Uncertified,
 )
 from qed.verify import (
@@ -62,6 +64,7 @@ from qed.verify import (
     _parts,
     _powers,
     _subsets,
+    _subspace,
     _transformers,
 )
 from qed.verify._verdict import Verdict
@@ -160,6 +163,7 @@ _CHECKS: dict[type, Callable[..., Verdict]] = {
     MistakesCertificate: _mistakes.check,
     StationaryCertificate: _bounded.check,
     SubsetCertificate: _subsets.check,
+    SubspaceCertificate: _subspace.check,
 }
 
 

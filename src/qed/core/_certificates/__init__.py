@@ -12,6 +12,7 @@ record                       statement
 ``DualityGapCertificate``    no coefficients lower the objective of a convex model by more than ``gap``
 ``SubsetCertificate``        no other subset of columns lowers the objective by more than ``gap``
 ``StationaryCertificate``    nothing near lowers an objective that is not convex by more than ``gap``
+``SubspaceCertificate``      no directions, as many, leave out less of the variance by more than ``gap``
 ``HeldOutCertificate``       errors on new rows, with a stated confidence, from rows the fit never saw
 ``BracketCertificate``       one parameter a column is best up to ``gap``: slopes of opposite signs enclose the optimum
 ``MistakesCertificate``      mistakes made while learning, against the most that any order of the rows can cause
@@ -33,6 +34,7 @@ from qed.core._certificates._held_out import HeldOutCertificate
 from qed.core._certificates._least_squares import LeastSquaresCertificate
 from qed.core._certificates._mistakes import MistakesCertificate
 from qed.core._certificates._parts import PartsCertificate, Uncertified
+from qed.core._certificates._subspace import SubspaceCertificate
 
 __all__ = [
     "BracketCertificate",
@@ -47,5 +49,6 @@ __all__ = [
     "PartsCertificate",
     "StationaryCertificate",
     "SubsetCertificate",
+    "SubspaceCertificate",
     "Uncertified",
 ]
