@@ -205,6 +205,14 @@ def _greedy(data: Data, params: dict[str, Any]) -> Any:
     return data.X[sample(len(data.X))][:, sorted(taken)]
 
 
+def _unexplained(data: Data, params: dict[str, Any]) -> Any:
+    """The least share of the variance that so many directions can leave out: the other eigenvalues."""
+    centred = data.X - data.X.mean(axis=0)
+    square = centred.T @ centred if len(centred) >= centred.shape[1] else centred @ centred.T
+    values = np.linalg.eigvalsh(square)
+    return [np.sum(values[: -params["n_components"]]) / np.sum(values)]
+
+
 EXPECTED: dict[str, Callable[[Data, dict[str, Any]], Any]] = {
     "StandardScaler": _standard,
     "MinMaxScaler": _range,
@@ -220,5 +228,6 @@ EXPECTED: dict[str, Callable[[Data, dict[str, Any]], Any]] = {
     "GridSearchCV": _best_score,
     "cross_validate": _folded_likelihood,
     "Pipeline": _piped,
+    "PCA": _unexplained,
     "SequentialFeatureSelector": _greedy,
 }

@@ -50,5 +50,9 @@ def workflow(task: str, **params: Any) -> Any:
     if task == "Pipeline":
         steps = preprocessing.StandardScaler(), linear_model.Ridge()
         return lambda X, y: compose.make_pipeline(*steps).fit(X, y).predict(X)
+    if task == "PCA":
+        from qed.decomposition import PCA
+
+        return lambda X, _: float(1 - PCA(**params).fit(X).explained_variance_ratio_.sum())
     kind = getattr(preprocessing, task)
     return lambda X, y: kind(**params).fit_transform(X, y)

@@ -63,6 +63,10 @@ def workflow(task: str, **params: Any) -> Any:
     if task == "Pipeline":
         steps = preprocessing.StandardScaler(), linear_model.Ridge()
         return lambda X, y: pipeline.make_pipeline(*steps).fit(X, y).predict(X)
+    if task == "PCA":
+        from sklearn.decomposition import PCA
+
+        return lambda X, _: float(1 - PCA(**params).fit(X).explained_variance_ratio_.sum())
     home = next(module for module in (preprocessing, impute, text) if hasattr(module, task))
     kind = getattr(home, task)
     return lambda X, y: kind(**params).fit_transform(X, y)

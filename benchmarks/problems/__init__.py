@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.problems import (
     classes,
     columns,
+    groundwork,
     hard,
     lasso,
     likelihood,
@@ -35,6 +36,7 @@ PROBLEMS: tuple[Problem, ...] = (
     *online.PROBLEMS,
     *classes.PROBLEMS,
     *tables.PROBLEMS,
+    *groundwork.PROBLEMS,
 )
 
 __all__ = ["PROBLEMS", "Data", "Problem", "chosen"]

@@ -39,6 +39,11 @@ def suited(kind: Any, y: Any) -> Any:
     return np.round(np.exp(y)) if traits.positive_target else y
 
 
+def answers(model: Any, rows: Any) -> Any:
+    """Return what a model predicts, or what it makes of rows if it does not."""
+    return model.predict(rows) if hasattr(model, "predict") else model.transform(rows)
+
+
 def create(name: str, folder: Path = HERE) -> Path:
     """Fit, save and predict; return the path of the new file."""
     module, _, leaf = name.rpartition(".")
@@ -53,7 +58,7 @@ def create(name: str, folder: Path = HERE) -> Path:
         kind = getattr(importlib.import_module(module), leaf)
         model = kind().fit(X, suited(kind, y))
     rows = X[::5]
-    answer = {"class": name, "X": rows.tolist(), "predictions": model.predict(rows).tolist()}
+    answer = {"class": name, "X": rows.tolist(), "predictions": answers(model, rows).tolist()}
     path.with_suffix(".json").write_text(json.dumps(answer, indent=1) + "\n")
     path.write_bytes(dumps(model))
     return path

@@ -8,7 +8,7 @@ the part of :math:`CV^\top` outside their span and B for C on the rest of the sp
 so the sum of the k largest eigenvalues of C, which is what the best k directions hold (Ky Fan), is at most :math:`\sum \theta
 + \|R\|^2 / \delta + \sum_j (\lambda_j(B) + \delta - \theta_{k+1-j})_+`. What remains is a ceiling on the eigenvalues of B.
 Three are used: all eigenpairs of a matrix that was formed; a Cholesky factor of :math:`\beta I + V^\top \Theta V - C`, which
-exists only if B is below :math:`\beta`; and, where C is never formed, products with a few random vectors: by chance alone
+exists only if B is below :math:`\beta`; and, where C is never formed, Lanczos steps from a few random directions: by chance alone
 these are small with a probability that is stated. The j-th eigenvalue of B is never above its trace divided by j.
 """
 
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Proof", "ceiling_by_factor", "ceiling_by_probes", "error_of_all", "excess", "product_rounding", "prove"]
 
-PROBES = 12
-DOUBT = 1e-6  # probability that all probes are small by chance
-STRETCH = float(np.sqrt(2 / np.pi)) * DOUBT ** (-1 / PROBES)
+PROBES, STEPS = 8, 6  # random directions, and products with each of them
+DOUBT = 1e-6  # probability that all of them miss the largest eigenvalue
 
 
 @dataclass(frozen=True)
@@ -112,17 +111,26 @@ def ceiling_by_factor(M: Array, values: Array, vectors: Array, following: float)
     return None
 
 
-def ceiling_by_probes(apply: Callable[[Array], Array], vectors: Array, rng: Generator) -> float:
-    """Bound the largest eigenvalue outside a span, wrongly with probability DOUBT: no probe is nearly orthogonal to its vector.
+def ceiling_by_probes(apply: Callable[[Array], Array], side: int, rng: Generator) -> float:
+    """Bound the largest eigenvalue of a positive matrix of so many rows, wrongly with probability DOUBT.
 
-    Two products are taken, so that the factor for bad luck enters by its square root.
+    From a random direction, q steps of Lanczos find less than 1 - ε of it with a probability of at most
+    1.648 √side exp(-√ε (2q - 1)) (Kuczyński and Woźniakowski 1992); several directions multiply their probabilities.
     """
-    probes = rng.standard_normal((len(vectors), PROBES))
-    for _ in range(2):
-        probes = probes - vectors @ (vectors.T @ probes)
-        probes = apply(probes)
-    probes = probes - vectors @ (vectors.T @ probes)
-    return float(np.sqrt(STRETCH * np.max(np.linalg.norm(probes, axis=0))))
+    now = rng.standard_normal((side, PROBES))
+    now /= np.sqrt(np.sum(now * now, axis=0))
+    before, step = np.zeros_like(now), np.zeros(PROBES)
+    small = np.zeros((PROBES, STEPS, STEPS))
+    for j in range(STEPS):
+        image = apply(now) - before * step
+        small[:, j, j] = np.sum(now * image, axis=0)
+        image -= now * small[:, j, j]
+        step = np.sqrt(np.sum(image * image, axis=0))
+        if j + 1 < STEPS:
+            small[:, j, j + 1] = small[:, j + 1, j] = step
+        before, now = now, image / np.where(step > 0, step, 1.0)
+    root = math.log(1.648 * math.sqrt(side) / DOUBT ** (1 / PROBES)) / (2 * STEPS - 1)
+    return float(np.max(np.linalg.eigvalsh(small))) / (1 - root**2) if root < 1 else math.inf
 
 
 def prove(V: Array, values: Array, CV: Array, bound: dict[str, Any]) -> Proof:

@@ -168,7 +168,14 @@ def from_products(rows: Rows, spread: Array, search: Search) -> Found:
         held = np.sum(V.T * CV, axis=0)
         residual = float(np.linalg.norm(CV - V.T * held)) + doubt
         rest = max(total - float(np.sum(held)), 0.0) + doubt
-        ceiling = ceiling_by_probes(lambda Q: rows.back(rows.forward(Q)), V.T, rng) + doubt
+
+        def outside(Q: Array) -> Array:
+            """Multiply by the scatter outside of the directions, or by the products of rows without them."""
+            if flip:
+                return rows.forward(_without(V, rows.back(Q)))
+            return _without(V, rows.back(rows.forward(_without(V, Q))))
+
+        ceiling = ceiling_by_probes(outside, min(n, p), rng) + doubt
     slack = excess(held, residual, ceiling, rest) + k * doubt
     proved = _Pairs(held, found.vectors, slack, k * doubt, slack + doubt, exact=False)
     proof = prove(V, held, CV, _bound(proved, doubt, total, 1 - DOUBT))
@@ -215,6 +222,11 @@ def _by_singular_values(A: Array) -> tuple[Array, Array]:
     """Return the squared singular values of a square matrix and its right singular vectors."""
     _, sigma, Vh = np.linalg.svd(A)
     return sigma**2, Vh.T
+
+
+def _without(V: Array, Q: Array) -> Array:
+    """Take the rows of V out of the columns of Q."""
+    return Q - V.T @ (V @ Q)
 
 
 def _carried(V: Array, k: int) -> Array:

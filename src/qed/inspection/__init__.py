@@ -7,6 +7,7 @@ One rule: **a figure shows what the model says, at every point that it shows.**
     _decision_boundary   regions, boundaries and margins in the plane of two columns
     _coefficient_path    coefficients along strengths
     _norm_ball           a limit on two coefficients, and the contours of the squared error
+    _scree               variances of principal components
     _fit_pictures        residuals of one column; target, fit and residual as a triangle
 """
 
@@ -17,6 +18,7 @@ from qed.inspection._coefficient_path import CoefficientPathDisplay
 from qed.inspection._decision_boundary import DecisionBoundaryDisplay
 from qed.inspection._fit_pictures import FitDisplay, ProjectionDisplay
 from qed.inspection._norm_ball import NormBallDisplay
+from qed.inspection._scree import ScreeDisplay
 
 __all__ = [
     "CoefficientPathDisplay",
@@ -24,6 +26,7 @@ __all__ = [
     "FitDisplay",
     "NormBallDisplay",
     "ProjectionDisplay",
+    "ScreeDisplay",
 ]
 
 __getattr__ = lacking(__name__)
