@@ -21,6 +21,7 @@ from qed.core import _threads as _threads  # settles the number of threads when 
 from qed.core._certificates import (
     BracketCertificate,
     Certificate,
+    ClustersCertificate,
     DualityGapCertificate,
     ExactCertificate,
     Fingerprint,
@@ -83,6 +84,7 @@ __all__ = [
     "CertificateError",
     "Classifier",
     "Clusterer",
+    "ClustersCertificate",
     "DataConversionWarning",
     "DualityGapCertificate",
     "Estimator",

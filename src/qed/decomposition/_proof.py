@@ -22,6 +22,7 @@ import numpy as np
 
 from qed.data._kernels import UNIT
 from qed.decomposition._kernels import PRODUCT_TERMS, factorises
+from qed.designs._pairs import length, skewness
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Proof", "ceiling_by_factor", "ceiling_by_probes", "error_of_all", "excess", "product_rounding", "prove"]
+__all__ = ["Proof", "ceiling_by_factor", "ceiling_by_probes", "excess", "product_rounding", "prove"]
 
 PROBES, STEPS = 8, 6  # random directions, and products with each of them
 DOUBT = 1e-6  # probability that all of them miss the largest eigenvalue
@@ -58,28 +59,6 @@ class Proof:
 def product_rounding(n: int) -> float:
     """Bound the relative rounding of sums of n products: panels in order, then blocks of panels."""
     return (min(n, PRODUCT_TERMS) + n / 128 + 16) * UNIT
-
-
-def error_of_all(M: Array, values: Array, vectors: Array) -> float:
-    """Bound how far each of all d values, in order, can be from the eigenvalue of M in its place."""
-    d = len(M)
-    top = max(float(values[0]), -float(values[-1]))
-    residual = _length(M @ vectors - vectors * values)
-    noise = (d + 8) * UNIT * math.sqrt(d)
-    skew = _skew(vectors.T) + noise
-    return 1.01 * residual + 2.02 * top * skew + 2 * noise * _length(M)
-
-
-def _length(A: Array) -> float:
-    """Return the Frobenius norm."""
-    return math.sqrt(np.vdot(A, A))
-
-
-def _skew(V: Array) -> float:
-    """Return how far the products of rows are from those of an orthonormal set."""
-    products = V @ V.T
-    products.flat[:: len(products) + 1] -= 1
-    return _length(products)
 
 
 def excess(values: Array, residual: float, ceiling: float, rest: float) -> float:
@@ -143,10 +122,10 @@ def prove(V: Array, values: Array, CV: Array, bound: dict[str, Any]) -> Proof:
     k, p = V.shape
     total, doubt = bound["total"], bound["doubt"]
     root = math.sqrt(max(k, 1))
-    skew = _skew(V) + (p + 8) * UNIT * root
+    skew = skewness(V) + (p + 8) * UNIT * root
     explained = float(values.sum())
     captured = float(np.vdot(V, CV.T))
-    off = _length(CV - V.T * values) + root * doubt
+    off = length(CV - V.T * values) + root * doubt
     wobble = skew * abs(captured) + doubt + product_rounding(p) * total
     gap = max(explained - captured, 0.0) + bound["slack"] + wobble
     return Proof(

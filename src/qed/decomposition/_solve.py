@@ -28,11 +28,11 @@ from qed.decomposition._proof import (
     Proof,
     ceiling_by_factor,
     ceiling_by_probes,
-    error_of_all,
     excess,
     product_rounding,
     prove,
 )
+from qed.designs._pairs import error_of_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
