@@ -50,9 +50,16 @@ def workflow(task: str, **params: Any) -> Any:
     if task == "Pipeline":
         steps = preprocessing.StandardScaler(), linear_model.Ridge()
         return lambda X, y: compose.make_pipeline(*steps).fit(X, y).predict(X)
-    if task == "PCA":
-        from qed.decomposition import PCA
-
-        return lambda X, _: float(1 - PCA(**params).fit(X).explained_variance_ratio_.sum())
+    if task in ("KMeans", "PCA"):
+        return groundwork(task, **params)
     kind = getattr(preprocessing, task)
     return lambda X, y: kind(**params).fit_transform(X, y)
+
+
+def groundwork(task: str, **params: Any) -> Any:
+    """A function of table and target: the inertia of centres that begin at the first rows, or what directions leave out."""
+    from qed import cluster, decomposition
+
+    if task == "PCA":
+        return lambda X, _: float(1 - decomposition.PCA(**params).fit(X).explained_variance_ratio_.sum())
+    return lambda X, _: cluster.KMeans(init=X[: params["n_clusters"]], n_init=1, **params).fit(X).inertia_

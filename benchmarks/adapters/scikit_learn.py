@@ -63,10 +63,17 @@ def workflow(task: str, **params: Any) -> Any:
     if task == "Pipeline":
         steps = preprocessing.StandardScaler(), linear_model.Ridge()
         return lambda X, y: pipeline.make_pipeline(*steps).fit(X, y).predict(X)
-    if task == "PCA":
-        from sklearn.decomposition import PCA
-
-        return lambda X, _: float(1 - PCA(**params).fit(X).explained_variance_ratio_.sum())
+    if task in ("KMeans", "PCA"):
+        return groundwork(task, **params)
     home = next(module for module in (preprocessing, impute, text) if hasattr(module, task))
     kind = getattr(home, task)
     return lambda X, y: kind(**params).fit_transform(X, y)
+
+
+def groundwork(task: str, **params: Any) -> Any:
+    """A function of table and target: the inertia of centres that begin at the first rows, or what directions leave out."""
+    from sklearn import cluster, decomposition
+
+    if task == "PCA":
+        return lambda X, _: float(1 - decomposition.PCA(**params).fit(X).explained_variance_ratio_.sum())
+    return lambda X, _: cluster.KMeans(init=X[: params["n_clusters"]], n_init=1, **params).fit(X).inertia_

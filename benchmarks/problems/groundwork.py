@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,12 @@ def decaying(rng: np.random.Generator, n: int, p: int) -> Data:
     return Data((rng.standard_normal((n, p)) * strength) @ turn + 3.0, np.zeros(n))
 
 
+def blobs(rng: np.random.Generator, n: int, p: int, *, k: int) -> Data:
+    """Overlapping groups; the first rows, where centres begin, are of any of them."""
+    homes = 1.5 * rng.standard_normal((k, p))
+    return Data(homes[rng.integers(0, k, n)] + rng.standard_normal((n, p)) + 3.0, np.zeros(n))
+
+
 def row(name: str, title: str, shape: tuple[int, int], make: Any, task: str, **more: Any) -> Problem:
     return Problem(name, title, shape, make, task, measure="workflow", **more)
 
@@ -28,4 +35,13 @@ PROBLEMS = (
     row("pca-wide", "PCA 300×3000", (300, 3_000), decaying, "PCA", params={"n_components": 10}, scales=(False, False)),
     row("pca-square", "PCA 2000×2000", (2_000, 2_000), decaying, "PCA",
         params={"n_components": 10, "random_state": 0}),
+    row("kmeans-tiny", "KMeans 100×5, 3 clusters", (100, 5), partial(blobs, k=3), "KMeans", params={"n_clusters": 3}),
+    row("kmeans-small", "KMeans 1000×20, 8 clusters", (1_000, 20), partial(blobs, k=8), "KMeans",
+        params={"n_clusters": 8}),
+    row("kmeans-tall", "KMeans 1e5×50, 8 clusters", (100_000, 50), partial(blobs, k=8), "KMeans",
+        params={"n_clusters": 8}),
+    row("kmeans-many", "KMeans 1e5×50, 100 clusters", (100_000, 50), partial(blobs, k=100), "KMeans",
+        params={"n_clusters": 100}),
+    row("kmeans-long", "KMeans 1e6×10, 8 clusters", (1_000_000, 10), partial(blobs, k=8), "KMeans",
+        params={"n_clusters": 8}),
 )  # fmt: skip

@@ -16,6 +16,21 @@ namespace {
 constexpr Index kChunk = kTile<double>;  ///< rows whose products with all centres are found together
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+double squared_distance(const double* a, const double* b, Index count) noexcept {
+    constexpr Index lanes = kLanes<double>;
+    Vector<double> total{};
+    Index i = 0;
+    for (; i + lanes <= count; i += lanes) {
+        const Vector<double> step = load(a + i) - load(b + i);
+        total += step * step;
+    }
+    double rest = 0.0;
+    for (; i < count; ++i) {
+        rest += (a[i] - b[i]) * (a[i] - b[i]);
+    }
+    return sum_lanes(total) + rest;
+}
+
 /// Centres in the layout that products want: packed strips for dense rows, transposed for compressed ones.
 class Prepared {
   public:
@@ -112,19 +127,7 @@ class Prepared {
             return std::max(square + 2.0 * (centres_.half[j] - product), 0.0);
         }
         read(row, scratch);
-        double total[4] = {};
-        Index i = 0;
-        for (; i + 4 <= p; i += 4) {
-            for (int lane = 0; lane < 4; ++lane) {
-                const double step = scratch[i + lane] - c[i + lane];
-                total[lane] += step * step;
-            }
-        }
-        for (; i < p; ++i) {
-            const double step = scratch[i] - c[i];
-            total[0] += step * step;
-        }
-        return (total[0] + total[1]) + (total[2] + total[3]);
+        return squared_distance(scratch, c, p);
     }
 
   private:
@@ -356,6 +359,118 @@ void assign_nearest(const NearestIn& in, const NearestState& state, NearestOut& 
     out.changed = static_cast<Index>(total[size - 3]);
     out.evaluated = static_cast<Index>(total[size - 2]);
     out.inertia = total[size - 1];
+}
+
+namespace {
+
+/// Half the distance of each centre to the nearest other one, a little less; 0 where finding it would cost too much.
+void find_reach(const double* centres, Index k, Index p, Index rows, double* reach) {
+    if (k * k > rows || k == 1) {
+        std::fill_n(reach, k, k == 1 ? kInfinity : 0.0);
+        return;
+    }
+    parallel_for(blocks_of(k, 16), [&](Index block) {
+        for (Index i = block * 16; i < std::min(k, (block + 1) * 16); ++i) {
+            double least = kInfinity;
+            for (Index j = 0; j < k; ++j) {
+                least = j == i ? least : std::min(least, squared_distance(centres + i * p, centres + j * p, p));
+            }
+            reach[i] = 0.5 * std::sqrt(least) * (1.0 - 1e-12);
+        }
+    });
+}
+
+/// Moves the centres of clusters that are not empty to their means; returns the sum of squared moves.
+double move_centres(const LloydIn& in, const LloydState& run, double& inertia) {
+    const Index p = in.rows.x.columns();
+    double shift = 0.0;
+    double held = 0.0;
+    std::fill_n(run.group_moved, in.rows.groups, 0.0);
+    Index group = 0;
+    std::vector<double> mean(static_cast<std::size_t>(p));
+    for (Index j = 0; j < in.rows.centres.k; ++j) {
+        while (j >= in.rows.starts[group + 1]) {
+            ++group;
+        }
+        double* centre = run.centres + j * p;
+        double square = 0.0;
+        if (run.weights[j] > 0.0) {
+            for (Index i = 0; i < p; ++i) {
+                mean[static_cast<std::size_t>(i)] = run.sums[j * p + i] / run.weights[j];
+                held += run.sums[j * p + i] * mean[static_cast<std::size_t>(i)];
+            }
+            square = squared_distance(mean.data(), centre, p);
+            std::copy(mean.begin(), mean.end(), centre);
+        }
+        shift += square;
+        run.moved[j] = std::sqrt(square) * (1.0 + 1e-12);
+        run.group_moved[group] = std::max(run.group_moved[group], run.moved[j]);
+    }
+    inertia = std::max(in.total - held, 0.0);
+    return shift;
+}
+
+}  // namespace
+
+LloydEnd run_lloyd(const LloydIn& in, const NearestState& state, const LloydState& run, LloydOut& out) {
+    const Index k = in.rows.centres.k;
+    const Index p = in.rows.x.columns();
+    NearestIn now = in.rows;
+    std::vector<double> half(static_cast<std::size_t>(k));
+    std::vector<double> reach(static_cast<std::size_t>(k), 0.0);
+    std::vector<double> change(static_cast<std::size_t>(k * (p + 1)));
+    now.centres.c = run.centres;
+    now.centres.half = half.data();
+    now.moved = run.moved;
+    now.group_moved = run.group_moved;
+    now.reach = reach.data();
+    for (bool pending = in.is_pending;; pending = false) {
+        if (!pending) {
+            if (out.passes == in.most) {
+                return LloydEnd::out_of_passes;
+            }
+            double longest = 0.0;
+            for (Index j = 0; j < k; ++j) {
+                half[static_cast<std::size_t>(j)] = 0.0;
+                for (Index i = 0; i < p; ++i) {
+                    half[static_cast<std::size_t>(j)] += 0.5 * run.centres[j * p + i] * run.centres[j * p + i];
+                }
+                longest = std::max(longest, std::sqrt(2.0 * half[static_cast<std::size_t>(j)]));
+            }
+            const double far = longest + in.longest;
+            now.slack = 4.0 * static_cast<double>(p + 8) * 0x1p-53 * far * far;
+            if (!now.is_first) {
+                find_reach(run.centres, k, p, now.x.rows(), reach.data());
+            }
+            NearestOut found{change.data(), change.data() + k * p, 0.0, 0, 0};
+            assign_nearest(now, state, found);
+            for (Index i = 0; i < k * p; ++i) {
+                run.sums[i] += change[static_cast<std::size_t>(i)];
+            }
+            bool is_empty = false;
+            for (Index j = 0; j < k; ++j) {
+                run.weights[j] += change[static_cast<std::size_t>(k * p + j)];
+                if (run.weights[j] <= 1e-14 * in.weight) {
+                    run.weights[j] = 0.0;
+                    is_empty = true;
+                }
+            }
+            ++out.passes;
+            out.evaluated += found.evaluated;
+            if (found.changed == 0 && !now.is_first) {
+                return LloydEnd::at_rest;
+            }
+            now.is_first = false;
+            if (is_empty) {
+                return LloydEnd::empty_cluster;
+            }
+        }
+        const double shift = move_centres(in, run, out.trace[out.moves]);
+        ++out.moves;
+        if (shift <= in.tol) {
+            return LloydEnd::at_rest;
+        }
+    }
 }
 
 void approach(const Places& x, const double* squares, const double* s, const CentresIn& candidates,

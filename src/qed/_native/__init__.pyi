@@ -26,7 +26,9 @@ Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 
-Rows: TypeAlias = Matrix | tuple[Indices, Indices, Matrix, tuple[int, int]]  # compressed: starts, indices, values, shape
+Rows: TypeAlias = (
+    Matrix | tuple[Indices, Indices, Matrix, tuple[int, int]]
+)  # compressed: starts, indices, values, shape
 
 level: str
 """The level in use: ``"v2"``, ``"v3"``, ``"v4"`` or ``"portable"``."""
@@ -497,6 +499,27 @@ def assign_nearest(
     ``centres`` come with half their squared lengths, in groups that begin at ``starts``; ``motion`` is how far centres and
     groups moved, half the distance of each to the nearest other one, and the rounding of a squared distance. Returns changes
     of the sums and weights of clusters, the inertia (of a first pass), rows that changed, and distances that were computed.
+    """
+
+def run_lloyd(
+    X: Rows,
+    shift: Vector | None,
+    squares: Vector,
+    s: Vector | None,
+    starts: NDArray[np.int64],
+    goal: tuple[float, float, float, float, int],
+    labels: NDArray[np.int32],
+    upper: Vector,
+    lower: Vector,
+    state: tuple[Vector, Vector, Vector, Vector, Vector],
+    is_first: bool,
+    is_pending: bool,
+) -> tuple[int, Vector, int, int, int]:
+    """Run Lloyd's algorithm until nothing moves (1), a cluster is empty (2), or passes are used up (0).
+
+    ``goal`` is the total of squares, the weight, the longest row, squared moves that are small enough, and passes; ``state``,
+    which is written, centres, sums, weights, moves of centres and of groups. Returns how it ended, the inertia after each move
+    of the centres (the first so many numbers), moves, passes, and distances that were computed.
     """
 
 def approach(

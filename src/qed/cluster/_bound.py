@@ -1,8 +1,8 @@
 r"""How good any k centres can be.
 
-The rows of k clusters, each replaced by its mean, span at most k - 1 directions about the mean of all. So the inertia of any clusters is
-at least what the best k - 1 directions leave out of the scatter: its trace less its k - 1 largest eigenvalues (Zha, He, Ding, Gu and
-Simon 2001; Ding and He 2004).
+The rows of k clusters, each replaced by its mean, span at most k - 1 directions about the mean of all. So the inertia of
+any clusters is at least what the best k - 1 directions leave out of the scatter: its trace less its k - 1 largest
+eigenvalues (Zha, He, Ding, Gu and Simon 2001; Ding and He 2004).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from qed.core._tables import is_sparse
 from qed.core._threads import one_blas_thread
-from qed.data import ArraySource, Moments, fold
+from qed.data import Chunk, Moments
 from qed.data._kernels import UNIT
 from qed.designs import design
 from qed.designs._pairs import error_of_all
@@ -40,7 +40,7 @@ class Scatter:
         self.doubt = 0.0
         self.seen: Fingerprint
         if p <= LARGEST and (n >= p or is_sparse(X)):
-            moments = fold(ArraySource(X, None, weight), Moments.of)
+            moments = Moments.of(Chunk(X, None, weight))
             self.seen = fingerprint_of(moments)
             self.matrix, self.doubt = moments.XX, moments.rounding * float(np.sum(moments.peak))
         else:
@@ -49,7 +49,6 @@ class Scatter:
                 root = np.ones(n) if weight is None else np.sqrt(weight)
                 self.matrix = design(X).rows_gram(self.seen.mean) * np.multiply.outer(root, root)  # type: ignore[attr-defined]
                 self.doubt = (p + 16) * UNIT * self.total
-        self._values: Array | None = None
 
     @property
     def total(self) -> float:

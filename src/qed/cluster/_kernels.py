@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Bounds", "Places", "Step"]
+__all__ = ["Bounds", "Places", "State", "Step"]
 
 
 class Step(NamedTuple):
@@ -42,6 +42,23 @@ class Bounds:
     def empty(cls, n: int, starts: NDArray[np.int64]) -> Bounds:
         """Return room for n rows."""
         return cls(np.zeros(n, np.int32), np.empty(n), np.empty((n, len(starts) - 1)), starts)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Centres of a run, sums and weights of their rows, and how far centres and groups moved last; written in place."""
+
+    centres: Array
+    sums: Array
+    weights: Array
+    moved: Array
+    group_moved: Array
+
+    @classmethod
+    def begin(cls, centres: Array, groups: int) -> State:
+        """Return the state before the first pass."""
+        k = len(centres)
+        return cls(np.array(centres, order="C"), np.zeros(centres.shape), np.zeros(k), np.zeros(k), np.zeros(groups))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +118,7 @@ class Places:
                 self.s,
                 (centres, 0.5 * np.sum(centres * centres, axis=1)),
                 bounds.starts,
-                (*still, self.slack(centres)),  # type: ignore[arg-type]
+                (*still, self.slack(centres)),
                 bounds.labels,
                 bounds.upper,
                 bounds.lower,
@@ -109,6 +126,32 @@ class Places:
                 sums,
             )
         )
+
+    def run(
+        self,
+        bounds: Bounds,
+        state: State,
+        goal: tuple[float, float, float, float, int],
+        *,
+        is_first: bool,
+        is_pending: bool,
+    ) -> tuple[int, Array, int, int]:
+        """Run Lloyd's algorithm; return how it ended, the inertia after each move, passes, and distances computed."""
+        end, trace, moves, passes, evaluated = _native.run_lloyd(
+            self.X,
+            self.shift,
+            self.squares,
+            self.s,
+            bounds.starts,
+            goal,
+            bounds.labels,
+            bounds.upper,
+            bounds.lower,
+            (state.centres, state.sums, state.weights, state.moved, state.group_moved),
+            is_first,
+            is_pending,
+        )
+        return end, trace[:moves], passes, evaluated
 
     def approach(self, candidates: Array, closest: Array | None) -> tuple[Array, Array]:
         """Return squared distances to the nearer of a candidate and what was closest, (l, n), and their weighted sums."""

@@ -32,6 +32,7 @@ from qed.core._records import expect, expect_array
 from qed.core._tables import is_sparse
 from qed.core._targets import weights
 from qed.data import ArraySource
+from qed.data._kernels import UNIT
 from qed.designs import design
 from qed.designs._range import require_range
 
@@ -52,8 +53,8 @@ class KMeans(Clusterer, Transformer, sparse=True):
 
     Certificate
     -----------
-    ClustersCertificate: the inertia is at most so many times that of the best centres. No clusters have less inertia than the variance
-    that the best k - 1 directions leave out.
+    ClustersCertificate: the inertia is at most so many times that of the best centres. No clusters have less inertia than the
+    variance that the best k - 1 directions leave out.
 
     Cost
     ----
@@ -165,11 +166,10 @@ class KMeans(Clusterer, Transformer, sparse=True):
         self.labels_ = run.labels
         self.inertia_ = run.inertia
         self.n_iter_ = run.steps
-        rounding = doubt + places.slack(run.centres) * 1e-3 * scatter.seen.weight
         self.certificate_ = ClustersCertificate(
             objective=run.inertia,
             bound=bound,
-            rounding=min(rounding, doubt + 1e-12 * scatter.total),
+            rounding=doubt + (places.shape[1] + 64) * UNIT * (run.inertia + scatter.total),
             null_objective=scatter.total,
             drift=run.drift,
             trace=run.trace,
@@ -253,7 +253,8 @@ class KMeans(Clusterer, Transformer, sparse=True):
         k, p = self.cluster_centers_.shape if self.cluster_centers_.ndim == 2 else (0, 0)
         expect(k >= 1 and self.__dict__.get("n_features_in_", p) == p, "KMeans.cluster_centers_ has another shape")
         expect_array(self.cluster_centers_, "KMeans.cluster_centers_", shape=(k, p), finite=True)
-        expect_array(self.labels_, "KMeans.labels_", shape=(None,), finite=True)
-        expect(self.labels_.dtype == np.int32, "KMeans.labels_ are no numbers of centres")
-        expect(bool(((self.labels_ >= 0) & (self.labels_ < k)).all()), "KMeans.labels_ names centres that are not there")
+        expect(self.labels_.ndim == 1 and self.labels_.dtype == np.int32, "KMeans.labels_ are no numbers of centres")
+        expect(
+            bool(((self.labels_ >= 0) & (self.labels_ < k)).all()), "KMeans.labels_ names centres that are not there"
+        )
         expect(0 <= self.inertia_ < np.inf and self.n_iter_ >= 0, "KMeans.inertia_ or KMeans.n_iter_ is out of range")

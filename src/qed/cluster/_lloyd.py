@@ -1,8 +1,8 @@
 """One run of Lloyd's algorithm: rows to their nearest centres, centres to the means of their rows, until nothing moves.
 
-Centres move less and less, and most rows stay where they are. Each row keeps bounds on its distances (Hamerly; by groups of centres
-where there are many, as in Yinyang k-means), so that a pass looks only at rows whose centre may have changed, and sums change by those
-rows alone. The last pass looks at every row and sums anew.
+Centres move less and less, and most rows stay where they are. Each row keeps bounds on its distances (Hamerly; by groups of
+centres where there are many, as in Yinyang k-means), so that a pass looks only at rows whose centre may have changed, and
+sums change by those rows alone. The last pass looks at every row and sums anew.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qed.cluster._kernels import Bounds, Places, Step
+from qed.cluster._kernels import Bounds, Places, State, Step
 from qed.core._events import STOP
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ __all__ = ["Run", "lloyd"]
 
 MANY = 16  # centres from which their distances are bounded by groups
 GROUP, MOST_GROUPS = 8, 16
+AT_REST, EMPTY = 1, 2  # how a run ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,36 +62,30 @@ def lloyd(places: Places, centres: Array, total: float, *, most: int, tol: float
         Told of every step; it may ask to stop.
     """
     order, starts = _grouped(centres)
-    centres = centres[order]
-    bounds = Bounds.empty(places.shape[0], starts)
+    bounds, state = Bounds.empty(places.shape[0], starts), State.begin(centres[order], len(starts) - 1)
     trace: list[float] = []
-    evaluations, outcome, taken = 0, "max_iter", 0
-    sums, weights = np.zeros_like(centres), np.zeros(len(centres))
-    motion = None
+    evaluations, taken, outcome = 0, 0, "max_iter"
+    weight = float(places.shape[0]) if places.s is None else float(places.s.sum())
+    longest = float(np.sqrt(places.squares.max(initial=0.0)))
+    end = 0
     try:
-        for taken in range(1, most + 1):
-            step = places.step(centres, bounds, motion)
-            sums, weights = sums + step.sums, np.maximum(weights + step.weights, 0.0)
-            evaluations += step.evaluated
-            if not step.changed and taken > 1:
+        while taken < most or end == EMPTY:
+            passes = 1 if progress.is_heard else most - taken
+            goal = (total, weight, longest, tol, passes if end != EMPTY else passes * (taken < most))
+            end, moved, done, looked = places.run(bounds, state, goal, is_first=taken == 0, is_pending=end == EMPTY)
+            trace, taken, evaluations = trace + moved.tolist(), taken + done, evaluations + looked
+            if end == AT_REST:
                 outcome = "solved"
                 break
-            sums, weights = _with_no_cluster_empty(places, centres, bounds, sums, weights)
-            filled = weights > 0
-            moved = np.where(filled[:, None], sums / np.where(filled, weights, 1.0)[:, None], centres)
-            trace.append(max(total - float(np.sum(sums[filled] ** 2 / weights[filled, None])), 0.0))
-            shift = np.sqrt(np.sum((moved - centres) ** 2, axis=1))
-            centres = moved
-            if progress.step(trace[-1]) is STOP:
+            if end == EMPTY:
+                _fill_empty(places, bounds, state)
+            elif progress.step(trace[-1] if trace else None) is STOP:
                 outcome = "stopped"
                 break
-            if float(np.sum(shift**2)) <= tol:
-                outcome = "solved"
-                break
-            motion = (shift * (1 + 1e-15), np.maximum.reduceat(shift, starts[:-1]) * (1 + 1e-15), _reach(centres))
     except KeyboardInterrupt:
         outcome = "interrupted"
-    return _finished(places, centres, bounds, Run(centres, bounds.labels, 0.0, taken, 0.0, np.array(trace), evaluations, outcome), order)
+    run = Run(state.centres, bounds.labels, 0.0, max(taken, 1), 0.0, np.array(trace), evaluations, outcome)
+    return _finished(places, state.centres, bounds, run, order)
 
 
 def _finished(places: Places, centres: Array, bounds: Bounds, run: Run, order: NDArray[np.intp]) -> Run:
@@ -133,34 +128,19 @@ def _grouped(centres: Array) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     return order, np.concatenate([[0], np.cumsum(sizes[sizes > 0])]).astype(np.int64)
 
 
-def _reach(centres: Array) -> Array:
-    """Return half the distance of each centre to the nearest other one, rounded down."""
-    if len(centres) == 1:
-        return np.full(1, np.inf)
-    squares = np.sum(centres**2, axis=1)
-    away = squares[:, None] + squares - 2 * centres @ centres.T
-    away -= 4 * (centres.shape[1] + 8) * 2.0**-52 * (squares[:, None] + squares)
-    np.fill_diagonal(away, np.inf)
-    return 0.5 * np.sqrt(np.maximum(away.min(axis=1), 0.0))
-
-
-def _with_no_cluster_empty(
-    places: Places, centres: Array, bounds: Bounds, sums: Array, weights: Array
-) -> tuple[Array, Array]:
+def _fill_empty(places: Places, bounds: Bounds, state: State) -> None:
     """Give each empty cluster the row that is farthest from its centre; the inertia falls by its squared distance."""
-    empty = np.flatnonzero(~(weights > 0))
-    if not len(empty):
-        return sums, weights
+    empty = np.flatnonzero(~(state.weights > 0))
     known = Bounds.empty(places.shape[0], bounds.starts)
-    places.step(centres, known, sums=False)
+    places.step(state.centres, known, sums=False)
     far = known.upper if places.s is None else np.where(places.s > 0, known.upper, -1.0)
-    sums, weights = sums.copy(), weights.copy()
+    sums, weights, least = state.sums, state.weights, np.sqrt(2 * places.slack(state.centres))
     for cluster, row in zip(empty, np.argsort(-far, kind="stable")[: len(empty)], strict=False):
         old, s = int(bounds.labels[row]), 1.0 if places.s is None else float(places.s[row])
-        if not far[row] > np.sqrt(places.slack(centres)) or not weights[old] > s:
+        if not far[row] > least or not weights[old] > s:
             continue  # rows coincide with their centres, or would leave another cluster empty
         x = places.row(int(row))
-        sums[old], weights[old] = sums[old] - s * x, weights[old] - s
+        sums[old] -= s * x
+        weights[old] -= s
         sums[cluster], weights[cluster] = s * x, s
         bounds.labels[row], bounds.upper[row] = cluster, np.inf
-    return sums, weights

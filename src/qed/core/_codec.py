@@ -61,7 +61,16 @@ if TYPE_CHECKING:
 __all__ = ["PACKAGES", "RECORD_HOMES", "Decoder", "Encoder"]
 
 # Packages of qed that a file may cause to be imported. A family enters with its first estimator.
-PACKAGES = ("cluster", "compose", "decomposition", "ensemble", "linear_model", "model_selection", "preprocessing", "svm")
+PACKAGES = (
+    "cluster",
+    "compose",
+    "decomposition",
+    "ensemble",
+    "linear_model",
+    "model_selection",
+    "preprocessing",
+    "svm",
+)
 # Modules whose records may be met before anything else has loaded them.
 RECORD_HOMES = ("qed.core._certificates", "qed.data", "qed.data._column_moments", "qed.compose", "qed.study._schema")
 

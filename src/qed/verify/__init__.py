@@ -21,6 +21,7 @@ decompositions; importing anything that fits is barred by contract.
     _levels          edges, knots and quantiles; _words: vocabularies and codes of categories
     _bounded         losses that stop growing: what is proved near a fit
     _subsets         subsets of columns, by a search of its own
+    _clusters        centres, and a bound on all others
     _subspace        directions of largest variance, by eigenvalues of its own
     _steps           greedy steps over columns, each fitted and scored again
     _powers          powers of columns, by the slopes of their objectives
@@ -42,6 +43,7 @@ import numpy as np
 from qed.core import CertificateError, Estimator, InvalidParameter
 from qed.core._certificates import (
     BracketCertificate,
+    ClustersCertificate,
     DualityGapCertificate,
     ExactCertificate,
     LeastSquaresCertificate,
@@ -54,6 +56,7 @@ from qed.core._certificates import (
 )
 from qed.verify import (
     _bounded,
+    _clusters,
     _counts,
     _duality,
     _hard_margin,
@@ -158,6 +161,7 @@ def _by_duality(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any
 _CHECKS: dict[type, Callable[..., Verdict]] = {
     DualityGapCertificate: _by_duality,
     BracketCertificate: _by_slopes,
+    ClustersCertificate: _clusters.check,
     ExactCertificate: _by_counting,
     LeastSquaresCertificate: _least_squares.check,
     MistakesCertificate: _mistakes.check,
