@@ -14,7 +14,7 @@ __all__ = ["answer", "is_known"]
 
 def is_known(task: str) -> bool:
     """Whether a task is one of these models."""
-    return task in _near.TASKS or task.partition(".")[0] in _bayes.MODELS or task == "MLPClassifier"
+    return task in (*_near.TASKS, "PCA", "KMeans", "MLPClassifier") or task.partition(".")[0] in _bayes.MODELS
 
 
 def answer(library: str, task: str, params: dict[str, Any]) -> Any:
@@ -25,6 +25,16 @@ def answer(library: str, task: str, params: dict[str, Any]) -> Any:
     if name in _bayes.MODELS:
         home = "naive_bayes" if name.endswith("NB") else "discriminant_analysis"
         return _bayes.answer(_model(library, home, name), ask)
+    if task == "PCA":
+        pca = _model(library, "decomposition", task)
+        return lambda X, _: float(1 - pca(**params).fit(X).explained_variance_ratio_.sum())  # what directions leave out
+    if task == "KMeans":
+        kmeans = _model(library, "cluster", task)
+        return lambda X, _: kmeans(init=X[: params["n_clusters"]], n_init=1, **params).fit(X).inertia_
+    return _network(library, task, params)
+
+
+def _network(library: str, task: str, params: dict[str, Any]) -> Any:
     if library == "qed" and find_spec("torch") is None:
         return None
     network = _model(library, "neural_network", task)

@@ -212,6 +212,32 @@ def _near_rows(task: str, data: Data, params: dict[str, Any]) -> Any:
     return _near.expected(task, data.X, data.y, params, sample)
 
 
+def _unexplained(data: Data, params: dict[str, Any]) -> Any:
+    """The least share of the variance that so many directions can leave out: the other eigenvalues."""
+    centred = data.X - data.X.mean(axis=0)
+    square = centred.T @ centred if len(centred) >= centred.shape[1] else centred @ centred.T
+    values = np.linalg.eigvalsh(square)
+    return [np.sum(values[: -params["n_components"]]) / np.sum(values)]
+
+
+def _lloyd(data: Data, params: dict[str, Any]) -> Any:
+    """The inertia where plain steps from the first rows come to rest, stopped as scikit-learn stops."""
+    X, centres = data.X, data.X[: params["n_clusters"]].copy()
+    labels, enough = np.full(len(X), -1), 1e-4 * np.mean(X.var(axis=0))
+    for _ in range(300):
+        before, shift = labels, 0.0
+        labels = np.argmin(np.sum(centres**2, axis=1) - 2 * X @ centres.T, axis=1)
+        if np.array_equal(before, labels):
+            break
+        for j in range(len(centres)):
+            mean = X[labels == j].mean(axis=0)
+            shift, centres[j] = shift + np.sum((mean - centres[j]) ** 2), mean
+        if shift <= enough:
+            break
+    labels = np.argmin(np.sum(centres**2, axis=1) - 2 * X @ centres.T, axis=1)
+    return [np.sum((X - centres[labels]) ** 2)]
+
+
 EXPECTED: dict[str, Callable[[Data, dict[str, Any]], Any]] = {
     "StandardScaler": _standard,
     "MinMaxScaler": _range,
@@ -227,6 +253,8 @@ EXPECTED: dict[str, Callable[[Data, dict[str, Any]], Any]] = {
     "GridSearchCV": _best_score,
     "cross_validate": _folded_likelihood,
     "Pipeline": _piped,
+    "KMeans": _lloyd,
+    "PCA": _unexplained,
     "SequentialFeatureSelector": _greedy,
     **{task: partial(_near_rows, task) for task in _near.TASKS},
     **_bayes.EXPECTED,

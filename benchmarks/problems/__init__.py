@@ -6,6 +6,7 @@ from benchmarks.problems import (
     classes,
     columns,
     generative,
+    groundwork,
     hard,
     lasso,
     likelihood,
@@ -41,6 +42,7 @@ PROBLEMS: tuple[Problem, ...] = (
     *near.PROBLEMS,
     *generative.PROBLEMS,
     *tables.PROBLEMS,
+    *groundwork.PROBLEMS,
 )
 
 __all__ = ["PROBLEMS", "Data", "Problem", "chosen"]

@@ -40,8 +40,8 @@ def suited(kind: Any, y: Any) -> Any:
 
 
 def answers(model: Any, rows: Any) -> Any:
-    """Return what a model says of rows: predictions, log-densities, or distances of neighbours."""
-    for method in ("predict", "score_samples"):
+    """Return what a model says of rows: predictions, what it makes of them, log-densities, or distances of neighbours."""
+    for method in ("predict", "transform", "score_samples"):
         if hasattr(model, method):
             return getattr(model, method)(rows)
     return model.kneighbors(rows)[0].ravel()

@@ -26,6 +26,10 @@ Vector: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 
+Rows: TypeAlias = (
+    Matrix | tuple[Indices, Indices, Matrix, tuple[int, int]]
+)  # compressed: starts, indices, values, shape
+
 level: str
 """The level in use: ``"v2"``, ``"v3"``, ``"v4"`` or ``"portable"``."""
 
@@ -483,6 +487,61 @@ def descend_narrow(
     ``goal`` is a gap and a number of rounds, ``start`` are coefficients and intercept. Returns both, scores, slopes,
     gradient, mean loss, the gap, the rounds made, and whether no step is possible any more.
     """
+
+def row_squares(X: Rows, shift: Vector | None) -> Vector:
+    """Return the squared lengths of rows, less a shift; compressed rows are not shifted."""
+
+def assign_nearest(
+    X: Rows,
+    shift: Vector | None,
+    squares: Vector,
+    s: Vector | None,
+    centres: tuple[Vector, Vector],
+    starts: NDArray[np.int64],
+    motion: tuple[Vector, Vector, Vector, float],
+    labels: NDArray[np.int32],
+    upper: Vector,
+    lower: Vector,
+    is_first: bool,
+    sums: bool,
+) -> tuple[Vector, Vector, float, int, int]:
+    """Find the nearest of some centres for each row whose bounds do not tell it, and write labels and bounds.
+
+    ``centres`` come with half their squared lengths, in groups that begin at ``starts``; ``motion`` is how far centres and
+    groups moved, half the distance of each to the nearest other one, and the rounding of a squared distance. Returns changes
+    of the sums and weights of clusters, the inertia (of a first pass), rows that changed, and distances that were computed.
+    """
+
+def run_lloyd(
+    X: Rows,
+    shift: Vector | None,
+    squares: Vector,
+    s: Vector | None,
+    starts: NDArray[np.int64],
+    goal: tuple[float, float, float, float, int],
+    labels: NDArray[np.int32],
+    upper: Vector,
+    lower: Vector,
+    state: tuple[Vector, Vector, Vector, Vector, Vector],
+    is_first: bool,
+    is_pending: bool,
+) -> tuple[int, Vector, int, int, int]:
+    """Run Lloyd's algorithm until nothing moves (1), a cluster is empty (2), or passes are used up (0).
+
+    ``goal`` is the total of squares, the weight, the longest row, squared moves that are small enough, and passes; ``state``,
+    which is written, centres, sums, weights, moves of centres and of groups. Returns how it ended, the inertia after each move
+    of the centres (the first so many numbers), moves, passes, and distances that were computed.
+    """
+
+def approach(
+    X: Rows,
+    shift: Vector | None,
+    squares: Vector,
+    s: Vector | None,
+    candidates: tuple[Vector, Vector],
+    closest: Vector | None,
+) -> tuple[Vector, Vector]:
+    """Return squared distances to what is nearer, a candidate or what was closest, a row for each candidate; and sums."""
 
 def find_planes(
     loss: str, width: float, is_sparse: bool, X: Matrix, y: Matrix, c: Vector, goal: Goal

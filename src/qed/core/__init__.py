@@ -21,6 +21,7 @@ from qed.core import _threads as _threads  # settles the number of threads when 
 from qed.core._certificates import (
     BracketCertificate,
     Certificate,
+    ClustersCertificate,
     DualityGapCertificate,
     ExactCertificate,
     Fingerprint,
@@ -33,6 +34,7 @@ from qed.core._certificates import (
     SearchCertificate,
     StationaryCertificate,
     SubsetCertificate,
+    SubspaceCertificate,
     Uncertified,
 )
 from qed.core._doors import FitData
@@ -85,6 +87,7 @@ __all__ = [
     "CertificateError",
     "Classifier",
     "Clusterer",
+    "ClustersCertificate",
     "DataConversionWarning",
     "DualityGapCertificate",
     "Estimator",
@@ -126,6 +129,7 @@ __all__ = [
     "Seed",
     "StationaryCertificate",
     "SubsetCertificate",
+    "SubspaceCertificate",
     "Traits",
     "Transformer",
     "Uncertified",

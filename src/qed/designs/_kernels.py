@@ -13,6 +13,7 @@ __all__ = [
     "adjoint_product",
     "canonical",
     "check_indices",
+    "column_spreads",
     "column_squares",
     "csr_adjoint",
     "csr_moments",
@@ -20,6 +21,7 @@ __all__ = [
     "csr_take_columns",
     "gram",
     "product",
+    "spread_doubts",
     "strided",
     "take_columns",
 ]
@@ -81,3 +83,17 @@ def csr_take_columns(X: Any, index: Any, scale: Matrix) -> tuple[Any, Any, Matri
     """Return columns of a table compressed by rows or columns, as starts, rows and values, each row times ``scale``."""
     index = np.ascontiguousarray(index, dtype=np.int64)
     return _native.csr_take_columns(csr_arrays(X), X.shape, X.format == "csc", index, np.ascontiguousarray(scale))
+
+
+def column_spreads(X: Array, y: Matrix, s: Matrix | None, total: float) -> tuple[Matrix, Matrix, Matrix]:
+    """Return weighted means and sums of squared deviations of ``[X | y]``, and the first row.
+
+    Sums are taken about that row, so that constant columns are recognised to the last bit.
+    """
+    s = None if s is None else np.ascontiguousarray(s)
+    return _native.column_spreads(strided(X), strided(y), s, total)
+
+
+def spread_doubts(mean: Matrix, spread: Matrix, about: Matrix, total: float, terms: int) -> tuple[Matrix, Matrix]:
+    """Bound the rounding of means and spreads that were summed about a row with at most so many additions."""
+    return _native.spread_doubts(mean, spread, np.ascontiguousarray(about), total, terms)

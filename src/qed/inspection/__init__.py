@@ -8,6 +8,7 @@ One rule: **a figure shows what the model says, at every point that it shows.**
     _coefficient_path    coefficients along strengths
     _loss_curve          the objective from pass to pass
     _norm_ball           a limit on two coefficients, and the contours of the squared error
+    _scree               variances of principal components
     _fit_pictures        residuals of one column; target, fit and residual as a triangle
 """
 
@@ -19,6 +20,7 @@ from qed.inspection._decision_boundary import DecisionBoundaryDisplay
 from qed.inspection._fit_pictures import FitDisplay, ProjectionDisplay
 from qed.inspection._loss_curve import LossCurveDisplay
 from qed.inspection._norm_ball import NormBallDisplay
+from qed.inspection._scree import ScreeDisplay
 
 __all__ = [
     "CoefficientPathDisplay",
@@ -27,6 +29,7 @@ __all__ = [
     "LossCurveDisplay",
     "NormBallDisplay",
     "ProjectionDisplay",
+    "ScreeDisplay",
 ]
 
 __getattr__ = lacking(__name__)

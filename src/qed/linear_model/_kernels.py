@@ -13,7 +13,6 @@ from qed.data._kernels import strided
 __all__ = [
     "cholesky",
     "coded_planes",
-    "column_spreads",
     "column_sums",
     "margins",
     "matmul",
@@ -23,7 +22,6 @@ __all__ = [
     "residual_sums",
     "solve_lower",
     "solve_lower_t",
-    "spread_doubts",
     "triangle",
 ]
 
@@ -40,20 +38,6 @@ def column_sums(X: np.ndarray[Any, Any], s: Array, about: Array) -> tuple[Array,
     s = np.ascontiguousarray(s)
     sums, squares = _native.column_sums(strided(X), s, s, np.ascontiguousarray(about))
     return sums[:, 0], squares
-
-
-def column_spreads(X: np.ndarray[Any, Any], y: Array, s: Array | None, total: float) -> tuple[Array, Array, Array]:
-    """Return weighted means and sums of squared deviations of ``[X | y]``, and the first row.
-
-    Sums are taken about that row, so that constant columns are recognised to the last bit.
-    """
-    s = None if s is None else np.ascontiguousarray(s)
-    return _native.column_spreads(strided(X), strided(y), s, total)
-
-
-def spread_doubts(mean: Array, spread: Array, about: Array, total: float, terms: int) -> tuple[Array, Array]:
-    """Bound the rounding of means and spreads that were summed about a row with at most so many additions."""
-    return _native.spread_doubts(mean, spread, np.ascontiguousarray(about), total, terms)
 
 
 def residual_sums(

@@ -24,6 +24,8 @@ decompositions; importing anything that fits is barred by contract.
     _levels          edges, knots and quantiles; _words: vocabularies and codes of categories
     _bounded         losses that stop growing: what is proved near a fit
     _subsets         subsets of columns, by a search of its own
+    _clusters        centres, and a bound on all others
+    _subspace        directions of largest variance, by eigenvalues of its own
     _steps           greedy steps over columns, each fitted and scored again
     _powers          powers of columns, by the slopes of their objectives
     _neighbors       near rows, votes, means and densities, from every row
@@ -45,6 +47,7 @@ import numpy as np
 from qed.core import CertificateError, Estimator, InvalidParameter
 from qed.core._certificates import (
     BracketCertificate,
+    ClustersCertificate,
     DualityGapCertificate,
     ExactCertificate,
     LeastSquaresCertificate,
@@ -55,10 +58,12 @@ from qed.core._certificates import (
     SearchCertificate,
     StationaryCertificate,
     SubsetCertificate,
+    SubspaceCertificate,
     Uncertified,
 )
 from qed.verify import (
     _bounded,
+    _clusters,
     _counts,
     _duality,
     _hard_margin,
@@ -72,6 +77,7 @@ from qed.verify import (
     _parts,
     _powers,
     _subsets,
+    _subspace,
     _transformers,
 )
 from qed.verify._verdict import Verdict
@@ -165,6 +171,7 @@ def _by_duality(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any
 _CHECKS: dict[type, Callable[..., Verdict]] = {
     DualityGapCertificate: _by_duality,
     BracketCertificate: _by_slopes,
+    ClustersCertificate: _clusters.check,
     ExactCertificate: _by_counting,
     LeastSquaresCertificate: _least_squares.check,
     LikelihoodCertificate: _likelihood.check,
@@ -173,6 +180,7 @@ _CHECKS: dict[type, Callable[..., Verdict]] = {
     NetworkCertificate: _networks.check,
     StationaryCertificate: _bounded.check,
     SubsetCertificate: _subsets.check,
+    SubspaceCertificate: _subspace.check,
 }
 
 

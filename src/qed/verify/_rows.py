@@ -62,6 +62,10 @@ def read(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     if chunks is not None:
         schema, n_rows = X.schema, X.n_rows
         learn_columns(model, schema.n_features, schema.names, reset=False)
+        if not model._traits().target:  # noqa: SLF001  targets that the source names are not looked at
+            kind = _precision(n_rows, schema.n_features)
+            plain = lambda: (block for chunk in chunks() for block in _cut(chunk.X, None, chunk.s, kind))  # noqa: E731
+            return Rows(plain, schema.n_features, 0, kind, None, schema.names)
         if y is not None or sample_weight is not None or not schema.n_targets:
             msg = "A source of chunks brings its own target and weights, and nothing comes beside it: scan(..., target='price')."
             raise InvalidData(msg)
@@ -95,8 +99,9 @@ def _cut(X: Any, y: Any, s: Any, kind: Any) -> Iterator[Block]:
     X = X if isinstance(X, np.ndarray) else X.tocsr()
     for first in range(0, X.shape[0], BLOCK):
         rows = slice(first, first + BLOCK)
-        x, t = X[rows], y[rows].astype(kind)
+        x = X[rows]
         x = x if isinstance(x, np.ndarray) else x.toarray()
+        t = np.empty((len(x), 0), kind) if y is None else y[rows].astype(kind)
         weight = np.ones(len(t), kind) if s is None else s[rows].astype(kind)
         if not np.all(weight > 0):
             used = weight > 0

@@ -12,6 +12,8 @@ record                       statement
 ``DualityGapCertificate``    no coefficients lower the objective of a convex model by more than ``gap``
 ``SubsetCertificate``        no other subset of columns lowers the objective by more than ``gap``
 ``StationaryCertificate``    nothing near lowers an objective that is not convex by more than ``gap``
+``SubspaceCertificate``      no directions, as many, leave out less of the variance by more than ``gap``
+``ClustersCertificate``      the inertia is at most ``ratio`` times that of the best centres
 ``HeldOutCertificate``       errors on new rows, with a stated confidence, from rows the fit never saw
 ``BracketCertificate``       one parameter a column is best up to ``gap``: slopes of opposite signs enclose the optimum
 ``NetworkCertificate``       how steep an objective is at the parameters of a network, and that its gradient is one
@@ -29,6 +31,7 @@ from __future__ import annotations
 from qed.core._certificates._beyond_convex import StationaryCertificate, SubsetCertificate
 from qed.core._certificates._bracket import BracketCertificate
 from qed.core._certificates._certificate import Certificate, GapCertificate
+from qed.core._certificates._clusters import ClustersCertificate
 from qed.core._certificates._duality_gap import DualityGapCertificate
 from qed.core._certificates._exact import ExactCertificate
 from qed.core._certificates._fingerprint import Fingerprint
@@ -39,10 +42,12 @@ from qed.core._certificates._mistakes import MistakesCertificate
 from qed.core._certificates._network import NetworkCertificate
 from qed.core._certificates._parts import PartsCertificate, Uncertified
 from qed.core._certificates._search import SearchCertificate
+from qed.core._certificates._subspace import SubspaceCertificate
 
 __all__ = [
     "BracketCertificate",
     "Certificate",
+    "ClustersCertificate",
     "DualityGapCertificate",
     "ExactCertificate",
     "Fingerprint",
@@ -56,5 +61,6 @@ __all__ = [
     "SearchCertificate",
     "StationaryCertificate",
     "SubsetCertificate",
+    "SubspaceCertificate",
     "Uncertified",
 ]

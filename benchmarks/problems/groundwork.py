@@ -1,0 +1,47 @@
+"""Tables described by directions and by groups."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.problems._problem import Data, Problem
+
+
+def decaying(rng: np.random.Generator, n: int, p: int) -> Data:
+    """Columns that a few directions explain well, turned so that no column is one of them."""
+    strength = 1.0 / np.arange(1, p + 1)
+    turn = np.linalg.qr(rng.standard_normal((p, p)))[0]
+    return Data((rng.standard_normal((n, p)) * strength) @ turn + 3.0, np.zeros(n))
+
+
+def blobs(rng: np.random.Generator, n: int, p: int, *, k: int) -> Data:
+    """Overlapping groups; the first rows, where centres begin, are of any of them."""
+    homes = 1.5 * rng.standard_normal((k, p))
+    return Data(homes[rng.integers(0, k, n)] + rng.standard_normal((n, p)) + 3.0, np.zeros(n))
+
+
+def row(name: str, title: str, shape: tuple[int, int], make: Any, task: str, **more: Any) -> Problem:
+    return Problem(name, title, shape, make, task, measure="workflow", **more)
+
+
+PROBLEMS = (
+    row("pca-tiny", "PCA 100×5", (100, 5), decaying, "PCA", params={"n_components": 2}),
+    row("pca-small", "PCA 1000×20", (1_000, 20), decaying, "PCA", params={"n_components": 5}),
+    row("pca-tall", "PCA 1e5×50", (100_000, 50), decaying, "PCA", params={"n_components": 10}),
+    row("pca-long", "PCA 1e6×10", (1_000_000, 10), decaying, "PCA", params={"n_components": 3}),
+    row("pca-wide", "PCA 300×3000", (300, 3_000), decaying, "PCA", params={"n_components": 10}, scales=(False, False)),
+    row("pca-square", "PCA 2000×2000", (2_000, 2_000), decaying, "PCA",
+        params={"n_components": 10, "random_state": 0}),
+    row("kmeans-tiny", "KMeans 100×5, 3 clusters", (100, 5), partial(blobs, k=3), "KMeans", params={"n_clusters": 3}),
+    row("kmeans-small", "KMeans 1000×20, 8 clusters", (1_000, 20), partial(blobs, k=8), "KMeans",
+        params={"n_clusters": 8}),
+    row("kmeans-tall", "KMeans 1e5×50, 8 clusters", (100_000, 50), partial(blobs, k=8), "KMeans",
+        params={"n_clusters": 8}),
+    row("kmeans-many", "KMeans 1e5×50, 100 clusters", (100_000, 50), partial(blobs, k=100), "KMeans",
+        params={"n_clusters": 100}),
+    row("kmeans-long", "KMeans 1e6×10, 8 clusters", (1_000_000, 10), partial(blobs, k=8), "KMeans",
+        params={"n_clusters": 8}),
+)  # fmt: skip

@@ -1,0 +1,156 @@
+#include "qed/nearest.hpp"
+
+#include <cstdint>
+
+#include "sparse_arrays.hpp"
+
+namespace qed::bindings {
+namespace {
+
+using nb::arg;
+using Compressed = std::tuple<Array, Array, Array, Shape>;
+template <class T>
+using Written = nb::ndarray<T, nb::device::cpu, nb::c_contig>;
+
+Places places(const nb::object& X, const MaybeArray& shift) {
+    Places x;
+    x.is_sparse = nb::isinstance<nb::tuple>(X);
+    if (x.is_sparse) {
+        const auto [indptr, indices, data, shape] = nb::cast<Compressed>(X);
+        x.sparse = sparse_rows(indptr, indices, data, shape);
+    } else {
+        x.dense = matrix(nb::cast<Array>(X), "X");
+    }
+    require(!x.is_sparse || !shift, "compressed rows are not shifted");
+    x.shift = vector(shift, "shift", x.columns());
+    return x;
+}
+
+CentresIn centres(const Array& C, const Array& half, Index columns) {
+    const Matrix view = matrix(C, "centres");
+    require(view.kind == Kind::float64 && view.columns == columns && (view.columns <= 1 || view.column_stride == 1) &&
+                (view.rows <= 1 || view.row_stride == view.columns),
+            "centres must be contiguous float64 with the columns of X");
+    return {static_cast<const double*>(view.data), vector(half, "half", view.rows), view.rows};
+}
+
+Doubles squares_of(const nb::object& X, const MaybeArray& shift) {
+    const Places x = places(X, shift);
+    Fresh<double> out({x.rows()});
+    run([&] { row_squares(x, out.get()); });
+    return out.give();
+}
+
+const Index* groups_of(const Array& starts, Index k, Index& groups) {
+    require(starts.ndim() == 1 && starts.dtype() == nb::dtype<std::int64_t>() && starts.shape(0) >= 2,
+            "starts must be int64");
+    const auto* first = static_cast<const Index*>(starts.data());
+    groups = static_cast<Index>(starts.shape(0)) - 1;
+    bool in_order = first[0] == 0 && first[groups] == k && k > 0;
+    for (Index g = 0; g < groups; ++g) {
+        in_order = in_order && first[g] < first[g + 1];
+    }
+    require(in_order, "starts must cover the centres");
+    return first;
+}
+
+void require_bounds(const Written<std::int32_t>& labels, const Written<double>& upper, const Written<double>& lower,
+                    Index n, Index groups, Index k, bool is_first) {
+    require(static_cast<Index>(labels.size()) == n && static_cast<Index>(upper.size()) == n &&
+                static_cast<Index>(lower.size()) == n * groups,
+            "labels, upper and lower must have an entry for each row (and group)");
+    for (Index i = 0; !is_first && i < n; ++i) {
+        if (labels.data()[i] < 0 || labels.data()[i] >= k) {
+            require(false, "labels must be numbers of centres");
+        }
+    }
+}
+
+nb::tuple assigned(const nb::object& X, const MaybeArray& shift, const Array& squares, const MaybeArray& s,
+                   const std::tuple<Array, Array>& given, const Array& starts,
+                   const std::tuple<Array, Array, Array, double>& motion, Written<std::int32_t> labels,
+                   Written<double> upper, Written<double> lower, bool is_first, bool sums) {
+    const Places x = places(X, shift);
+    const Index n = x.rows();
+    NearestIn in{};
+    in.x = x;
+    in.squares = vector(squares, "squares", n);
+    in.s = vector(s, "s", n);
+    in.centres = centres(std::get<0>(given), std::get<1>(given), x.columns());
+    const Index k = in.centres.k;
+    in.starts = groups_of(starts, k, in.groups);
+    in.moved = vector(std::get<0>(motion), "moved", k);
+    in.group_moved = vector(std::get<1>(motion), "group_moved", in.groups);
+    in.reach = vector(std::get<2>(motion), "reach", k);
+    in.slack = std::get<3>(motion);
+    in.is_first = is_first;
+    require_bounds(labels, upper, lower, n, in.groups, k, is_first);
+    Fresh<double> total({sums ? k : 0, x.columns()});
+    Fresh<double> weights({sums ? k : 0});
+    NearestOut out{sums ? total.get() : nullptr, sums ? weights.get() : nullptr, 0.0, 0, 0};
+    const NearestState state{labels.data(), upper.data(), lower.data()};
+    run([&] { assign_nearest(in, state, out); });
+    return nb::make_tuple(total.give(), weights.give(), out.inertia, out.changed, out.evaluated);
+}
+
+nb::tuple run_of(
+    const nb::object& X, const MaybeArray& shift, const Array& squares, const MaybeArray& s, const Array& starts,
+    const std::tuple<double, double, double, double, Index>& goal, Written<std::int32_t> labels, Written<double> upper,
+    Written<double> lower,
+    const std::tuple<Written<double>, Written<double>, Written<double>, Written<double>, Written<double>>& run_state,
+    bool is_first, bool is_pending) {
+    const Places x = places(X, shift);
+    const Index n = x.rows();
+    LloydIn in{};
+    in.rows.x = x;
+    in.rows.squares = vector(squares, "squares", n);
+    in.rows.s = vector(s, "s", n);
+    std::tie(in.total, in.weight, in.longest, in.tol, in.most) = goal;
+    const auto& [centres, sums, weights, moved, group_moved] = run_state;
+    const auto k = static_cast<Index>(weights.size());
+    in.rows.centres.k = k;
+    in.rows.starts = groups_of(starts, k, in.rows.groups);
+    in.rows.is_first = is_first;
+    in.is_pending = is_pending;
+    require(static_cast<Index>(centres.size()) == k * x.columns() && sums.size() == centres.size() &&
+                static_cast<Index>(moved.size()) == k && static_cast<Index>(group_moved.size()) == in.rows.groups,
+            "centres, sums, weights and moves must have an entry for each centre");
+    require_bounds(labels, upper, lower, n, in.rows.groups, k, is_first);
+    Fresh<double> trace({in.most + 1});
+    LloydOut out{trace.get(), 0, 0, 0};
+    const NearestState state{labels.data(), upper.data(), lower.data()};
+    const LloydState at{centres.data(), sums.data(), weights.data(), moved.data(), group_moved.data()};
+    LloydEnd end{};
+    run([&] { end = run_lloyd(in, state, at, out); });
+    return nb::make_tuple(static_cast<int>(end), trace.give(), out.moves, out.passes, out.evaluated);
+}
+
+nb::tuple approached(const nb::object& X, const MaybeArray& shift, const Array& squares, const MaybeArray& s,
+                     const std::tuple<Array, Array>& given, const MaybeArray& closest) {
+    const Places x = places(X, shift);
+    const Index n = x.rows();
+    const CentresIn candidates = centres(std::get<0>(given), std::get<1>(given), x.columns());
+    const double* length = vector(squares, "squares", n);
+    const double* weight = vector(s, "s", n);
+    const double* before = vector(closest, "closest", n);
+    Fresh<double> near({candidates.k, n});
+    Fresh<double> total({candidates.k});
+    run([&] { approach(x, length, weight, candidates, before, near.get(), total.get()); });
+    return nb::make_tuple(near.give(), total.give());
+}
+
+}  // namespace
+
+void bind_nearest(nb::module_& module) {
+    module.def("row_squares", &squares_of, arg("X"), arg("shift").none());
+    module.def("assign_nearest", &assigned, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(),
+               arg("centres"), arg("starts"), arg("motion"), arg("labels").noconvert(), arg("upper").noconvert(),
+               arg("lower").noconvert(), arg("is_first"), arg("sums"));
+    module.def("run_lloyd", &run_of, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(), arg("starts"),
+               arg("goal"), arg("labels").noconvert(), arg("upper").noconvert(), arg("lower").noconvert(), arg("state"),
+               arg("is_first"), arg("is_pending"));
+    module.def("approach", &approached, arg("X"), arg("shift").none(), arg("squares"), arg("s").none(),
+               arg("candidates"), arg("closest").none());
+}
+
+}  // namespace qed::bindings

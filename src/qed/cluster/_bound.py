@@ -1,0 +1,69 @@
+r"""How good any k centres can be.
+
+The rows of k clusters, each replaced by its mean, span at most k - 1 directions about the mean of all. So the inertia of
+any clusters is at least what the best k - 1 directions leave out of the scatter: its trace less its k - 1 largest
+eigenvalues (Zha, He, Ding, Gu and Simon 2001; Ding and He 2004).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core._tables import is_sparse
+from qed.core._threads import one_blas_thread
+from qed.data import Chunk, Moments
+from qed.data._kernels import UNIT
+from qed.designs import design
+from qed.designs._pairs import error_of_all
+from qed.designs._range import fingerprint, fingerprint_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from qed.core._certificates import Fingerprint
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Scatter"]
+
+LARGEST = 1000  # rows or columns of a matrix whose eigenvalues are found for the bound
+
+
+class Scatter:
+    """The spread of rows of positive weight about their mean, and its eigenvalues."""
+
+    def __init__(self, X: Any, weight: Array | None) -> None:
+        n, p = X.shape
+        self.matrix: Array | None = None
+        self.doubt = 0.0
+        self.seen: Fingerprint
+        if p <= LARGEST and (n >= p or is_sparse(X)):
+            moments = Moments.of(Chunk(X, None, weight))
+            self.seen = fingerprint_of(moments)
+            self.matrix, self.doubt = moments.XX, moments.rounding * float(np.sum(moments.peak))
+        else:
+            self.seen = fingerprint(X, np.empty((n, 0)), weight)
+            if n <= LARGEST and not is_sparse(X):
+                root = np.ones(n) if weight is None else np.sqrt(weight)
+                self.matrix = design(X).rows_gram(self.seen.mean) * np.multiply.outer(root, root)  # type: ignore[attr-defined]
+                self.doubt = (p + 16) * UNIT * self.total
+
+    @property
+    def total(self) -> float:
+        """The inertia of a single centre."""
+        return float(np.sum(self.seen.spread))
+
+    def least_inertia(self, k: int) -> tuple[float, float]:
+        """Return a lower bound on the inertia of any k centres, rounding taken off, and the rounding of the total."""
+        total = self.total
+        doubt = self.doubt + float(np.sum(self.seen.spread_doubt)) if self.seen.spread_doubt is not None else self.doubt
+        if self.matrix is None or k - 1 >= len(self.matrix) or not 1e-120 < total < 1e120:
+            return 0.0, doubt
+        with one_blas_thread(self.matrix.size):
+            values, vectors = np.linalg.eigh(self.matrix)
+            values, vectors = values[::-1], vectors[:, ::-1]
+            error = self.doubt + error_of_all(self.matrix, values, vectors)
+        left = float(np.sum(values[k - 1 :])) - (len(values) - k + 1) * error
+        return max(left, 0.0), doubt

@@ -1,0 +1,160 @@
+"""The door of this package to compiled code: layout, type and length are fixed here and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qed import _native
+from qed.core._tables import is_sparse
+from qed.data._kernels import UNIT, canonical, check_indices, csr_arrays, plain, strided
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Bounds", "Places", "State", "Step"]
+
+
+class Step(NamedTuple):
+    """What one pass over the rows found."""
+
+    sums: Array
+    weights: Array
+    inertia: float
+    changed: int
+    evaluated: int
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """What is known of each row: its centre, and bounds on distances, for centres that stand in groups."""
+
+    labels: NDArray[np.int32]
+    upper: Array
+    lower: Array
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def empty(cls, n: int, starts: NDArray[np.int64]) -> Bounds:
+        """Return room for n rows."""
+        return cls(np.zeros(n, np.int32), np.empty(n), np.empty((n, len(starts) - 1)), starts)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Centres of a run, sums and weights of their rows, and how far centres and groups moved last; written in place."""
+
+    centres: Array
+    sums: Array
+    weights: Array
+    moved: Array
+    group_moved: Array
+
+    @classmethod
+    def begin(cls, centres: Array, groups: int) -> State:
+        """Return the state before the first pass."""
+        k = len(centres)
+        return cls(np.array(centres, order="C"), np.zeros(centres.shape), np.zeros(k), np.zeros(k), np.zeros(groups))
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Rows in coordinates from which a shift was taken, with their squared lengths and weights."""
+
+    X: Any  # an array, or starts, indices, values and shape
+    shift: Array | None
+    squares: Array
+    s: Array | None
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, X: Any, mean: Array, s: Array | None) -> Places:
+        """Wrap a table; compressed rows keep their origin, since a shift would fill them."""
+        weights = None if s is None else np.ascontiguousarray(s)
+        if is_sparse(X):
+            check_indices(X)
+            X = canonical(X.tocsr())
+            rows = (*csr_arrays(X), tuple(map(int, X.shape)))
+            return cls(rows, None, _native.row_squares(rows, None), weights, X.shape)  # type: ignore[arg-type]
+        X, shift = strided(X), plain(mean)
+        return cls(X, shift, _native.row_squares(X, shift), weights, X.shape)
+
+    @property
+    def origin(self) -> Array:
+        """Where the coordinates begin."""
+        return np.zeros(self.shape[1]) if self.shift is None else self.shift
+
+    def row(self, i: int) -> Array:
+        """Return one row, dense, in these coordinates."""
+        if self.shift is not None:
+            return np.asarray(self.X[i], dtype=np.float64) - self.shift
+        starts, indices, values, _ = self.X
+        some = slice(int(starts[i]), int(starts[i + 1]))
+        out = np.zeros(self.shape[1])
+        np.add.at(out, indices[some], values[some].astype(np.float64))
+        return out
+
+    def slack(self, centres: Array) -> float:
+        """Bound the rounding of a squared distance that is found from a product."""
+        far = float(np.sqrt(self.squares.max(initial=0.0)) + np.sqrt(np.max(np.sum(centres**2, axis=1), initial=0.0)))
+        return 4 * (self.shape[1] + 8) * UNIT * far * far
+
+    def step(
+        self, centres: Array, bounds: Bounds, motion: tuple[Array, Array, Array] | None = None, *, sums: bool = True
+    ) -> Step:
+        """Look again at rows whose bounds do not tell their centre; at all of them without ``motion``."""
+        centres = plain(centres)
+        k, groups = len(centres), len(bounds.starts) - 1
+        still = (np.zeros(k), np.zeros(groups), np.zeros(k)) if motion is None else tuple(map(plain, motion))
+        return Step(
+            *_native.assign_nearest(
+                self.X,
+                self.shift,
+                self.squares,
+                self.s,
+                (centres, 0.5 * np.sum(centres * centres, axis=1)),
+                bounds.starts,
+                (*still, self.slack(centres)),
+                bounds.labels,
+                bounds.upper,
+                bounds.lower,
+                motion is None,
+                sums,
+            )
+        )
+
+    def run(
+        self,
+        bounds: Bounds,
+        state: State,
+        goal: tuple[float, float, float, float, int],
+        *,
+        is_first: bool,
+        is_pending: bool,
+    ) -> tuple[int, Array, int, int]:
+        """Run Lloyd's algorithm; return how it ended, the inertia after each move, passes, and distances computed."""
+        end, trace, moves, passes, evaluated = _native.run_lloyd(
+            self.X,
+            self.shift,
+            self.squares,
+            self.s,
+            bounds.starts,
+            goal,
+            bounds.labels,
+            bounds.upper,
+            bounds.lower,
+            (state.centres, state.sums, state.weights, state.moved, state.group_moved),
+            is_first,
+            is_pending,
+        )
+        return end, trace[:moves], passes, evaluated
+
+    def approach(self, candidates: Array, closest: Array | None) -> tuple[Array, Array]:
+        """Return squared distances to the nearer of a candidate and what was closest, (l, n), and their weighted sums."""
+        candidates = plain(candidates)
+        half = 0.5 * np.sum(candidates * candidates, axis=1)
+        return _native.approach(self.X, self.shift, self.squares, self.s, (candidates, half), closest)

@@ -1,0 +1,85 @@
+"""Where centres begin: far from each other by squared distances, anywhere, or where the user says."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import InvalidData
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+    from qed.cluster._kernels import Places
+
+    Array = NDArray[np.float64]
+
+__all__ = ["anywhere", "apart", "given"]
+
+BLOCK = 4096  # rows whose sum is kept while drawing
+
+
+def apart(places: Places, k: int, rng: Generator) -> Array:
+    """Draw centres one after the other, a row with probability in proportion to its squared distance from those before it.
+
+    Of a few rows drawn each time the one is taken that leaves the least sum of squared distances (greedy k-means++).
+    """
+    n, p = places.shape
+    weights = np.ones(n) if places.s is None else places.s
+    centres, trials = np.empty((k, p)), 2 + int(math.log(k))
+    centres[0] = places.row(int(_drawn(weights, rng, 1)[0]))
+    closest, total = (part[0] for part in places.approach(centres[:1], None))
+    for j in range(1, k):
+        if not total > 0:  # fewer distinct rows than centres: all are taken already
+            centres[j:] = [places.row(int(i)) for i in _drawn(weights, rng, k - j)]
+            break
+        tried = np.stack([places.row(int(i)) for i in _drawn(closest * weights, rng, trials)])
+        near, sums = places.approach(tried, closest)
+        best = int(np.argmin(sums))
+        centres[j], closest, total = tried[best], near[best], sums[best]
+    return centres
+
+
+def _drawn(chance: Array, rng: Generator, count: int) -> NDArray[np.intp]:
+    """Draw rows with probability in proportion to their chance; found by blocks, so that little is summed."""
+    starts = np.arange(0, len(chance), BLOCK)
+    ends = np.cumsum(np.add.reduceat(chance, starts))
+    marks = rng.random(count) * ends[-1]
+    found = np.empty(count, np.intp)
+    for at, mark in enumerate(marks):
+        block = min(int(np.searchsorted(ends, mark, side="right")), len(starts) - 1)
+        inside = np.cumsum(chance[starts[block] : starts[block] + BLOCK])
+        before = ends[block - 1] if block else 0.0
+        place = int(np.searchsorted(inside, mark - before, side="right"))
+        while place >= len(inside) or not chance[starts[block] + place] > 0:  # rounding at the end of a block
+            place = min(place, len(inside)) - 1
+        found[at] = starts[block] + place
+    return found
+
+
+def anywhere(places: Places, k: int, rng: Generator) -> Array:
+    """Draw k rows, no row twice, in proportion to their weights."""
+    n = places.shape[0]
+    if places.s is None:
+        rows = rng.choice(n, k, replace=False)
+    else:
+        used = int(np.count_nonzero(places.s))
+        rows = rng.choice(n, min(k, used), replace=False, p=places.s / places.s.sum())
+        rows = np.resize(rows, k)  # fewer rows of positive weight than centres
+    return np.stack([places.row(int(i)) for i in rows])
+
+
+def given(centres: Any, places: Places, k: int, what: str) -> Array:
+    """Take centres from the user."""
+    start = np.array(centres, dtype=np.float64)
+    if start.shape != (k, places.shape[1]):
+        raise InvalidData(
+            f"The shape of the initial centers {start.shape} does not match the number of clusters {k} and of features"
+            f" {places.shape[1]}: {what} must give shape ({k}, {places.shape[1]})."
+        )
+    if not np.isfinite(start).all():
+        raise InvalidData(f"{what} gives centres that hold NaN or infinity.")
+    return start - places.origin

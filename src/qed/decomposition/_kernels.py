@@ -1,0 +1,40 @@
+"""The door of this package to compiled code: layout, type and length are fixed here and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qed import _native
+from qed.core._tables import is_sparse
+from qed.data._kernels import Array, csr_arrays, plain, strided
+
+__all__ = ["PRODUCT_TERMS", "factorises", "mapped", "triangle"]
+
+Matrix = np.ndarray[Any, np.dtype[np.float64]]
+PRODUCT_TERMS = int(_native.product_terms)  # roundings behind an entry of a product, for each thousand terms or so
+
+
+def mapped(X: Any, W: Matrix, b: Matrix | None = None, shift: Matrix | None = None) -> Array:
+    """Return ``(X - shift) W + b`` in the type of X, which is an array or compressed rows or columns."""
+    if not is_sparse(X):
+        return np.asarray(_native.matmul(strided(X), plain(W), b, shift))
+    offset = np.zeros(W.shape[1]) if b is None else b
+    offset = offset if shift is None else offset - shift @ W
+    if X.format == "csr":
+        return np.asarray(_native.csr_matmul(*csr_arrays(X), X.shape, plain(W), plain(offset)))
+    turned = _native.csr_rmatmul(*csr_arrays(X), X.shape[::-1], plain(W))
+    return np.asarray(turned + offset).astype(X.dtype, copy=False)
+
+
+def triangle(X: Array, s: Matrix | None, shift: Matrix) -> Matrix:
+    """Return the upper factor of ``sqrt(s) (X - shift)``, for at least as many rows as columns."""
+    weights = None if s is None else np.ascontiguousarray(s)
+    return np.asarray(_native.triangle(strided(X), np.empty((len(X), 0)), weights, plain(shift), None, False))
+
+
+def factorises(A: Matrix) -> bool:
+    """Tell whether a symmetric matrix has a Cholesky factor: then it is positive definite up to rounding."""
+    _, bad = _native.cholesky(np.ascontiguousarray(A))
+    return int(bad) < 0

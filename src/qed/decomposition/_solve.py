@@ -1,0 +1,280 @@
+"""Leading pairs of the scatter of a table, by the cheapest way, and what is proved about them.
+
+===============  ==========================================================  ============================================
+found from       when                                                        solver_used_
+===============  ==========================================================  ============================================
+columns          more rows than columns, or rows that come in chunks         ``columns``; ``full`` adds singular values of
+                                                                             a triangular factor of the rows
+rows             fewer rows than columns                                     ``rows``; ``full``, singular values of the rows
+products alone   many of both and few components, or sparse                  ``krylov``
+===============  ==========================================================  ============================================
+
+Of a matrix that was formed, all pairs are found where many are wanted; few of a large one by products with it, then proved to
+be the leading ones by a Cholesky factor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core._threads import one_blas_thread
+from qed.data._kernels import UNIT
+from qed.decomposition._krylov import leading, random_block
+from qed.decomposition._proof import (
+    DOUBT,
+    Proof,
+    ceiling_by_factor,
+    ceiling_by_probes,
+    excess,
+    product_rounding,
+    prove,
+)
+from qed.designs._pairs import error_of_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+    from qed.core._events import Progress
+    from qed.data import Moments
+    from qed.decomposition._rows import Rows
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Found", "Search", "from_columns", "from_products", "from_rows"]
+
+SMALL = 200  # a side up to which all pairs cost next to nothing
+CONVERGED = 1e-13  # residual, relative to the largest value, that rounding allows
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What is looked for.
+
+    Attributes
+    ----------
+    known : int or None
+        How many components, None if the variances decide.
+    choose : callable
+        From all values, largest first, to that number.
+    rng : callable
+        Makes the generator of random numbers, for starts and probes, when some are needed.
+    progress : Progress
+        Told of steps.
+    oversamples : int
+        Vectors in a block beyond the components.
+    power : int or None
+        Products of a block; None goes on until rounding.
+    tol : float
+        Residual, relative to the largest value, that is small enough.
+    """
+
+    known: int | None
+    choose: Callable[[Array], int]
+    rng: Callable[[], Generator]
+    progress: Progress
+    oversamples: int = 10
+    power: int | None = None
+    tol: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Components, their sums of squares, and the proof."""
+
+    components: Array  # (k, p)
+    values: Array  # (k,)
+    total: float
+    proof: Proof
+    solver: str
+    outcome: str = "solved"
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Leading pairs of a matrix, k of them, and by how much its k largest eigenvalues can exceed the sum of values."""
+
+    values: Array
+    vectors: Array
+    slack: float
+    rounding: float
+    error: float
+    exact: bool = True  # whether nothing but rounding is between them and the best ones
+
+
+def from_columns(moments: Moments, search: Search, factor: Array | None = None) -> Found:
+    """Find the pairs of the products of columns; ``factor`` is a triangular one of the rows, for more digits of small values."""
+    unit = _unit(_trace(moments.XX))
+    M = moments.XX if unit == 1 else moments.XX / unit
+    doubt = moments.rounding * float(np.sum(moments.peak)) / unit
+    factor = factor if factor is None or unit == 1 else factor / np.sqrt(unit)
+    with one_blas_thread(M.size):
+        every = None
+        if factor is not None:
+            every = _by_singular_values(factor)
+        pairs = _pairs(M, doubt, search, every)
+        noise = (4 * len(M) * UNIT) ** (1 if factor is None else 2) * float(np.max(pairs.values, initial=0.0))
+        is_noise = pairs.values <= noise
+        V = _completed(np.where(is_noise, 0.0, pairs.vectors)) if is_noise.any() else _signed(pairs.vectors.T)
+        proof = prove(V, pairs.values, M @ V.T, _bound(pairs, doubt, _trace(M)))
+    return Found(V, unit * pairs.values, unit * _trace(M), proof.times(unit), "columns" if factor is None else "full")
+
+
+def from_rows(rows: Rows, spread: Array, search: Search, *, full: bool) -> Found:
+    """Find the pairs of the products of rows, and carry them to the columns; ``spread`` holds the squared lengths of columns."""
+    unit = _unit(float(np.sum(spread)))
+    p, total, rows = rows.shape[1], float(np.sum(spread)) / unit, rows.divided(np.sqrt(unit))
+    doubt = product_rounding(p) * total
+    M = rows.squared()
+    with one_blas_thread(rows.shape[0] * p):
+        every = None
+        if full:
+            _, triangle = np.linalg.qr(rows.formed().T)
+            every = _by_singular_values(triangle)
+        pairs = _pairs(M, doubt, search, every)
+        k = len(pairs.values) if search.known is None else search.known
+        V = _carried(rows.back(pairs.vectors), k)
+        values = np.concatenate([pairs.values, np.zeros(k - len(pairs.values))])
+        CV = rows.back(rows.forward(V.T))
+        far = 2 * product_rounding(p) * total + product_rounding(rows.shape[0]) * total
+        proof = prove(V, values, CV, _bound(pairs, far, total))
+    return Found(V, unit * values, unit * total, proof.times(unit), "full" if full else "rows")
+
+
+def from_products(rows: Rows, spread: Array, search: Search) -> Found:
+    """Find leading pairs by products with the rows alone."""
+    unit = _unit(float(np.sum(spread)))
+    (n, p), total, rows = rows.shape, float(np.sum(spread)) / unit, rows.divided(np.sqrt(unit))
+    k = search.known
+    assert k is not None  # noqa: S101  (a share of the variance is refused before)
+    flip = n < p
+
+    def inner(Q: Array) -> Array:
+        return rows.forward(rows.back(Q)) if flip else rows.back(rows.forward(Q))
+
+    with one_blas_thread():
+        start = random_block(rng := search.rng(), min(n, p), k + search.oversamples)
+        tol = max(search.tol, CONVERGED) if search.power is None else None
+        steps = max(60, 4 * min(n, p) // start.shape[1]) if search.power is None else search.power
+        found = leading(inner, start, k, steps=steps, tol=tol, progress=search.progress)
+        V = _carried(rows.back(found.vectors), k) if flip else _signed(found.vectors.T)
+        CV = rows.back(rows.forward(V.T))
+        doubt = (product_rounding(n) + product_rounding(p)) * total
+        held = np.sum(V.T * CV, axis=0)
+        residual = float(np.linalg.norm(CV - V.T * held)) + doubt
+        rest = max(total - float(np.sum(held)), 0.0) + doubt
+
+        def outside(Q: Array) -> Array:
+            """Multiply by the scatter outside of the directions, or by the products of rows without them."""
+            if flip:
+                return rows.forward(_without(V, rows.back(Q)))
+            return _without(V, rows.back(rows.forward(_without(V, Q))))
+
+        ceiling = ceiling_by_probes(outside, min(n, p), rng) + doubt
+    slack = excess(held, residual, ceiling, rest) + k * doubt
+    proved = _Pairs(held, found.vectors, slack, k * doubt, slack + doubt, exact=False)
+    proof = prove(V, held, CV, _bound(proved, doubt, total, 1 - DOUBT))
+    return Found(V, unit * held, unit * total, proof.times(unit), "krylov", found.outcome)
+
+
+def _pairs(M: Array, doubt: float, search: Search, every: tuple[Array, Array] | None) -> _Pairs:
+    """Find the pairs of a matrix that is known to within ``doubt``: few of many by products, else all of them."""
+    k, d = search.known, len(M)
+    if every is None and k is not None and d > SMALL and k > 0 and 8 * (k + search.oversamples) <= d:
+        few = _few(M, doubt, k, search)
+        if few is not None:
+            return few
+    if every is None:
+        values, vectors = np.linalg.eigh(M)
+        values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    else:
+        values, vectors = every
+    k = search.choose(values) if k is None else k
+    error = doubt + error_of_all(M, values, vectors)
+    return _Pairs(values[:k], vectors[:, :k], k * error, k * error, error)
+
+
+def _few(M: Array, doubt: float, k: int, search: Search) -> _Pairs | None:
+    start = random_block(search.rng(), len(M), k + search.oversamples)
+    steps = 2 * len(M) // start.shape[1]
+    found = leading(lambda Q: M @ Q, start, k, steps=steps, tol=CONVERGED, progress=search.progress)
+    if found.outcome == "interrupted":
+        raise KeyboardInterrupt
+    if found.outcome != "solved" or not found.values[-1] > 0:
+        return None
+    ceiling = ceiling_by_factor(M, found.values, found.vectors, found.following)
+    if ceiling is None:
+        return None
+    noise = product_rounding(len(M)) * _trace(M)
+    rest = max(_trace(M) - float(np.sum(found.values)), 0.0) + noise
+    beyond = excess(found.values, found.residual + noise, ceiling + noise, rest)
+    rounding = k * (doubt + noise)
+    slack = beyond + rounding
+    return _Pairs(found.values, found.vectors, slack, slack, beyond + doubt + noise)
+
+
+def _by_singular_values(A: Array) -> tuple[Array, Array]:
+    """Return the squared singular values of a square matrix and its right singular vectors."""
+    _, sigma, Vh = np.linalg.svd(A)
+    return sigma**2, Vh.T
+
+
+def _without(V: Array, Q: Array) -> Array:
+    """Take the rows of V out of the columns of Q."""
+    return Q - V.T @ (V @ Q)
+
+
+def _carried(V: Array, k: int) -> Array:
+    """Make directions (p, ·) that come with their lengths orthonormal, and return k of them as rows.
+
+    A row that counts twice allows one direction more, without variance.
+    """
+    lengths = np.sqrt(np.sum(V * V, axis=0))
+    is_noise = lengths <= 1e-7 * np.max(lengths, initial=0.0)
+    whole = np.zeros((len(V), k))
+    whole[:, : V.shape[1]] = np.where(is_noise, 0.0, V / np.where(is_noise, 1.0, lengths))
+    return _completed(whole)
+
+
+def _completed(V: Array) -> Array:
+    """Make directions (p, k) orthonormal, the leading ones first; zeros are replaced by what completes the set.
+
+    Directions without variance are not told by the rows: here they follow from the others alone.
+    """
+    basis, turn = np.linalg.qr(V)
+    return _signed((basis * np.where(turn.diagonal() < 0, -1.0, 1.0)).T)
+
+
+def _signed(V: Array) -> Array:
+    """Turn each row so that its largest entry is positive: nothing else tells a direction from its opposite."""
+    V = np.array(V, order="C")
+    if V.size:
+        largest = V[np.arange(len(V)), np.argmax(np.abs(V), axis=1)]
+        V[largest < 0] *= -1
+    return V
+
+
+def _unit(total: float) -> float:
+    """Return what to divide sums of squares by, so that their squares stay within doubles."""
+    return 1.0 if 1e-120 < total < 1e120 or total == 0 else total
+
+
+def _trace(M: Array) -> float:
+    return float(np.sum(M.diagonal()))
+
+
+def _bound(pairs: _Pairs, doubt: float, total: float, confidence: float = 1.0) -> dict[str, Any]:
+    return {
+        "slack": pairs.slack,
+        "rounding": pairs.rounding,
+        "error": pairs.error + 4 * UNIT * total,
+        "doubt": doubt,
+        "total": total,
+        "confidence": confidence,
+        "exact": pairs.exact,
+    }

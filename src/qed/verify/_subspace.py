@@ -1,0 +1,146 @@
+"""Directions of largest variance, checked: what they explain and what the best ones would, summed again from the rows.
+
+The scatter of the columns, or of the rows where those are fewer, is summed in blocks; the sum of its largest eigenvalues is
+what the best directions explain. Beyond ``LARGEST`` of both it is not formed: then a search of its own, by powers of the
+matrix from another random start, looks for directions that would refute the claim.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import CertificateError
+from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
+from qed.verify._same_data import look, require_same_data
+from qed.verify._verdict import Verdict
+
+if TYPE_CHECKING:
+    from qed.core._certificates import SubspaceCertificate
+
+__all__ = ["check"]
+
+LARGEST = 4000  # rows or columns whose square is formed
+ROUNDS = 12  # of a search by powers
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class _Scatter:
+    """The rows about their mean, weighted."""
+
+    rows: Rows
+    mean: Array  # doubles
+    count: int
+    unit: float  # what rows are divided by: the root of their total, so that no square leaves doubles
+
+    def blocks(self) -> Any:
+        for block in self.rows.blocks():
+            yield (block.X - self.mean) * (np.sqrt(block.s)[:, None] / self.unit)
+
+    def times(self, V: Array) -> Array:
+        """Return the scatter times columns, summed in extended precision."""
+        wide = V.astype(self.rows.kind)
+        total = np.zeros(V.shape, EXTENDED)
+        for x in self.blocks():
+            total = total + x.T @ (x @ wide)
+        return total
+
+    def best(self, k: int) -> float:
+        """Return what the best k directions explain; what a search finds where the matrix is too large."""
+        if min(self.count, self.rows.p) > LARGEST:
+            return self._searched(k)
+        if self.rows.p <= self.count:
+            square: Any = 0.0
+            for x in self.blocks():
+                square = square + (x.T @ x).astype(np.float64)
+        else:
+            every = np.vstack([x.astype(np.float64) for x in self.blocks()])
+            square = every @ every.T
+        values = np.linalg.eigvalsh(square)
+        return float(np.sum(np.sort(values)[::-1][:k]))
+
+    def _searched(self, k: int) -> float:
+        V = np.linalg.qr(np.random.default_rng(20).standard_normal((self.rows.p, k + 8)))[0]
+        for _ in range(ROUNDS):
+            V = np.linalg.qr(self.times(V).astype(np.float64))[0]
+        inside = V.T @ self.times(V).astype(np.float64)
+        return float(np.sum(np.sort(np.linalg.eigvalsh((inside + inside.T) / 2))[::-1][:k]))
+
+
+def check(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
+    """Recompute what the certificate claims; raise CertificateError when it is not so."""
+    rows = read(model, X, None, sample_weight)
+    seen = look(rows)
+    require_same_data(certificate.fingerprint, seen, rows.p)
+    free, total = float(seen.weight - 1), float(np.sum(seen.spread))
+    V = np.asarray(model.components_, dtype=np.float64)
+    values = np.asarray(model.explained_variance_, dtype=np.float64) * free
+    _require_shapes(model, V, values, rows.p)
+    slack = rows.rounding(seen.rows) + 64 * (rows.p + seen.rows) ** 0.5 * DOUBLE
+    doubt = slack * total + (rows.p + 16) * DOUBLE * total
+    _require_mean(model, seen)
+    skew = float(np.linalg.norm((V.astype(EXTENDED) @ V.T.astype(EXTENDED) - np.eye(len(V))).astype(np.float64)))
+    _require(model, "its directions are not orthonormal", skew, 2 * certificate.orthogonality + 1e-14)
+    whole = total if total > 0 else 1.0
+    scatter = _Scatter(rows, seen.mean.astype(np.float64), seen.rows, whole**0.5)
+    moved = scatter.times(V.T)  # in shares of the total
+    captured = whole * float(np.sum(V.T * moved)) / (1 + skew)
+    off = float(np.linalg.norm((moved - V.T * (values / whole)).astype(np.float64)))
+    allowed = 2 * certificate.backward_error + 1e-15 + doubt / whole
+    _require(model, "its directions and variances are no pairs of the covariance", off, allowed)
+    distance = max(whole * scatter.best(len(V)) - captured, 0.0) / free
+    if not distance <= 2 * certificate.gap + doubt / free:
+        msg = (
+            f"The certificate of this {type(model).__name__} is false: it claims that no directions explain more by over "
+            f"{certificate.gap:.3g}, and some explain {distance:.3g} more. The model was changed after the fit. Fit again."
+        )
+        raise CertificateError(msg)
+    left = max(total - captured, 0.0) / free
+    near = 2 * certificate.gap + 1e-9 * total / free
+    _require(model, "it leaves out another variance than stated", abs(left - certificate.objective), near)
+    _require(
+        model, "the total variance is another", abs(total / free - certificate.null_objective), 1e-9 * total / free
+    )
+    _require_rest(model, values, total, free, seen.rows, float(seen.weight))
+    return Verdict(certificate.statement, left, distance, doubt / free, certificate.gap)
+
+
+def _require(model: Any, words: str, found: float, allowed: float) -> None:
+    if not found <= allowed:
+        raise CertificateError(
+            f"The certificate of this {type(model).__name__} is false: {words} (off by {found:.3g}, {allowed:.2g} is within"
+            " rounding). The model or the certificate was changed after the fit. Fit again."
+        )
+
+
+def _require_shapes(model: Any, V: Array, values: Array, p: int) -> None:
+    k = model.n_components_
+    others = (model.explained_variance_ratio_, model.singular_values_)
+    if V.shape != (k, p) or values.shape != (k,) or any(np.shape(one) != (k,) for one in others):
+        raise CertificateError(
+            f"This {type(model).__name__} holds directions of shape {V.shape} for {k} components of {p} columns. It was changed"
+            " after the fit."
+        )
+
+
+def _require_mean(model: Any, seen: Any) -> None:
+    stored = np.asarray(model.mean_, dtype=EXTENDED)
+    deviation = np.sqrt(seen.spread / seen.weight) + np.abs(seen.mean)
+    if stored.shape != seen.mean.shape or not np.all(np.abs(stored - seen.mean) <= 1e-9 * deviation):
+        raise CertificateError(f"The means of this {type(model).__name__} are not those of the rows. It was changed.")
+
+
+def _require_rest(model: Any, values: Array, total: float, free: float, count: int, weight: float) -> None:
+    """Hold what follows from the variances against them."""
+    whole = total if total > 0 else 1.0
+    k = len(values)
+    ratio = float(np.max(np.abs(model.explained_variance_ratio_ - values / whole), initial=0.0))
+    _require(model, "the shares of the variance are not those of the variances", ratio, 1e-9)
+    length = float(np.max(np.abs(np.asarray(model.singular_values_) ** 2 - values), initial=0.0))
+    _require(model, "singular values do not go with the variances", length, 1e-9 * whole)
+    limit = min(len(model.mean_), max(count, int(weight)))
+    noise = max(total - float(np.sum(values)), 0.0) / free / (limit - k) if k < limit else 0.0
+    _require(model, "the variance of the noise is another", abs(model.noise_variance_ - noise), 1e-9 * whole / free)
