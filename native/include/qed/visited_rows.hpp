@@ -148,6 +148,7 @@ class CompressedRows {
         }
         return (sums[0] + sums[1]) + (sums[2] + sums[3]);
     }
+    [[nodiscard]] Index count(Index row) const noexcept { return Index{starts_[row + 1]} - Index{starts_[row]}; }
     [[nodiscard]] double square(Index row) const noexcept {
         double sum = 0.0;
         for (I k = starts_[row]; k < starts_[row + 1]; ++k) {

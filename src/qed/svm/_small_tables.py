@@ -8,6 +8,7 @@ import numpy as np
 
 from qed.core._certificates import DualityGapCertificate
 from qed.core._events import Progress
+from qed.designs import Chunked
 from qed.svm._kernels import find_planes
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ __all__ = ["fit_small"]
 
 WIDEST = 256  # columns whose equations cost little beside the rows
 ENTRIES, WORK = 2e6, 5e7  # entries, and multiply-adds of their products: a call takes part of a second at most
+LOOSE = 5e5  # entries of a sparse table, over which some tens of passes are made
 ORDINARY = 1e-60, 1e60  # sizes of entries, targets and weights whose squares and sums stay far from the ends of float64
 
 
@@ -38,28 +40,23 @@ def fit_small(model: Any, rows: Rows, targets: Vector, wish: Wish, *, width: flo
     width : float
         Half the width of a tube.
     """
-    X = rows.X
-    if not isinstance(X, np.ndarray) or not _is_small(*X.shape):
+    if not _is_small(rows.X):
         return None
-    is_squared, is_sparse = model.loss.startswith("squared"), getattr(model, "penalty", "l2") == "l1"
-    if is_sparse and not is_squared:
+    is_squared, has_kinks = model.loss.startswith("squared"), getattr(model, "penalty", "l2") == "l1"
+    if has_kinks and not is_squared:
         return None
     if Progress(type(model).__name__, wish.max_iter, verbose=wish.verbose).is_heard:
         return None
-    n, p = X.shape
     strength = (2.0 if is_squared else 1.0) * model.C * rows.weight
-    table = np.empty((n, p + model.fit_intercept))
-    table[:, :p] = X
-    if model.fit_intercept:
-        table[:, p] = model.intercept_scaling
     lengths = rows.seen.spread + rows.weight * rows.seen.mean**2
-    sizes = [float(np.abs(X).max(initial=0.0)) if not lengths.max() > 0 else float(np.sqrt(lengths.max())), strength]
+    longest = float(lengths.max())
+    sizes = [np.sqrt(longest) if longest > 0 else float(abs(rows.X).max()), strength]
     if not all(ORDINARY[0] < one < ORDINARY[1] for one in sizes):
         return None
     targets = np.ascontiguousarray(targets, dtype=np.float64)
-    found = find_planes(
-        model.loss, width, table, targets, strength * rows.share, (wish.tol, wish.max_iter), is_sparse=is_sparse
-    )
+    table = (rows.X, float(model.intercept_scaling) if model.fit_intercept else 0.0)
+    goal = (wish.tol, wish.max_iter)
+    found = find_planes(model.loss, width, table, targets, strength * rows.share, goal, has_kinks=has_kinks)
     objective, gap, rounding, null, steps = found.numbers.T.tolist()
     whole = sum(gap)
     within = all(one - off <= wish.tol * most for one, off, most in zip(gap, rounding, null, strict=True))
@@ -67,7 +64,7 @@ def fit_small(model: Any, rows: Rows, targets: Vector, wish: Wish, *, width: flo
         return None
     dual = None if is_squared else (found.u[0] if len(targets) == 1 else np.ascontiguousarray(found.u.T))
     model.n_iter_ = max(1, int(max(steps)))
-    model.solver_used_ = "coordinate descent" if is_sparse else "newton" if is_squared else "multipliers"
+    model.solver_used_ = _solver(model.loss, is_table=isinstance(rows.X, np.ndarray), has_kinks=has_kinks)
     model.certificate_ = DualityGapCertificate(
         gap=whole,
         rounding=sum(rounding),
@@ -82,5 +79,16 @@ def fit_small(model: Any, rows: Rows, targets: Vector, wish: Wish, *, width: flo
     return found
 
 
-def _is_small(n: int, p: int) -> bool:
-    return p < min(WIDEST, n) and n * p <= ENTRIES and n * p * p <= WORK
+def _is_small(X: Any) -> bool:
+    n, p = X.shape
+    if isinstance(X, np.ndarray):
+        return p < min(WIDEST, n) and n * p <= ENTRIES and n * p * p <= WORK
+    return not isinstance(X, Chunked) and X.format == "csr" and X.nnz <= LOOSE
+
+
+def _solver(loss: str, *, is_table: bool, has_kinks: bool) -> str:
+    if has_kinks:
+        return "coordinate descent"
+    if is_table:
+        return "newton" if loss.startswith("squared") else "multipliers"
+    return "newton-cg" if loss == "squared_epsilon_insensitive" else "dual ascent"
