@@ -8,6 +8,7 @@
 #include "qed/curved.hpp"
 #include "qed/multipliers.hpp"
 #include "qed/narrow.hpp"
+#include "qed/parallel.hpp"
 #include "qed/rows.hpp"
 #include "qed/visited_rows.hpp"
 
@@ -15,9 +16,19 @@ namespace qed {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr Index kFew = 15'000;  // entries of a table on which further digits cost next to nothing
+constexpr double kFurther = 1e-8;
 constexpr std::uint64_t kSeed = 20'011;
-constexpr double kWork = 6e7;    // visits of entries for one plane, about: a part of a second
+constexpr double kWork = 4e8;  // visits of entries for one plane: about a second at most
+constexpr double kPart = 0.2;  // of a gap, which conjugate gradients may leave
+constexpr double kGoodLength = 0.5;
+constexpr double kLeastReach = 1e-3;
+constexpr double kNothing = 1e-15;  // slopes that rounding leaves
 constexpr Index kMostRests = 50;  // passes after which rows that rest are looked at again
+constexpr Index kAlone = 12;      // passes before dual variables between their ends are solved for at once
+constexpr Index kConjugate = 20;  // steps of conjugate gradients at first; twice as many each time that they lead well
+constexpr Index kMostConjugate = 1280;
+constexpr Index kBetween = 1;      // passes between two of them
 constexpr int kHalvings = 30;
 
 LossKind kind_of(PlaneLoss loss) noexcept {
@@ -42,6 +53,10 @@ void NarrowTable::scores(const double* w, double* t) const {
 
 void NarrowTable::combine(const double* factors, double* z) const {
     multiply_transposed({x_}, row_major(factors, x_.rows, 1, 1), z);
+}
+
+double NarrowTable::cautious(double target) const noexcept {
+    return (is_squared_ ? 0.5 : (x_.rows * x_.columns <= kFew ? kFurther : 0.1)) * target;
 }
 
 void NarrowTable::begin() noexcept {
@@ -79,7 +94,7 @@ LooseTable::LooseTable(const EndedRows& x, const PlanesIn& in)
     : x_(x), kind_(in.loss), has_kinks_(in.has_kinks), squares_(at(x.x.rows)), order_(at(x.x.rows)) {
     with_visited(x.x, [&](const auto& visited) {
         for (Index i = 0; i < x.x.rows; ++i) {
-            squares_[at(i)] = visited.square(i) + x.constant * x.constant;
+            squares_[at(i)] = visited.square(i);
             longest_ = std::max(longest_, visited.count(i) + 1);
             entries_ += static_cast<double>(visited.count(i));
         }
@@ -114,10 +129,17 @@ void LooseTable::combine(const double* factors, double* z) const {
     });
 }
 
+double LooseTable::cautious(double target) const noexcept {
+    return (has_kinks_ ? 0.5 : 1.0) * target;  // rows are looked at before a pass improves them
+}
+
 void LooseTable::begin() noexcept {
     std::iota(order_.begin(), order_.end(), Index{0});
     seed_ = kSeed;
     work_ = 0.0;
+    conjugate_ = kConjugate;
+    sharp_ = 0.1;
+    wait_ = 0;
     pace_.assign(at(kCurvedPace), 0.0);
 }
 
@@ -132,14 +154,11 @@ Improved LooseTable::improve(const PlaneLosses& losses, const Goal& goal, double
 Improved LooseTable::ascend(const PlaneLosses& losses, const Goal& goal, double* w, double* u) {
     gives_duals_ = true;
     const Index n = rows();
-    const Numbers nothing(at(n));
+    const double give = x_.constant * x_.constant;
     const DualLosses pieces = losses.pieces();
-    Numbers plain(squares_);
-    for (double& square : plain) {
-        square -= x_.constant * x_.constant;
-    }
-    const DualRows about{.weight = losses.c(), .squares = plain.data(), .along = nothing.data(), .centre_square = 0.0,
-                         .alpha = 1.0, .give = x_.constant * x_.constant};
+    const Numbers nothing(at(n));
+    const DualRows about{.weight = losses.c(), .squares = squares_.data(), .along = nothing.data(), .centre_square = 0.0,
+                         .alpha = 1.0, .give = give};
     Numbers weighted(at(n));
     double sum = 0.0;
     for (Index i = 0; i < n; ++i) {
@@ -154,22 +173,23 @@ Improved LooseTable::ascend(const PlaneLosses& losses, const Goal& goal, double*
     while (done.steps < goal.most && work_ <= kWork) {
         const bool is_whole = state.active == n;
         work_ += entries_ * static_cast<double>(state.active) / static_cast<double>(n);
-        dual_ascent(x_.x, pieces, about, state, 1);
+        parallel_for(1, [&](Index) { dual_ascent(x_.x, pieces, about, state, 1); });
         state.base = 0.0;
         ++done.steps;
         ++rests;
         const bool is_near = state.gap <= goal.target;
-        if (is_near && is_whole) {
+        done.is_over = is_whole && state.largest <= kNothing;
+        if ((is_near && is_whole) || done.is_over) {
             break;
         }
         if (is_near || rests >= kMostRests) {  // what rows at rest would add is told by a pass over all of them
             state.active = n;
             state.threshold = kInfinity;
             rests = 0;
-        }
-        done.is_over = state.largest <= 1e-15 && is_whole;
-        if (done.is_over) {
-            break;
+        } else if (done.steps >= kAlone && wait_ == 0) {
+            with_visited(x_.x, [&](const auto& visited) { settle(visited, losses, goal.target, state); });
+        } else if (wait_ > 0) {
+            --wait_;
         }
     }
     seed_ = state.seed;
@@ -178,6 +198,116 @@ Improved LooseTable::ascend(const PlaneLosses& losses, const Goal& goal, double*
     }
     done.is_over = done.is_over || work_ > kWork;
     return done;
+}
+
+/// Solves for the dual variables between their ends at once, by conjugate gradients; those that would leave stop there.
+template <class Rows>
+void LooseTable::settle(const Rows& visited, const PlaneLosses& losses, double target, DualState& state) {
+    const DualLosses pieces = losses.pieces();
+    const Index p = x_.x.columns;
+    const double give = x_.constant * x_.constant;
+    double* u = state.u;
+    moving_.clear();
+    for (Index i = 0; i < rows(); ++i) {
+        if (u[i] > pieces.low[i] && u[i] < pieces.high[i] && (u[i] != 0.0 || pieces.width == 0.0)) {
+            moving_.push_back(i);
+        }
+    }
+    const Index m = Index(moving_.size());
+    if (m == 0) {
+        return;
+    }
+    // in units of c u, where second derivatives are products of rows
+    Numbers push(at(m)), left(at(m)), along(at(m)), step(at(m)), image(at(p));
+    const auto bend = [&](Index i) { return pieces.bend / losses.c()[i]; };
+    const auto scale = [&](Index i) { return squares_[at(i)] + give + bend(i); };
+    /// Σ factor x over the rows that move, and the sum of the factors
+    const auto combined = [&](const Numbers& factors) {
+        std::fill(image.begin(), image.end(), 0.0);
+        double sum = 0.0;
+        for (Index a = 0; a < m; ++a) {
+            visited.add(moving_[at(a)], factors[at(a)], image.data());
+            sum += factors[at(a)];
+        }
+        return sum;
+    };
+    double size = 0.0;
+    for (Index a = 0; a < m; ++a) {
+        const Index i = moving_[at(a)];
+        const double t = visited.dot(i, state.w) - give * state.sum;
+        push[at(a)] = t - pieces.kink[i] - pieces.bend * u[i] - (u[i] > 0.0 ? pieces.width : -pieces.width);
+        left[at(a)] = push[at(a)];
+        along[at(a)] = push[at(a)] / scale(i);
+        size += push[at(a)] * along[at(a)];
+    }
+    const double start = size;
+    const double own = 2.0 * entries_ * static_cast<double>(m) / static_cast<double>(rows());
+    double lack = kInfinity;  // about what is left of the gap, over these rows
+    for (Index count = 0; count < conjugate_ && size > sharp_ * sharp_ * start && lack > kPart * target; ++count) {
+        const double level = give * combined(along);
+        double curve = 0.0;
+        Numbers& bent = products_;
+        bent.resize(at(m));
+        for (Index a = 0; a < m; ++a) {
+            const Index i = moving_[at(a)];
+            bent[at(a)] = visited.dot(i, image.data()) + level + bend(i) * along[at(a)];
+            curve += bent[at(a)] * along[at(a)];
+        }
+        if (!(curve > 0.0)) {
+            break;
+        }
+        const double far = size / curve;
+        double fresh = 0.0;
+        lack = 0.0;
+        for (Index a = 0; a < m; ++a) {
+            const double short_of = losses.c()[moving_[at(a)]] * std::abs(left[at(a)]);
+            lack += pieces.bend > 0.0 ? 0.5 * short_of * std::abs(left[at(a)]) : short_of;
+            step[at(a)] += far * along[at(a)];
+            left[at(a)] -= far * bent[at(a)];
+            fresh += left[at(a)] * left[at(a)] / scale(moving_[at(a)]);
+        }
+        const double keep = fresh / size;
+        for (Index a = 0; a < m; ++a) {
+            along[at(a)] = left[at(a)] / scale(moving_[at(a)]) + keep * along[at(a)];
+        }
+        size = fresh;
+        work_ += own;
+    }
+    // along the steps as far as the ends allow, then as far as the objective falls
+    Numbers& change = left;
+    bool leads = false;
+    for (double reach = 1.0; reach > kLeastReach; reach *= 0.5) {
+        double fall = 0.0;
+        double curve = 0.0;
+        for (Index a = 0; a < m; ++a) {
+            const Index i = moving_[at(a)];
+            const double low = pieces.width > 0.0 && u[i] > 0.0 ? 0.0 : pieces.low[i];
+            const double high = pieces.width > 0.0 && u[i] < 0.0 ? 0.0 : pieces.high[i];
+            change[at(a)] = losses.c()[i] * (std::clamp(u[i] + reach * step[at(a)] / losses.c()[i], low, high) - u[i]);
+            fall += push[at(a)] * change[at(a)];
+            curve += bend(i) * change[at(a)] * change[at(a)];
+        }
+        const double sum = combined(change);
+        curve += dot(image.data(), image.data(), p) + give * sum * sum;
+        work_ += 0.5 * own;
+        const double length = curve > 0.0 ? std::min(1.0, fall / curve) : 0.0;
+        if (length < kGoodLength && reach > 2.0 * kLeastReach) {
+            continue;
+        }
+        if (length > 0.0) {
+            for (Index a = 0; a < m; ++a) {
+                const Index i = moving_[at(a)];
+                u[i] = std::clamp(u[i] + length * change[at(a)] / losses.c()[i], pieces.low[i], pieces.high[i]);
+            }
+            add_scaled(image.data(), -length, state.w, p);
+            state.sum += length * sum;
+        }
+        leads = reach > 0.4;
+        break;
+    }
+    wait_ = kBetween;
+    conjugate_ = leads ? std::min(kMostConjugate, 2 * conjugate_) : std::max(kConjugate, conjugate_ / 2);
+    sharp_ = leads ? std::max(0.1 * sharp_, 1e-4) : 0.1;
 }
 
 /// Newton's method by conjugate gradients; without a tube its model is the objective itself.

@@ -12,9 +12,7 @@ namespace qed {
 namespace {
 
 constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
-constexpr int kDigits = 4;       // times that a gap which the proof does not confirm is asked for with a digit more
-constexpr double kFew = 15'000;  // entries of a table on which further digits cost next to nothing
-constexpr double kFurther = 1e-8;
+constexpr int kDigits = 4;     // times that a gap which the proof does not confirm is asked for with a digit more
 constexpr Index kRounds = 50;    // with absolute values: where these do not do, others go on with listeners and pauses
 
 /// A sum that keeps what rounding drops, so that a stated objective is as exact as its terms.
@@ -51,7 +49,7 @@ class Planes {
         }
         out.null = null.value();
         const double target = in_.tol * out.null;
-        double asked = (losses_.is_squared() ? 0.5 : (table_.entries() <= kFew ? kFurther : 0.1)) * target;
+        double asked = table_.cautious(target);
         for (int digit = 0; digit < kDigits; ++digit, asked *= 0.1) {
             const Index left = (in_.has_kinks ? std::min(kRounds, in_.most) : in_.most) - out.steps;
             const Improved done = table_.improve(losses_, {asked, left}, w, u);

@@ -30,7 +30,8 @@ class NarrowTable {
     [[nodiscard]] Index rows() const noexcept { return x_.rows; }
     [[nodiscard]] Index columns() const noexcept { return x_.columns; }
     [[nodiscard]] Index longest_row() const noexcept { return x_.columns; }
-    [[nodiscard]] double entries() const noexcept { return static_cast<double>(x_.rows) * static_cast<double>(x_.columns); }
+    /// What is asked of `improve` for a gap.
+    [[nodiscard]] double cautious(double target) const noexcept;
     [[nodiscard]] bool gives_duals() const noexcept { return !is_squared_; }
     [[nodiscard]] double length(Index row) const noexcept { return lengths_[at(row)]; }
     void scores(const double* w, double* t) const;
@@ -58,9 +59,10 @@ class LooseTable {
     [[nodiscard]] Index rows() const noexcept { return x_.x.rows; }
     [[nodiscard]] Index columns() const noexcept { return x_.columns(); }
     [[nodiscard]] Index longest_row() const noexcept { return longest_; }
-    [[nodiscard]] double entries() const noexcept { return entries_; }
+    /// What is asked of `improve` for a gap.
+    [[nodiscard]] double cautious(double target) const noexcept;
     [[nodiscard]] bool gives_duals() const noexcept { return gives_duals_; }
-    [[nodiscard]] double length(Index row) const noexcept { return std::sqrt(squares_[at(row)]); }
+    [[nodiscard]] double length(Index row) const noexcept { return std::sqrt(squares_[at(row)] + x_.constant * x_.constant); }
     void scores(const double* w, double* t) const;
     void combine(const double* factors, double* z) const;
 
@@ -69,6 +71,8 @@ class LooseTable {
 
   private:
     Improved ascend(const PlaneLosses& losses, const Goal& goal, double* w, double* u);
+    template <class Rows>
+    void settle(const Rows& visited, const PlaneLosses& losses, double target, DualState& state);
     Improved follow_gradients(const PlaneLosses& losses, const Goal& goal, double* w);
     Improved descend(const PlaneLosses& losses, const Goal& goal, double* w, double* u);
     template <class Rows>
@@ -85,8 +89,11 @@ class LooseTable {
     Numbers squares_;    ///< of the lengths of rows
     std::vector<Index> order_;
     std::uint64_t seed_ = 0;
-    std::vector<Index> moving_;  ///< rows whose slope is not zero
-    Numbers bend_;
+    std::vector<Index> moving_;  ///< rows whose dual variable is between its ends
+    Numbers bend_, products_;
+    Index conjugate_ = 0;  ///< steps of conjugate gradients, at most
+    double sharp_ = 0.0;   ///< to which they bring what is left
+    Index wait_ = 0;       ///< passes before the next of them
     // by columns
     TakenColumns by_columns_;
     Numbers pace_, low_, high_, t_, slope_, gradient_;
