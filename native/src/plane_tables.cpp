@@ -21,6 +21,7 @@ constexpr double kFurther = 1e-8;
 constexpr std::uint64_t kSeed = 20'011;
 constexpr double kWork = 4e8;  // visits of entries for one plane: about a second at most
 constexpr double kPart = 0.2;  // of a gap, which conjugate gradients may leave
+constexpr double kStrong = 30.0;  // pull beyond which a weak penalty is approached by stronger ones, elsewhere
 constexpr double kGoodLength = 0.5;
 constexpr double kLeastReach = 1e-3;
 constexpr double kNothing = 1e-15;  // slopes that rounding leaves
@@ -431,6 +432,9 @@ Index LooseTable::solve_for_step(const Rows& visited, const PlaneLosses& losses,
 }
 
 Improved LooseTable::descend(const PlaneLosses& losses, const Goal& goal, double* w, double* u) {
+    if (work_ == 0.0 && pull(losses) > kStrong) {
+        return {0, true};
+    }
     const CurvedIn in{.kind = kind_of(kind_),
                       .y = losses.y(),
                       .c = losses.c(),
@@ -444,6 +448,19 @@ Improved LooseTable::descend(const PlaneLosses& losses, const Goal& goal, double
     gives_duals_ = done.has_dual;
     work_ += entries_ * static_cast<double>(done.rounds);
     return {done.rounds, done.is_over || done.gap > goal.target};
+}
+
+/// How hard the losses pull at most on a coefficient where all of them are zero; the penalty holds with one.
+double LooseTable::pull(const PlaneLosses& losses) {
+    for (Index i = 0; i < rows(); ++i) {
+        slope_[at(i)] = losses.c()[i] * losses.slope(i, -losses.y()[i]);
+    }
+    combine(slope_.data(), gradient_.data());
+    double most = 0.0;
+    for (const double one : gradient_) {
+        most = std::max(most, std::abs(one));
+    }
+    return most;
 }
 
 /// Compresses the table by columns, the constant one at the end.

@@ -77,6 +77,7 @@ class LooseTable {
     Improved descend(const PlaneLosses& losses, const Goal& goal, double* w, double* u);
     template <class Rows>
     Index solve_for_step(const Rows& rows, const PlaneLosses& losses, double enough, const Numbers& gradient, Numbers& step);
+    double pull(const PlaneLosses& losses);
     void turn();
 
     EndedRows x_;

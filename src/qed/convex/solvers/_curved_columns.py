@@ -28,7 +28,7 @@ WORK = 1.5e8  # visits of entries in one call: a good part of a second
 PACE = 6  # numbers that one call hands to the next
 WEAK = 30.0  # pull of the losses on a coefficient without it, in units of its penalty, beyond which this is approached
 APART = 3.0  # from one penalty on the way to the next
-ROUGH = 1e-4  # share of the objective without coefficients, to which problems on the way are solved
+ROUGH = 1e-5  # share of the objective without coefficients, to which problems on the way are solved
 DIGITS = 6  # times that a gap which the proof does not confirm is asked for with a digit more
 
 
