@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "qed/conjugate.hpp"
 #include "qed/curved.hpp"
 #include "qed/multipliers.hpp"
 #include "qed/narrow.hpp"
@@ -20,16 +21,9 @@ constexpr Index kFew = 15'000;  // entries of a table on which further digits co
 constexpr double kFurther = 1e-8;
 constexpr std::uint64_t kSeed = 20'011;
 constexpr double kWork = 4e8;  // visits of entries for one plane: about a second at most
-constexpr double kPart = 0.2;  // of a gap, which conjugate gradients may leave
 constexpr double kStrong = 30.0;  // pull beyond which a weak penalty is approached by stronger ones, elsewhere
-constexpr double kGoodLength = 0.5;
-constexpr double kLeastReach = 1e-3;
 constexpr double kNothing = 1e-15;  // slopes that rounding leaves
 constexpr Index kMostRests = 50;  // passes after which rows that rest are looked at again
-constexpr Index kAlone = 12;      // passes before dual variables between their ends are solved for at once
-constexpr Index kConjugate = 20;  // steps of conjugate gradients at first; twice as many each time that they lead well
-constexpr Index kMostConjugate = 1280;
-constexpr Index kBetween = 1;      // passes between two of them
 constexpr int kHalvings = 30;
 
 LossKind kind_of(PlaneLoss loss) noexcept {
@@ -138,10 +132,8 @@ void LooseTable::begin() noexcept {
     std::iota(order_.begin(), order_.end(), Index{0});
     seed_ = kSeed;
     work_ = 0.0;
-    conjugate_ = kConjugate;
-    sharp_ = 0.1;
-    wait_ = 0;
-    pace_.assign(at(kCurvedPace), 0.0);
+    pace_ = {};
+    curved_pace_.assign(at(kCurvedPace), 0.0);
 }
 
 Improved LooseTable::improve(const PlaneLosses& losses, const Goal& goal, double* w, double* u) {
@@ -187,10 +179,10 @@ Improved LooseTable::ascend(const PlaneLosses& losses, const Goal& goal, double*
             state.active = n;
             state.threshold = kInfinity;
             rests = 0;
-        } else if (done.steps >= kAlone && wait_ == 0) {
+        } else if (done.steps >= FacePace::kAlone && !pace_.waits) {
             with_visited(x_.x, [&](const auto& visited) { settle(visited, losses, goal.target, state); });
-        } else if (wait_ > 0) {
-            --wait_;
+        } else {
+            pace_.waits = false;
         }
     }
     seed_ = state.seed;
@@ -219,9 +211,9 @@ void LooseTable::settle(const Rows& visited, const PlaneLosses& losses, double t
         return;
     }
     // in units of c u, where second derivatives are products of rows
-    Numbers push(at(m)), left(at(m)), along(at(m)), step(at(m)), image(at(p));
-    const auto bend = [&](Index i) { return pieces.bend / losses.c()[i]; };
-    const auto scale = [&](Index i) { return squares_[at(i)] + give + bend(i); };
+    const double* c = losses.c();
+    const auto bend = [&](Index i) { return pieces.bend / c[i]; };
+    Numbers image(at(p));
     /// Σ factor x over the rows that move, and the sum of the factors
     const auto combined = [&](const Numbers& factors) {
         std::fill(image.begin(), image.end(), 0.0);
@@ -232,59 +224,49 @@ void LooseTable::settle(const Rows& visited, const PlaneLosses& losses, double t
         }
         return sum;
     };
-    double size = 0.0;
+    Numbers push(at(m)), step(at(m));
     for (Index a = 0; a < m; ++a) {
         const Index i = moving_[at(a)];
         const double t = visited.dot(i, state.w) - give * state.sum;
         push[at(a)] = t - pieces.kink[i] - pieces.bend * u[i] - (u[i] > 0.0 ? pieces.width : -pieces.width);
-        left[at(a)] = push[at(a)];
-        along[at(a)] = push[at(a)] / scale(i);
-        size += push[at(a)] * along[at(a)];
     }
-    const double start = size;
+    Numbers left(push);
     const double own = 2.0 * entries_ * static_cast<double>(m) / static_cast<double>(rows());
-    double lack = kInfinity;  // about what is left of the gap, over these rows
-    for (Index count = 0; count < conjugate_ && size > sharp_ * sharp_ * start && lack > kPart * target; ++count) {
-        const double level = give * combined(along);
-        double curve = 0.0;
-        Numbers& bent = products_;
-        bent.resize(at(m));
-        for (Index a = 0; a < m; ++a) {
-            const Index i = moving_[at(a)];
-            bent[at(a)] = visited.dot(i, image.data()) + level + bend(i) * along[at(a)];
-            curve += bent[at(a)] * along[at(a)];
-        }
-        if (!(curve > 0.0)) {
-            break;
-        }
-        const double far = size / curve;
-        double fresh = 0.0;
-        lack = 0.0;
-        for (Index a = 0; a < m; ++a) {
-            const double short_of = losses.c()[moving_[at(a)]] * std::abs(left[at(a)]);
-            lack += pieces.bend > 0.0 ? 0.5 * short_of * std::abs(left[at(a)]) : short_of;
-            step[at(a)] += far * along[at(a)];
-            left[at(a)] -= far * bent[at(a)];
-            fresh += left[at(a)] * left[at(a)] / scale(moving_[at(a)]);
-        }
-        const double keep = fresh / size;
-        for (Index a = 0; a < m; ++a) {
-            along[at(a)] = left[at(a)] / scale(moving_[at(a)]) + keep * along[at(a)];
-        }
-        size = fresh;
-        work_ += own;
-    }
+    const Index steps = conjugate_gradients(
+        left, step,
+        [&](const Numbers& from, Numbers& out) {
+            for (Index a = 0; a < m; ++a) {
+                const Index i = moving_[at(a)];
+                out[at(a)] = from[at(a)] / (squares_[at(i)] + give + bend(i));
+            }
+        },
+        [&](const Numbers& along, Numbers& out) {
+            const double level = give * combined(along);
+            for (Index a = 0; a < m; ++a) {
+                const Index i = moving_[at(a)];
+                out[at(a)] = visited.dot(i, image.data()) + level + bend(i) * along[at(a)];
+            }
+        },
+        [&, count = Index{0}](double share) mutable {
+            double lack = 0.0;  // about what is left of the gap, over these rows
+            for (Index a = 0; a < m; ++a) {
+                const double off = std::abs(left[at(a)]);
+                lack += c[moving_[at(a)]] * (pieces.bend > 0.0 ? 0.5 * off * off : off);
+            }
+            return pace_.is_enough(count++, share, lack, target);
+        });
+    work_ += own * static_cast<double>(steps);
     // along the steps as far as the ends allow, then as far as the objective falls
     Numbers& change = left;
-    bool leads = false;
-    for (double reach = 1.0; reach > kLeastReach; reach *= 0.5) {
+    double reach = 1.0;
+    for (;; reach *= 0.5) {
         double fall = 0.0;
         double curve = 0.0;
         for (Index a = 0; a < m; ++a) {
             const Index i = moving_[at(a)];
             const double low = pieces.width > 0.0 && u[i] > 0.0 ? 0.0 : pieces.low[i];
             const double high = pieces.width > 0.0 && u[i] < 0.0 ? 0.0 : pieces.high[i];
-            change[at(a)] = losses.c()[i] * (std::clamp(u[i] + reach * step[at(a)] / losses.c()[i], low, high) - u[i]);
+            change[at(a)] = c[i] * (std::clamp(u[i] + reach * step[at(a)] / c[i], low, high) - u[i]);
             fall += push[at(a)] * change[at(a)];
             curve += bend(i) * change[at(a)] * change[at(a)];
         }
@@ -292,23 +274,20 @@ void LooseTable::settle(const Rows& visited, const PlaneLosses& losses, double t
         curve += dot(image.data(), image.data(), p) + give * sum * sum;
         work_ += 0.5 * own;
         const double length = curve > 0.0 ? std::min(1.0, fall / curve) : 0.0;
-        if (length < kGoodLength && reach > 2.0 * kLeastReach) {
+        if (length < FacePace::kGoodLength && reach > FacePace::kLeastReach) {
             continue;
         }
         if (length > 0.0) {
             for (Index a = 0; a < m; ++a) {
                 const Index i = moving_[at(a)];
-                u[i] = std::clamp(u[i] + length * change[at(a)] / losses.c()[i], pieces.low[i], pieces.high[i]);
+                u[i] = std::clamp(u[i] + length * change[at(a)] / c[i], pieces.low[i], pieces.high[i]);
             }
             add_scaled(image.data(), -length, state.w, p);
             state.sum += length * sum;
         }
-        leads = reach > 0.4;
         break;
     }
-    wait_ = kBetween;
-    conjugate_ = leads ? std::min(kMostConjugate, 2 * conjugate_) : std::max(kConjugate, conjugate_ / 2);
-    sharp_ = leads ? std::max(0.1 * sharp_, 1e-4) : 0.1;
+    pace_.follow(reach);
 }
 
 /// Newton's method by conjugate gradients; without a tube its model is the objective itself.
@@ -388,46 +367,32 @@ Index LooseTable::solve_for_step(const Rows& visited, const PlaneLosses& losses,
             bend_[at(last)] += c * constant * constant;
         }
     }
-    Numbers left(at(p)), along(at(p)), image(at(p));
-    double size = 0.0;
-    for (Index j = 0; j < p; ++j) {
-        left[at(j)] = -gradient[at(j)];
-        along[at(j)] = left[at(j)] / bend_[at(j)];
-        size += left[at(j)] * along[at(j)];
-    }
+    Numbers left(at(p));
     std::fill(step.begin(), step.end(), 0.0);
-    Index steps = 0;
+    add_scaled(gradient.data(), -1.0, left.data(), p);
     const double own = entries_ * static_cast<double>(moving_.size()) / static_cast<double>(std::max<Index>(rows(), 1));
-    for (; work_ <= kWork && 0.5 * dot(left.data(), left.data(), p) > enough; ++steps) {
-        std::copy(along.begin(), along.end(), image.begin());
-        const double level = constant != 0.0 ? constant * along[at(last)] : 0.0;
-        double pulled = 0.0;
-        for (const Index i : moving_) {
-            const double factor = losses.c()[i] * (visited.dot(i, along.data()) + level);
-            visited.add(i, factor, image.data());
-            pulled += factor;
-        }
-        if (constant != 0.0) {
-            image[at(last)] += constant * pulled;
-        }
-        const double curve = dot(along.data(), image.data(), p);
-        if (!(curve > 0.0)) {
-            break;
-        }
-        const double far = size / curve;
-        double fresh = 0.0;
-        for (Index j = 0; j < p; ++j) {
-            step[at(j)] += far * along[at(j)];
-            left[at(j)] -= far * image[at(j)];
-            fresh += left[at(j)] * left[at(j)] / bend_[at(j)];
-        }
-        const double keep = fresh / size;
-        for (Index j = 0; j < p; ++j) {
-            along[at(j)] = left[at(j)] / bend_[at(j)] + keep * along[at(j)];
-        }
-        size = fresh;
-        work_ += 2.0 * own;
-    }
+    const Index steps = conjugate_gradients(
+        left, step,
+        [&](const Numbers& from, Numbers& out) {
+            for (Index j = 0; j < p; ++j) {
+                out[at(j)] = from[at(j)] / bend_[at(j)];
+            }
+        },
+        [&](const Numbers& along, Numbers& out) {
+            std::copy(along.begin(), along.end(), out.begin());
+            const double level = constant != 0.0 ? constant * along[at(last)] : 0.0;
+            double pulled = 0.0;
+            for (const Index i : moving_) {
+                const double factor = losses.c()[i] * (visited.dot(i, along.data()) + level);
+                visited.add(i, factor, out.data());
+                pulled += factor;
+            }
+            if (constant != 0.0) {
+                out[at(last)] += constant * pulled;
+            }
+            work_ += 2.0 * own;
+        },
+        [&](double) { return work_ > kWork || 0.5 * dot(left.data(), left.data(), p) <= enough; });
     return std::max<Index>(steps, 1);
 }
 
@@ -443,7 +408,7 @@ Improved LooseTable::descend(const PlaneLosses& losses, const Goal& goal, double
                                   .values = by_columns_.values.data()},
                       .penalty = {low_.data(), high_.data(), 0.0},
                       .has_intercept = false};
-    CurvedState state{pace_.data(), w, 0.0, t_.data(), slope_.data(), gradient_.data(), u};
+    CurvedState state{curved_pace_.data(), w, 0.0, t_.data(), slope_.data(), gradient_.data(), u};
     const CurvedDone done = descend_curved(in, goal, kWork - work_, state);
     gives_duals_ = done.has_dual;
     work_ += entries_ * static_cast<double>(done.rounds);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "qed/coordinate.hpp"
+#include "qed/face_pace.hpp"
 #include "qed/numbers.hpp"
 #include "qed/plane_losses.hpp"
 #include "qed/planes.hpp"
@@ -91,13 +92,11 @@ class LooseTable {
     std::vector<Index> order_;
     std::uint64_t seed_ = 0;
     std::vector<Index> moving_;  ///< rows whose dual variable is between its ends
-    Numbers bend_, products_;
-    Index conjugate_ = 0;  ///< steps of conjugate gradients, at most
-    double sharp_ = 0.0;   ///< to which they bring what is left
-    Index wait_ = 0;       ///< passes before the next of them
+    Numbers bend_;
+    FacePace pace_;
     // by columns
     TakenColumns by_columns_;
-    Numbers pace_, low_, high_, t_, slope_, gradient_;
+    Numbers curved_pace_, low_, high_, t_, slope_, gradient_;
 };
 
 }  // namespace qed
