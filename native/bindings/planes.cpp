@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "qed/class_planes.hpp"
 #include "sparse_arrays.hpp"
 
 namespace qed::bindings {
@@ -51,6 +52,11 @@ PlanesIn planes_in(const std::string& loss, double width, bool has_kinks, const 
             .most = std::get<1>(goal)};
 }
 
+double* write(const PlaneDone& one, double* out) {
+    const double own[] = {one.objective, one.gap, one.rounding, one.null, static_cast<double>(one.steps)};
+    return std::copy(std::begin(own), std::end(own), out);
+}
+
 template <class Table>
 nb::tuple found_on(const Table& x, Index rows, Index columns, const PlanesIn& in) {
     Fresh<double> w({in.planes, columns});
@@ -60,8 +66,7 @@ nb::tuple found_on(const Table& x, Index rows, Index columns, const PlanesIn& in
     Fresh<double> numbers({in.planes, 5});
     double* out = numbers.get();
     for (const PlaneDone& one : found) {
-        const double own[] = {one.objective, one.gap, one.rounding, one.null, static_cast<double>(one.steps)};
-        out = std::copy(std::begin(own), std::end(own), out);
+        out = write(one, out);
     }
     return nb::make_tuple(w.give(), u.give(), numbers.give());
 }
@@ -79,6 +84,36 @@ nb::tuple csr_found_planes(const std::string& loss, double width, bool has_kinks
     return found_on(x, x.x.rows, x.columns(), planes_in(loss, width, has_kinks, y, c, x.x.rows, goal));
 }
 
+template <class Table>
+nb::tuple found_classes(const Table& x, const Array& label, const Array& c, Index classes,
+                        const std::tuple<double, Index>& goal) {
+    require(classes > 1, "there must be two classes or more");
+    const double* labels = vector(label, "label", x.rows);
+    require(std::all_of(labels, labels + x.rows, [&](double one) { return one >= 0.0 && one < static_cast<double>(classes); }),
+            "labels must be numbers of classes");
+    const ClassPlanesIn in{.label = labels, .c = vector(c, "c", x.rows), .classes = classes, .tol = std::get<0>(goal),
+                           .most = std::get<1>(goal)};
+    Fresh<double> w({classes, x.columns});
+    Fresh<double> u({x.rows, classes});
+    PlaneDone found{};
+    run([&] { found = find_class_planes(x, in, w.get(), u.get()); });
+    Fresh<double> numbers({1, 5});
+    write(found, numbers.get());
+    return nb::make_tuple(w.give(), u.give(), numbers.give());
+}
+
+nb::tuple dense_classes(const Array& X, const Array& label, const Array& c, Index classes,
+                        const std::tuple<double, Index>& goal) {
+    const Matrix x = matrix(X, "X");
+    require(x.columns <= 1 || x.column_stride == 1, "X must have contiguous rows");
+    return found_classes(x, label, c, classes, goal);
+}
+
+nb::tuple csr_classes(const Arrays& X, const Shape& shape, const Array& label, const Array& c, Index classes,
+                      const std::tuple<double, Index>& goal) {
+    return found_classes(sparse_rows(std::get<0>(X), std::get<1>(X), std::get<2>(X), shape), label, c, classes, goal);
+}
+
 }  // namespace
 
 void bind_planes(nb::module_& module) {
@@ -86,6 +121,9 @@ void bind_planes(nb::module_& module) {
                arg("goal"));
     module.def("csr_find_planes", &csr_found_planes, arg("loss"), arg("width"), arg("has_kinks"), arg("X"), arg("shape"),
                arg("constant"), arg("y"), arg("c"), arg("goal"));
+    module.def("find_class_planes", &dense_classes, arg("X"), arg("label"), arg("c"), arg("classes"), arg("goal"));
+    module.def("csr_find_class_planes", &csr_classes, arg("X"), arg("shape"), arg("label"), arg("c"), arg("classes"),
+               arg("goal"));
 }
 
 }  // namespace qed::bindings

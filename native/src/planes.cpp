@@ -7,6 +7,7 @@
 #include "qed/numbers.hpp"
 #include "qed/plane_losses.hpp"
 #include "qed/plane_tables.hpp"
+#include "qed/sum.hpp"
 
 namespace qed {
 namespace {
@@ -14,21 +15,6 @@ namespace {
 constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
 constexpr int kDigits = 4;     // times that a gap which the proof does not confirm is asked for with a digit more
 constexpr Index kRounds = 50;    // with absolute values: where these do not do, others go on with listeners and pauses
-
-/// A sum that keeps what rounding drops, so that a stated objective is as exact as its terms.
-class Sum {
-  public:
-    void add(double x) noexcept {
-        const double now = total_ + x;
-        lost_ += std::abs(total_) >= std::abs(x) ? (total_ - now) + x : (x - now) + total_;
-        total_ = now;
-    }
-    [[nodiscard]] double value() const noexcept { return total_ + lost_; }
-
-  private:
-    double total_ = 0.0;
-    double lost_ = 0.0;
-};
 
 template <class Table>
 class Planes {

@@ -74,6 +74,7 @@ class DenseRows {
             return (sums[0] + sums[1]) + (sums[2] + sums[3]);
         }
     }
+    [[nodiscard]] Index count(Index) const noexcept { return columns_; }
     /// |x|² of a row.
     [[nodiscard]] double square(Index row) const noexcept {
         const T* x = data_ + row * stride_;

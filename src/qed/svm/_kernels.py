@@ -9,7 +9,7 @@ import numpy as np
 from qed import _native
 from qed.data._kernels import csr_arrays
 
-__all__ = ["CompiledPlanes", "find_planes"]
+__all__ = ["CompiledPlanes", "find_class_planes", "find_planes"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -39,10 +39,28 @@ def find_planes(
     """
     X, constant = table
     if isinstance(X, np.ndarray):
-        n, p = X.shape
-        wider = np.empty((n, p + (constant != 0.0)))
-        wider[:, :p] = X
-        wider[:, p:] = constant
-        return CompiledPlanes(*_native.find_planes(loss, width, has_kinks, wider, y, c, goal))
+        return CompiledPlanes(*_native.find_planes(loss, width, has_kinks, _ended(X, constant), y, c, goal))
     arrays = csr_arrays(X)
     return CompiledPlanes(*_native.csr_find_planes(loss, width, has_kinks, arrays, X.shape, constant, y, c, goal))
+
+
+def find_class_planes(
+    table: tuple[Any, float], label: Array, c: Array, goal: tuple[float, int], *, classes: int
+) -> CompiledPlanes:
+    """Find the planes of all classes in one objective; of the dual variables each row has one for each class.
+
+    ``table`` is an array and the value of one more column, zero for none; or compressed rows, which have that column already.
+    """
+    X, constant = table
+    if isinstance(X, np.ndarray):
+        return CompiledPlanes(*_native.find_class_planes(_ended(X, constant), label, c, classes, goal))
+    return CompiledPlanes(*_native.csr_find_class_planes(csr_arrays(X), X.shape, label, c, classes, goal))
+
+
+def _ended(X: Array, constant: float) -> Array:
+    """Return a copy with one more column, if its entries are not zero."""
+    n, p = X.shape
+    wider = np.empty((n, p + (constant != 0.0)))
+    wider[:, :p] = X
+    wider[:, p:] = constant
+    return wider

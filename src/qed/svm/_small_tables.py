@@ -9,14 +9,15 @@ import numpy as np
 from qed.core._certificates import DualityGapCertificate
 from qed.core._events import Progress
 from qed.designs import Chunked
-from qed.svm._kernels import find_planes
+from qed.linear_model._penalised_intercept import with_constant
+from qed.svm._kernels import find_class_planes, find_planes
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.linear_model._learn_convex import Rows, Wish
     from qed.svm._kernels import CompiledPlanes
 
-__all__ = ["fit_small"]
+__all__ = ["fit_small", "fit_small_classes"]
 
 WIDEST = 256  # columns whose equations cost little beside the rows
 ENTRIES, WORK = 2e6, 5e7  # entries, and multiply-adds of their products: a call takes part of a second at most
@@ -40,33 +41,81 @@ def fit_small(model: Any, rows: Rows, targets: Vector, wish: Wish, *, width: flo
     width : float
         Half the width of a tube.
     """
-    if not _is_small(rows.X):
-        return None
     is_squared, has_kinks = model.loss.startswith("squared"), getattr(model, "penalty", "l2") == "l1"
-    if has_kinks and not is_squared:
-        return None
-    if Progress(type(model).__name__, wish.max_iter, verbose=wish.verbose).is_heard:
-        return None
     strength = (2.0 if is_squared else 1.0) * model.C * rows.weight
-    lengths = rows.seen.spread + rows.weight * rows.seen.mean**2
-    longest = float(lengths.max())
-    sizes = [np.sqrt(longest) if longest > 0 else float(abs(rows.X).max()), strength]
-    if not all(ORDINARY[0] < one < ORDINARY[1] for one in sizes):
+    is_open = _is_small(rows.X) and _is_ordinary(rows, strength) and not _is_heard(model, wish)
+    if not is_open or (has_kinks and not is_squared):
         return None
     targets = np.ascontiguousarray(targets, dtype=np.float64)
-    table = (rows.X, float(model.intercept_scaling) if model.fit_intercept else 0.0)
-    goal = (wish.tol, wish.max_iter)
+    table, goal = (rows.X, _constant(model)), (wish.tol, wish.max_iter)
     found = find_planes(model.loss, width, table, targets, strength * rows.share, goal, has_kinks=has_kinks)
-    objective, gap, rounding, null, steps = found.numbers.T.tolist()
-    whole = sum(gap)
-    within = all(one - off <= wish.tol * most for one, off, most in zip(gap, rounding, null, strict=True))
-    if not (within and np.isfinite(whole)):
-        return None
     dual = None if is_squared else (found.u[0] if len(targets) == 1 else np.ascontiguousarray(found.u.T))
+    solver = _solver(model.loss, is_table=isinstance(rows.X, np.ndarray), has_kinks=has_kinks)
+    return _kept(model, rows, wish, found, dual, solver)
+
+
+def fit_small_classes(model: Any, rows: Rows, n_classes: int, wish: Wish) -> CompiledPlanes | None:
+    """Find the planes of all classes in one objective, and keep their certificate; None where this way is not open."""
+    strength, constant, X = model.C * rows.weight, _constant(model), rows.X
+    is_small = not isinstance(X, Chunked) and n_classes * _entries(X) <= ENTRIES
+    if not is_small or not _is_ordinary(rows, strength) or _is_heard(model, wish):
+        return None
+    if constant and not isinstance(X, np.ndarray):
+        X = with_constant(rows, constant).X
+    if not isinstance(X, np.ndarray) and X.format != "csr":
+        return None
+    goal = (wish.tol, wish.max_iter)
+    found = find_class_planes((X, constant), rows.y, strength * rows.share, goal, classes=n_classes)
+    return _kept(model, rows, wish, found, found.u, "class ascent")
+
+
+def _constant(model: Any) -> float:
+    """Return the value of the column whose coefficient is the intercept; zero for none."""
+    return float(model.intercept_scaling) if model.fit_intercept else 0.0
+
+
+def _entries(X: Any) -> float:
+    return float(X.size if isinstance(X, np.ndarray) else X.nnz)
+
+
+def _is_small(X: Any) -> bool:
+    n, p = X.shape
+    if isinstance(X, np.ndarray):
+        return p < min(WIDEST, n) and n * p <= ENTRIES and n * p * p <= WORK
+    return not isinstance(X, Chunked) and X.format == "csr" and X.nnz <= LOOSE
+
+
+def _is_ordinary(rows: Rows, strength: float) -> bool:
+    """Say whether squares and sums of all that is there stay far from the ends of float64."""
+    longest = float((rows.seen.spread + rows.weight * rows.seen.mean**2).max())
+    size = float(np.sqrt(longest)) if longest > 0 else float(abs(rows.X).max())
+    return all(ORDINARY[0] < one < ORDINARY[1] for one in (size, strength))
+
+
+def _is_heard(model: Any, wish: Wish) -> bool:
+    return Progress(type(model).__name__, wish.max_iter, verbose=wish.verbose).is_heard
+
+
+def _solver(loss: str, *, is_table: bool, has_kinks: bool) -> str:
+    if has_kinks:
+        return "coordinate descent"
+    if is_table:
+        return "newton" if loss.startswith("squared") else "multipliers"
+    return "newton-cg" if loss == "squared_epsilon_insensitive" else "dual ascent"
+
+
+def _kept(
+    model: Any, rows: Rows, wish: Wish, found: CompiledPlanes, dual: Vector | None, solver: str
+) -> CompiledPlanes | None:
+    """Keep the certificate of planes that are all within the tolerance; None if one is not."""
+    objective, gap, rounding, null, steps = found.numbers.T.tolist()
+    within = all(one - off <= wish.tol * most for one, off, most in zip(gap, rounding, null, strict=True))
+    if not (within and np.isfinite(sum(gap))):
+        return None
     model.n_iter_ = max(1, int(max(steps)))
-    model.solver_used_ = _solver(model.loss, is_table=isinstance(rows.X, np.ndarray), has_kinks=has_kinks)
+    model.solver_used_ = solver
     model.certificate_ = DualityGapCertificate(
-        gap=whole,
+        gap=sum(gap),
         rounding=sum(rounding),
         objective=sum(objective),
         null_objective=sum(null),
@@ -77,18 +126,3 @@ def fit_small(model: Any, rows: Rows, targets: Vector, wish: Wish, *, width: flo
         dual=dual,
     )
     return found
-
-
-def _is_small(X: Any) -> bool:
-    n, p = X.shape
-    if isinstance(X, np.ndarray):
-        return p < min(WIDEST, n) and n * p <= ENTRIES and n * p * p <= WORK
-    return not isinstance(X, Chunked) and X.format == "csr" and X.nnz <= LOOSE
-
-
-def _solver(loss: str, *, is_table: bool, has_kinks: bool) -> str:
-    if has_kinks:
-        return "coordinate descent"
-    if is_table:
-        return "newton" if loss.startswith("squared") else "multipliers"
-    return "newton-cg" if loss == "squared_epsilon_insensitive" else "dual ascent"
