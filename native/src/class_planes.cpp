@@ -170,7 +170,8 @@ class ClassPlanes {
                 combine(along);
                 for (const Contest& one : contests_) {
                     for (Index a = one.first; a < one.first + one.count; ++a) {
-                        out[at(a)] = rows_.dot(one.row, image_.data() + class_[at(a)] * p_);
+                        out[at(a)] = rows_.dot(one.row, image_.data() + class_[at(a)] * p_) +
+                                     pace_.damping * squares_[at(one.row)] * along[at(a)];
                     }
                 }
                 level(out, out, false);

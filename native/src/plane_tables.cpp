@@ -213,6 +213,7 @@ void LooseTable::settle(const Rows& visited, const PlaneLosses& losses, double t
     // in units of c u, where second derivatives are products of rows
     const double* c = losses.c();
     const auto bend = [&](Index i) { return pieces.bend / c[i]; };
+    const auto square = [&](Index i) { return squares_[at(i)] + give; };
     Numbers image(at(p));
     /// Σ factor x over the rows that move, and the sum of the factors
     const auto combined = [&](const Numbers& factors) {
@@ -237,14 +238,14 @@ void LooseTable::settle(const Rows& visited, const PlaneLosses& losses, double t
         [&](const Numbers& from, Numbers& out) {
             for (Index a = 0; a < m; ++a) {
                 const Index i = moving_[at(a)];
-                out[at(a)] = from[at(a)] / (squares_[at(i)] + give + bend(i));
+                out[at(a)] = from[at(a)] / (square(i) + bend(i));
             }
         },
         [&](const Numbers& along, Numbers& out) {
             const double level = give * combined(along);
             for (Index a = 0; a < m; ++a) {
                 const Index i = moving_[at(a)];
-                out[at(a)] = visited.dot(i, image.data()) + level + bend(i) * along[at(a)];
+                out[at(a)] = visited.dot(i, image.data()) + level + (bend(i) + pace_.damping * square(i)) * along[at(a)];
             }
         },
         [&, count = Index{0}](double share) mutable {
