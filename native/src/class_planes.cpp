@@ -23,6 +23,7 @@ constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
 constexpr std::uint64_t kSeed = 20'011;
 constexpr double kWork = 4e8;     // multiply-adds: about a second at most
 constexpr Index kMostRests = 50;  // passes after which rows that rest are looked at again
+constexpr Index kPasses = 600;    // which columns of very different sizes exceed: others take them at once
 constexpr double kNothing = 1e-15;
 constexpr int kDigits = 4;        // times that a gap which the proof does not confirm is asked for with a digit more
 
@@ -69,7 +70,7 @@ class ClassPlanes {
         const ClassRows about{in_.label, in_.c, squares_.data(), 1.0, k_};
         ClassState state{u_, w_, order_.data(), n_, kInfinity, kInfinity, kInfinity, seed_};
         Index rests = 0;
-        while (out.steps < in_.most && work_ <= kWork) {
+        while (out.steps < std::min(in_.most, kPasses) && work_ <= kWork) {
             const bool is_whole = state.active == n_;
             work_ += pass_work_ * static_cast<double>(state.active) / static_cast<double>(n_);
             parallel_for(1, [&](Index) { class_ascent(table_, about, state, 1); });
