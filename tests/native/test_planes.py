@@ -62,7 +62,9 @@ def thinned(X):
 def test_gaps_of_planes_hold_and_are_those_of_their_dual_variables(native, loss, has_kinks, is_sparse):
     if "hinge" in loss:
         with pytest.raises(ValueError, match="only tubes"):
-            find(native, loss, 0.5, False, np.ones((2, 2)), np.ones((1, 2)), np.ones(2), (1e-6, 10), is_sparse=is_sparse)
+            find(
+                native, loss, 0.5, False, np.ones((2, 2)), np.ones((1, 2)), np.ones(2), (1e-6, 10), is_sparse=is_sparse
+            )
     if has_kinks and not loss.startswith("squared"):
         with pytest.raises(ValueError, match="squared losses only"):
             find(native, loss, 0.0, True, np.ones((2, 2)), np.ones((1, 2)), np.ones(2), (1e-6, 10), is_sparse=is_sparse)

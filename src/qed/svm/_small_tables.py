@@ -82,7 +82,7 @@ def _is_small(X: Any) -> bool:
     n, p = X.shape
     if isinstance(X, np.ndarray):
         return p < min(WIDEST, n) and n * p <= ENTRIES and n * p * p <= WORK
-    return not isinstance(X, Chunked) and X.format == "csr" and X.nnz <= LOOSE
+    return not isinstance(X, Chunked) and bool(X.format == "csr" and X.nnz <= LOOSE)
 
 
 def _is_ordinary(rows: Rows, strength: float) -> bool:
