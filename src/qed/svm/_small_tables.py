@@ -81,7 +81,7 @@ def _entries(X: Any) -> float:
 def _is_small(X: Any) -> bool:
     n, p = X.shape
     if isinstance(X, np.ndarray):
-        return p < min(WIDEST, n) and n * p <= ENTRIES and n * p * p <= WORK
+        return bool(p < min(WIDEST, n) and n * p <= ENTRIES and n * p * p <= WORK)
     return not isinstance(X, Chunked) and bool(X.format == "csr" and X.nnz <= LOOSE)
 
 
