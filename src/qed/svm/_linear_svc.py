@@ -77,9 +77,10 @@ class LinearSVC(LinearClassifier):
 
     Certificate
     -----------
-    DualityGapCertificate: no planes lower the objective by more than ``gap``. With the hinge it keeps dual variables for each
-    row. With a hard margin the gap is that between the margin and the distance of the hulls of the classes, which bounds every
-    margin, and it is relative to the objective itself, because a plane without coefficients is not allowed.
+    DualityGapCertificate: no planes lower the objective by more than ``gap``. With the hinge, and where ascent in the dual has
+    found the planes, it keeps dual variables for each row. With a hard margin the gap is that between the margin and the
+    distance of the hulls of the classes, which bounds every margin, and it is relative to the objective itself, because a plane
+    without coefficients is not allowed.
 
     Cost
     ----

@@ -49,8 +49,11 @@ def fit_small(model: Any, rows: Rows, targets: Vector, wish: Wish, *, width: flo
     targets = np.ascontiguousarray(targets, dtype=np.float64)
     table, goal = (rows.X, _constant(model)), (wish.tol, wish.max_iter)
     found = find_planes(model.loss, width, table, targets, strength * rows.share, goal, has_kinks=has_kinks)
-    dual = None if is_squared else (found.u[0] if len(targets) == 1 else np.ascontiguousarray(found.u.T))
     solver = _solver(model.loss, is_table=isinstance(rows.X, np.ndarray), has_kinks=has_kinks)
+    # slopes of losses with squares are told by the coefficients; other dual variables are not
+    rests_on_slopes = is_squared and (isinstance(rows.X, np.ndarray) or solver == "newton-cg")
+    u = (2.0 if is_squared else 1.0) * found.u  # documented squares are not halved
+    dual = None if rests_on_slopes else u[0] if len(targets) == 1 else np.ascontiguousarray(u.T)
     return _kept(model, rows, wish, found, dual, solver)
 
 
