@@ -17,13 +17,13 @@ namespace qed {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr Index kFew = 15'000;  // entries of a table on which further digits cost next to nothing
+constexpr Index kFew = 15'000;      // entries of a table on which further digits cost next to nothing
 constexpr double kFurther = 1e-8;
 constexpr std::uint64_t kSeed = 20'011;
-constexpr double kWork = 1.5e9;  // visits of entries for one plane: a few seconds at most
-constexpr double kStrong = 30.0;  // pull beyond which a weak penalty is approached by stronger ones, elsewhere
+constexpr double kWork = 1.5e9;     // visits of entries for one plane: a few seconds at most
+constexpr double kStrong = 30.0;    // pull beyond which a weak penalty is approached by stronger ones, elsewhere
 constexpr double kNothing = 1e-15;  // slopes that rounding leaves
-constexpr Index kMostRests = 50;  // passes after which rows that rest are looked at again
+constexpr Index kMostRests = 50;    // passes after which rows that rest are looked at again
 constexpr int kHalvings = 30;
 
 LossKind kind_of(PlaneLoss loss) noexcept {
