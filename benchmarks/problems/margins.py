@@ -24,6 +24,22 @@ def narrow(rng: np.random.Generator, n: int, p: int) -> Data:
     return Data(csr_array(parts, shape=data.X.shape), data.y)
 
 
+def thin(rng: np.random.Generator, n: int, p: int, *, has_sides: bool) -> Data:
+    """Return a small sparse table, one entry in a hundred, and scores of it or their signs."""
+    from scipy.sparse import csr_array
+
+    each = max(1, p // 100)
+    indices = np.sort(rng.integers(0, p, size=(n, each), dtype=np.int32), axis=1)
+    starts = np.arange(0, n * each + 1, each, dtype=np.int32)
+    X = csr_array((rng.standard_normal(n * each), indices.ravel(), starts), shape=(n, p))
+    X.sum_duplicates()
+    score = X @ rng.standard_normal(p) / np.sqrt(each) + 0.3 * rng.standard_normal(n)
+    return Data(X, (score > 0).astype(np.int64) if has_sides else score)
+
+
+SIDES, SCORES = partial(thin, has_sides=True), partial(thin, has_sides=False)
+THIN = {"is_sparse": True, "scales": FIXED}
+
 PROBLEMS = (
     Problem("small-svc", "LinearSVC 100×5", (100, 5), labels, "LinearSVC", scales=FIXED),
     Problem(
@@ -50,4 +66,41 @@ PROBLEMS = (
     # liblinear takes more than a minute for 1e5 rows, and stops before its tolerance
     Problem("tall-svr", "LinearSVR 5000×20", (5000, 20), heavy, "LinearSVR", {"epsilon": 0.1}),
     Problem("tall-svr-squares", "LinearSVR 1e5×50, squares", (100_000, 50), heavy, "LinearSVR", SQUARES),
+    Problem(
+        "thin-hinge",
+        "LinearSVC 2000×2000, hinge, C=0.01, sparse 1 %",
+        (2000, 2000),
+        SIDES,
+        "LinearSVC",
+        {**HINGE, "C": 0.01},
+        **THIN,
+    ),
+    Problem("thin-svc", "LinearSVC 2000×2000, sparse 1 %", (2000, 2000), SIDES, "LinearSVC", **THIN),
+    Problem(
+        "thin-svc-l1",
+        "LinearSVC 2000×2000, l1, C=10, sparse 1 %",
+        (2000, 2000),
+        SIDES,
+        "LinearSVC",
+        {"penalty": "l1", "C": 10.0, "max_iter": 10_000},
+        **THIN,
+    ),
+    Problem(
+        "thin-svr",
+        "LinearSVR 2000×2000, C=0.1, sparse 1 %",
+        (2000, 2000),
+        SCORES,
+        "LinearSVR",
+        {"C": 0.1},
+        **THIN,
+    ),
+    Problem(
+        "thin-svr-squares",
+        "LinearSVR 2000×2000, squares, C=0.1, sparse 1 %",
+        (2000, 2000),
+        SCORES,
+        "LinearSVR",
+        {**SQUARES, "C": 0.1},
+        **THIN,
+    ),
 )

@@ -201,7 +201,7 @@ nb::tuple curved_of(const std::string& loss, const std::tuple<Array, Array>& row
     Fresh<double> slope({n});
     Fresh<double> gradient({p});
     Fresh<double> dual({n});
-    require(pace.shape(0) == static_cast<std::size_t>(kCurvedPace), "pace must hold five numbers");
+    require(pace.shape(0) == static_cast<std::size_t>(kCurvedPace), "pace must hold six numbers");
     CurvedState state{pace.data(), w.get(), std::get<1>(start), t.get(), slope.get(), gradient.get(), dual.get()};
     CurvedDone done{};
     run([&] { done = descend_curved(in, {std::get<0>(goal), std::get<1>(goal)}, std::get<2>(goal), state); });

@@ -28,6 +28,7 @@ constexpr int kBlind = 3;              // steps that nothing but rounding judges
 constexpr int kConjugate = 20;         // steps of conjugate gradients at first; twice as many once they lead well
 constexpr int kMostConjugate = 320;
 constexpr int kMostWait = 64;
+constexpr double kGrow = 4.0;          // of the radius within which the model is trusted, after a step that led to its edge
 constexpr Index kColumnsAtOnce = 256;
 
 /// Slope and curvature of a row, each times its weight: visited together, so kept together.
@@ -52,9 +53,10 @@ class CurvedDescent {
         const bool is_first = s_.pace[1] == 0.0;
         Index signs = is_first ? p_ : static_cast<Index>(s_.pace[0]);  // that changed in the last sweep
         double sharp = is_first ? 0.1 : s_.pace[1];                    // to which conjugate gradients bring what is left
-        int wait = static_cast<int>(s_.pace[2]);                       // rounds without them, after one that led too far
-        int failures = static_cast<int>(s_.pace[3]);  // of them, one after the other
+        int wait = static_cast<int>(s_.pace[2]);                       // rounds without them, after one that led nowhere
+        int failures = static_cast<int>(s_.pace[3]);                   // of them, one after the other
         steps_ = is_first ? kConjugate : static_cast<int>(s_.pace[4]);
+        radius_ = is_first ? std::numeric_limits<double>::infinity() : s_.pace[5];
         while (true) {
             look();
             done.gap = gap(s_.gradient);
@@ -76,9 +78,9 @@ class CurvedDescent {
                         break;
                     }
                 }
-                failures = length < 0.4 ? failures + 1 : 0;
+                failures = moved ? 0 : failures + 1;
                 wait = failures > 0 ? std::min(kMostWait, 1 << failures) : 0;
-                steps_ = failures > 0 ? kConjugate : std::min(kMostConjugate, 2 * steps_);
+                steps_ = length < 0.4 ? std::max(kConjugate, steps_ / 2) : std::min(kMostConjugate, 2 * steps_);
                 sharp = crossed * 200 > used ? 0.1 : std::max(0.1 * sharp, 1e-4);
                 if (moved) {
                     look();
@@ -97,6 +99,7 @@ class CurvedDescent {
         s_.pace[2] = static_cast<double>(wait);
         s_.pace[3] = static_cast<double>(failures);
         s_.pace[4] = static_cast<double>(steps_);
+        s_.pace[5] = radius_;
         make_scores();
         look();
         if (!done.has_dual) {
@@ -345,7 +348,8 @@ class CurvedDescent {
         return moved;
     }
 
-    /// Solves for the coefficients in use at once, by conjugate gradients on the model.
+    /// Solves for the coefficients in use at once, by conjugate gradients on the model as far as it is trusted: rows that come
+    /// and go bend the objective beyond that, and signs that change stop at zero.
     bool face_step(double sharp, double target, Index& crossed, double& length) {
         const Kinks& penalty = in_.penalty;
         const Index m = Index(used_.size());
@@ -361,8 +365,10 @@ class CurvedDescent {
         }
         const double start = size;
         double farthest = 0.0;
+        double size_d = 0.0;  // square of the length of d, each coefficient in units of its curvature
+        bool is_at_edge = false;
         const double enough = 0.1 * target / std::max(loss_ + penalty_of(s_.w), 1e-300);  // share of a slope that a proof may give up
-        for (int step = 0; step < steps_ && size > 0.0; ++step) {
+        for (int step = 0; step < steps_ && size > 0.0 && !is_at_edge; ++step) {
             farthest = 0.0;
             for (Index a = 0; a < m; ++a) {
                 const double strength = std::max(std::abs(slope_at(penalty, used_[at(a)], s_.w[used_[at(a)]])), 1e-300);
@@ -381,7 +387,20 @@ class CurvedDescent {
             if (!(square > 0.0)) {
                 break;
             }
-            const double far = size / square;
+            double cross = 0.0;
+            double ahead = 0.0;
+            for (Index a = 0; a < m; ++a) {
+                const double bent = curvature(used_[at(a)]) * p[at(a)];
+                cross += bent * d[at(a)];
+                ahead += bent * p[at(a)];
+            }
+            double far = size / square;
+            const double room = radius_ * radius_ - size_d;
+            is_at_edge = far * (2.0 * cross + far * ahead) >= room;
+            if (is_at_edge) {
+                far = (std::sqrt(cross * cross + ahead * std::max(room, 0.0)) - cross) / ahead;
+            }
+            size_d += far * (2.0 * cross + far * ahead);
             double fresh = 0.0;
             for (Index a = 0; a < m; ++a) {
                 d[at(a)] += far * p[at(a)];
@@ -396,7 +415,7 @@ class CurvedDescent {
             size = fresh;
             work_ += 3.0 * entries_ * static_cast<double>(m) / static_cast<double>(std::max<Index>(p_, 1));
         }
-        has_dual_ = farthest <= 10.0 * enough;
+        has_dual_ = !is_at_edge && farthest <= 10.0 * enough;
         length = 1.0;
         for (int count = 0; count < 6; ++count, length *= 0.5) {
             crossed = 0;
@@ -423,9 +442,15 @@ class CurvedDescent {
                     s_.w[j] = next_[at(j)];
                 }
                 s_.b += shift;
+                if (length < 1.0) {
+                    radius_ = length * std::sqrt(size_d);
+                } else if (is_at_edge) {
+                    radius_ *= kGrow;
+                }
                 return true;
             }
         }
+        radius_ = length * std::sqrt(size_d);
         return false;
     }
     [[nodiscard]] double curvature(Index j) const noexcept { return squares_[at(j)] + in_.penalty.ridge; }
@@ -487,6 +512,7 @@ class CurvedDescent {
     double work_ = 0.0;
     bool has_dual_ = false;
     int steps_ = kConjugate;
+    double radius_ = std::numeric_limits<double>::infinity();  ///< within which the model is trusted
     int blind_ = 0;
     std::uint64_t seed_ = 20'011;
 };

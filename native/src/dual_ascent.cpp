@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "qed/scratch.hpp"
+#include "qed/simplex_level.hpp"
 #include "qed/visited_rows.hpp"
 
 namespace qed {
@@ -160,33 +161,6 @@ void passes_over(const Table& table, const DualLosses& losses, const DualRows& r
         }
         state.base -= rows.give * state.sum;  // the next pass starts from the intercept that this one has found
     }
-}
-
-/// Returns the level by which `count` numbers are lowered so that what is left above zero sums to one; `work` is overwritten.
-double simplex_level(const double* a, double* work, Index count) noexcept {
-    std::copy(a, a + count, work);
-    double sum = 0.0;
-    for (Index k = 0; k < count; ++k) {
-        sum += work[k];
-    }
-    Index left = count;
-    double level = (sum - 1.0) / static_cast<double>(left);
-    for (Index round = 0; round < count; ++round) {  // Michelot: numbers below the level never return
-        Index kept = 0;
-        sum = 0.0;
-        for (Index k = 0; k < left; ++k) {
-            if (work[k] > level) {
-                sum += work[k];
-                work[kept++] = work[k];
-            }
-        }
-        if (kept == left || kept == 0) {
-            break;
-        }
-        left = kept;
-        level = (sum - 1.0) / static_cast<double>(left);
-    }
-    return level;
 }
 
 template <class Table>

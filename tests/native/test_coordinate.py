@@ -226,7 +226,7 @@ def test_curved_losses_end_where_small_steps_do(native, loss, ridge, intercept):
     columns = scipy.sparse.csc_array(X)
     arrays = (columns.indptr, columns.indices, columns.data)
     goal = (1e-11, 10_000, 1e9)
-    found = native.descend_curved(loss, (y, c), arrays, penalty, intercept, goal, (np.zeros(25), 0.0), np.zeros(5))
+    found = native.descend_curved(loss, (y, c), arrays, penalty, intercept, goal, (np.zeros(25), 0.0), np.zeros(6))
     np.testing.assert_allclose(found[0], want[:25], atol=1e-5)
     np.testing.assert_allclose(found[2], X @ found[0] + found[1], atol=1e-12)
     if intercept:
@@ -245,7 +245,7 @@ def test_curved_descents_have_the_same_bits_on_any_number_of_threads(native):
         native.set_num_threads(threads)
         goal = (1e-9, 1000, 1e9)
         sparse = native.descend_curved(
-            "logistic", (y, c), arrays, penalty, True, goal, (np.zeros(700), 0.0), np.zeros(5)
+            "logistic", (y, c), arrays, penalty, True, goal, (np.zeros(700), 0.0), np.zeros(6)
         )
         part = tuple(one[:60] for one in penalty[:2])
         narrow = native.descend_narrow(

@@ -7,8 +7,10 @@ from scipy.sparse import csr_array
 import qed
 from qed.convex import L1, L2, EpsilonInsensitive, Hinge, Problem, SquaredHinge, solve
 from qed.convex.solvers import DualAscent, InteriorPoint, Multipliers, ProximalNewton
+from qed.convex.solvers._curved_columns import _stronger_penalties
 from qed.core._events import Progress
 from qed.designs import design
+from qed.linear_model import _learn_convex
 from qed.svm import LinearSVC, LinearSVR, _linear_svc, _linear_svr
 from qed.verify import verify
 
@@ -17,6 +19,7 @@ MODELS = [
     LinearSVC(C=3.0, tol=1e-10, intercept_scaling=4.0),
     LinearSVC(penalty="l1", C=0.3, tol=1e-10),
     LinearSVC(loss="hinge", C=30.0, tol=1e-10, fit_intercept=False),
+    LinearSVC(multi_class="crammer_singer", C=0.5, tol=1e-10),
     LinearSVR(epsilon=0.2, C=0.02, tol=1e-10),
     LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1, tol=1e-10),
 ]
@@ -30,15 +33,23 @@ def rows(model, n=120):
     return X, y, random.integers(0, 4, n).astype(float)
 
 
+def no_small_tables(monkeypatch):
+    for module, name in ((_linear_svc, "fit_small"), (_linear_svc, "fit_small_classes"), (_linear_svr, "fit_small")):
+        monkeypatch.setattr(module, name, lambda *_, **__: None)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize("model", MODELS, ids=repr)
-def test_planes_are_those_that_are_found_one_by_one(model, monkeypatch):
+def test_planes_are_those_that_are_found_one_by_one(model, is_sparse, monkeypatch):
     X, y, weight = rows(model)
+    if is_sparse:
+        monkeypatch.setattr(_learn_convex, "FEW", 0)  # few entries would be treated as an array
+        X = csr_array(np.where(np.abs(X) < 0.5, 0.0, X))
     together = qed.clone(model).fit(X, y, weight)
     assert together.certificate_.reached
     assert verify(together, X, y, weight).holds
     assert verify(qed.clone(model).fit(X, y), X, y).holds
-    for module in (_linear_svc, _linear_svr):
-        monkeypatch.setattr(module, "fit_small", lambda *_, **__: None)
+    no_small_tables(monkeypatch)
     alone = qed.clone(model).fit(X, y, weight)
     np.testing.assert_allclose(together.coef_, alone.coef_, atol=1e-4)
     np.testing.assert_allclose(together.intercept_, alone.intercept_, atol=1e-4)
@@ -56,7 +67,8 @@ def test_steps_that_do_not_reach_are_said_so():
 
 
 def line(loss, X, penalty):
-    return Problem(design(X), loss, penalty, np.full(len(X), 1 / len(X)), free_intercept=False)
+    n = X.shape[0]
+    return Problem(design(X), loss, penalty, np.full(n, 1 / n), free_intercept=False)
 
 
 @pytest.mark.parametrize("solver", [Multipliers(), DualAscent(), InteriorPoint()], ids=lambda one: one.name)
@@ -113,3 +125,56 @@ def test_sparse_tables_of_few_rows_are_those_of_their_arrays(classes):
         assert verify(sparse, csr_array(X), y).holds
         np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-2 * np.abs(dense.coef_).max())
         assert sparse.certificate_.objective == pytest.approx(dense.certificate_.objective, rel=1e-5)
+
+
+def thin(n, p, share, seed):
+    random = np.random.default_rng(seed)
+    X = np.where(random.random((n, p)) < share, random.normal(size=(n, p)), 0.0)
+    return csr_array(X), X @ random.normal(size=p) + 0.3 * random.normal(size=n)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_sparse_tables_are_solved_in_one_call_at_every_strength(kind):
+    X, score = thin(300, 200, 0.05, 6)
+    X = X.astype(kind)
+    for C in (0.01, 1.0, 100.0):
+        for model, y in (
+            (LinearSVC(C=C, loss="hinge"), score > 0),
+            (LinearSVC(C=C, fit_intercept=False), score > 0),
+            (LinearSVR(C=C, epsilon=0.1), score),
+            (LinearSVR(C=C, epsilon=0.5, loss="squared_epsilon_insensitive"), score),
+        ):
+            model.fit(X, y)
+            assert model.certificate_.reached
+            assert verify(model, X, y).holds
+            dense = qed.clone(model).fit(X.toarray(), y)
+            apart = model.certificate_.objective - dense.certificate_.objective
+            assert -dense.certificate_.gap <= apart <= model.certificate_.gap
+
+
+def test_weak_absolute_values_on_a_sparse_table_are_approached_by_stronger_ones():
+    X, score = thin(400, 400, 0.05, 7)
+    y = score > 0
+    model = LinearSVC(penalty="l1", C=100.0).fit(X, y)
+    assert model.solver_used_ == "coordinate descent"
+    assert model.certificate_.reached
+    assert verify(model, X, y).holds
+    problem = line(SquaredHinge(2.0 * y - 1), X, L1(1.0 / (200.0 * 400)))
+    times = _stronger_penalties(problem, np.zeros(400))
+    assert times == sorted(times, reverse=True)
+    assert times[-1] == 3.0
+    assert _stronger_penalties(problem, np.ones(400)) == []
+    assert _stronger_penalties(line(SquaredHinge(2.0 * y - 1), X, L1(1.0)), np.zeros(400)) == []
+
+
+def test_classes_in_one_objective_listen_where_somebody_asks():
+    model = LinearSVC(multi_class="crammer_singer", C=0.5)
+    X, y, weight = rows(model)
+    heard = []
+    with qed.listen(heard.append):
+        told = qed.clone(model).fit(X, y, weight)
+    quiet = model.fit(X, y, weight)
+    assert heard
+    assert abs(told.certificate_.objective - quiet.certificate_.objective) <= (
+        told.certificate_.gap + quiet.certificate_.gap
+    )

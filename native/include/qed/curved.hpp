@@ -2,8 +2,8 @@
 ///
 /// Every round replaces the loss by its second-order model at the scores so far. Coefficients that are not zero and those
 /// that want to leave it are visited a few times, in a drawn order; the best intercept of the model follows every step.
-/// Once few signs change, conjugate gradients solve for all coefficients that are not zero at once, and signs that would
-/// change stop at zero. The slopes of the model after such a step are a dual point that is better than those of the loss.
+/// Once few signs change, conjugate gradients solve for all coefficients that are not zero at once, within a radius that
+/// follows from how far the steps before have led, and signs that would change stop at zero. The slopes of the model after such a step are a dual point that is better than those of the loss.
 /// Determinism: sweeps are one thread, the order is drawn from the seed; what runs in threads writes to places of its own,
 /// cut by shape alone, and is merged in order. Interrupts are polled between sweeps.
 #pragma once
@@ -26,7 +26,7 @@ struct CurvedIn {
 };
 
 /// What changes; `t`, `slope` and `gradient` are written afresh at the end, `dual` where there is one.
-inline constexpr Index kCurvedPace = 5;
+inline constexpr Index kCurvedPace = 6;
 struct CurvedState {
     double* pace;  ///< kCurvedPace numbers that one call hands to the next: zeros at first
     double* w;

@@ -1,4 +1,4 @@
-/// Support vector machines on tables of few columns: planes and the proof of each, in one call.
+/// Support vector machines in one call: planes and the proof of each, on dense tables of few columns and on sparse tables.
 ///
 /// Minimises ½ |w|² + Σ c ℓ(x w) (or |w|₁ in place of the squares) for one row of targets after the other. The proof is made
 /// afresh from w and dual variables: what separates them, row by row and coefficient by coefficient, never negative, plus
@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "qed/matrix.hpp"
+#include "qed/sparse.hpp"
 
 namespace qed {
 
@@ -19,13 +20,12 @@ enum class PlaneLoss : std::uint8_t {
 };
 
 struct PlanesIn {
-    Matrix x;         ///< float64, rows contiguous
     const double* y;  ///< planes × rows: targets, or sides of -1 and 1
     const double* c;  ///< weights > 0
     Index planes;
     PlaneLoss loss;
     double width;     ///< of a tube, else zero
-    bool is_sparse;   ///< whether absolute values are penalised, for losses with squares
+    bool has_kinks;   ///< whether absolute values are penalised, for losses with squares
     double tol;       ///< the gap asked for, relative to the objective without coefficients
     Index most;       ///< steps for each plane
 };
@@ -39,7 +39,17 @@ struct PlaneDone {
     Index steps;
 };
 
-/// `w` is planes × columns, `u` planes × rows: dual variables, slopes of the losses.
-void find_planes(const PlanesIn& in, double* w, double* u, PlaneDone* found);
+/// A sparse table with one more column, all of whose entries are `constant`; zero for none.
+struct EndedRows {
+    SparseRows x;
+    double constant;
+
+    [[nodiscard]] Index columns() const noexcept { return x.columns + (constant != 0.0 ? 1 : 0); }
+};
+
+/// `x` is float64 with contiguous rows. `w` is planes × columns, `u` planes × rows: dual variables, slopes of the losses.
+void find_planes(const Matrix& x, const PlanesIn& in, double* w, double* u, PlaneDone* found);
+/// The same; gives up, with the gap that it has then, where this would take long.
+void find_planes(const EndedRows& x, const PlanesIn& in, double* w, double* u, PlaneDone* found);
 
 }  // namespace qed

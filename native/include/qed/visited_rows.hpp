@@ -74,6 +74,7 @@ class DenseRows {
             return (sums[0] + sums[1]) + (sums[2] + sums[3]);
         }
     }
+    [[nodiscard]] Index count(Index) const noexcept { return columns_; }
     /// |x|² of a row.
     [[nodiscard]] double square(Index row) const noexcept {
         const T* x = data_ + row * stride_;
@@ -148,6 +149,7 @@ class CompressedRows {
         }
         return (sums[0] + sums[1]) + (sums[2] + sums[3]);
     }
+    [[nodiscard]] Index count(Index row) const noexcept { return Index{starts_[row + 1]} - Index{starts_[row]}; }
     [[nodiscard]] double square(Index row) const noexcept {
         double sum = 0.0;
         for (I k = starts_[row]; k < starts_[row + 1]; ++k) {

@@ -465,7 +465,7 @@ def descend_curved(
     """Minimise a loss of one score a row plus a penalty with kinks, for compressed columns with sorted entries.
 
     ``rows`` are targets and weights, ``goal`` is a gap, a number of rounds and about how many visits of entries to make at
-    most, ``start`` are coefficients and intercept, ``pace`` are five numbers, zeros at first, that are written to for the
+    most, ``start`` are coefficients and intercept, ``pace`` are six numbers, zeros at first, that are written to for the
     next call. Returns coefficients and intercept, scores, slopes, gradient, a dual point or None, the gap,
     the rounds made, and whether no step is possible any more.
     """
@@ -544,14 +544,48 @@ def approach(
     """Return squared distances to what is nearer, a candidate or what was closest, a row for each candidate; and sums."""
 
 def find_planes(
-    loss: str, width: float, is_sparse: bool, X: Matrix, y: Matrix, c: Vector, goal: Goal
+    loss: str, width: float, has_kinks: bool, X: Matrix, y: Matrix, c: Vector, goal: Goal
 ) -> tuple[Vector, Vector, Vector]:
     """Find support vector planes, one for each row of ``y``, on a table of few columns.
 
-    ``c`` are weights of the losses (twice that of a square), ``goal`` a gap relative to the objective without coefficients and
+    ``has_kinks`` says whether absolute values are penalised in place of squares. ``c`` are weights of the losses (twice that of
+    a square), ``goal`` a gap relative to the objective without coefficients and
     a number of steps. Returns coefficients and dual variables, a row for each plane, and objective, gap (rounding included),
     rounding, objective without coefficients and steps of each.
     """
+
+def csr_find_planes(
+    loss: str,
+    width: float,
+    has_kinks: bool,
+    X: tuple[Indices, Indices, NDArray[np.float32] | NDArray[np.float64]],
+    shape: tuple[int, int],
+    constant: float,
+    y: Matrix,
+    c: Vector,
+    goal: Goal,
+) -> tuple[Vector, Vector, Vector]:
+    """Find the same on compressed rows, with one more column all of whose entries are ``constant``; zero for none.
+
+    Gives up, with the gap that there is then, where it would take long.
+    """
+
+def find_class_planes(X: Matrix, label: Vector, c: Vector, classes: int, goal: Goal) -> tuple[Vector, Vector, Vector]:
+    """Find the planes of several classes in one objective.
+
+    Returns coefficients, a row for each class, dual variables, a row for each row of X, and one row of the numbers that
+    ``find_planes`` returns. Gives up, with the gap that there is then, where it would take long.
+    """
+
+def csr_find_class_planes(
+    X: tuple[Indices, Indices, NDArray[np.float32] | NDArray[np.float64]],
+    shape: tuple[int, int],
+    label: Vector,
+    c: Vector,
+    classes: int,
+    goal: Goal,
+) -> tuple[Vector, Vector, Vector]:
+    """Find the same on compressed rows."""
 
 def follow_multipliers(
     pieces: tuple[Vector, Vector, Vector, float, float],

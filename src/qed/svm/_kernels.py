@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qed import _native
+from qed.data._kernels import csr_arrays
 
-__all__ = ["CompiledPlanes", "find_planes"]
+__all__ = ["CompiledPlanes", "find_class_planes", "find_planes"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -22,8 +23,44 @@ class CompiledPlanes(NamedTuple):
 
 
 def find_planes(
-    loss: str, width: float, X: Array, y: Array, c: Array, goal: tuple[float, int], *, is_sparse: bool
+    loss: str,
+    width: float,
+    table: tuple[Any, float],
+    y: Array,
+    c: Array,
+    goal: tuple[float, int],
+    *,
+    has_kinks: bool,
 ) -> CompiledPlanes:
-    """Find a plane for each row of targets, on a table of few columns; ``c`` are weights of losses, twice that of a square."""
-    w, u, numbers = _native.find_planes(loss, width, is_sparse, X, y, c, goal)
-    return CompiledPlanes(w, u, numbers)
+    """Find a plane for each row of targets; ``c`` are weights of losses, twice that of a square.
+
+    ``table`` is an array of few columns or compressed rows, and the value of one more column; zero for none.
+    ``has_kinks`` says whether absolute values are penalised.
+    """
+    X, constant = table
+    if isinstance(X, np.ndarray):
+        return CompiledPlanes(*_native.find_planes(loss, width, has_kinks, _ended(X, constant), y, c, goal))
+    arrays = csr_arrays(X)
+    return CompiledPlanes(*_native.csr_find_planes(loss, width, has_kinks, arrays, X.shape, constant, y, c, goal))
+
+
+def find_class_planes(
+    table: tuple[Any, float], label: Array, c: Array, goal: tuple[float, int], *, classes: int
+) -> CompiledPlanes:
+    """Find the planes of all classes in one objective; of the dual variables each row has one for each class.
+
+    ``table`` is an array and the value of one more column, zero for none; or compressed rows, which have that column already.
+    """
+    X, constant = table
+    if isinstance(X, np.ndarray):
+        return CompiledPlanes(*_native.find_class_planes(_ended(X, constant), label, c, classes, goal))
+    return CompiledPlanes(*_native.csr_find_class_planes(csr_arrays(X), X.shape, label, c, classes, goal))
+
+
+def _ended(X: Array, constant: float) -> Array:
+    """Return a copy with one more column, if its entries are not zero."""
+    n, p = X.shape
+    wider = np.empty((n, p + (constant != 0.0)))
+    wider[:, :p] = X
+    wider[:, p:] = constant
+    return wider

@@ -41,11 +41,12 @@ from qed.linear_model._learn_convex import Declared, Rows, Wish
 from qed.linear_model._penalised_intercept import with_constant
 from qed.svm._hard_margin import fit_hard_margin
 from qed.svm._planes import Plane, find_planes, store_planes
-from qed.svm._small_tables import fit_small
+from qed.svm._small_tables import fit_small, fit_small_classes
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.core import FitData
+    from qed.svm._kernels import CompiledPlanes
 
 __all__ = ["LinearSVC"]
 
@@ -76,9 +77,10 @@ class LinearSVC(LinearClassifier):
 
     Certificate
     -----------
-    DualityGapCertificate: no planes lower the objective by more than ``gap``. With the hinge it keeps dual variables for each
-    row. With a hard margin the gap is that between the margin and the distance of the hulls of the classes, which bounds every
-    margin, and it is relative to the objective itself, because a plane without coefficients is not allowed.
+    DualityGapCertificate: no planes lower the objective by more than ``gap``. With the hinge, and where ascent in the dual has
+    found the planes, it keeps dual variables for each row. With a hard margin the gap is that between the margin and the
+    distance of the hulls of the classes, which bounds every margin, and it is relative to the objective itself, because a plane
+    without coefficients is not allowed.
 
     Cost
     ----
@@ -162,12 +164,11 @@ class LinearSVC(LinearClassifier):
             return self
         weights = self._weights_of_classes(rows)
         constant = float(self.intercept_scaling) if self.fit_intercept else None
-        if weights is None and self.multi_class == "ovr":
-            small = fit_small(self, rows, _sides(rows.y, len(data.classes)), wish)
-            if small is not None:
-                self.coef_ = small.w if constant is None else np.ascontiguousarray(small.w[:, :-1])
-                self.intercept_ = np.zeros(len(small.w)) if constant is None else constant * small.w[:, -1]
-                return self
+        small = None if weights is not None else self._fit_small(rows, len(data.classes), wish)
+        if small is not None:
+            self.coef_ = small.w if constant is None else np.ascontiguousarray(small.w[:, :-1])
+            self.intercept_ = np.zeros(len(small.w)) if constant is None else constant * small.w[:, -1]
+            return self
         wider = rows if constant is None else with_constant(rows, constant, by_columns=self.penalty == "l1")
         planes = self._planes(rows, len(data.classes), weights)
         found = find_planes(self, wider, planes, self._solvers(wider, len(data.classes)), wish)
@@ -176,6 +177,13 @@ class LinearSVC(LinearClassifier):
         self.intercept_ = np.zeros(len(w)) if constant is None else constant * w[:, -1]
         store_planes(self, found, wish, rows.seen)
         return self
+
+    def _fit_small(self, rows: Rows, n_classes: int, wish: Wish) -> CompiledPlanes | None:
+        """Find all planes in one compiled call, or None to have them found one by one."""
+        if self.multi_class == "ovr":
+            return fit_small(self, rows, _sides(rows.y, n_classes), wish)
+        is_joint = n_classes > 2 and self.penalty == "l2"
+        return fit_small_classes(self, rows, n_classes, wish) if is_joint else None
 
     def _fit_coded(self, data: FitData, book: Any) -> list[Any] | None:
         """Fit a copy for each column of a book of codes, or None to have them fitted one by one."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import Solution, choose, solve
+from qed.convex.solvers import DualAscent
 from qed.core import InvalidData, NotReached
 from qed.core._certificates import DualityGapCertificate
 from qed.core._events import Progress
@@ -58,11 +59,17 @@ def find_planes(model: Any, rows: Rows, planes: Sequence[Plane], solvers: Sequen
                 chosen = choose(problem, solvers, wish.tol)
                 solution = solve(problem, chosen, tol=wish.tol, max_iter=wish.max_iter, progress=progress)
                 ended = solution.outcome if solution.outcome in ("stopped", "interrupted") else ""
-            dual = None if declared.loss.traits.has_curvature else solution.gap.u
+            rests_on_slopes = declared.loss.traits.has_curvature and solution.solver != DualAscent.name
+            dual = None if rests_on_slopes else _documented(declared, solution.gap.u)
             if dual is not None and plane.factor is not None and len(planes) > 1:
                 dual = plane.factor * dual  # rows weigh the same in all planes; what differs belongs to the loss
             found.append(Found(solution, declared.unit, problem.null_objective, dual))
     return found
+
+
+def _documented(declared: Declared, u: Vector) -> Vector:
+    """Return dual variables of the documented losses, whose squares are not halved."""
+    return 2.0 * u if declared.loss.traits.has_curvature else u
 
 
 def _untouched(problem: Problem, outcome: str) -> Solution:
@@ -81,7 +88,7 @@ def store_planes(model: Any, found: Sequence[Found], wish: Wish, seen: Fingerpri
         raise InvalidData(f"{type(model).__name__} found no finite coefficients; scale the columns.")
     duals = [one.dual for one in found if one.dual is not None]
     dual = None
-    if duals:
+    if len(duals) == len(found):
         dual = duals[0] if len(duals) == 1 else np.stack(duals, axis=1)
     model.certificate_ = DualityGapCertificate(
         gap=sum(one.unit * one.solution.gap.value for one in found),
