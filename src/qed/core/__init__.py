@@ -33,6 +33,7 @@ from qed.core._certificates import (
     SearchCertificate,
     StationaryCertificate,
     SubsetCertificate,
+    TreeCertificate,
     Uncertified,
 )
 from qed.core._doors import FitData
@@ -128,6 +129,7 @@ __all__ = [
     "SubsetCertificate",
     "Traits",
     "Transformer",
+    "TreeCertificate",
     "Uncertified",
     "UndefinedMetricWarning",
     "Vector",

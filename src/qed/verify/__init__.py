@@ -25,6 +25,7 @@ decompositions; importing anything that fits is barred by contract.
     _bounded         losses that stop growing: what is proved near a fit
     _subsets         subsets of columns, by a search of its own
     _steps           greedy steps over columns, each fitted and scored again
+    _trees           nodes of decision trees; _cuts: what cuts through columns leave
     _powers          powers of columns, by the slopes of their objectives
     _neighbors       near rows, votes, means and densities, from every row
     _parts           the parts of a model of models, each on what reached it
@@ -55,6 +56,7 @@ from qed.core._certificates import (
     SearchCertificate,
     StationaryCertificate,
     SubsetCertificate,
+    TreeCertificate,
     Uncertified,
 )
 from qed.verify import (
@@ -73,6 +75,7 @@ from qed.verify import (
     _powers,
     _subsets,
     _transformers,
+    _trees,
 )
 from qed.verify._verdict import Verdict
 
@@ -173,6 +176,7 @@ _CHECKS: dict[type, Callable[..., Verdict]] = {
     NetworkCertificate: _networks.check,
     StationaryCertificate: _bounded.check,
     SubsetCertificate: _subsets.check,
+    TreeCertificate: _trees.check,
 }
 
 
