@@ -15,107 +15,112 @@
 namespace qed {
 namespace {
 
-constexpr Index kComparing = 1024;  // rows up to which comparing beats counting digits
-constexpr Index kTogether = 8;      // columns of a row-major table that share a cache line
-constexpr int kDigit = 11;
+constexpr Index kComparing = 64;  // rows up to which comparing beats counting digits
+constexpr Index kMany = 2048;     // rows from which digits are long
+constexpr Index kTogether = 8;    // columns of a row-major table that share a cache line
 constexpr std::uint64_t kTop = std::uint64_t{1} << 63;
+constexpr std::uint64_t kMissing = std::numeric_limits<std::uint64_t>::max();
 
-struct Keyed {
-    std::uint64_t key;
+/// The first 32 bits that tell keys apart, and the place of the row.
+struct Item {
+    std::uint32_t head;
     std::uint32_t place;
 };
-
-bool before(const Keyed& a, const Keyed& b) noexcept {
-    return a.key != b.key ? a.key < b.key : a.place < b.place;
-}
 
 /// An integer in the order of the values; both zeros are one, and NaN comes last.
 std::uint64_t key_of(double value) noexcept {
     if (std::isnan(value)) {
-        return std::numeric_limits<std::uint64_t>::max();
+        return kMissing;
     }
     const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);
     return (bits & kTop) != 0 ? ~bits : bits | kTop;
 }
 
-/// Sorts by key; items come in the order of their places, which equal keys keep.
-void sort_items(Keyed* items, Keyed* spare, Index count) noexcept {
-    if (count <= kComparing) {
-        std::sort(items, items + count, before);
-        return;
-    }
-    std::uint64_t low = std::numeric_limits<std::uint64_t>::max();
-    std::uint64_t high = 0;
+/// Sorts by head, digit by digit; equal heads stay in their order. Returns which of the two holds the result.
+Item* sort_heads(Item* items, Item* spare, Index count) noexcept {
+    const int bits = count >= kMany ? 11 : 8;
+    const int digits = count >= kMany ? 3 : 4;
+    const std::uint32_t mask = (1U << bits) - 1;
+    std::uint32_t starts[3 << 11];
+    std::fill_n(starts, digits << bits, 0U);
     for (Index i = 0; i < count; ++i) {
-        low = std::min(low, items[i].key);
-        high = std::max(high, items[i].key);
-    }
-    // three digits tell nearly all values apart; the few that agree in them are sorted by comparing
-    const int shift = std::max(0, static_cast<int>(std::bit_width(high - low)) - 3 * kDigit);
-    constexpr std::uint64_t mask = (std::uint64_t{1} << kDigit) - 1;
-    std::vector<std::uint32_t> starts(3 * (mask + 1), 0);
-    for (Index i = 0; i < count; ++i) {
-        const std::uint64_t head = (items[i].key - low) >> shift;
-        for (int digit = 0; digit < 3; ++digit) {
-            ++starts[static_cast<std::size_t>(digit) * (mask + 1) + ((head >> (digit * kDigit)) & mask)];
+        for (int digit = 0; digit < digits; ++digit) {
+            ++starts[(digit << bits) + static_cast<int>((items[i].head >> (digit * bits)) & mask)];
         }
     }
-    Keyed* from = items;
-    Keyed* to = spare;
-    for (int digit = 0; digit < 3; ++digit) {
-        std::uint32_t* const own = starts.data() + static_cast<std::size_t>(digit) * (mask + 1);
-        const auto digit_of = [&](const Keyed& item) { return (((item.key - low) >> shift) >> (digit * kDigit)) & mask; };
-        if (own[digit_of(from[0])] == static_cast<std::uint32_t>(count)) {
+    for (int digit = 0; digit < digits; ++digit) {
+        std::uint32_t* const own = starts + (digit << bits);
+        if (own[(items[0].head >> (digit * bits)) & mask] == static_cast<std::uint32_t>(count)) {
             continue;
         }
         std::uint32_t total = 0;
-        for (std::uint64_t value = 0; value <= mask; ++value) {
+        for (std::uint32_t value = 0; value <= mask; ++value) {
             total += std::exchange(own[value], total);
         }
         for (Index i = 0; i < count; ++i) {
-            to[own[digit_of(from[i])]++] = from[i];
+            spare[own[(items[i].head >> (digit * bits)) & mask]++] = items[i];
         }
-        std::swap(from, to);
+        std::swap(items, spare);
     }
-    if (from != items) {
-        std::copy_n(from, count, items);
-    }
-    for (Index first = 0; shift > 0 && first < count;) {
-        const std::uint64_t head = (items[first].key - low) >> shift;
-        Index last = first + 1;
-        bool in_order = true;
-        for (; last < count && ((items[last].key - low) >> shift) == head; ++last) {
-            in_order = in_order && items[last - 1].key <= items[last].key;
-        }
-        if (!in_order) {
-            std::sort(items + first, items + last, before);
-        }
-        first = last;
-    }
+    return items;
 }
 
-/// Writes ranks; returns how many distinct values there are.
-Index rank_items(const Keyed* items, Index count, TreeEntry* entries) noexcept {
+/// Sorts a column by its keys, places in order where they are equal, and writes ranks; returns how many distinct values there are.
+Index rank_keys(const std::uint64_t* keys, Index count, Item* items, Item* spare, TreeEntry* entries) noexcept {
+    std::uint64_t low = kMissing;
+    std::uint64_t high = 0;
+    for (Index i = 0; i < count; ++i) {
+        low = std::min(low, keys[i]);
+        high = std::max(high, keys[i]);
+    }
+    const int shift = std::max(0, static_cast<int>(std::bit_width(high - low)) - 32);
+    for (Index i = 0; i < count; ++i) {
+        items[i] = {static_cast<std::uint32_t>((keys[i] - low) >> shift), static_cast<std::uint32_t>(i)};
+    }
+    const auto before = [&](const Item& a, const Item& b) {
+        return keys[a.place] != keys[b.place] ? keys[a.place] < keys[b.place] : a.place < b.place;
+    };
+    if (count <= kComparing) {
+        std::sort(items, items + count, before);
+    } else {
+        items = sort_heads(items, spare, count);
+        for (Index first = 0; shift > 0 && first < count;) {  // the few that agree in their heads
+            Index last = first + 1;
+            bool in_order = true;
+            for (; last < count && items[last].head == items[first].head; ++last) {
+                in_order = in_order && keys[items[last - 1].place] <= keys[items[last].place];
+            }
+            if (!in_order) {
+                std::sort(items + first, items + last, before);
+            }
+            first = last;
+        }
+    }
     std::uint32_t rank = 0;
     for (Index i = 0; i < count; ++i) {
-        rank += i > 0 && items[i].key != items[i - 1].key ? 1U : 0U;
-        const bool is_missing = items[i].key == std::numeric_limits<std::uint64_t>::max();
-        entries[i] = {is_missing ? kMissingRank : rank, items[i].place};
+        const bool is_new = i > 0 && (items[i].head != items[i - 1].head ||
+                                      (shift > 0 && keys[items[i].place] != keys[items[i - 1].place]));
+        rank += is_new ? 1U : 0U;
+        entries[i] = {rank, items[i].place};
     }
-    return static_cast<Index>(rank) + 1;
+    const Index distinct = static_cast<Index>(rank) + 1;
+    for (Index i = count; high == kMissing && i-- > 0 && keys[items[i].place] == kMissing;) {
+        entries[i].rank = kMissingRank;
+    }
+    return distinct;
 }
 
 template <class T>
-void load_dense(const Matrix& x, const std::uint32_t* rows, Index count, Index first, Index columns, Keyed* items) noexcept {
+void load_dense(const Matrix& x, const std::uint32_t* rows, Index count, Index first, Index columns, std::uint64_t* keys) noexcept {
     for (Index i = 0; i < count; ++i) {
         const T* at = x.at<T>(static_cast<Index>(rows[i]), first);
         for (Index j = 0; j < columns; ++j) {
-            items[j * count + i] = {key_of(static_cast<double>(at[j * x.column_stride])), static_cast<std::uint32_t>(i)};
+            keys[j * count + i] = key_of(static_cast<double>(at[j * x.column_stride]));
         }
     }
 }
 
-void load_sparse(const SparseRows& x, const std::uint32_t* rows, Index count, Index column, Keyed* items) {
+void load_sparse(const SparseRows& x, const std::uint32_t* rows, Index count, Index column, std::uint64_t* keys) {
     std::vector<double> values(static_cast<std::size_t>(x.columns), 0.0);
     with_csr(x, [&](auto csr) {
         for (Index e = csr.starts[column]; e < csr.starts[column + 1]; ++e) {
@@ -123,7 +128,7 @@ void load_sparse(const SparseRows& x, const std::uint32_t* rows, Index count, In
         }
     });
     for (Index i = 0; i < count; ++i) {
-        items[i] = {key_of(values[rows[i]]), static_cast<std::uint32_t>(i)};
+        keys[i] = key_of(values[rows[i]]);
     }
 }
 
@@ -162,25 +167,25 @@ double value_at(const TreeTable& x, Index row, Index column) noexcept {
 
 Index sort_columns(const TreeTable& x, const std::uint32_t* rows, Index count, TreeEntry* entries) {
     const Index columns = x.columns();
-    const Index together = !x.is_sparse && x.dense.column_stride == 1 && count > kComparing ? kTogether : 1;
+    const Index together = !x.is_sparse && x.dense.column_stride == 1 && count >= kMany ? kTogether : 1;
     const Index blocks = blocks_of(columns, together);
     std::vector<Index> distinct(at(blocks), 0);
     parallel_for(blocks, [&](Index block) {
         const Index first = block * together;
         const Index here = std::min(together, columns - first);
-        const ScratchArray<Keyed> items(count * here);
-        const ScratchArray<Keyed> spare(count);
+        const ScratchArray<std::uint64_t> keys(count * here);
+        const ScratchArray<Item> items(2 * count);
         if (x.is_sparse) {
-            load_sparse(x.by_columns, rows, count, first, items.get());
+            load_sparse(x.by_columns, rows, count, first, keys.get());
         } else {
             with_type(x.dense.kind, [&](auto type) {
                 using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
-                load_dense<T>(x.dense, rows, count, first, here, items.get());
+                load_dense<T>(x.dense, rows, count, first, here, keys.get());
             });
         }
         for (Index j = 0; j < here; ++j) {
-            sort_items(items.get() + j * count, spare.get(), count);
-            const Index many = rank_items(items.get() + j * count, count, entries + (first + j) * count);
+            const Index many =
+                rank_keys(keys.get() + j * count, count, items.get(), items.get() + count, entries + (first + j) * count);
             distinct[at(block)] = std::max(distinct[at(block)], many);
         }
     });

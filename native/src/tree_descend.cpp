@@ -17,8 +17,10 @@ constexpr Index kRowsOfBlock = 1024;  // of a block
 constexpr int kLanes8 = 8;     // rows that go down together, so that one waits while the others are fetched
 
 std::uint32_t below(const PackedNode& node, double value) noexcept {
-    const bool stays = value <= node.threshold || (std::isnan(value) && (node.feature & kMissingLeft) != 0);
-    return node.left + (stays ? 0U : 1U);
+    // without branches: which way a row goes is what no processor can guess
+    const auto is_missing = static_cast<std::uint32_t>(value != value);
+    const auto goes_right = static_cast<std::uint32_t>(!(value <= node.threshold));
+    return node.left + (goes_right & ~(is_missing & (node.feature >> 31)));
 }
 
 template <class Value>
@@ -49,7 +51,7 @@ void descend_rows(const Matrix& x, const PackedNode* packed, const std::uint32_t
                 const PackedNode& node = packed[at_node[lane]];
                 const auto column = static_cast<Index>(node.feature & ~kMissingLeft);
                 const std::uint32_t next = below(node, static_cast<double>(rows[lane][column * x.column_stride]));
-                moved = moved || next != at_node[lane];
+                moved |= next != at_node[lane];
                 at_node[lane] = next;
             }
         }

@@ -40,10 +40,14 @@ struct Node {
     [[nodiscard]] Index count() const noexcept { return stop - start; }
 };
 
-/// Nodes in the order of their making, and width values of each.
+/// Nodes in the order of their making, and width values of each; and what a search of two children works with.
 struct Arena {
     std::vector<Node> nodes;
     std::vector<double> values;
+    std::vector<TreeCut> cuts;
+    std::vector<double> thresholds;
+    std::vector<double> totals[2];
+    std::vector<std::uint8_t> chosen[2];
 };
 
 /// What differs between the two copies of the rows, which take turns by depth.
@@ -214,18 +218,18 @@ class Grower {
     }
 
     /// Sums that a search starts from: weights of classes, or of pulls, added up in the order of the places.
-    [[nodiscard]] std::vector<double> totals_of(const Arena& arena, const Node* node) const {
+    void find_totals(const Arena& arena, const Node* node, std::vector<double>& totals) const {
         const double* const values = arena.values.data() + (node - arena.nodes.data()) * y_.width;
         if (y_.codes != nullptr) {
-            return by_sum() ? std::vector<double>{values[1]} : std::vector<double>(values, values + y_.width);
+            totals.assign(values + (by_sum() ? 1 : 0), values + y_.width);
+            return;
         }
-        std::vector<double> totals(at(y_.width), 0.0);
+        totals.assign(at(y_.width), 0.0);
         for (Index i = node->start; i < node->stop; ++i) {
             for (Index k = 0; k < y_.width; ++k) {
                 totals[at(k)] += pulls_[i * y_.width + k];
             }
         }
-        return totals;
     }
 
     template <class Work>
@@ -239,58 +243,58 @@ class Grower {
         }
     }
 
-    /// Columns that are searched: all, or as many drawn ones as asked for, and more while these hold a single value.
-    [[nodiscard]] std::vector<std::uint8_t> columns_for(const Node& node) const {
-        std::vector<std::uint8_t> chosen(at(columns_), limits_.features >= columns_ ? 1 : 0);
-        if (limits_.features >= columns_) {
-            return chosen;
-        }
+    /// Marks the columns that are searched: as many drawn ones as asked for, and more while these hold a single value.
+    void choose_columns(const Node& node, std::vector<std::uint8_t>& chosen) const {
+        chosen.assign(at(columns_), 0);
         std::vector<Index> drawn(at(columns_));
         for (Index j = 0; j < columns_; ++j) {
             drawn[at(j)] = j;
         }
         bool found = false;
         for (Index j = 0; j < columns_ && (j < limits_.features || !found); ++j) {
-            const auto other = static_cast<Index>(uniform(node.seed + static_cast<std::uint64_t>(j)) * static_cast<double>(columns_ - j));
+            const double share = uniform(node.seed + static_cast<std::uint64_t>(j));
+            const auto other = static_cast<Index>(share * static_cast<double>(columns_ - j));
             std::swap(drawn[at(j)], drawn[at(j + std::min(other, columns_ - j - 1))]);
             const TreeEntry* entries = entries_of(node, drawn[at(j)]);
             found = found || entries[0].rank != entries[node.count() - 1].rank;
             chosen[at(drawn[at(j)])] = 1;
         }
-        return chosen;
     }
 
     /// Finds the best cuts of open nodes, and closes those that have none.
-    void choose(const Arena& arena, Node* const* nodes, Index many, bool in_parallel) const {
-        std::vector<TreeCut> cuts(at(many * columns_));
-        std::vector<double> thresholds(limits_.is_random ? at(many * columns_) : 0);
-        std::vector<double> totals[2];
-        std::vector<std::uint8_t> chosen[2];
+    void choose(Arena& arena, Node* const* nodes, Index many, bool in_parallel) const {
+        const bool draws = limits_.features < columns_;
+        arena.cuts.assign(at(many * columns_), TreeCut{});
+        arena.thresholds.resize(limits_.is_random ? at(many * columns_) : 0);
+        SplitView views[2] = {};
         for (Index c = 0; c < many; ++c) {
             if (nodes[c]->is_open) {
-                totals[c] = totals_of(arena, nodes[c]);
-                chosen[c] = columns_for(*nodes[c]);
+                find_totals(arena, nodes[c], arena.totals[c]);
+                views[c] = view_of(*nodes[c], arena.totals[c].data());
+            }
+            if (nodes[c]->is_open && draws) {
+                choose_columns(*nodes[c], arena.chosen[c]);
             }
         }
         const SplitRule rule{std::max<Index>(limits_.leaf, 1), limits_.leaf_weight};
         for_columns(in_parallel, [&](Index j) {
             for (Index c = 0; c < many; ++c) {
-                if (!nodes[c]->is_open || chosen[c][at(j)] == 0) {
+                if (!nodes[c]->is_open || (draws && arena.chosen[c][at(j)] == 0)) {
                     continue;
                 }
-                const SplitView view = view_of(*nodes[c], totals[c].data());
                 const TreeEntry* const entries = entries_of(*nodes[c], j);
-                TreeCut& cut = cuts[at(c * columns_ + j)];
-                if (entries[0].rank == entries[view.count - 1].rank) {
+                if (entries[0].rank == entries[views[c].count - 1].rank) {
                     continue;
                 }
-                cut = limits_.is_random ? drawn_cut(*nodes[c], view, rule, j, thresholds[at(c * columns_ + j)])
-                                        : best_cut(view, rule, entries);
+                const std::size_t place = at(c * columns_ + j);
+                arena.cuts[place] = limits_.is_random ? drawn_cut(*nodes[c], views[c], rule, j, arena.thresholds[place])
+                                                      : best_cut(views[c], rule, entries);
             }
         });
         for (Index c = 0; c < many; ++c) {
             if (nodes[c]->is_open) {
-                settle(*nodes[c], cuts.data() + c * columns_, limits_.is_random ? thresholds.data() + c * columns_ : nullptr);
+                const double* const thresholds = limits_.is_random ? arena.thresholds.data() + c * columns_ : nullptr;
+                settle(*nodes[c], arena.cuts.data() + c * columns_, thresholds);
             }
         }
     }

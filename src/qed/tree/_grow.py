@@ -110,10 +110,12 @@ def _certify(
     lower, scope = 0.0, 0
     if objective > rounding:
         lower = 0.0 if all_distinct else _kernels.contradictions(X, targets)
+        # a column that tells all rows apart has as many cuts, each followed by a look at all values
+        may_end = not all_distinct or X.shape[0] * X.shape[0] * X.shape[1] <= SEARCHED
         is_slow = targets.criterion == "absolute_error" and X.shape[0] > FEW  # to verify, which takes their square
         if depth == 1 and is_free and is_greedy and not is_slow:
             lower, scope = objective, 1
-        elif depth <= 2 and X.shape[0] * X.shape[1] <= SMALL and not is_slow:
+        elif depth <= 2 and X.shape[0] * X.shape[1] <= SMALL and not is_slow and (depth == 1 or may_end):
             least = _kernels.least_impurity(X, targets, depth, SEARCHED)
             lower, scope = (lower, 0) if np.isnan(least) else (least, depth)
     lower = min(lower, objective)
