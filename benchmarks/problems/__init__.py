@@ -19,6 +19,7 @@ from benchmarks.problems import (
     sparse,
     tables,
     tall,
+    trees,
     wide,
 )
 from benchmarks.problems._problem import Data, Problem
@@ -41,6 +42,7 @@ PROBLEMS: tuple[Problem, ...] = (
     *near.PROBLEMS,
     *generative.PROBLEMS,
     *tables.PROBLEMS,
+    *trees.PROBLEMS,
 )
 
 __all__ = ["PROBLEMS", "Data", "Problem", "chosen"]

@@ -37,7 +37,8 @@ const T* numbers_of(const Array& array, const char* name, Index length) {
     if (array.dtype() != nb::dtype<T>()) {
         throw nb::type_error((std::string(name) + " has the wrong type").c_str());
     }
-    const bool fits = array.ndim() == 1 && static_cast<Index>(array.shape(0)) == length && (length <= 1 || array.stride(0) == 1);
+    const bool fits =
+        array.ndim() == 1 && static_cast<Index>(array.shape(0)) == length && (length <= 1 || array.stride(0) == 1);
     require(fits, std::string(name) + " must be contiguous and as long as expected");
     return static_cast<const T*>(array.data());
 }
@@ -52,7 +53,8 @@ TreeTable table_of(const nb::object& X) {
         table.dense = matrix(nb::cast<Array>(X), "X");
     }
     require(table.rows() >= 1 && table.columns() >= 1, "X must have rows and columns");
-    require(table.rows() < std::numeric_limits<std::int32_t>::max() && table.columns() < std::numeric_limits<std::int32_t>::max(),
+    require(table.rows() < std::numeric_limits<std::int32_t>::max() &&
+                table.columns() < std::numeric_limits<std::int32_t>::max(),
             "X must have fewer than 2^31 rows and columns");
     return table;
 }
@@ -79,19 +81,22 @@ nb::ndarray<nb::numpy, T> given(const std::vector<T>& values) {
 }
 
 nb::tuple grown(const nb::object& X, const std::string& criterion, Index width, const Array& y, const MaybeArray& s,
-                const std::tuple<Index, Index, Index, double, double, Index, Index>& limits, const std::tuple<bool, std::uint64_t>& random) {
+                const std::tuple<Index, Index, Index, double, double, Index, Index>& limits,
+                const std::tuple<bool, std::uint64_t>& random) {
     const TreeTable table = table_of(X);
     const TreeTargets targets = targets_of(criterion, width, y, s, table.rows());
     const auto [depth, split, leaf, leaf_weight, decrease, leaves, features] = limits;
-    const TreeLimits rules{depth, split, leaf, leaf_weight, decrease, leaves, features, std::get<0>(random), std::get<1>(random)};
+    const TreeLimits rules{
+        depth, split, leaf, leaf_weight, decrease, leaves, features, std::get<0>(random), std::get<1>(random)};
     GrownTree tree;
     run([&] { tree = grow_tree(table, targets, rules); });
-    return nb::make_tuple(given(tree.left), given(tree.right), given(tree.feature), given(tree.threshold), given(tree.missing_left),
-                          given(tree.impurity), given(tree.rows), given(tree.weight), given(tree.values), tree.all_distinct);
+    return nb::make_tuple(given(tree.left), given(tree.right), given(tree.feature), given(tree.threshold),
+                          given(tree.missing_left), given(tree.impurity), given(tree.rows), given(tree.weight),
+                          given(tree.values), tree.all_distinct);
 }
 
-double least(const nb::object& X, const std::string& criterion, Index width, const Array& y, const MaybeArray& s, Index depth,
-             Index most) {
+double least(const nb::object& X, const std::string& criterion, Index width, const Array& y, const MaybeArray& s,
+             Index depth, Index most) {
     const TreeTable table = table_of(X);
     const TreeTargets targets = targets_of(criterion, width, y, s, table.rows());
     double found = 0.0;
@@ -99,7 +104,8 @@ double least(const nb::object& X, const std::string& criterion, Index width, con
     return found;
 }
 
-double contradicting(const nb::object& X, const std::string& criterion, Index width, const Array& y, const MaybeArray& s) {
+double contradicting(const nb::object& X, const std::string& criterion, Index width, const Array& y,
+                     const MaybeArray& s) {
     const TreeTable table = table_of(X);
     const TreeTargets targets = targets_of(criterion, width, y, s, table.rows());
     double found = 0.0;
@@ -117,7 +123,8 @@ struct PackedTree {
 PackedTree packed(Index columns, const Array& left, const Array& right, const Array& feature, const Array& threshold,
                   const Array& missing_left) {
     const auto count = static_cast<Index>(left.size());
-    require(count >= 1 && count < std::numeric_limits<std::int32_t>::max(), "a tree has at least one node, and fewer than 2^31");
+    require(count >= 1 && count < std::numeric_limits<std::int32_t>::max(),
+            "a tree has at least one node, and fewer than 2^31");
     const TreeNodes nodes{count,
                           columns,
                           numbers_of<Index>(left, "left", count),
@@ -127,7 +134,8 @@ PackedTree packed(Index columns, const Array& left, const Array& right, const Ar
                           numbers_of<std::uint8_t>(missing_left, "missing_left", count)};
     PackedTree tree{columns, std::vector<PackedNode>(static_cast<std::size_t>(count)),
                     std::vector<std::uint32_t>(static_cast<std::size_t>(count))};
-    require(pack_tree(nodes, tree.nodes.data(), tree.origin.data()), "the nodes are not those of one tree over these columns");
+    require(pack_tree(nodes, tree.nodes.data(), tree.origin.data()),
+            "the nodes are not those of one tree over these columns");
     return tree;
 }
 
@@ -151,11 +159,13 @@ nb::ndarray<nb::numpy, Index> leaves_of(const PackedTree& tree, const nb::object
 
 void bind_tree(nb::module_& module) {
     nb::class_<PackedTree>(module, "PackedTree").def("leaves", &leaves_of, arg("X"));
-    module.def("grow_tree", &grown, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(), arg("limits"), arg("random"));
-    module.def("least_impurity", &least, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(), arg("depth"),
-               arg("most"));
+    module.def("grow_tree", &grown, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(), arg("limits"),
+               arg("random"));
+    module.def("least_impurity", &least, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
+               arg("depth"), arg("most"));
     module.def("contradictions", &contradicting, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none());
-    module.def("pack_tree", &packed, arg("columns"), arg("left"), arg("right"), arg("feature"), arg("threshold"), arg("missing_left"));
+    module.def("pack_tree", &packed, arg("columns"), arg("left"), arg("right"), arg("feature"), arg("threshold"),
+               arg("missing_left"));
 }
 
 }  // namespace qed::bindings

@@ -65,7 +65,8 @@ Item* sort_heads(Item* items, Item* spare, Index count) noexcept {
     return items;
 }
 
-/// Sorts a column by its keys, places in order where they are equal, and writes ranks; returns how many distinct values there are.
+/// Sorts a column by its keys, places in order where they are equal, and writes ranks; returns how many distinct values
+/// there are.
 Index rank_keys(const std::uint64_t* keys, Index count, Item* items, Item* spare, TreeEntry* entries) noexcept {
     std::uint64_t low = kMissing;
     std::uint64_t high = 0;
@@ -111,7 +112,8 @@ Index rank_keys(const std::uint64_t* keys, Index count, Item* items, Item* spare
 }
 
 template <class T>
-void load_dense(const Matrix& x, const std::uint32_t* rows, Index count, Index first, Index columns, std::uint64_t* keys) noexcept {
+void load_dense(const Matrix& x, const std::uint32_t* rows, Index count, Index first, Index columns,
+                std::uint64_t* keys) noexcept {
     for (Index i = 0; i < count; ++i) {
         const T* at = x.at<T>(static_cast<Index>(rows[i]), first);
         for (Index j = 0; j < columns; ++j) {
@@ -151,7 +153,8 @@ double value_at(const TreeTable& x, Index row, Index column) noexcept {
         with_csr(x.by_columns, [&](auto csr) {
             const auto* const first = csr.indices + csr.starts[column];
             const auto* const last = csr.indices + csr.starts[column + 1];
-            const auto* const found = std::lower_bound(first, last, row, [](auto index, Index wanted) { return index < wanted; });
+            const auto* const found =
+                std::lower_bound(first, last, row, [](auto index, Index wanted) { return index < wanted; });
             if (found != last && *found == row) {
                 value = static_cast<double>(csr.values[found - csr.indices]);
             }
@@ -184,8 +187,8 @@ Index sort_columns(const TreeTable& x, const std::uint32_t* rows, Index count, T
             });
         }
         for (Index j = 0; j < here; ++j) {
-            const Index many =
-                rank_keys(keys.get() + j * count, count, items.get(), items.get() + count, entries + (first + j) * count);
+            const Index many = rank_keys(keys.get() + j * count, count, items.get(), items.get() + count,
+                                         entries + (first + j) * count);
             distinct[at(block)] = std::max(distinct[at(block)], many);
         }
     });

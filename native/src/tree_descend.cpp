@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kMissingLeft = 0x80000000U;
 constexpr Index kRowsOfBlock = 1024;  // of a block
-constexpr int kLanes8 = 8;     // rows that go down together, so that one waits while the others are fetched
+constexpr int kLanes8 = 8;            // rows that go down together, so that one waits while the others are fetched
 
 std::uint32_t below(const PackedNode& node, double value) noexcept {
     // without branches: which way a row goes is what no processor can guess
@@ -61,8 +61,9 @@ void descend_rows(const Matrix& x, const PackedNode* packed, const std::uint32_t
     }
     for (; i < last; ++i) {
         const T* const row = x.at<T>(i, 0);
-        const std::uint32_t leaf = descend(
-            packed, [&](std::uint32_t column) { return static_cast<double>(row[static_cast<Index>(column) * x.column_stride]); });
+        const std::uint32_t leaf = descend(packed, [&](std::uint32_t column) {
+            return static_cast<double>(row[static_cast<Index>(column) * x.column_stride]);
+        });
         leaves[i] = static_cast<Index>(origin[leaf]);
     }
 }
@@ -120,7 +121,8 @@ void find_leaves(const SparseRows& x, const PackedNode* packed, const std::uint3
                 for (Index e = csr.starts[i]; e < csr.starts[i + 1]; ++e) {
                     values[at(csr.indices[e])] = static_cast<double>(csr.values[e]);
                 }
-                leaves[i] = static_cast<Index>(origin[descend(packed, [&](std::uint32_t column) { return values[column]; })]);
+                leaves[i] =
+                    static_cast<Index>(origin[descend(packed, [&](std::uint32_t column) { return values[column]; })]);
                 for (Index e = csr.starts[i]; e < csr.starts[i + 1]; ++e) {
                     values[at(csr.indices[e])] = 0.0;
                 }

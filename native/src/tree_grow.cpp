@@ -60,9 +60,17 @@ struct Copy {
 class Grower {
   public:
     Grower(const TreeTable& x, const TreeTargets& y, const TreeLimits& limits)
-        : x_(x), y_(y), limits_(limits), columns_(x.columns()), used_(used_rows(x, y)), count_(static_cast<Index>(used_.size())),
-          copies_{make_copy(), make_copy()}, pulls_(y.codes != nullptr && !by_sum() ? 1 : count_ * y.width), places_(count_),
-          order_(is_absolute() ? count_ : 1), sorted_(is_absolute() ? count_ : 1) {
+        : x_(x),
+          y_(y),
+          limits_(limits),
+          columns_(x.columns()),
+          used_(used_rows(x, y)),
+          count_(static_cast<Index>(used_.size())),
+          copies_{make_copy(), make_copy()},
+          pulls_(y.codes != nullptr && !by_sum() ? 1 : count_ * y.width),
+          places_(count_),
+          order_(is_absolute() ? count_ : 1),
+          sorted_(is_absolute() ? count_ : 1) {
         const Copy& first = copies_[0];
         std::copy(used_.begin(), used_.end(), first.rows.get());
         for (Index i = 0; i < count_; ++i) {
@@ -140,7 +148,8 @@ class Grower {
     [[nodiscard]] Copy make_copy() const {
         const bool has_classes = y_.codes != nullptr;
         return {ScratchArray<TreeEntry>(count_ * columns_), ScratchArray<std::uint32_t>(count_),
-                ScratchArray<std::uint32_t>(has_classes ? count_ : 1), ScratchArray<double>(y_.weights != nullptr ? count_ : 1),
+                ScratchArray<std::uint32_t>(has_classes ? count_ : 1),
+                ScratchArray<double>(y_.weights != nullptr ? count_ : 1),
                 ScratchArray<double>(has_classes ? 1 : count_ * y_.width)};
     }
     [[nodiscard]] const Copy& copy_of(const Node& node) const noexcept { return copies_[node.depth % 2]; }
@@ -173,10 +182,12 @@ class Grower {
         const NodeRows rows{node.count(), weights, copy.codes.get() + (y_.codes != nullptr ? node.start : 0),
                             copy.numbers.get() + (y_.codes != nullptr ? 0 : node.start * y_.width)};
         std::uint32_t* const order = is_absolute() ? order_.get() + node.start : nullptr;
-        const NodeSummary found = summarise(y_, rows, values, order, is_absolute() ? sorted_.get() + node.start : nullptr);
+        const NodeSummary found =
+            summarise(y_, rows, values, order, is_absolute() ? sorted_.get() + node.start : nullptr);
         node.weight = found.weight;
         node.scale = found.scale;
-        node.is_open = !found.is_pure && node.depth < limits_.depth && node.count() >= std::max(limits_.split, 2 * limits_.leaf) &&
+        node.is_open = !found.is_pure && node.depth < limits_.depth &&
+                       node.count() >= std::max(limits_.split, 2 * limits_.leaf) &&
                        node.weight >= 2.0 * limits_.leaf_weight;
         if (node.is_open) {
             pull(node, rows, values);
@@ -194,8 +205,8 @@ class Grower {
         for (Index i = 0; i < rows.count; ++i) {
             const double w = rows.weights != nullptr ? rows.weights[i] : 1.0;
             for (Index k = 0; k < width; ++k) {
-                const double number =
-                    by_sum() ? static_cast<double>(rows.codes[i]) : rows.numbers[i * width + k] - (is_centred ? values[k] : 0.0);
+                const double number = by_sum() ? static_cast<double>(rows.codes[i])
+                                               : rows.numbers[i * width + k] - (is_centred ? values[k] : 0.0);
                 own[i * width + k] = w * number;
             }
         }
@@ -299,7 +310,8 @@ class Grower {
         }
     }
 
-    TreeCut drawn_cut(const Node& node, const SplitView& view, const SplitRule& rule, Index j, double& threshold) const {
+    TreeCut drawn_cut(const Node& node, const SplitView& view, const SplitRule& rule, Index j,
+                      double& threshold) const {
         const TreeEntry* const entries = entries_of(node, j);
         const Index known = view.count - count_missing(entries, view.count);
         const std::uint64_t stream = mixed(node.seed ^ mixed(static_cast<std::uint64_t>(j) + 1));
@@ -441,7 +453,8 @@ class Grower {
         }
     }
 
-    /// Large nodes one after the other, with all threads on their columns; then what is below small ones, a thread each.
+    /// Large nodes one after the other, with all threads on their columns; then what is below small ones, a thread
+    /// each.
     void grow_depth_first(Arena& arena) {
         std::vector<Index> small;
         for (Index number = 0; number < static_cast<Index>(arena.nodes.size()); ++number) {

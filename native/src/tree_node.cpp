@@ -27,7 +27,8 @@ NodeSummary of_classes(const TreeTargets& y, const NodeRows& rows, double* value
         terms += y.criterion == Criterion::gini ? values[k] * values[k] : xlogx(values[k]);
     }
     const double scale = y.criterion == Criterion::gini ? weight - terms / weight : xlogx(weight) - terms;
-    return {weight, is_pure ? 0.0 : std::max(scale, 0.0) / (y.criterion == Criterion::gini && y.width == 2 ? 2.0 : 1.0), is_pure};
+    return {weight, is_pure ? 0.0 : std::max(scale, 0.0) / (y.criterion == Criterion::gini && y.width == 2 ? 2.0 : 1.0),
+            is_pure};
 }
 
 /// Means are taken about the first row: equal numbers have exactly themselves as their mean.
@@ -70,7 +71,9 @@ NodeSummary of_median(const NodeRows& rows, double* values, std::uint32_t* order
     }
     std::stable_sort(by_number.begin(), by_number.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return rows.numbers[a] < rows.numbers[b]; });
-    const auto weight_of = [&](Index rank) { return rows.weights != nullptr ? rows.weights[by_number[at(rank)]] : 1.0; };
+    const auto weight_of = [&](Index rank) {
+        return rows.weights != nullptr ? rows.weights[by_number[at(rank)]] : 1.0;
+    };
     const auto number_of = [&](Index rank) { return rows.numbers[by_number[at(rank)]]; };
     double weight = 0.0;
     for (Index rank = 0; rank < rows.count; ++rank) {
@@ -89,7 +92,8 @@ NodeSummary of_median(const NodeRows& rows, double* values, std::uint32_t* order
         }
     }
     // where halves of the weight lie on both sides, the middle between them is as good and fairer
-    values[0] = rank < rows.count - 1 && 2.0 * below == weight ? number_of(rank) / 2.0 + number_of(rank + 1) / 2.0 : number_of(rank);
+    values[0] = rank < rows.count - 1 && 2.0 * below == weight ? number_of(rank) / 2.0 + number_of(rank + 1) / 2.0
+                                                               : number_of(rank);
     double scale = 0.0;
     for (Index i = 0; i < rows.count; ++i) {
         scale += weight_of(i) * std::abs(number_of(i) - values[0]);
@@ -99,7 +103,8 @@ NodeSummary of_median(const NodeRows& rows, double* values, std::uint32_t* order
 
 }  // namespace
 
-NodeSummary summarise(const TreeTargets& y, const NodeRows& rows, double* values, std::uint32_t* order, double* sorted) {
+NodeSummary summarise(const TreeTargets& y, const NodeRows& rows, double* values, std::uint32_t* order,
+                      double* sorted) {
     if (y.codes != nullptr) {
         return of_classes(y, rows, values);
     }

@@ -37,9 +37,12 @@ struct Sum {
     }
     [[nodiscard]] double apart() const noexcept { return sum * node.weight - total * left; }
     [[nodiscard]] bool beats(double bar) const noexcept {
-        return apart() * apart() > bar * left * (node.weight - left) * node.weight;  // without a division, most of the time
+        return apart() * apart() >
+               bar * left * (node.weight - left) * node.weight;  // without a division, most of the time
     }
-    [[nodiscard]] double gain() const noexcept { return apart() * apart() / (left * (node.weight - left) * node.weight); }
+    [[nodiscard]] double gain() const noexcept {
+        return apart() * apart() / (left * (node.weight - left) * node.weight);
+    }
 };
 
 /// Sums of several numbers a row.
@@ -228,9 +231,7 @@ struct Absolute {
         ++added;
         left = side.weight();
     }
-    [[nodiscard]] double gain() const noexcept {
-        return std::max(node.scale - side.error() - rest[at(added)], 0.0);
-    }
+    [[nodiscard]] double gain() const noexcept { return std::max(node.scale - side.error() - rest[at(added)], 0.0); }
     [[nodiscard]] bool beats(double bar) const noexcept { return gain() > bar; }
 };
 
@@ -279,7 +280,8 @@ TreeCut search(const SplitView& node, const SplitRule& rule, const TreeEntry* en
 }
 
 template <class State>
-TreeCut evaluate(const SplitView& node, const SplitRule& rule, const TreeEntry* entries, Index known, bool missing_left) {
+TreeCut evaluate(const SplitView& node, const SplitRule& rule, const TreeEntry* entries, Index known,
+                 bool missing_left) {
     const Index missing = count_missing(entries, node.count);
     const Index left = known + (missing_left ? missing : 0);
     if (left < rule.leaf || node.count - left < rule.leaf) {
@@ -302,7 +304,8 @@ TreeCut with_state(const SplitView& node, const Work& work) {
     const bool weighted = node.weights != nullptr;
     switch (node.criterion) {
         case Criterion::entropy:
-            return weighted ? work(static_cast<Logarithms<true>*>(nullptr)) : work(static_cast<Logarithms<false>*>(nullptr));
+            return weighted ? work(static_cast<Logarithms<true>*>(nullptr))
+                            : work(static_cast<Logarithms<false>*>(nullptr));
         case Criterion::gini:
             return weighted ? work(static_cast<Shares<true>*>(nullptr)) : work(static_cast<Shares<false>*>(nullptr));
         case Criterion::poisson:
@@ -327,16 +330,19 @@ Index count_missing(const TreeEntry* entries, Index count) noexcept {
     if (count == 0 || entries[count - 1].rank != kMissingRank) {
         return 0;
     }
-    const auto* const first = std::lower_bound(entries, entries + count, kMissingRank,
-                                               [](const TreeEntry& entry, std::uint32_t rank) { return entry.rank < rank; });
+    const auto* const first =
+        std::lower_bound(entries, entries + count, kMissingRank,
+                         [](const TreeEntry& entry, std::uint32_t rank) { return entry.rank < rank; });
     return count - (first - entries);
 }
 
 TreeCut best_cut(const SplitView& node, const SplitRule& rule, const TreeEntry* entries) {
-    return with_state(node, [&](auto* state) { return search<std::remove_pointer_t<decltype(state)>>(node, rule, entries); });
+    return with_state(node,
+                      [&](auto* state) { return search<std::remove_pointer_t<decltype(state)>>(node, rule, entries); });
 }
 
-TreeCut one_cut(const SplitView& node, const SplitRule& rule, const TreeEntry* entries, Index known, bool missing_left) {
+TreeCut one_cut(const SplitView& node, const SplitRule& rule, const TreeEntry* entries, Index known,
+                bool missing_left) {
     return with_state(node, [&](auto* state) {
         return evaluate<std::remove_pointer_t<decltype(state)>>(node, rule, entries, known, missing_left);
     });

@@ -27,12 +27,27 @@ def assert_same_tree(ours, other):
 
 CASES = [
     (DecisionTreeClassifier, theirs.DecisionTreeClassifier, {}, LABELS),
-    (DecisionTreeClassifier, theirs.DecisionTreeClassifier, {"criterion": "entropy", "class_weight": {1: 0.25, 2: 2.0}}, LABELS),
-    (DecisionTreeClassifier, theirs.DecisionTreeClassifier, {"class_weight": {0: 3.0}, "max_leaf_nodes": 9}, LABELS > 0),
+    (
+        DecisionTreeClassifier,
+        theirs.DecisionTreeClassifier,
+        {"criterion": "entropy", "class_weight": {1: 0.25, 2: 2.0}},
+        LABELS,
+    ),
+    (
+        DecisionTreeClassifier,
+        theirs.DecisionTreeClassifier,
+        {"class_weight": {0: 3.0}, "max_leaf_nodes": 9},
+        LABELS > 0,
+    ),
     (DecisionTreeClassifier, theirs.DecisionTreeClassifier, {"criterion": "log_loss", "ccp_alpha": 0.01}, LABELS > 0),
     (DecisionTreeRegressor, theirs.DecisionTreeRegressor, {"min_impurity_decrease": 0.01}, SCORE),
     (DecisionTreeRegressor, theirs.DecisionTreeRegressor, {"criterion": "absolute_error", "max_depth": 4}, SCORE),
-    (DecisionTreeRegressor, theirs.DecisionTreeRegressor, {"criterion": "poisson", "max_leaf_nodes": 12}, np.exp(SCORE)),
+    (
+        DecisionTreeRegressor,
+        theirs.DecisionTreeRegressor,
+        {"criterion": "poisson", "max_leaf_nodes": 12},
+        np.exp(SCORE),
+    ),
     (DecisionTreeRegressor, theirs.DecisionTreeRegressor, {"ccp_alpha": 0.02}, np.column_stack([SCORE, X[:, 3]])),
     (DecisionTreeRegressor, theirs.DecisionTreeRegressor, {"min_weight_fraction_leaf": 0.1}, SCORE),
 ]
@@ -42,7 +57,9 @@ CASES = [
 WEIGHTS = rng.integers(2**19, 2**21, 300) / 2**20 * (rng.random(300) > 0.1)
 
 
-@pytest.mark.parametrize(("ours", "other", "params", "y"), CASES, ids=[f"{case[0].__name__}-{case[2]}" for case in CASES])
+@pytest.mark.parametrize(
+    ("ours", "other", "params", "y"), CASES, ids=[f"{case[0].__name__}-{case[2]}" for case in CASES]
+)
 def test_trees_are_those_of_scikit_learn_where_nothing_ties(ours, other, params, y):
     params = {"min_samples_leaf": 5, **params}
     model = ours(**params).fit(X, y, WEIGHTS)
@@ -109,13 +126,16 @@ def test_the_first_split_is_the_best_of_all_midpoints(kind):
         np.testing.assert_allclose(model.certificate_.objective, least, atol=1e-12)
         # a monotone transform of the columns moves thresholds, and no row
         bent = DecisionTreeClassifier(criterion=kind).fit(np.exp(table) - 7, y)
-        np.testing.assert_array_equal(bent.apply(np.exp(table) - 7), DecisionTreeClassifier(criterion=kind).fit(table, y).apply(table))
+        np.testing.assert_array_equal(
+            bent.apply(np.exp(table) - 7), DecisionTreeClassifier(criterion=kind).fit(table, y).apply(table)
+        )
 
 
 @pytest.mark.covers("TRE-03", "TRE-04")
 def test_impurities_of_a_quarter_and_of_a_half():
     quarter, half = [0, 1, 1, 1], [0, 1]
     for kind, want, even in (("gini", 0.375, 0.5), ("entropy", 0.8112781244591328, 1.0)):
+
         def root(y, kind=kind):
             return DecisionTreeClassifier(criterion=kind).fit(np.zeros((len(y), 1)), y).tree_.impurity[0]
 
@@ -166,7 +186,9 @@ def test_greedy_is_not_best():
     table[[4, 5, 6, 8, 9], 2] = 1.0
     greedy = DecisionTreeClassifier(max_depth=2).fit(table, y)
     assert greedy.tree_.feature[0] == 2
-    assert greedy.certificate_.lower == 0 < greedy.certificate_.objective  # a tree of depth two is perfect, and was found
+    assert (
+        greedy.certificate_.lower == 0 < greedy.certificate_.objective
+    )  # a tree of depth two is perfect, and was found
     assert greedy.certificate_.depth == 2
     assert qed.verify(greedy, table, y).holds
 
@@ -192,7 +214,9 @@ def test_steps_are_recovered():
         np.testing.assert_allclose(noisy.predict(X)[leaves == leaf], SCORE[leaves == leaf].mean(), rtol=1e-12)
     left, right = noisy.tree_.children_left[0], noisy.tree_.children_right[0]
     low = X[:, noisy.tree_.feature[0]] <= noisy.tree_.threshold[0]
-    np.testing.assert_allclose(noisy.tree_.impurity[[0, left, right]], [SCORE.var(), SCORE[low].var(), SCORE[~low].var()])
+    np.testing.assert_allclose(
+        noisy.tree_.impurity[[0, left, right]], [SCORE.var(), SCORE[low].var(), SCORE[~low].var()]
+    )
 
 
 def test_the_layout_of_the_rows_does_not_matter():
@@ -202,13 +226,23 @@ def test_the_layout_of_the_rows_does_not_matter():
     frozen = table.copy()
     frozen.flags.writeable = False
     wide = np.repeat(table, 2, axis=1)
-    for other in (np.asfortranarray(table), frozen, wide[:, ::2], csr_array(table), csc_array(table), table.astype(np.float32)):
+    for other in (
+        np.asfortranarray(table),
+        frozen,
+        wide[:, ::2],
+        csr_array(table),
+        csc_array(table),
+        table.astype(np.float32),
+    ):
         again = DecisionTreeClassifier().fit(other, LABELS)
         for name in ARRAYS:
             np.testing.assert_array_equal(getattr(again.tree_, name), getattr(model.tree_, name), err_msg=name)
         np.testing.assert_array_equal(again.predict(other), model.predict(table))
         assert qed.verify(again, other, LABELS).holds
-    assert DecisionTreeRegressor().fit(table.astype(np.float32), SCORE).predict(table.astype(np.float32)).dtype == np.float32
+    assert (
+        DecisionTreeRegressor().fit(table.astype(np.float32), SCORE).predict(table.astype(np.float32)).dtype
+        == np.float32
+    )
     order = rng.permutation(300)
     for kind, y in ((DecisionTreeClassifier, LABELS), (DecisionTreeRegressor, SCORE)):
         first, other = kind().fit(table, y), kind().fit(table[order], y[order])
@@ -261,7 +295,10 @@ def test_what_is_random_follows_the_seed():
     assert abs(np.var(drawn) - 1 / 12) < 0.02
     # each of five columns is drawn as often as the others, and constant ones lead to another draw
     table = np.column_stack([X[:, 0]] * 4 + [np.zeros(300)])
-    first = [DecisionTreeClassifier(max_features=1, max_depth=1, random_state=k).fit(table, LABELS).tree_.feature[0] for k in range(400)]
+    first = [
+        DecisionTreeClassifier(max_features=1, max_depth=1, random_state=k).fit(table, LABELS).tree_.feature[0]
+        for k in range(400)
+    ]
     counts = np.bincount(first, minlength=5)
     assert counts[4] == 0
     assert counts[:4].min() > 60

@@ -24,7 +24,9 @@ def subtrees(tree, node=0):
     own = tree.weighted_n_node_samples[node] * tree.impurity[node] / tree.weighted_n_node_samples[0]
     yield own, 1
     if tree.children_left[node] >= 0:
-        for a, b in itertools.product(subtrees(tree, tree.children_left[node]), subtrees(tree, tree.children_right[node])):
+        for a, b in itertools.product(
+            subtrees(tree, tree.children_left[node]), subtrees(tree, tree.children_right[node])
+        ):
             yield a[0] + b[0], a[1] + b[1]
 
 
@@ -78,7 +80,11 @@ def test_text_reads_as_that_of_scikit_learn():
     ours = DecisionTreeClassifier(min_samples_leaf=8).fit(X, labels)
     other = theirs.DecisionTreeClassifier(min_samples_leaf=8, random_state=0).fit(X, labels)
     np.testing.assert_allclose(ours.tree_.threshold, other.tree_.threshold)
-    for params in ({}, {"max_depth": 1, "spacing": 2}, {"show_weights": True, "class_names": ["a", "b", "c"], "decimals": 4}):
+    for params in (
+        {},
+        {"max_depth": 1, "spacing": 2},
+        {"show_weights": True, "class_names": ["a", "b", "c"], "decimals": 4},
+    ):
         assert export_text(ours, **params) == theirs.export_text(other, **params)
     numbers = DecisionTreeRegressor(max_depth=2).fit(X, y)
     reference = theirs.DecisionTreeRegressor(max_depth=2).fit(X, y)
@@ -93,13 +99,17 @@ def test_figures_show_each_node_once():
     import matplotlib.pyplot as plt  # noqa: PLC0415
 
     model = DecisionTreeClassifier(max_depth=3).fit(X, y > 0)
-    notes = plot_tree(model, filled=True, rounded=True, node_ids=True, class_names=["low", "high"], feature_names=list("abc"))
+    notes = plot_tree(
+        model, filled=True, rounded=True, node_ids=True, class_names=["low", "high"], feature_names=list("abc")
+    )
     assert len(notes) == model.tree_.node_count
     for node, note in zip(range(len(notes)), notes, strict=True):  # drawn in the order of their numbers
         assert f"node #{node}" in note.get_text()
         assert f"samples = {model.tree_.n_node_samples[node]}" in note.get_text()
     assert notes[0].get_text().split("\n")[1].startswith("abc"[model.tree_.feature[0]] + " <= ")
-    few = plot_tree(DecisionTreeRegressor().fit(X, y), max_depth=1, proportion=True, filled=True, impurity=False, label="none")
+    few = plot_tree(
+        DecisionTreeRegressor().fit(X, y), max_depth=1, proportion=True, filled=True, impurity=False, label="none"
+    )
     assert len(few) == 7
     assert sum(note.get_text() == "(...)" for note in few) == 4
     assert "100.0%" in few[0].get_text()

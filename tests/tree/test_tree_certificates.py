@@ -90,7 +90,10 @@ def test_certificates_are_confirmed_and_changed_models_are_not():
             with pytest.raises(qed.CertificateError):
                 qed.verify(model, X, y, s)
         model.tree_ = tree
-        for claim in ({"objective": 0.9 * model.certificate_.objective - 1e-3}, {"lower": model.certificate_.objective + 0.1}):
+        for claim in (
+            {"objective": 0.9 * model.certificate_.objective - 1e-3},
+            {"lower": model.certificate_.objective + 0.1},
+        ):
             honest = model.certificate_
             model.certificate_ = dataclasses.replace(honest, **claim)
             with pytest.raises(qed.CertificateError):
@@ -168,8 +171,6 @@ def test_files_with_nodes_that_are_no_tree_are_refused(name, at, value):
     else:
         changed = getattr(model.tree_, name).copy()
         changed[at] = value
-    tree = dataclasses.replace(model.tree_, **{name: changed})
+    model.tree_ = dataclasses.replace(model.tree_, **{name: changed})
     with pytest.raises(qed.ModelFileError):
-        tree.check()
-        model.tree_ = tree
-        model._check_fitted_state()
+        dumps(model)  # who writes a file looks at it as who reads it does

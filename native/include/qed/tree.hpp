@@ -1,12 +1,13 @@
 /// Decision trees: grown greedily from columns that are sorted once, and followed from root to leaf.
 ///
-/// Layout: every column is kept as entries (rank, place) in the order of its values; a node owns the places [start, stop)
-/// and, in each column, the entries of the same range. A split renumbers the places of the node so that those of each child
-/// are contiguous, and deals the entries out stably: targets are then read from memory as small as the node. Entries and rows
-/// lie in two copies that take turns by depth. Memory: 16 bytes for each row and column, about 64 for each row.
-/// Determinism: columns are searched one by one and compared in order; of equally good cuts the first column and the lowest
-/// threshold are taken, where "equally" allows for the rounding of sums, so that neither the number of threads nor the order of
-/// the rows changes the tree. What is random depends on the seed, the path to the node and the column.
+/// Layout: every column is kept as entries (rank, place) in the order of its values; a node owns the places [start,
+/// stop) and, in each column, the entries of the same range. A split renumbers the places of the node so that those of
+/// each child are contiguous, and deals the entries out stably: targets are then read from memory as small as the node.
+/// Entries and rows lie in two copies that take turns by depth. Memory: 16 bytes for each row and column, about 64 for
+/// each row. Determinism: columns are searched one by one and compared in order; of equally good cuts the first column
+/// and the lowest threshold are taken, where "equally" allows for the rounding of sums, so that neither the number of
+/// threads nor the order of the rows changes the tree. What is random depends on the seed, the path to the node and the
+/// column.
 #pragma once
 
 #include <cstdint>
@@ -38,14 +39,14 @@ struct TreeTargets {
 };
 
 struct TreeLimits {
-    Index depth;            ///< most splits above a leaf
-    Index split;            ///< fewest rows of a node that is split
-    Index leaf;             ///< fewest rows of a leaf
-    double leaf_weight;     ///< least weight of a leaf
-    double decrease;        ///< least decrease of the impurity, as a share of all weight
-    Index leaves;           ///< most leaves, best first; 0 for any number, depth first
-    Index features;         ///< columns to look at for a split
-    bool is_random;         ///< one random threshold a column instead of all
+    Index depth;         ///< most splits above a leaf
+    Index split;         ///< fewest rows of a node that is split
+    Index leaf;          ///< fewest rows of a leaf
+    double leaf_weight;  ///< least weight of a leaf
+    double decrease;     ///< least decrease of the impurity, as a share of all weight
+    Index leaves;        ///< most leaves, best first; 0 for any number, depth first
+    Index features;      ///< columns to look at for a split
+    bool is_random;      ///< one random threshold a column instead of all
     std::uint64_t seed;
 };
 
@@ -59,8 +60,8 @@ struct GrownTree {
 
 GrownTree grow_tree(const TreeTable& x, const TreeTargets& y, const TreeLimits& limits);
 
-/// The least weighted impurity, as a share of all weight, that a tree of depth one or two can leave; NaN if there are more than
-/// `most` steps to search.
+/// The least weighted impurity, as a share of all weight, that a tree of depth one or two can leave; NaN if there are
+/// more than `most` steps to search.
 double least_impurity(const TreeTable& x, const TreeTargets& y, Index depth, Index most);
 
 /// The impurity, as a share of all weight, within groups of rows that agree in all columns: no tree leaves less.
@@ -83,7 +84,8 @@ struct TreeNodes {
     const std::uint8_t* missing_left;
 };
 
-/// Lays nodes out level by level; `origin` says which node stands where. False if the children are not those of one tree.
+/// Lays nodes out level by level; `origin` says which node stands where. False if the children are not those of one
+/// tree.
 bool pack_tree(const TreeNodes& nodes, PackedNode* packed, std::uint32_t* origin);
 
 /// The leaf of each row. Indices of `packed` are trusted: they come from pack_tree.

@@ -18,7 +18,8 @@ inline constexpr std::uint32_t kMissingRank = 0xFFFFFFFFU;
 
 double value_at(const TreeTable& x, Index row, Index column) noexcept;
 
-/// Sorts all columns of the given rows: `entries` has room for columns × count. Returns the most distinct values of a column.
+/// Sorts all columns of the given rows: `entries` has room for columns × count. Returns the most distinct values of a
+/// column.
 Index sort_columns(const TreeTable& x, const std::uint32_t* rows, Index count, TreeEntry* entries);
 
 /// Adds up a hash of each row that does not depend on the layout; rows that agree in all columns have equal ones.

@@ -18,12 +18,12 @@ struct NodeRows {
 
 struct NodeSummary {
     double weight;
-    double scale;   ///< weight times impurity, in units of gains
+    double scale;  ///< weight times impurity, in units of gains
     bool is_pure;
 };
 
-/// Fills `values`, width of them: weights of the classes, or what the node predicts. `order`, where not null, is given the rank of
-/// each number (absolute errors alone), and `sorted` the numbers in that order.
+/// Fills `values`, width of them: weights of the classes, or what the node predicts. `order`, where not null, is given
+/// the rank of each number (absolute errors alone), and `sorted` the numbers in that order.
 NodeSummary summarise(const TreeTargets& y, const NodeRows& rows, double* values, std::uint32_t* order, double* sorted);
 
 /// What gains and scales are multiplied by to become impurities of the criterion's own units.

@@ -1,7 +1,7 @@
 /// The search for a cut through one column of one node.
 ///
-/// Every criterion is a running state: rows move from right to left one by one, and what a cut gains is known after each.
-/// Gains are in units of weight: node impurity minus those of the children, each times its weight.
+/// Every criterion is a running state: rows move from right to left one by one, and what a cut gains is known after
+/// each. Gains are in units of weight: node impurity minus those of the children, each times its weight.
 #pragma once
 
 #include "qed/tree.hpp"
@@ -12,17 +12,17 @@ namespace qed {
 /// What a search sees of a node; arrays are indexed by place.
 struct SplitView {
     Criterion criterion;
-    Index width;                ///< classes, or numbers a row
-    Index count;                ///< rows of the node
+    Index width;  ///< classes, or numbers a row
+    Index count;  ///< rows of the node
     double weight;
-    const double* totals;       ///< width sums of the node: weights of classes, or of `pulls`
-    double scale;               ///< weight times impurity, in units of the gain
-    const double* pulls;        ///< weighted targets, width a row: those of squares about the mean of the node
-    const double* weights;      ///< null for ones
-    const std::uint32_t* codes; ///< classes
-    const std::uint32_t* order; ///< rank of the target within the node, for absolute errors
-    const double* targets;      ///< by rank, for absolute errors
-    const double* xlogx;        ///< k log k, for whole numbers, without weights
+    const double* totals;        ///< width sums of the node: weights of classes, or of `pulls`
+    double scale;                ///< weight times impurity, in units of the gain
+    const double* pulls;         ///< weighted targets, width a row: those of squares about the mean of the node
+    const double* weights;       ///< null for ones
+    const std::uint32_t* codes;  ///< classes
+    const std::uint32_t* order;  ///< rank of the target within the node, for absolute errors
+    const double* targets;       ///< by rank, for absolute errors
+    const double* xlogx;         ///< k log k, for whole numbers, without weights
 };
 
 struct SplitRule {

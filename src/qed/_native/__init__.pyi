@@ -806,28 +806,42 @@ def grow_tree(
     s: Vector | None,
     limits: tuple[int, int, int, float, float, int, int],
     random: tuple[bool, int],
-) -> tuple[object, ...]:
-    """Grow a decision tree by ``"gini"``, ``"entropy"`` (``y``: numbers of classes, ``width`` of them), ``"squared_error"``
-    (``width`` numbers a row), ``"absolute_error"`` or ``"poisson"``. NaN in X is missing; rows of weight zero are not seen.
+) -> tuple[
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    Vector,
+    NDArray[np.uint8],
+    Vector,
+    NDArray[np.int64],
+    Vector,
+    Vector,
+    bool,
+]:
+    """Grow a decision tree.
 
-    Limits: most depth, fewest rows to split and of a leaf, least weight of a leaf, least decrease, most leaves (0: any number, depth
-    first), columns a split. Random: whether thresholds are drawn, and a seed. Returns for each node, in the order of a walk that goes
-    left first: left and right child (-1), column (-2), threshold (-2), whether missing values go left, impurity, rows, weight,
-    ``width`` values; and whether some column tells all rows apart."""
+    ``criterion`` is ``"gini"`` or ``"entropy"`` (``y``: numbers of classes, ``width`` of them), ``"squared_error"`` (``width``
+    numbers a row), ``"absolute_error"`` or ``"poisson"``. NaN in X is missing; rows of weight zero are not seen. Limits: most
+    depth, fewest rows to split and of a leaf, least weight of a leaf, least decrease, most leaves (0: any number, depth first),
+    columns a split. Random: whether thresholds are drawn, and a seed.
+
+    Returns for each node, in the order of a walk that goes left first: left and right child (-1), column (-2), threshold (-2),
+    whether missing values go left, impurity, rows, weight, ``width`` values; and whether some column tells all rows apart.
+    """
 
 def least_impurity(
     X: Table, criterion: str, width: int, y: NDArray[np.int64] | Vector, s: Vector | None, depth: int, most: int
 ) -> float:
-    """The least mean impurity of the leaves of trees of depth one or two; NaN if the search would take more than ``most`` steps."""
+    """Return the least mean impurity of trees of depth one or two; NaN if the search would take more than ``most`` steps."""
 
 def contradictions(X: Table, criterion: str, width: int, y: NDArray[np.int64] | Vector, s: Vector | None) -> float:
-    """The mean impurity within groups of rows that agree in all columns."""
+    """Return the mean impurity within groups of rows that agree in all columns."""
 
 class PackedTree:
     """Nodes laid out for being followed."""
 
     def leaves(self, X: Table) -> NDArray[np.int64]:
-        """The number of the leaf of each row; sparse rows come as (indptr, indices, data, (rows, columns))."""
+        """Return the number of the leaf of each row; sparse rows come as (indptr, indices, data, (rows, columns))."""
 
 def pack_tree(
     columns: int,

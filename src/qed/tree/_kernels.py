@@ -8,7 +8,7 @@ import numpy as np
 
 from qed import _native
 
-__all__ = ["Grown", "Limits", "Targets", "contradictions", "grow", "least_impurity", "pack"]
+__all__ = ["Grown", "Limits", "Targets", "contradictions", "grow", "least_impurity", "leaves_of", "pack"]
 
 Array = np.ndarray[Any, Any]
 
@@ -51,7 +51,7 @@ class Grown(NamedTuple):
 
 def grow(X: Any, targets: Targets, limits: Limits, *, is_random: bool, seed: int) -> Grown:
     """Grow a tree."""
-    return Grown(*_native.grow_tree(_columns(X), *targets, tuple(limits), (is_random, seed)))
+    return Grown(*_native.grow_tree(_columns(X), *targets, limits, (is_random, seed)))
 
 
 def least_impurity(X: Any, targets: Targets, depth: int, most: int) -> float:
@@ -65,7 +65,7 @@ def contradictions(X: Any, targets: Targets) -> float:
 
 
 def pack(n_features: int, nodes: tuple[Array, ...]) -> Any:
-    """Lay nodes out for being followed; ``leaves(rows_of(X))`` of the result is the leaf of each row. ValueError if they are no tree."""
+    """Lay nodes out for being followed by ``leaves_of``; ValueError if they are no tree."""
     left, right, feature, threshold, missing_left = nodes
     return _native.pack_tree(
         n_features,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -79,7 +79,7 @@ def plot_tree(
     if label not in ("all", "root", "none"):
         raise InvalidParameter(f"plot_tree: label must be 'all', 'root' or 'none', got {label!r}.")
     names = column_names(decision_tree, feature_names, "x[{}]")
-    labels = None if class_names in (None, False) else label_names(decision_tree, class_names)
+    labels = None if class_names is None or class_names is False else label_names(decision_tree, class_names)
     deepest = tree.max_depth if max_depth is None else max_depth
     shown, across = _layout(tree, deepest)
     levels = max(int(tree.depths[node]) for node in shown) + 1
@@ -87,27 +87,37 @@ def plot_tree(
     ax, figure = _canvas.axes(ax, size=(min(width, 40.0), max(2.0, 1.5 * levels)))
     ax.set_axis_off()
     colours = _colours(decision_tree, tree) if filled else None
+    words = _Words(impurity, node_ids, proportion, precision, "classes_" in decision_tree.__dict__)
     drawn = []
     for node in shown:
         is_cut = tree.depths[node] > deepest
-        named = label == "all" or (label == "root" and node == 0)
-        text = "(...)" if is_cut else "\n".join(
-            _lines(tree, node, names, labels, named, impurity, node_ids, proportion, precision, "classes_" in decision_tree.__dict__)
+        text = (
+            "(...)"
+            if is_cut
+            else "\n".join(
+                _lines(tree, node, names, labels, words, named=label == "all" or (label, node) == ("root", 0))
+            )
         )
-        box = {"boxstyle": "round" if rounded else "square", "fc": "white" if colours is None or is_cut else colours[node]}
+        box = {
+            "boxstyle": "round" if rounded else "square",
+            "fc": "white" if colours is None or is_cut else colours[node],
+        }
         place = (across[node], 1 - (tree.depths[node] + 0.5) / levels)
         options: dict[str, Any] = {"bbox": {**box, "ec": _canvas.GREY}, "ha": "center", "va": "center", "zorder": 3}
         options |= {"fontsize": fontsize, "xycoords": "axes fraction"}
+        drawn.append(ax.annotate(text, place, **options))
         parent = int(tree.parents[node])
-        if parent < 0:
-            drawn.append(ax.annotate(text, place, **options))
-            continue
-        above = (across[parent], 1 - (tree.depths[parent] + 0.5) / levels)
-        arrow = {"arrowstyle": "<-", "ec": _canvas.GREY, "shrinkA": 0}
-        drawn.append(ax.annotate(text, above, xytext=place, textcoords="axes fraction", arrowprops=arrow, **options))
+        if parent >= 0:  # lines lie below all boxes
+            above = (across[parent], 1 - (tree.depths[parent] + 0.5) / levels)
+            line = {"arrowstyle": "-", "ec": _canvas.GREY, "shrinkA": 0, "shrinkB": 0}
+            ax.annotate(
+                "", place, above, xycoords="axes fraction", textcoords="axes fraction", arrowprops=line, zorder=1
+            )
         if parent == 0:
-            answer = "yes" if node == tree.children_left[0] else "no"
-            ax.annotate(answer, ((place[0] + above[0]) / 2, (place[1] + above[1]) / 2), xycoords="axes fraction", ha="center")
+            is_left = node == tree.children_left[0]
+            middle = ((place[0] + above[0]) / 2, (place[1] + above[1]) / 2)
+            side: dict[str, Any] = {"ha": "right" if is_left else "left", "va": "bottom", "fontsize": fontsize}
+            ax.annotate(" yes " if is_left else " no ", middle, xycoords="axes fraction", color=_canvas.GREY, **side)
     if fontsize is None:
         _fit_text(figure, ax, drawn)
     return drawn
@@ -130,32 +140,33 @@ def _layout(tree: DecisionTree, deepest: int) -> tuple[list[int], dict[int, floa
     return shown, across
 
 
+class _Words(NamedTuple):
+    """What is written in a node."""
+
+    impurity: bool
+    number: bool
+    proportion: bool
+    precision: int
+    is_class: bool
+
+
 def _lines(
-    tree: DecisionTree,
-    node: int,
-    names: list[str],
-    labels: list[str] | None,
-    named: bool,
-    impurity: bool,
-    node_ids: bool,
-    proportion: bool,
-    precision: int,
-    is_class: bool,
+    tree: DecisionTree, node: int, names: list[str], labels: list[str] | None, words: _Words, *, named: bool
 ) -> list[str]:
     def line(word: str, value: str) -> str:
         return f"{word} = {value}" if named else value
 
-    lines = [f"node #{node}" if named else str(node)] if node_ids else []
+    lines = [f"node #{node}" if named else str(node)] if words.number else []
     if tree.children_left[node] >= 0:
-        lines.append(f"{names[int(tree.feature[node])]} <= {tree.threshold[node]:.{precision}g}")
-    if impurity:
-        lines.append(line("impurity", f"{tree.impurity[node]:.{precision}g}"))
+        lines.append(f"{names[int(tree.feature[node])]} <= {tree.threshold[node]:.{words.precision}g}")
+    if words.impurity:
+        lines.append(line("impurity", f"{tree.impurity[node]:.{words.precision}g}"))
     share = 100 * tree.n_node_samples[node] / tree.n_node_samples[0]
-    lines.append(line("samples", f"{share:.1f}%" if proportion else str(tree.n_node_samples[node])))
+    lines.append(line("samples", f"{share:.1f}%" if words.proportion else str(tree.n_node_samples[node])))
     value = tree.value[node].reshape(-1)
-    if is_class and not proportion:
+    if words.is_class and not words.proportion:
         value = value * tree.weighted_n_node_samples[node]
-    numbers = ", ".join(f"{number:.{precision}g}" for number in value)
+    numbers = ", ".join(f"{number:.{words.precision}g}" for number in value)
     lines.append(line("value", f"[{numbers}]" if len(value) > 1 else numbers))
     if labels is not None:
         lines.append(line("class", labels[int(tree.labels[node])]))
@@ -177,7 +188,8 @@ def _colours(model: Any, tree: DecisionTree) -> list[tuple[float, ...]]:
         strength = (first - first.min()) / span if span > 0 else np.zeros(len(first))
         hues = [_canvas.BLUE] * len(first)
     return [
-        tuple(1 - 0.75 * max(float(s), 0.0) * (1 - part) for part in to_rgb(hue)) for s, hue in zip(strength, hues, strict=True)
+        tuple(1 - 0.75 * max(float(s), 0.0) * (1 - part) for part in to_rgb(hue))
+        for s, hue in zip(strength, hues, strict=True)
     ]
 
 

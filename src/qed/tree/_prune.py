@@ -53,7 +53,7 @@ def _weakest_links(tree: DecisionTree) -> Iterator[_Step]:
             leaves[node] = leaves[left[node]] + leaves[right[node]]
 
     def price(node: int) -> float:
-        return max(own[node] - below[node], 0.0) / (leaves[node] - 1)
+        return float(max(own[node] - below[node], 0.0) / (leaves[node] - 1))
 
     inner = [node for node in range(len(own)) if left[node] >= 0]
     prices = {node: price(node) for node in inner}
@@ -99,7 +99,10 @@ def pruned(tree: DecisionTree, alpha: float) -> DecisionTree:
         cut.add(step.node)
     if not cut:
         return tree
-    kept, left, right, stack = [], [], [], [(0, -1, False)]
+    kept: list[int] = []
+    left: list[int] = []
+    right: list[int] = []
+    stack = [(0, -1, False)]
     while stack:
         node, parent, is_right = stack.pop()
         here = len(kept)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from qed.core import Array, InvalidData, ModelFileError, Regressor, fitted, param
+from qed.core import Array, InvalidData, ModelFileError, Regressor, param
 from qed.tree._grow import learn, most_features
 from qed.tree._kernels import Targets
 from qed.tree._tree_model import TreeModel, float_like

@@ -58,7 +58,7 @@ class DecisionTree:
 
     def __getstate__(self) -> dict[str, Any]:
         # what was computed from the nodes is computed again
-        return {name: value for name, value in self.__dict__.items() if name in type(self).__dataclass_fields__}  # type: ignore[attr-defined]
+        return {name: value for name, value in self.__dict__.items() if name in type(self).__dataclass_fields__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -150,7 +150,7 @@ class DecisionTree:
         gains = mass[inner] - mass[self.children_left[inner]] - mass[self.children_right[inner]]
         total = np.bincount(self.feature[inner], gains, minlength=self.n_features) / self.weighted_n_node_samples[0]
         total = np.maximum(total, 0.0)  # rounding
-        return total / total.sum() if normalize and total.sum() > 0 else total
+        return np.asarray(total / total.sum() if normalize and total.sum() > 0 else total)
 
     def check(self) -> None:
         """Refuse nodes that are no tree."""

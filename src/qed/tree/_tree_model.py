@@ -35,7 +35,8 @@ class TreeModel(Estimator, sparse=True, allow_nan=True):
 
     _: KW_ONLY
     splitter: Literal["best", "random"] = param(
-        "best", "Whether a column offers the best of its cuts, or one that is drawn between its least and largest value."
+        "best",
+        "Whether a column offers the best of its cuts, or one that is drawn between its least and largest value.",
     )
     max_depth: PositiveInt | None = param(None, "Most splits above a leaf; None for as many as it takes.")
     min_samples_split: TwoOrMore | Share = param(
@@ -51,7 +52,8 @@ class TreeModel(Estimator, sparse=True, allow_nan=True):
         " None for all. Further ones are drawn while these hold a single value.",
     )
     random_state: Seed = param(
-        None, "Seed of what is drawn. With all columns and the best cuts nothing is: the tree depends on the rows alone."
+        None,
+        "Seed of what is drawn. With all columns and the best cuts nothing is: the tree depends on the rows alone.",
     )
     max_leaf_nodes: TwoOrMore | None = param(
         None, "Most leaves: the node that gains most is split first. None for any number."
@@ -71,7 +73,9 @@ class TreeModel(Estimator, sparse=True, allow_nan=True):
 
     n_outputs_: int = fitted("Number of targets.")
     max_features_: int = fitted("Columns that a split looks at.")
-    tree_: DecisionTree = fitted("The nodes, as arrays: ``children_left``, ``feature``, ``threshold``, ``value`` and so on.")
+    tree_: DecisionTree = fitted(
+        "The nodes, as arrays: ``children_left``, ``feature``, ``threshold``, ``value`` and so on."
+    )
     certificate_: TreeCertificate = fitted("What is proved about the tree.")
 
     @property

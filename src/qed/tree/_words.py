@@ -48,6 +48,6 @@ def label_names(model: Any, given: Any) -> list[str] | None:
     if given is None or given is False:
         return [str(label) for label in labels.tolist()]
     if len(given) != len(labels):
-        msg = f"When `class_names` is an array, it should contain as many items as there are classes: {len(labels)}, got {len(given)}."
+        msg = f"class_names must name each of the {len(labels)} classes, got {len(given)} names."
         raise InvalidParameter(msg)
     return [str(name) for name in given]

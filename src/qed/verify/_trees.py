@@ -84,7 +84,7 @@ def _class_factors(model: Any, codes: Array, s: Array) -> Array:
     if isinstance(given, str):
         sums = np.array([s[codes == k].sum() for k in range(len(labels))])
         return np.asarray((s.sum() / (len(labels) * np.where(sums > 0, sums, 1.0)))[codes])
-    return np.array([float(given.get(label, 1.0)) for label in labels])[codes]
+    return np.asarray(np.array([float(given.get(label, 1.0)) for label in labels])[codes])
 
 
 def _descend(model: Any, tree: Any, rows: _Rows) -> list[tuple[Array, Array]]:
@@ -248,7 +248,9 @@ def _check_splits(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, 
     inner = inner[np.argsort(-tree.n_node_samples[inner], kind="stable")]
     p, spent = rows.X.shape[1], 0
     n, total = len(rows.X), float(rows.sample.s.sum())
-    fewest = model.min_samples_leaf if isinstance(model.min_samples_leaf, int) else int(np.ceil(model.min_samples_leaf * n))
+    fewest = (
+        model.min_samples_leaf if isinstance(model.min_samples_leaf, int) else int(np.ceil(model.min_samples_leaf * n))
+    )
     lightest = model.min_weight_fraction_leaf * total
     is_absolute = rows.sample.criterion == "absolute_error"
     for node in inner:
@@ -265,5 +267,7 @@ def _check_splits(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, 
 
 
 def _refuse(model: Any, what: str) -> NoReturn:
-    msg = f"{type(model).__name__} is not the tree of these data: {what}. The model was changed, or the data are others."
+    msg = (
+        f"{type(model).__name__} is not the tree of these data: {what}. The model was changed, or the data are others."
+    )
     raise CertificateError(msg)

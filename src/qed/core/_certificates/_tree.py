@@ -59,9 +59,7 @@ class TreeCertificate(Certificate):
         which = "tree" if self.depth == 0 else f"tree of depth at most {self.depth}"
         if self.objective - self.lower <= self.rounding:
             return f"No {which} leaves less impurity on these rows than {self.objective:.6g}, up to rounding."
-        return (
-            f"No {which} lowers the impurity {self.objective:.6g} that is left on these rows by more than {self.gap:.3g}."
-        )
+        return f"No {which} lowers the impurity {self.objective:.6g} that is left on these rows by more than {self.gap:.3g}."
 
     def numbers(self) -> dict[str, str]:
         """Return the numbers behind the statement."""
