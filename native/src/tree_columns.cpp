@@ -17,7 +17,8 @@ namespace {
 
 constexpr Index kComparing = 64;  // rows up to which comparing beats counting digits
 constexpr Index kMany = 2048;     // rows from which digits are long
-constexpr Index kTogether = 8;    // columns of a row-major table that share a cache line
+constexpr Index kTogether = 16;   // columns that are loaded together
+constexpr Index kRowsOfBlock = 4096;
 constexpr std::uint64_t kTop = std::uint64_t{1} << 63;
 constexpr std::uint64_t kMissing = std::numeric_limits<std::uint64_t>::max();
 
@@ -113,11 +114,11 @@ Index rank_keys(const std::uint64_t* keys, Index count, Item* items, Item* spare
 
 template <class T>
 void load_dense(const Matrix& x, const std::uint32_t* rows, Index count, Index first, Index columns,
-                std::uint64_t* keys) noexcept {
+                std::uint64_t* keys, Index stride) noexcept {
     for (Index i = 0; i < count; ++i) {
         const T* at = x.at<T>(static_cast<Index>(rows[i]), first);
         for (Index j = 0; j < columns; ++j) {
-            keys[j * count + i] = key_of(static_cast<double>(at[j * x.column_stride]));
+            keys[j * stride + i] = key_of(static_cast<double>(at[j * x.column_stride]));
         }
     }
 }
@@ -170,28 +171,30 @@ double value_at(const TreeTable& x, Index row, Index column) noexcept {
 
 Index sort_columns(const TreeTable& x, const std::uint32_t* rows, Index count, TreeEntry* entries) {
     const Index columns = x.columns();
-    const Index together = !x.is_sparse && x.dense.column_stride == 1 && count >= kMany ? kTogether : 1;
-    const Index blocks = blocks_of(columns, together);
-    std::vector<Index> distinct(at(blocks), 0);
-    parallel_for(blocks, [&](Index block) {
-        const Index first = block * together;
-        const Index here = std::min(together, columns - first);
-        const ScratchArray<std::uint64_t> keys(count * here);
-        const ScratchArray<Item> items(2 * count);
-        if (x.is_sparse) {
-            load_sparse(x.by_columns, rows, count, first, keys.get());
-        } else {
-            with_type(x.dense.kind, [&](auto type) {
-                using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
-                load_dense<T>(x.dense, rows, count, first, here, keys.get());
+    std::vector<Index> distinct(at(columns), 0);
+    const ScratchArray<std::uint64_t> keys(count * std::min(columns, kTogether));
+    for (Index first = 0; first < columns; first += kTogether) {
+        const Index here = std::min(kTogether, columns - first);
+        if (!x.is_sparse) {  // a row gives all these columns from few cache lines
+            parallel_for(blocks_of(count, kRowsOfBlock), [&](Index block) {
+                const Index from = block * kRowsOfBlock;
+                const Index many = std::min(kRowsOfBlock, count - from);
+                with_type(x.dense.kind, [&](auto type) {
+                    using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+                    load_dense<T>(x.dense, rows + from, many, first, here, keys.get() + from, count);
+                });
             });
         }
-        for (Index j = 0; j < here; ++j) {
-            const Index many = rank_keys(keys.get() + j * count, count, items.get(), items.get() + count,
-                                         entries + (first + j) * count);
-            distinct[at(block)] = std::max(distinct[at(block)], many);
-        }
-    });
+        parallel_for(here, [&](Index j) {
+            std::uint64_t* const own = keys.get() + j * count;
+            if (x.is_sparse) {
+                load_sparse(x.by_columns, rows, count, first + j, own);
+            }
+            const ScratchArray<Item> items(2 * count);
+            distinct[at(first + j)] =
+                rank_keys(own, count, items.get(), items.get() + count, entries + (first + j) * count);
+        });
+    }
     return *std::max_element(distinct.begin(), distinct.end());
 }
 
@@ -207,7 +210,6 @@ void hash_rows(const TreeTable& x, std::uint64_t* hashes) {
         });
         return;
     }
-    constexpr Index kRowsOfBlock = 4096;
     parallel_for(blocks_of(x.dense.rows, kRowsOfBlock), [&](Index block) {
         const Index stop = std::min(x.dense.rows, (block + 1) * kRowsOfBlock);
         with_type(x.dense.kind, [&](auto type) {
