@@ -194,9 +194,9 @@ class Grower {
         }
     }
 
-    /// Weighted targets of an open node: classes as they are, squares about the mean, so that nothing cancels.
+    /// Weighted targets of an open node: classes as they are, numbers about the mean, so that nothing cancels.
     void pull(const Node& node, const NodeRows& rows, const double* values) const {
-        const bool is_centred = y_.criterion == Criterion::squared;
+        const bool is_centred = y_.criterion != Criterion::absolute;
         if (y_.codes != nullptr && !by_sum()) {
             return;
         }
@@ -212,13 +212,14 @@ class Grower {
         }
     }
 
-    [[nodiscard]] SplitView view_of(const Node& node, const double* totals) const noexcept {
+    [[nodiscard]] SplitView view_of(const Node& node, const double* totals, double mean) const noexcept {
         const Copy& copy = copy_of(node);
         return {.criterion = by_sum() ? Criterion::squared : y_.criterion,
                 .width = by_sum() ? 1 : y_.width,
                 .count = node.count(),
                 .weight = node.weight,
                 .totals = totals,
+                .mean = mean,
                 .scale = node.scale,
                 .pulls = pulls_.get(),
                 .weights = y_.weights != nullptr ? copy.weights.get() : nullptr,
@@ -281,7 +282,8 @@ class Grower {
         for (Index c = 0; c < many; ++c) {
             if (nodes[c]->is_open) {
                 find_totals(arena, nodes[c], arena.totals[c]);
-                views[c] = view_of(*nodes[c], arena.totals[c].data());
+                const double mean = arena.values[at((nodes[c] - arena.nodes.data()) * y_.width)];
+                views[c] = view_of(*nodes[c], arena.totals[c].data(), mean);
             }
             if (nodes[c]->is_open && draws) {
                 choose_columns(*nodes[c], arena.chosen[c]);

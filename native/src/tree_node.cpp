@@ -56,8 +56,8 @@ NodeSummary of_means(const TreeTargets& y, const NodeRows& rows, double* values)
             const double number = rows.numbers[i * width + k];
             if (y.criterion == Criterion::squared) {
                 scale += w * (number - values[k]) * (number - values[k]);
-            } else if (number > 0.0) {
-                scale += w * number * std::log(number / values[k]);
+            } else {
+                scale += w * values[k] * deviance_of((number - values[k]) / values[k]);
             }
         }
     }
@@ -109,6 +109,17 @@ NodeSummary summarise(const TreeTargets& y, const NodeRows& rows, double* values
         return of_classes(y, rows, values);
     }
     return y.criterion == Criterion::absolute ? of_median(rows, values, order, sorted) : of_means(y, rows, values);
+}
+
+double deviance_of(double r) noexcept {
+    if (std::abs(r) > 0.02) {
+        return r > -1.0 ? std::max((1.0 + r) * std::log1p(r) - r, 0.0) : 1.0;
+    }
+    double sum = 0.0;  // the series, from its end: nothing cancels
+    for (double k = 9.0; k >= 2.0; k -= 1.0) {
+        sum = 1.0 / (k * (k - 1.0)) - r * sum;
+    }
+    return r * r * sum;
 }
 
 double unit_of(const TreeTargets& y) noexcept {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "qed/numbers.hpp"
+#include "qed/tree_node.hpp"
 
 namespace qed {
 namespace {
@@ -143,24 +144,26 @@ struct Logarithms {
     [[nodiscard]] bool beats(double bar) const noexcept { return gain() > bar; }
 };
 
-/// Half the Poisson deviance: sums times the logarithms of means. A side without events has no mean to predict.
+/// Half the Poisson deviance of the means of both sides from that of the node. A side without events has no mean to
+/// predict.
 struct Deviance {
     const SplitView& node;
-    double total, sum = 0.0, left = 0.0;
+    double sum = 0.0, left = 0.0;
 
-    explicit Deviance(const SplitView& view) : node(view), total(view.totals[0]) {}
+    explicit Deviance(const SplitView& view) : node(view) {}
     void add(std::uint32_t place) noexcept {
         sum += node.pulls[place];
         left += node.weights != nullptr ? node.weights[place] : 1.0;
     }
     [[nodiscard]] double gain() const noexcept {
-        const double rest = total - sum;
-        const double least = 1e-14 * total;
-        if (sum <= least || rest <= least) {
+        const double right = node.weight - left;
+        const double here = sum / (left * node.mean);
+        const double there = (node.totals[0] - sum) / (right * node.mean);
+        const double least = 1e-14 * node.weight;
+        if (left * (1.0 + here) <= least || right * (1.0 + there) <= least) {
             return -std::numeric_limits<double>::infinity();
         }
-        const double mean = total / node.weight;
-        return sum * std::log(sum / left / mean) + rest * std::log(rest / (node.weight - left) / mean);
+        return node.mean * (left * deviance_of(here) + right * deviance_of(there));
     }
     [[nodiscard]] bool beats(double bar) const noexcept { return gain() > bar; }
 };

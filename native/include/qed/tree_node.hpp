@@ -26,6 +26,10 @@ struct NodeSummary {
 /// the rank of each number (absolute errors alone), and `sorted` the numbers in that order.
 NodeSummary summarise(const TreeTargets& y, const NodeRows& rows, double* values, std::uint32_t* order, double* sorted);
 
+/// (1 + r) log(1 + r) - r: half the Poisson deviance of a number from a mean of one that it exceeds by r. Never
+/// negative.
+double deviance_of(double r) noexcept;
+
 /// What gains and scales are multiplied by to become impurities of the criterion's own units.
 double unit_of(const TreeTargets& y) noexcept;
 

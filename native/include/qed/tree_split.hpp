@@ -16,6 +16,7 @@ struct SplitView {
     Index count;  ///< rows of the node
     double weight;
     const double* totals;        ///< width sums of the node: weights of classes, or of `pulls`
+    double mean;                 ///< of the first target
     double scale;                ///< weight times impurity, in units of the gain
     const double* pulls;         ///< weighted targets, width a row: those of squares about the mean of the node
     const double* weights;       ///< null for ones

@@ -40,9 +40,11 @@ def learn(model: Any, data: FitData, targets: _kernels.Targets) -> None:
     seed = int(generator(model.random_state).integers(2**63)) if draws else 0
     grown = _kernels.grow(data.X, targets, limits, is_random=model.splitter == "random", seed=seed)
     tree = _as_tree(grown, n_columns, is_class=targets.criterion in ("gini", "entropy"))
-    if not np.isfinite(tree.impurity[0]):
+    if not np.isfinite(tree.impurity).all():
+        heaviest = 1.0 if targets.s is None else float(targets.s.max())
         raise InvalidData(
-            f"The squares of y overflow: they reach {float(np.abs(targets.y).max()):.3g}. Divide y by a constant first."
+            f"Sums of squares overflow: y reaches {float(np.abs(targets.y).max()):.3g}, weights reach {heaviest:.3g}. Divide"
+            " them by a constant first."
         )
     if model.ccp_alpha > 0:
         tree = pruned(tree, model.ccp_alpha)

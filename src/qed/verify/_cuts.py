@@ -42,9 +42,9 @@ def mass_of(criterion: str, target: Array, s: Array, group: Array, mean: Array) 
             return np.asarray(weight * (1 - (mean**2).sum(axis=1)))
         return np.asarray(-weight * (mean * np.log2(np.where(mean > 0, mean, 1))).sum(axis=1))
     if criterion == "poisson":
-        y = target[:, 0]
-        ratio = np.where(y > 0, y, 1) / np.where(y > 0, mean[group, 0], 1)
-        return np.bincount(group, s * np.where(y > 0, y, 0) * np.log(ratio), minlength=len(mean))
+        own = mean[group, 0]
+        excess = (target[:, 0] - own) / np.where(own > 0, own, 1)  # without events nothing deviates
+        return np.bincount(group, s * own * _deviance(excess), minlength=len(mean))
     errors = ((target - mean[group]) ** 2).mean(axis=1)
     return np.bincount(group, s * errors, minlength=len(mean))
 
@@ -115,14 +115,27 @@ def _prefixes(sample: Sample, cuts: Array) -> Array:
     if sample.criterion == "entropy":
         parts = _xlog2x(here) - _xlog2x(left).sum(axis=1) + _xlog2x(there) - _xlog2x(right).sum(axis=1)
         return np.asarray(parts)
-    y = target[:, 0]
-    entropy = float(s @ (y * np.log(np.where(y > 0, y, 1))))
-    low, high = left[:, 0], right[:, 0]
-    least = 1e-13 * sums[-1, 0]  # a side without events has no mean
-    fine = (low > least) & (high > least)
-    low, high = np.where(fine, low, 1), np.where(fine, high, 1)
-    found = entropy - low * np.log(low / here) - high * np.log(high / there)
-    return np.where(fine, found, np.inf)
+    mean = float((s @ target)[0] / s.sum())
+    if not mean > 0:
+        return np.full(len(cuts), np.inf)
+    excess = np.cumsum(s * (target[:, 0] - mean))
+    low, high = excess[cuts - 1] / (here * mean), (excess[-1] - excess[cuts - 1]) / (there * mean)
+    fine = np.minimum(here * (1 + low), there * (1 + high)) > 1e-13 * weight[-1]  # a side without events has no mean
+    low, high = np.where(fine, low, 0), np.where(fine, high, 0)
+    total = float(s @ _deviance((target[:, 0] - mean) / mean))
+    return np.where(fine, mean * (total - here * _deviance(low) - there * _deviance(high)), np.inf)
+
+
+def _deviance(r: Array) -> Array:
+    """Return (1 + r) log(1 + r) - r, by the mean value of its second derivative where that is steadier: an integral by Gauss."""
+    small = np.abs(r) < 0.1
+    inside = np.where(small | (r <= -1), 0.0, r)
+    plain = np.where(r <= -1, 1.0, (1 + inside) * np.log1p(inside) - inside)
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    at = (nodes + 1) / 2  # r² times the integral of (1 - a) / (1 + a r) over a in [0, 1]
+    near = np.where(small, r, 0.0)
+    steady = near**2 * sum(w / 2 * (1 - a) / (1 + a * near) for a, w in zip(at, weights, strict=True))
+    return np.asarray(np.where(small, steady, plain))
 
 
 def _xlog2x(x: Array) -> Array:
