@@ -217,6 +217,8 @@ def _greedy(data: Data, params: dict[str, Any]) -> Any:
 
 def _near_rows(task: str, data: Data, params: dict[str, Any]) -> Any:
     return _near.expected(task, data.X, data.y, params, sample)
+
+
 def _grown(data: Data, params: dict[str, Any]) -> Any:
     """What a greedy tree leaves; nothing if it grows freely on rows that differ."""
     depth = params.get("max_depth", 10)

@@ -37,7 +37,7 @@ def score(task: str) -> Any:
     return getattr(metrics, task)
 
 
-def workflow(task: str, **params: Any) -> Any:
+def workflow(task: str, **params: Any) -> Any:  # noqa: PLR0911  a line for each kind of work
     """A function of table and target: a transformer fitted and applied, or a way to use models."""
     from qed import compose, linear_model, model_selection, preprocessing
 
