@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks import _bayes, _near
-from benchmarks import _near
 from benchmarks._trees import greedy
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from typing import Any
 
 from benchmarks import _families
 from benchmarks import _bayes, _near
-from benchmarks import _near
 from benchmarks._trees import grown
 
 NAME = "scikit-learn"
