@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+TASKS = ("DecisionTreeClassifier", "DecisionTreeRegressor", "tree predictions")
 
 
 def left_by(tree: Any) -> float:
@@ -17,8 +21,10 @@ def left_by(tree: Any) -> float:
     return float(weight[leaf] @ tree.impurity[leaf] / weight[0])
 
 
-def grown(trees: Any, task: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+def grown(library: str, task: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
     """A function of table and target: a tree grown and what it leaves; or, after the first call, what its predictions leave."""
+    trees = import_module(f"{library}.tree")
+    params = {"random_state": 0} | params
     if task != "tree predictions":
         return lambda X, y: left_by(getattr(trees, task)(**params).fit(X, y).tree_)
     kept: list[Any] = []

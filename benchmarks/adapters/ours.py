@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks import _families
-from benchmarks import _bayes, _near
-from benchmarks._trees import grown
 
 NAME = "qed"
 
@@ -36,26 +34,12 @@ def score(task: str) -> Any:
     return getattr(metrics, task)
 
 
-def workflow(task: str, **params: Any) -> Any:  # noqa: PLR0911  a line for each kind of work
+def workflow(task: str, **params: Any) -> Any:
     """A function of table and target: a transformer fitted and applied, or a way to use models."""
     from qed import compose, linear_model, model_selection, preprocessing
 
     if _families.is_known(task):
         return _families.answer("qed", task, params)
-    if task in _near.TASKS:
-        from qed import neighbors
-
-        return _near.workflow(getattr(neighbors, task), **params)
-    name, _, ask = task.partition(".")
-    if name in _bayes.MODELS:
-        from qed import discriminant_analysis, naive_bayes
-
-        home = naive_bayes if name.endswith("NB") else discriminant_analysis
-        return _bayes.answer(getattr(home, name), ask)
-    if "tree" in task.lower():
-        from qed import tree
-
-        return grown(tree, task, params)
     if task == "GridSearchCV":
         grid = {"alpha": params["alphas"]}
         return lambda X, y: model_selection.GridSearchCV(linear_model.Ridge(), grid, cv=5).fit(X, y).best_score_
