@@ -7,14 +7,15 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from benchmarks import _bayes, _near
+from benchmarks import _bayes, _near, _trees
 
 __all__ = ["answer", "is_known"]
 
 
 def is_known(task: str) -> bool:
     """Whether a task is one of these models."""
-    return task in (*_near.TASKS, "PCA", "KMeans", "MLPClassifier") or task.partition(".")[0] in _bayes.MODELS
+    known = (*_near.TASKS, *_trees.TASKS, "PCA", "KMeans", "MLPClassifier")
+    return task in known or task.partition(".")[0] in _bayes.MODELS
 
 
 def answer(library: str, task: str, params: dict[str, Any]) -> Any:
@@ -22,6 +23,8 @@ def answer(library: str, task: str, params: dict[str, Any]) -> Any:
     name, _, ask = task.partition(".")
     if task in _near.TASKS:
         return _near.workflow(_model(library, "neighbors", task), **params)
+    if task in _trees.TASKS:
+        return _trees.grown(library, task, params)
     if name in _bayes.MODELS:
         home = "naive_bayes" if name.endswith("NB") else "discriminant_analysis"
         return _bayes.answer(_model(library, home, name), ask)

@@ -20,6 +20,7 @@ from benchmarks.problems import (
     sparse,
     tables,
     tall,
+    trees,
     wide,
 )
 from benchmarks.problems._problem import Data, Problem
@@ -43,6 +44,7 @@ PROBLEMS: tuple[Problem, ...] = (
     *generative.PROBLEMS,
     *tables.PROBLEMS,
     *groundwork.PROBLEMS,
+    *trees.PROBLEMS,
 )
 
 __all__ = ["PROBLEMS", "Data", "Problem", "chosen"]

@@ -96,5 +96,6 @@ void bind_planes(nb::module_& module);
 void bind_rank(nb::module_& module);
 void bind_robust(nb::module_& module);
 void bind_sparse(nb::module_& module);
+void bind_tree(nb::module_& module);
 
 }  // namespace qed::bindings

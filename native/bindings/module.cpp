@@ -99,4 +99,5 @@ NB_MODULE(QED_MODULE, module) {
     bind_rank(module);
     bind_robust(module);
     bind_sparse(module);
+    bind_tree(module);
 }

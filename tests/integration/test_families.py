@@ -61,7 +61,9 @@ NATURALLY_MANY = [
     LogisticRegression(),
     pytest.param(
         MLPClassifier((10,), solver="lbfgs", random_state=0),
-        marks=pytest.mark.skipif(find_spec("torch") is None, reason="networks learn with PyTorch, which is not installed"),
+        marks=pytest.mark.skipif(
+            find_spec("torch") is None, reason="networks learn with PyTorch, which is not installed"
+        ),
     ),
 ]
 

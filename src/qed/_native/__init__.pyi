@@ -887,3 +887,61 @@ def csr_online_margins(
     b: Vector,
 ) -> tuple[Vector, float]:
     """``online_margins`` for compressed rows (indptr, indices, data)."""
+
+Table: TypeAlias = Matrix | tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.floating], tuple[int, int]]
+"""A matrix; or compressed columns (indptr, indices, data, (columns, rows)), the rows of the transposed table, indices sorted."""
+
+def grow_tree(
+    X: Table,
+    criterion: str,
+    width: int,
+    y: NDArray[np.int64] | Vector,
+    s: Vector | None,
+    limits: tuple[int, int, int, float, float, int, int],
+    random: tuple[bool, int],
+) -> tuple[
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    Vector,
+    NDArray[np.uint8],
+    Vector,
+    NDArray[np.int64],
+    Vector,
+    Vector,
+    bool,
+]:
+    """Grow a decision tree.
+
+    ``criterion`` is ``"gini"`` or ``"entropy"`` (``y``: numbers of classes, ``width`` of them), ``"squared_error"`` (``width``
+    numbers a row), ``"absolute_error"`` or ``"poisson"``. NaN in X is missing; rows of weight zero are not seen. Limits: most
+    depth, fewest rows to split and of a leaf, least weight of a leaf, least decrease, most leaves (0: any number, depth first),
+    columns a split. Random: whether thresholds are drawn, and a seed.
+
+    Returns for each node, in the order of a walk that goes left first: left and right child (-1), column (-2), threshold (-2),
+    whether missing values go left, impurity, rows, weight, ``width`` values; and whether some column tells all rows apart.
+    """
+
+def least_impurity(
+    X: Table, criterion: str, width: int, y: NDArray[np.int64] | Vector, s: Vector | None, depth: int, most: int
+) -> float:
+    """Return the least mean impurity of trees of depth one or two; NaN if the search would take more than ``most`` steps."""
+
+def contradictions(X: Table, criterion: str, width: int, y: NDArray[np.int64] | Vector, s: Vector | None) -> float:
+    """Return the mean impurity within groups of rows that agree in all columns."""
+
+class PackedTree:
+    """Nodes laid out for being followed."""
+
+    def leaves(self, X: Table) -> NDArray[np.int64]:
+        """Return the number of the leaf of each row; sparse rows come as (indptr, indices, data, (rows, columns))."""
+
+def pack_tree(
+    columns: int,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    feature: NDArray[np.int64],
+    threshold: Vector,
+    missing_left: NDArray[np.uint8],
+) -> PackedTree:
+    """Lay nodes out; ValueError if the children are not those of one tree, or a column is none of X."""

@@ -35,6 +35,7 @@ from qed.core._certificates import (
     StationaryCertificate,
     SubsetCertificate,
     SubspaceCertificate,
+    TreeCertificate,
     Uncertified,
 )
 from qed.core._doors import FitData
@@ -132,6 +133,7 @@ __all__ = [
     "SubspaceCertificate",
     "Traits",
     "Transformer",
+    "TreeCertificate",
     "Uncertified",
     "UndefinedMetricWarning",
     "Vector",

@@ -86,6 +86,7 @@ RECORD_HOMES = (
     "qed.data._column_moments",
     "qed.compose",
     "qed.study._schema",
+    "qed.tree._structure",
 )
 
 DEEPEST = 64

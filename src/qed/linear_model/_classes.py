@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from qed.core import Array, Classifier, InvalidData, InvalidParameter, ModelFileError, fitted
+from qed.core import Array, Classifier, InvalidData, ModelFileError, fitted
 from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
+from qed.core._class_weights import class_factors, class_weights
 from qed.linear_model._inference import refused_table
 from qed.linear_model._linear import predict_linear, require_linear_state
 
@@ -136,44 +137,3 @@ def require_classes(owner: str, classes: Any, codes: Vector | None) -> None:
             f"This solver needs samples of at least 2 classes in the data, but the data contains only one class: {only!r}."
             f" {owner} cannot tell one class from nothing; pass rows of another class with positive weight."
         )
-
-
-def class_weights(
-    owner: str, given: Any, classes: Any, codes: Vector, weight: Vector | None, *, may_vanish: bool = False
-) -> Vector | None:
-    """Return what the weights of the rows of each class are multiplied by, or None.
-
-    Parameters
-    ----------
-    owner : str
-        Name of the model.
-    given : dict, "balanced" or None
-        As the parameter ``class_weight``.
-    classes, codes, weight : ndarray
-        Labels, the number of the label of each row, and the weights of the rows, None for ones.
-    may_vanish : bool
-        Whether a class may count for nothing.
-    """
-    if given is None:
-        return None
-    labels = classes.tolist()
-    if isinstance(given, str):
-        total = np.bincount(codes.astype(np.intp), weight, minlength=len(labels))
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.where(total > 0, total.sum() / (len(labels) * total), 1.0))
-    unknown = [label for label in given if label not in labels]
-    if unknown and len(unknown) == len(given):
-        raise InvalidParameter(
-            f"The classes, {unknown}, are not in class_weight's labels: {owner}.class_weight names none of {labels}."
-        )
-    factor = np.array([float(given.get(label, 1.0)) for label in labels])
-    if not (np.isfinite(factor).all() and (factor >= 0).all() and (may_vanish or factor.all())):
-        kind = "nonnegative" if may_vanish else "positive"
-        raise InvalidParameter(f"{owner}.class_weight must hold {kind} numbers, got {given!r:.200}.")
-    return factor
-
-
-def class_factors(owner: str, given: Any, classes: Any, codes: Vector, weight: Vector) -> Vector | None:
-    """Return what the weight of each row is multiplied by, or None; parameters as those of ``class_weights``."""
-    factor = class_weights(owner, given, classes, codes, weight)
-    return None if factor is None else np.asarray(factor[codes.astype(np.intp)])

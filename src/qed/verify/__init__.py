@@ -27,6 +27,7 @@ decompositions; importing anything that fits is barred by contract.
     _clusters        centres, and a bound on all others
     _subspace        directions of largest variance, by eigenvalues of its own
     _steps           greedy steps over columns, each fitted and scored again
+    _trees           nodes of decision trees; _cuts: what cuts through columns leave
     _powers          powers of columns, by the slopes of their objectives
     _neighbors       near rows, votes, means and densities, from every row
     _parts           the parts of a model of models, each on what reached it
@@ -59,6 +60,7 @@ from qed.core._certificates import (
     StationaryCertificate,
     SubsetCertificate,
     SubspaceCertificate,
+    TreeCertificate,
     Uncertified,
 )
 from qed.verify import (
@@ -79,6 +81,7 @@ from qed.verify import (
     _subsets,
     _subspace,
     _transformers,
+    _trees,
 )
 from qed.verify._verdict import Verdict
 
@@ -181,6 +184,7 @@ _CHECKS: dict[type, Callable[..., Verdict]] = {
     StationaryCertificate: _bounded.check,
     SubsetCertificate: _subsets.check,
     SubspaceCertificate: _subspace.check,
+    TreeCertificate: _trees.check,
 }
 
 

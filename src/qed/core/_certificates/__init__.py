@@ -17,6 +17,7 @@ record                       statement
 ``HeldOutCertificate``       errors on new rows, with a stated confidence, from rows the fit never saw
 ``BracketCertificate``       one parameter a column is best up to ``gap``: slopes of opposite signs enclose the optimum
 ``NetworkCertificate``       how steep an objective is at the parameters of a network, and that its gradient is one
+``TreeCertificate``          what a tree leaves on its rows, against what every tree must leave
 ``MistakesCertificate``      mistakes made while learning, against the most that any order of the rows can cause
 ``LikelihoodCertificate``    parameters found by formula are the most likely ones, with the likelihood they attain
 ``ExactCertificate``         what was computed, from how many rows, and how far rounding can have moved it
@@ -43,6 +44,7 @@ from qed.core._certificates._network import NetworkCertificate
 from qed.core._certificates._parts import PartsCertificate, Uncertified
 from qed.core._certificates._search import SearchCertificate
 from qed.core._certificates._subspace import SubspaceCertificate
+from qed.core._certificates._tree import TreeCertificate
 
 __all__ = [
     "BracketCertificate",
@@ -62,5 +64,6 @@ __all__ = [
     "StationaryCertificate",
     "SubsetCertificate",
     "SubspaceCertificate",
+    "TreeCertificate",
     "Uncertified",
 ]

@@ -1,0 +1,54 @@
+/// The search for a cut through one column of one node.
+///
+/// Every criterion is a running state: rows move from right to left one by one, and what a cut gains is known after
+/// each. Gains are in units of weight: node impurity minus those of the children, each times its weight.
+#pragma once
+
+#include "qed/tree.hpp"
+#include "qed/tree_columns.hpp"
+
+namespace qed {
+
+/// What a search sees of a node; arrays are indexed by place.
+struct SplitView {
+    Criterion criterion;
+    Index width;  ///< classes, or numbers a row
+    Index count;  ///< rows of the node
+    double weight;
+    const double* totals;        ///< width sums of the node: weights of classes, or of `pulls`
+    double mean;                 ///< of the first target
+    double scale;                ///< weight times impurity, in units of the gain
+    const double* pulls;         ///< weighted targets, width a row: those of squares about the mean of the node
+    const double* weights;       ///< null for ones
+    const std::uint32_t* codes;  ///< classes
+    const std::uint32_t* order;  ///< rank of the target within the node, for absolute errors
+    const double* targets;       ///< by rank, for absolute errors
+    const double* xlogx;         ///< k log k, for whole numbers, without weights
+};
+
+struct SplitRule {
+    Index leaf;
+    double leaf_weight;
+};
+
+/// A cut: the first `known` entries go left, and the missing ones if `missing_left`. Not found: a gain below zero.
+struct TreeCut {
+    double gain = -1.0;
+    Index known = 0;
+    bool missing_left = false;
+
+    [[nodiscard]] bool is_found() const noexcept { return gain >= 0.0; }
+};
+
+/// How much more a later cut has to gain: sums of other orders round differently by less.
+double beyond_rounding(double gain, double scale) noexcept;
+
+/// How many of the entries, which are the last, are missing.
+Index count_missing(const TreeEntry* entries, Index count) noexcept;
+
+TreeCut best_cut(const SplitView& node, const SplitRule& rule, const TreeEntry* entries);
+
+/// What a given cut gains; not found if the rule forbids it.
+TreeCut one_cut(const SplitView& node, const SplitRule& rule, const TreeEntry* entries, Index known, bool missing_left);
+
+}  // namespace qed

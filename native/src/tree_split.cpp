@@ -1,0 +1,354 @@
+#include "qed/tree_split.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "qed/numbers.hpp"
+#include "qed/tree_node.hpp"
+
+namespace qed {
+namespace {
+
+double xlogx(double x) noexcept {
+    return x > 0.0 ? x * std::log(x) : 0.0;
+}
+
+template <bool kWeighted>
+double weight_of(const SplitView& node, std::uint32_t place) noexcept {
+    if constexpr (kWeighted) {
+        return node.weights[place];
+    } else {
+        return 1.0;
+    }
+}
+
+/// Sums of one number a row: squares of numbers, and two classes by their Gini impurity.
+template <bool kWeighted>
+struct Sum {
+    const SplitView& node;
+    double total, sum = 0.0, left = 0.0;
+
+    explicit Sum(const SplitView& view) : node(view), total(view.totals[0]) {}
+    void add(std::uint32_t place) noexcept {
+        sum += node.pulls[place];
+        left += weight_of<kWeighted>(node, place);
+    }
+    [[nodiscard]] double apart() const noexcept { return sum * node.weight - total * left; }
+    [[nodiscard]] bool beats(double bar) const noexcept {
+        return apart() * apart() >
+               bar * left * (node.weight - left) * node.weight;  // without a division, most of the time
+    }
+    [[nodiscard]] double gain() const noexcept {
+        return apart() * apart() / (left * (node.weight - left) * node.weight);
+    }
+};
+
+/// Sums of several numbers a row.
+struct Sums {
+    const SplitView& node;
+    double left = 0.0;
+    std::vector<double> sums;
+
+    explicit Sums(const SplitView& view) : node(view), sums(at(view.width), 0.0) {}
+    void add(std::uint32_t place) noexcept {
+        const double* own = node.pulls + static_cast<Index>(place) * node.width;
+        for (Index k = 0; k < node.width; ++k) {
+            sums[at(k)] += own[k];
+        }
+        left += node.weights != nullptr ? node.weights[place] : 1.0;
+    }
+    [[nodiscard]] double gain() const noexcept {
+        double squares = 0.0;
+        for (Index k = 0; k < node.width; ++k) {
+            const double apart = sums[at(k)] * node.weight - node.totals[k] * left;
+            squares += apart * apart;
+        }
+        return squares / (left * (node.weight - left) * node.weight);
+    }
+    [[nodiscard]] bool beats(double bar) const noexcept { return gain() > bar; }
+};
+
+/// Weights of classes on both sides. Moving a row changes one term of each sum of squares.
+template <bool kWeighted>
+struct Shares {
+    const SplitView& node;
+    double left = 0.0, left_squares = 0.0, right_squares = 0.0, all_squares = 0.0;
+    std::vector<double> sides;  // left, then right
+
+    explicit Shares(const SplitView& view) : node(view), sides(at(2 * view.width), 0.0) {
+        for (Index k = 0; k < view.width; ++k) {
+            sides[at(view.width + k)] = view.totals[k];
+            all_squares += view.totals[k] * view.totals[k];
+        }
+        right_squares = all_squares;
+    }
+    void add(std::uint32_t place) noexcept {
+        const double w = weight_of<kWeighted>(node, place);
+        const auto k = static_cast<Index>(node.codes[place]);
+        double& here = sides[at(k)];
+        double& there = sides[at(node.width + k)];
+        left_squares += w * (2.0 * here + w);
+        right_squares -= w * (2.0 * there - w);
+        here += w;
+        there -= w;
+        left += w;
+    }
+    [[nodiscard]] bool beats(double bar) const noexcept {
+        const double right = node.weight - left;
+        return left_squares * right + right_squares * left > (bar + all_squares / node.weight) * left * right;
+    }
+    [[nodiscard]] double gain() const noexcept {
+        return left_squares / left + right_squares / (node.weight - left) - all_squares / node.weight;
+    }
+};
+
+/// The same of k log k, whose values for whole numbers are looked up.
+template <bool kWeighted>
+struct Logarithms {
+    const SplitView& node;
+    double left = 0.0, left_terms = 0.0, right_terms = 0.0, all_terms = 0.0;
+    std::vector<double> sides;
+
+    explicit Logarithms(const SplitView& view) : node(view), sides(at(2 * view.width), 0.0) {
+        for (Index k = 0; k < view.width; ++k) {
+            sides[at(view.width + k)] = view.totals[k];
+            all_terms += term(view.totals[k]);
+        }
+        right_terms = all_terms;
+    }
+    [[nodiscard]] double term(double x) const noexcept {
+        if constexpr (kWeighted) {
+            return xlogx(x);
+        } else {
+            return node.xlogx[static_cast<Index>(x)];
+        }
+    }
+    void add(std::uint32_t place) noexcept {
+        const double w = weight_of<kWeighted>(node, place);
+        const auto k = static_cast<Index>(node.codes[place]);
+        double& here = sides[at(k)];
+        double& there = sides[at(node.width + k)];
+        left_terms += term(here + w) - term(here);
+        right_terms += term(there - w) - term(there);
+        here += w;
+        there -= w;
+        left += w;
+    }
+    [[nodiscard]] double gain() const noexcept {
+        const double parts = (left_terms - term(left)) + (right_terms - term(node.weight - left));
+        return parts - (all_terms - term(node.weight));
+    }
+    [[nodiscard]] bool beats(double bar) const noexcept { return gain() > bar; }
+};
+
+/// Half the Poisson deviance of the means of both sides from that of the node. A side without events has no mean to
+/// predict.
+struct Deviance {
+    const SplitView& node;
+    double sum = 0.0, left = 0.0;
+
+    explicit Deviance(const SplitView& view) : node(view) {}
+    void add(std::uint32_t place) noexcept {
+        sum += node.pulls[place];
+        left += node.weights != nullptr ? node.weights[place] : 1.0;
+    }
+    [[nodiscard]] double gain() const noexcept {
+        const double right = node.weight - left;
+        const double here = sum / (left * node.mean);
+        const double there = (node.totals[0] - sum) / (right * node.mean);
+        const double least = 1e-14 * node.weight;
+        if (left * (1.0 + here) <= least || right * (1.0 + there) <= least) {
+            return -std::numeric_limits<double>::infinity();
+        }
+        return node.mean * (left * deviance_of(here) + right * deviance_of(there));
+    }
+    [[nodiscard]] bool beats(double bar) const noexcept { return gain() > bar; }
+};
+
+/// Absolute errors about the median of the rows that were added, from sums over ranks of targets.
+class Median {
+  public:
+    explicit Median(const SplitView& node) : node_(node), sums_(at(2 * (node.count + 1)), 0.0) {
+        while (2 * top_ <= node.count) {
+            top_ *= 2;
+        }
+    }
+    void add(std::uint32_t place) noexcept {
+        const double w = node_.weights != nullptr ? node_.weights[place] : 1.0;
+        const auto rank = static_cast<Index>(node_.order[place]);
+        weight_ += w;
+        sum_ += w * node_.targets[rank];
+        for (Index k = rank + 1; k <= node_.count; k += k & -k) {
+            sums_[at(2 * k)] += w;
+            sums_[at(2 * k + 1)] += w * node_.targets[rank];
+        }
+    }
+    [[nodiscard]] double weight() const noexcept { return weight_; }
+    [[nodiscard]] double error() const noexcept {
+        Index rank = 0;
+        double below = 0.0;
+        double sum = 0.0;
+        for (Index step = top_; step > 0; step /= 2) {
+            if (rank + step <= node_.count && 2.0 * (below + sums_[at(2 * (rank + step))]) < weight_) {
+                rank += step;
+                below += sums_[at(2 * rank)];
+                sum += sums_[at(2 * rank + 1)];
+            }
+        }
+        const double median = node_.targets[std::min(rank, node_.count - 1)];
+        return std::max((sum_ - sum) - median * (weight_ - below) + median * below - sum, 0.0);
+    }
+
+  private:
+    const SplitView& node_;
+    std::vector<double> sums_;  // weights and weighted targets, each over the ranks that its number's last bit spans
+    double weight_ = 0.0, sum_ = 0.0;
+    Index top_ = 1;
+};
+
+/// Errors of the right sides come from a walk backwards, made before.
+struct Absolute {
+    const SplitView& node;
+    Median side;
+    std::vector<double> rest;
+    Index added = 0;
+    double left = 0.0;
+
+    explicit Absolute(const SplitView& view) : node(view), side(view) {}
+    void look_back(const TreeEntry* entries, Index known, bool missing_left) {
+        rest.assign(at(node.count + 1), 0.0);
+        Median back(node);
+        // the order in which `add` is called, read from its end
+        const Index missing = node.count - known;
+        for (Index i = node.count; i-- > 0;) {
+            const Index entry = missing_left ? (i < missing ? known + i : i - missing) : i;
+            back.add(entries[entry].place);
+            rest[at(i)] = back.error();
+        }
+    }
+    void add(std::uint32_t place) noexcept {
+        side.add(place);
+        ++added;
+        left = side.weight();
+    }
+    [[nodiscard]] double gain() const noexcept { return std::max(node.scale - side.error() - rest[at(added)], 0.0); }
+    [[nodiscard]] bool beats(double bar) const noexcept { return gain() > bar; }
+};
+
+template <class State>
+State started(const SplitView& node, const TreeEntry* entries, Index known, bool missing_left) {
+    State state(node);
+    if constexpr (requires { state.look_back(entries, known, missing_left); }) {
+        state.look_back(entries, known, missing_left);
+    }
+    if (missing_left) {
+        for (Index i = known; i < node.count; ++i) {
+            state.add(entries[i].place);
+        }
+    }
+    return state;
+}
+
+template <class State>
+TreeCut search(const SplitView& node, const SplitRule& rule, const TreeEntry* entries) {
+    const Index missing = count_missing(entries, node.count);
+    const Index known = node.count - missing;
+    TreeCut best;
+    double bar = -std::numeric_limits<double>::infinity();
+    for (int side = 0; side < (missing > 0 ? 2 : 1); ++side) {
+        const bool missing_left = side == 1;
+        const Index before = missing_left ? missing : 0;
+        State state = started<State>(node, entries, known, missing_left);
+        // a cut behind the last known value parts it from the missing ones
+        const Index last = std::min(missing > 0 && !missing_left ? known : known - 1, node.count - rule.leaf - before);
+        for (Index i = 0; i < last; ++i) {
+            state.add(entries[i].place);
+            if (entries[i].rank == entries[i + 1].rank || i + 1 + before < rule.leaf || !state.beats(bar)) {
+                continue;
+            }
+            if (state.left < rule.leaf_weight || node.weight - state.left < rule.leaf_weight) {
+                continue;
+            }
+            const double gain = state.gain();
+            if (gain >= -1e-9 * node.scale) {  // less is no rounding but a cut that the criterion forbids
+                best = {std::max(gain, 0.0), i + 1, missing_left};
+                bar = best.gain + beyond_rounding(best.gain, node.scale);
+            }
+        }
+    }
+    return best;
+}
+
+template <class State>
+TreeCut evaluate(const SplitView& node, const SplitRule& rule, const TreeEntry* entries, Index known,
+                 bool missing_left) {
+    const Index missing = count_missing(entries, node.count);
+    const Index left = known + (missing_left ? missing : 0);
+    if (left < rule.leaf || node.count - left < rule.leaf) {
+        return {};
+    }
+    State state = started<State>(node, entries, node.count - missing, missing_left);
+    for (Index i = 0; i < known; ++i) {
+        state.add(entries[i].place);
+    }
+    if (state.left < rule.leaf_weight || node.weight - state.left < rule.leaf_weight) {
+        return {};
+    }
+    const double gain = state.gain();
+    return gain >= -1e-9 * node.scale ? TreeCut{std::max(gain, 0.0), known, missing_left} : TreeCut{};
+}
+
+/// Calls work with a null pointer of the state of the criterion.
+template <class Work>
+TreeCut with_state(const SplitView& node, const Work& work) {
+    const bool weighted = node.weights != nullptr;
+    switch (node.criterion) {
+        case Criterion::entropy:
+            return weighted ? work(static_cast<Logarithms<true>*>(nullptr))
+                            : work(static_cast<Logarithms<false>*>(nullptr));
+        case Criterion::gini:
+            return weighted ? work(static_cast<Shares<true>*>(nullptr)) : work(static_cast<Shares<false>*>(nullptr));
+        case Criterion::poisson:
+            return work(static_cast<Deviance*>(nullptr));
+        case Criterion::absolute:
+            return work(static_cast<Absolute*>(nullptr));
+        default:
+            if (node.width > 1) {
+                return work(static_cast<Sums*>(nullptr));
+            }
+            return weighted ? work(static_cast<Sum<true>*>(nullptr)) : work(static_cast<Sum<false>*>(nullptr));
+    }
+}
+
+}  // namespace
+
+double beyond_rounding(double gain, double scale) noexcept {
+    return 0x1p-38 * std::sqrt(gain * scale);
+}
+
+Index count_missing(const TreeEntry* entries, Index count) noexcept {
+    if (count == 0 || entries[count - 1].rank != kMissingRank) {
+        return 0;
+    }
+    const auto* const first =
+        std::lower_bound(entries, entries + count, kMissingRank,
+                         [](const TreeEntry& entry, std::uint32_t rank) { return entry.rank < rank; });
+    return count - (first - entries);
+}
+
+TreeCut best_cut(const SplitView& node, const SplitRule& rule, const TreeEntry* entries) {
+    return with_state(node,
+                      [&](auto* state) { return search<std::remove_pointer_t<decltype(state)>>(node, rule, entries); });
+}
+
+TreeCut one_cut(const SplitView& node, const SplitRule& rule, const TreeEntry* entries, Index known,
+                bool missing_left) {
+    return with_state(node, [&](auto* state) {
+        return evaluate<std::remove_pointer_t<decltype(state)>>(node, rule, entries, known, missing_left);
+    });
+}
+
+}  // namespace qed

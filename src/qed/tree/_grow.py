@@ -1,0 +1,124 @@
+"""From parameters and rows to a tree and its certificate."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import InvalidData, TreeCertificate, generator
+from qed.core._memory import require_memory
+from qed.tree import _kernels
+from qed.tree._prune import pruned
+from qed.tree._structure import DecisionTree
+
+if TYPE_CHECKING:
+    from qed.core import FitData
+
+__all__ = ["learn", "most_features"]
+
+Array = np.ndarray[Any, Any]
+
+ANY_DEPTH = 2**31 - 1
+SEARCHED = 1 << 19  # steps of a search among trees of depth two: a millisecond
+SMALL = 1 << 16  # entries of a table above which such a search is not begun
+FEW = 512  # rows above which it is not begun for absolute errors
+
+
+def learn(model: Any, data: FitData, targets: _kernels.Targets) -> None:
+    """Grow the tree of a model, prune it, and store it with its certificate."""
+    n_rows, n_columns = data.X.shape
+    require_memory(
+        16 * n_rows * n_columns + 96 * n_rows,
+        f"the sorted columns of {n_rows} x {n_columns} values",
+        "Fit on a sample of the rows, or on fewer columns.",
+    )
+    total = float(n_rows if targets.s is None else targets.s.sum())
+    limits = _limits(model, n_rows, n_columns, total)
+    draws = model.splitter == "random" or limits.features < n_columns
+    seed = int(generator(model.random_state).integers(2**63)) if draws else 0
+    grown = _kernels.grow(data.X, targets, limits, is_random=model.splitter == "random", seed=seed)
+    tree = _as_tree(grown, n_columns, is_class=targets.criterion in ("gini", "entropy"))
+    if not np.isfinite(tree.impurity).all():
+        heaviest = 1.0 if targets.s is None else float(targets.s.max())
+        raise InvalidData(
+            f"Sums of squares overflow: y reaches {float(np.abs(targets.y).max()):.3g}, weights reach {heaviest:.3g}. Divide"
+            " them by a constant first."
+        )
+    if model.ccp_alpha > 0:
+        tree = pruned(tree, model.ccp_alpha)
+    model.tree_, model.n_outputs_ = tree, tree.n_outputs
+    model.certificate_ = _certify(model, data.X, targets, limits, tree, all_distinct=grown.all_distinct)
+
+
+def _limits(model: Any, n_rows: int, n_columns: int, total: float) -> _kernels.Limits:
+    leaf = _count(model.min_samples_leaf, n_rows)
+    split = max(2, _count(model.min_samples_split, n_rows), 2 * leaf)
+    return _kernels.Limits(
+        depth=ANY_DEPTH if model.max_depth is None else min(int(model.max_depth), ANY_DEPTH),
+        split=split,
+        leaf=leaf,
+        leaf_weight=float(model.min_weight_fraction_leaf) * total,
+        decrease=float(model.min_impurity_decrease),
+        leaves=0 if model.max_leaf_nodes is None else int(model.max_leaf_nodes),
+        features=min(most_features(model.max_features, n_columns), n_columns),
+    )
+
+
+def _count(given: float, n_rows: int) -> int:
+    return int(given) if isinstance(given, Integral) else int(np.ceil(given * n_rows))
+
+
+def most_features(given: Any, n_columns: int) -> int:
+    """Return how many columns a split looks at."""
+    if given is None:
+        return n_columns
+    if isinstance(given, str):
+        return max(1, int(np.sqrt(n_columns) if given == "sqrt" else np.log2(n_columns)))
+    return int(given) if isinstance(given, Integral) else max(1, int(given * n_columns))
+
+
+def _as_tree(grown: _kernels.Grown, n_columns: int, *, is_class: bool) -> DecisionTree:
+    n_nodes = len(grown.rows)
+    shape = (n_nodes, 1, -1) if is_class else (n_nodes, -1, 1)
+    return DecisionTree(
+        n_features=n_columns,
+        children_left=grown.children_left,
+        children_right=grown.children_right,
+        feature=grown.feature,
+        threshold=grown.threshold,
+        missing_go_to_left=grown.missing_left,
+        impurity=grown.impurity,
+        n_node_samples=grown.rows,
+        weighted_n_node_samples=grown.weight,
+        value=grown.values.reshape(shape),
+    )
+
+
+def _certify(
+    model: Any, X: Any, targets: _kernels.Targets, limits: _kernels.Limits, tree: DecisionTree, *, all_distinct: bool
+) -> TreeCertificate:
+    leaf = tree.children_left < 0
+    weight = tree.weighted_n_node_samples
+    objective = float(weight[leaf] @ tree.impurity[leaf] / weight[0])
+    null, rows = float(tree.impurity[0]), int(tree.n_node_samples[0])
+    is_class = targets.criterion in ("gini", "entropy")
+    # sums of counts are compared with one, sums of errors with what they add up to
+    rounding = (rows + 16) * 2.0**-51 * max(null, float(is_class))
+    is_free = limits.split == 2 and limits.leaf == 1 and limits.leaf_weight == limits.decrease == model.ccp_alpha == 0
+    is_greedy = model.splitter == "best" and limits.features == X.shape[1]
+    depth = min(limits.depth, limits.leaves - 1 if limits.leaves else ANY_DEPTH)
+    lower, scope = 0.0, 0
+    if objective > rounding:
+        lower = 0.0 if all_distinct else _kernels.contradictions(X, targets)
+        # a column that tells all rows apart has as many cuts, each followed by a look at all values
+        may_end = not all_distinct or X.shape[0] * X.shape[0] * X.shape[1] <= SEARCHED
+        is_slow = targets.criterion == "absolute_error" and X.shape[0] > FEW  # to verify, which takes their square
+        if depth == 1 and is_free and is_greedy and not is_slow:
+            lower, scope = objective, 1
+        elif depth <= 2 and X.shape[0] * X.shape[1] <= SMALL and not is_slow and (depth == 1 or may_end):
+            least = _kernels.least_impurity(X, targets, depth, SEARCHED)
+            lower, scope = (lower, 0) if np.isnan(least) else (least, depth)
+    lower = min(lower, objective)
+    return TreeCertificate(objective, lower, rounding, null, scope, is_greedy, tree.n_leaves, rows)

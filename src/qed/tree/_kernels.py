@@ -1,0 +1,94 @@
+"""The package's one door to compiled code."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qed import _native
+
+__all__ = ["Grown", "Limits", "Targets", "contradictions", "grow", "least_impurity", "leaves_of", "pack"]
+
+Array = np.ndarray[Any, Any]
+
+
+class Targets(NamedTuple):
+    """What a tree is grown to predict: a criterion, classes or numbers a row, codes or numbers, and weights or None."""
+
+    criterion: str
+    width: int
+    y: Array
+    s: Array | None
+
+
+class Limits(NamedTuple):
+    """When a node is split no further; ``leaves`` of zero means any number, depth first."""
+
+    depth: int
+    split: int
+    leaf: int
+    leaf_weight: float
+    decrease: float
+    leaves: int
+    features: int
+
+
+class Grown(NamedTuple):
+    """Nodes in the order of a walk that goes left first, and whether some column tells all rows apart."""
+
+    children_left: Array
+    children_right: Array
+    feature: Array
+    threshold: Array
+    missing_left: Array
+    impurity: Array
+    rows: Array
+    weight: Array
+    values: Array
+    all_distinct: bool
+
+
+def grow(X: Any, targets: Targets, limits: Limits, *, is_random: bool, seed: int) -> Grown:
+    """Grow a tree."""
+    return Grown(*_native.grow_tree(_columns(X), *targets, limits, (is_random, seed)))
+
+
+def least_impurity(X: Any, targets: Targets, depth: int, most: int) -> float:
+    """Return the least mean impurity of trees of depth one or two; NaN if the search would take more steps than allowed."""
+    return float(_native.least_impurity(_columns(X), *targets, depth, most))
+
+
+def contradictions(X: Any, targets: Targets) -> float:
+    """Return the mean impurity within rows that agree in all columns."""
+    return float(_native.contradictions(_columns(X), *targets))
+
+
+def pack(n_features: int, nodes: tuple[Array, ...]) -> Any:
+    """Lay nodes out for being followed by ``leaves_of``; ValueError if they are no tree."""
+    left, right, feature, threshold, missing_left = nodes
+    return _native.pack_tree(
+        n_features,
+        np.ascontiguousarray(left, dtype=np.int64),
+        np.ascontiguousarray(right, dtype=np.int64),
+        np.ascontiguousarray(feature, dtype=np.int64),
+        np.ascontiguousarray(threshold, dtype=np.float64),
+        np.ascontiguousarray(missing_left, dtype=np.uint8),
+    )
+
+
+def leaves_of(packed: Any, X: Any) -> Array:
+    """Return the leaf of each row."""
+    leaves: Array = packed.leaves(X if isinstance(X, np.ndarray) else _compressed(X.tocsr(), X.shape))
+    return leaves
+
+
+def _columns(X: Any) -> Any:
+    """See a table as native code does: an array, or compressed columns as the rows of the transposed table."""
+    return X if isinstance(X, np.ndarray) else _compressed(X.tocsc(), X.shape[::-1])
+
+
+def _compressed(X: Any, shape: tuple[int, int]) -> tuple[Any, ...]:
+    if not X.has_sorted_indices:
+        X = X.sorted_indices()
+    return X.indptr, X.indices, X.data, shape

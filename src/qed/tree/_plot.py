@@ -1,0 +1,205 @@
+"""A tree as a figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from qed.core import InvalidParameter, _canvas
+from qed.tree._words import column_names, label_names, tree_of
+
+if TYPE_CHECKING:
+    from qed.tree._structure import DecisionTree
+
+__all__ = ["plot_tree"]
+
+Array = np.ndarray[Any, Any]
+
+
+def plot_tree(
+    decision_tree: Any,
+    *,
+    max_depth: int | None = None,
+    feature_names: Any = None,
+    class_names: Any = None,
+    label: Literal["all", "root", "none"] = "all",
+    filled: bool = False,
+    impurity: bool = True,
+    node_ids: bool = False,
+    proportion: bool = False,
+    rounded: bool = False,
+    precision: int = 3,
+    ax: Any = None,
+    fontsize: float | None = None,
+) -> list[Any]:
+    """Draw a tree, the root above, rows that answer yes to the left.
+
+    Parameters
+    ----------
+    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
+        A fitted tree.
+    max_depth : int, optional
+        Depth below which branches are left out, and shown as dots.
+    feature_names : sequence of str, optional
+        Names of the columns; by default those of the fit, or ``x[0]``, ``x[1]`` and so on.
+    class_names : sequence of str or bool, optional
+        Names of the labels, written where they are the most frequent; True for ``y[0]``, ``y[1]``; by default not written.
+    label : {"all", "root", "none"}
+        Where numbers are named.
+    filled : bool
+        Whether nodes are coloured: by their most frequent label, or by their value.
+    impurity : bool
+        Whether to write the impurity.
+    node_ids : bool
+        Whether to write the numbers of the nodes.
+    proportion : bool
+        Whether to write shares of the rows instead of their number.
+    rounded : bool
+        Whether boxes have round corners.
+    precision : int
+        Digits after the point.
+    ax : matplotlib axes, optional
+        Where to draw; a new figure when left out.
+    fontsize : float, optional
+        Size of the text; by default what fits.
+
+    Returns
+    -------
+    list of matplotlib annotations
+        One for each node that is drawn.
+
+    Examples
+    --------
+    >>> from qed.tree import DecisionTreeClassifier, plot_tree
+    >>> len(plot_tree(DecisionTreeClassifier().fit([[1.0], [2.0], [4.0]], ["cold", "cold", "warm"])))
+    3
+    """
+    tree = tree_of(decision_tree, "plot_tree")
+    if label not in ("all", "root", "none"):
+        raise InvalidParameter(f"plot_tree: label must be 'all', 'root' or 'none', got {label!r}.")
+    names = column_names(decision_tree, feature_names, "x[{}]")
+    labels = None if class_names is None or class_names is False else label_names(decision_tree, class_names)
+    deepest = tree.max_depth if max_depth is None else max_depth
+    shown, across = _layout(tree, deepest)
+    levels = max(int(tree.depths[node]) for node in shown) + 1
+    width = max(4.0, 1.9 * sum(tree.children_left[node] < 0 or tree.depths[node] > deepest for node in shown))
+    ax, figure = _canvas.axes(ax, size=(min(width, 40.0), max(2.0, 1.5 * levels)))
+    ax.set_axis_off()
+    colours = _colours(decision_tree, tree) if filled else None
+    words = _Words(impurity, node_ids, proportion, precision, "classes_" in decision_tree.__dict__)
+    drawn = []
+    for node in shown:
+        is_cut = tree.depths[node] > deepest
+        text = (
+            "(...)"
+            if is_cut
+            else "\n".join(
+                _lines(tree, node, names, labels, words, named=label == "all" or (label, node) == ("root", 0))
+            )
+        )
+        box = {
+            "boxstyle": "round" if rounded else "square",
+            "fc": "white" if colours is None or is_cut else colours[node],
+        }
+        place = (across[node], 1 - (tree.depths[node] + 0.5) / levels)
+        options: dict[str, Any] = {"bbox": {**box, "ec": _canvas.GREY}, "ha": "center", "va": "center", "zorder": 3}
+        options |= {"fontsize": fontsize, "xycoords": "axes fraction"}
+        drawn.append(ax.annotate(text, place, **options))
+        parent = int(tree.parents[node])
+        if parent >= 0:  # lines lie below all boxes
+            above = (across[parent], 1 - (tree.depths[parent] + 0.5) / levels)
+            line = {"arrowstyle": "-", "ec": _canvas.GREY, "shrinkA": 0, "shrinkB": 0}
+            ax.annotate(
+                "", place, above, xycoords="axes fraction", textcoords="axes fraction", arrowprops=line, zorder=1
+            )
+        if parent == 0:
+            is_left = node == tree.children_left[0]
+            middle = ((place[0] + above[0]) / 2, (place[1] + above[1]) / 2)
+            side: dict[str, Any] = {"ha": "right" if is_left else "left", "va": "bottom", "fontsize": fontsize}
+            ax.annotate(" yes " if is_left else " no ", middle, xycoords="axes fraction", color=_canvas.GREY, **side)
+    if fontsize is None:
+        _fit_text(figure, ax, drawn)
+    return drawn
+
+
+def _layout(tree: DecisionTree, deepest: int) -> tuple[list[int], dict[int, float]]:
+    """Return the nodes that are drawn, parents first, and where across: leaves evenly, parents midway between their children."""
+    shown, stack, leaves = [], [0], []
+    while stack:
+        node = stack.pop()
+        shown.append(node)
+        if tree.children_left[node] < 0 or tree.depths[node] > deepest:
+            leaves.append(node)
+        else:
+            stack += [int(tree.children_right[node]), int(tree.children_left[node])]
+    across = {node: (k + 0.5) / len(leaves) for k, node in enumerate(leaves)}
+    for node in reversed(shown):
+        if node not in across:
+            across[node] = (across[int(tree.children_left[node])] + across[int(tree.children_right[node])]) / 2
+    return shown, across
+
+
+class _Words(NamedTuple):
+    """What is written in a node."""
+
+    impurity: bool
+    number: bool
+    proportion: bool
+    precision: int
+    is_class: bool
+
+
+def _lines(
+    tree: DecisionTree, node: int, names: list[str], labels: list[str] | None, words: _Words, *, named: bool
+) -> list[str]:
+    def line(word: str, value: str) -> str:
+        return f"{word} = {value}" if named else value
+
+    lines = [f"node #{node}" if named else str(node)] if words.number else []
+    if tree.children_left[node] >= 0:
+        lines.append(f"{names[int(tree.feature[node])]} <= {tree.threshold[node]:.{words.precision}g}")
+    if words.impurity:
+        lines.append(line("impurity", f"{tree.impurity[node]:.{words.precision}g}"))
+    share = 100 * tree.n_node_samples[node] / tree.n_node_samples[0]
+    lines.append(line("samples", f"{share:.1f}%" if words.proportion else str(tree.n_node_samples[node])))
+    value = tree.value[node].reshape(-1)
+    if words.is_class and not words.proportion:
+        value = value * tree.weighted_n_node_samples[node]
+    numbers = ", ".join(f"{number:.{words.precision}g}" for number in value)
+    lines.append(line("value", f"[{numbers}]" if len(value) > 1 else numbers))
+    if labels is not None:
+        lines.append(line("class", labels[int(tree.labels[node])]))
+    return lines
+
+
+def _colours(model: Any, tree: DecisionTree) -> list[tuple[float, ...]]:
+    """Return a colour for each node, paler where it is less sure."""
+    from matplotlib.colors import to_rgb  # noqa: PLC0415  drawing alone needs it
+
+    if "classes_" in model.__dict__:
+        shares = np.sort(tree.value[:, 0, :], axis=1)
+        base = 1 / max(tree.max_n_classes, 2)
+        strength = (shares[:, -1] - base) / (1 - base)
+        hues = [_canvas.CURVES[int(label) % len(_canvas.CURVES)] for label in tree.labels]
+    else:
+        first = tree.value[:, 0, 0]
+        span = float(np.ptp(first))
+        strength = (first - first.min()) / span if span > 0 else np.zeros(len(first))
+        hues = [_canvas.BLUE] * len(first)
+    return [
+        tuple(1 - 0.75 * max(float(s), 0.0) * (1 - part) for part in to_rgb(hue))
+        for s, hue in zip(strength, hues, strict=True)
+    ]
+
+
+def _fit_text(figure: Any, ax: Any, drawn: list[Any]) -> None:
+    """Make the text as large as its share of the axes allows."""
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    room = ax.get_window_extent(renderer)
+    leaves = max(1, len(drawn) // 2 + 1)
+    widest = max(note.get_window_extent(renderer).width for note in drawn)
+    factor = min(1.0, 0.92 * room.width / leaves / max(widest, 1.0))
+    for note in drawn:
+        note.set_fontsize(max(1.0, note.get_fontsize() * factor))

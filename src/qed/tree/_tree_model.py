@@ -1,0 +1,175 @@
+"""What classifiers and regressors that are one tree share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+
+from qed.core import (
+    KW_ONLY,
+    Array,
+    Estimator,
+    ModelFileError,
+    NonNegative,
+    Number,
+    PositiveInt,
+    Seed,
+    TreeCertificate,
+    clone,
+    fitted,
+    param,
+)
+from qed.tree._prune import PruningPath, pruning_path
+from qed.tree._structure import DecisionTree
+
+__all__ = ["TreeModel"]
+
+Share = Annotated[float, Number(low=0, high=1, open_low=True)]
+ShareBelowOne = Annotated[float, Number(low=0, high=1, open_low=True, open_high=True)]
+TwoOrMore = Annotated[int, Number(low=2, whole=True)]
+
+
+class TreeModel(Estimator, sparse=True, allow_nan=True):
+    """A model that is one decision tree."""
+
+    _: KW_ONLY
+    splitter: Literal["best", "random"] = param(
+        "best",
+        "Whether a column offers the best of its cuts, or one that is drawn between its least and largest value.",
+    )
+    max_depth: PositiveInt | None = param(None, "Most splits above a leaf; None for as many as it takes.")
+    min_samples_split: TwoOrMore | Share = param(
+        2, "Fewest rows of a node that is split: a number, or a share of all rows."
+    )
+    min_samples_leaf: PositiveInt | ShareBelowOne = param(1, "Fewest rows of a leaf: a number, or a share of all rows.")
+    min_weight_fraction_leaf: Annotated[float, Number(low=0, high=0.5)] = param(
+        0.0, "Least weight of a leaf, as a share of all weight."
+    )
+    max_features: Literal["sqrt", "log2"] | PositiveInt | Share | None = param(
+        None,
+        "Columns that a split looks at, drawn anew for each: a number, a share, the square root or the logarithm of their number;"
+        " None for all. Further ones are drawn while these hold a single value.",
+    )
+    random_state: Seed = param(
+        None,
+        "Seed of what is drawn. With all columns and the best cuts nothing is: the tree depends on the rows alone.",
+    )
+    max_leaf_nodes: TwoOrMore | None = param(
+        None, "Most leaves: the node that gains most is split first. None for any number."
+    )
+    min_impurity_decrease: NonNegative = param(
+        0.0, "Least decrease of the impurity by a split, times the share of the weight that it splits."
+    )
+    ccp_alpha: NonNegative = param(
+        0.0, "Price of a leaf: the smallest subtree that minimises impurity plus price times leaves is kept."
+    )
+    monotonic_cst: Any = param(
+        None,
+        "Columns in which predictions may only rise or fall.",
+        kind="refused",
+        instead="Trees of qed know no such limits; use sklearn.tree with monotonic_cst.",
+    )
+
+    n_outputs_: int = fitted("Number of targets.")
+    max_features_: int = fitted("Columns that a split looks at.")
+    tree_: DecisionTree = fitted(
+        "The nodes, as arrays: ``children_left``, ``feature``, ``threshold``, ``value`` and so on."
+    )
+    certificate_: TreeCertificate = fitted("What is proved about the tree.")
+
+    @property
+    def feature_importances_(self) -> Array:
+        """How much the splits on each column lower the impurity, as shares that sum to one."""
+        self._check_is_fitted()
+        return self.tree_.compute_feature_importances()
+
+    def get_depth(self) -> int:
+        """Return the splits above the deepest leaf.
+
+        Returns
+        -------
+        int
+            Zero for a tree that is one leaf.
+        """
+        self._check_is_fitted()
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves.
+
+        Returns
+        -------
+        int
+            At least one.
+        """
+        self._check_is_fitted()
+        return self.tree_.n_leaves
+
+    def apply(self, X: Any) -> Array:
+        """Return the leaf that each row ends up in.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of int of shape (n,)
+            Numbers of nodes of ``tree_``.
+        """
+        rows = self._new_data(X)
+        return self.tree_.apply(rows)
+
+    def decision_path(self, X: Any) -> Any:
+        """Return the nodes that each row passes through.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix of shape (n, n_nodes)
+            One where the row passes through the node.
+        """
+        rows = self._new_data(X)
+        return self.tree_.decision_path(rows)
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> PruningPath:
+        """Return the prices at which a tree grown on these rows loses leaves; this model is left as it is.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows to grow a tree on.
+        y : array-like of shape (n,)
+            Their targets.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        PruningPath
+            ``ccp_alphas`` and ``impurities``.
+        """
+        whole: Self = clone(self)
+        return pruning_path(whole.set_params(ccp_alpha=0.0).fit(X, y, sample_weight).tree_)  # type: ignore[attr-defined]
+
+    def _check_fitted_state(self) -> None:
+        tree = self.__dict__.get("tree_")
+        if not isinstance(tree, DecisionTree) or tree.n_features != self.__dict__.get("n_features_in_"):
+            msg = f"{type(self).__name__} holds no tree over its columns"
+            raise ModelFileError(msg)
+        self._check_values(tree)
+
+    def _check_values(self, tree: DecisionTree) -> None:
+        """Refuse values that do not fit the targets."""
+        raise NotImplementedError
+
+
+def float_like(X: Any, values: Array) -> Array:
+    """Return values in the precision of the rows."""
+    return values.astype(np.float32) if X.dtype == np.float32 else values

@@ -1,0 +1,273 @@
+"""Decision trees, checked: every row is sent down again, every node summed up again, and the bound searched again.
+
+Rows go down level by level, all at once. Each node must then hold the rows, weights, values and impurity that it states; the
+threshold of a best cut lies midway between the values that it parts. What every tree must leave comes from groups of equal rows,
+or from all trees of depth one or two. That a split is the best of its node is checked for as many nodes, the largest first, as a
+budget of values allows: all nodes of small tables.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from qed.core import CertificateError
+from qed.verify._cuts import Sample, least_of_depth, least_of_one_cut, mass_of
+from qed.verify._names import called
+from qed.verify._verdict import Verdict
+
+if TYPE_CHECKING:
+    from qed.core._certificates import TreeCertificate
+
+__all__ = ["check"]
+
+Array = np.ndarray[Any, Any]
+BUDGET = 4_000_000  # values sorted to see that splits are the best ones
+NEAR = 1e-9  # relative, of sums in double precision
+
+
+def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    """Recompute every node and the bound; raise CertificateError when they are not as stated."""
+    rows = _read(model, X, y, sample_weight)
+    tree = model.tree_
+    paths = _descend(model, tree, rows)
+    masses = _check_nodes(model, tree, rows, paths)
+    _check_limits(model, tree, certificate, rows)
+    leaf = tree.children_left < 0
+    total = float(rows.sample.s.sum())
+    objective, null = float(masses[leaf].sum() / total), float(masses[0] / total)
+    slack = certificate.rounding + NEAR * null
+    if (certificate.rows, certificate.leaves) != (len(rows.sample.s), int(leaf.sum())):
+        _refuse(model, f"it states {certificate.rows} rows and {certificate.leaves} leaves")
+    for what, stated, found in (
+        ("its leaves leave", certificate.objective, objective),
+        ("its root leaves", certificate.null_objective, null),
+    ):
+        if not abs(stated - found) <= slack:
+            _refuse(model, f"{what} an impurity of {found:.10g}, not {stated:.10g}")
+    lower = _lower(certificate, rows, total)
+    if not certificate.lower <= lower + slack:
+        _refuse(model, f"a tree leaves {lower:.10g}, and at least {certificate.lower:.10g} is claimed")
+    if certificate.is_greedy:
+        _check_splits(model, tree, rows, paths, masses)
+    return Verdict(certificate.statement, objective, max(objective - lower, 0.0), slack, certificate.gap)
+
+
+class _Rows(NamedTuple):
+    """Rows of positive weight: a dense table, and targets with weights."""
+
+    X: Array
+    sample: Sample
+
+
+def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
+    data = model._fit_data(X, y, sample_weight, reset=False)  # noqa: SLF001
+    table = np.asarray(data.X if isinstance(data.X, np.ndarray) else data.X.toarray(), dtype=np.float64)
+    s = np.ones(data.n_rows) if data.weight is None else data.weight
+    criterion = {"log_loss": "entropy", "friedman_mse": "squared_error"}.get(model.criterion, model.criterion)
+    if "classes_" in model.__dict__:
+        if not np.array_equal(data.classes, model.classes_):
+            _refuse(model, f"the labels are {data.classes.tolist()!r:.100}")
+        s = s * _class_factors(model, data.y, s)
+        target = np.eye(len(data.classes))[data.y.astype(np.intp)]
+    else:
+        target = data.y.astype(np.float64).reshape(data.n_rows, -1)
+    used = s > 0
+    return _Rows(table[used], Sample(criterion, target[used], s[used]))
+
+
+def _class_factors(model: Any, codes: Array, s: Array) -> Array:
+    given, labels, codes = model.class_weight, model.classes_.tolist(), codes.astype(np.intp)
+    if given is None:
+        return np.ones(len(codes))
+    if isinstance(given, str):
+        sums = np.array([s[codes == k].sum() for k in range(len(labels))])
+        return np.asarray((s.sum() / (len(labels) * np.where(sums > 0, sums, 1.0)))[codes])
+    return np.asarray(np.array([float(given.get(label, 1.0)) for label in labels])[codes])
+
+
+def _descend(model: Any, tree: Any, rows: _Rows) -> list[tuple[Array, Array]]:
+    """Return for each level the rows that reach it and their nodes."""
+    n_nodes = len(tree.children_left)
+    seen = np.zeros(n_nodes, dtype=np.int64)
+    here, at = np.arange(len(rows.X)), np.zeros(len(rows.X), dtype=np.int64)
+    levels = []
+    while len(here):
+        levels.append((here, at))
+        seen[np.unique(at)] += 1
+        left, right = tree.children_left[at], tree.children_right[at]
+        inner = (left >= 0) & (right >= 0)
+        if ((left >= 0) != (right >= 0)).any() or max(left.max(), right.max()) >= n_nodes or (seen > 1).any():
+            _refuse(model, "its children are not those of a tree")
+        here, at = here[inner], at[inner]
+        feature = tree.feature[at]
+        if ((feature < 0) | (feature >= rows.X.shape[1])).any():
+            _refuse(model, "it asks about columns that are not there")
+        value = rows.X[here, feature]
+        is_left = np.where(np.isnan(value), tree.missing_go_to_left[at] == 1, value <= tree.threshold[at])
+        at = np.where(is_left, left[inner], right[inner])
+    if (seen != 1).any():
+        _refuse(model, f"node {int(np.flatnonzero(seen != 1)[0])} is reached by no row")
+    return levels
+
+
+def _check_nodes(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, Array]]) -> Array:
+    """Sum every node up again; return the weight times impurity of each."""
+    target, s = rows.sample.target, rows.sample.s
+    n_nodes, is_class = len(tree.children_left), "classes_" in model.__dict__
+    width = target.shape[1]
+    if tree.value.reshape(n_nodes, -1).shape[1] != width:
+        _refuse(model, "its values do not fit the targets")
+    value = tree.value.reshape(n_nodes, width)
+    masses = np.zeros(n_nodes)
+    for here, at in levels:
+        nodes, local = np.unique(at, return_inverse=True)
+        local = local.reshape(-1)
+        weight = np.bincount(local, s[here])
+        count = np.bincount(local)
+        if not np.array_equal(count, tree.n_node_samples[nodes]):
+            bad = int(nodes[np.flatnonzero(count != tree.n_node_samples[nodes])[0]])
+            _refuse(model, f"node {bad} holds other rows than it states: a threshold was moved, or a row")
+        _compare(model, nodes, tree.weighted_n_node_samples[nodes], weight, weight, "weight")
+        stated = value[nodes]
+        own = target[here]
+        size = np.zeros(len(nodes)) + (1.0 if is_class else 0.0)
+        np.maximum.at(size, local, np.abs(own).max(axis=1))
+        if rows.sample.criterion == "absolute_error":
+            under = np.bincount(local, s[here] * (own[:, 0] < stated[local, 0]), minlength=len(nodes))
+            over = np.bincount(local, s[here] * (own[:, 0] > stated[local, 0]), minlength=len(nodes))
+            off = np.maximum(under, over) > 0.5 * weight * (1 + NEAR)
+            if off.any():
+                _refuse(model, f"node {int(nodes[off][0])} does not predict a median")
+            mass = np.bincount(local, s[here] * np.abs(own[:, 0] - stated[local, 0]), minlength=len(nodes))
+        else:
+            shift = np.zeros((len(nodes), width))
+            shift[local[::-1]] = own[::-1]  # means about the first row of each node
+            mean = np.empty((len(nodes), width))
+            for k in range(width):
+                mean[:, k] = shift[:, k] + np.bincount(local, s[here] * (own[:, k] - shift[local, k])) / weight
+                _compare(model, nodes, stated[:, k], mean[:, k], size, "value")
+            mass = mass_of(rows.sample.criterion, own, s[here], local, mean)
+        masses[nodes] = mass
+        scale = np.ones(len(nodes)) if is_class else np.maximum(mass / weight, size**2 * NEAR)
+        _compare(model, nodes, tree.impurity[nodes], mass / weight, scale, "impurity")
+        _check_thresholds(model, tree, rows, here, at)
+    return masses
+
+
+def _compare(model: Any, nodes: Array, stated: Array, found: Array, size: Array, what: str) -> None:
+    off = ~(np.abs(stated - found) <= NEAR * size + 1e-300)
+    if off.any():
+        k = int(np.flatnonzero(off)[0])
+        _refuse(model, f"the {what} of node {int(nodes[k])} is {found[k]:.12g}, and {stated[k]:.12g} is stated")
+
+
+def _check_thresholds(model: Any, tree: Any, rows: _Rows, here: Array, at: Array) -> None:
+    """See that each question parts the values of its rows where it says, and sends missing values where it should."""
+    inner = tree.children_left[at] >= 0
+    here, at = here[inner], at[inner]
+    if not len(here):
+        return
+    nodes, local = np.unique(at, return_inverse=True)
+    local = local.reshape(-1)
+    value = rows.X[here, tree.feature[at]]
+    missing, threshold = np.isnan(value), tree.threshold[nodes]
+    low, high = np.full(len(nodes), -np.inf), np.full(len(nodes), np.inf)
+    known = ~missing
+    is_left = known & (value <= threshold[local])
+    is_right = known & ~is_left
+    np.maximum.at(low, local[is_left], value[is_left])
+    np.minimum.at(high, local[is_right], value[is_right])
+    parts = np.isinf(high)  # nothing known lies above: known values are parted from missing ones
+    with np.errstate(invalid="ignore"):
+        middle = low / 2 + high / 2
+    middle = np.where((middle >= low) & (middle < high), middle, low)
+    middle = np.where(parts, np.inf, middle)
+    right = np.where(parts, threshold == np.inf, (low <= threshold) & (threshold < high))
+    off = ~right if model.splitter == "random" else threshold != middle
+    if off.any():
+        k = int(np.flatnonzero(off)[0])
+        what = called(model, int(tree.feature[nodes[k]]))
+        _refuse(
+            model,
+            f"the threshold {threshold[k]:.12g} of node {int(nodes[k])} in {what} does not part {low[k]:.12g} from {high[k]:.12g}"
+            " as it should",
+        )
+    has_missing = np.bincount(local, missing, minlength=len(nodes)) > 0
+    more_left = tree.n_node_samples[tree.children_left[nodes]] > tree.n_node_samples[tree.children_right[nodes]]
+    off = ~has_missing & ((tree.missing_go_to_left[nodes] == 1) != more_left)
+    if off.any():
+        _refuse(model, f"node {int(nodes[off][0])} sends missing values to the side of fewer rows")
+
+
+def _check_limits(model: Any, tree: Any, certificate: TreeCertificate, rows: _Rows) -> None:
+    p = rows.X.shape[1]
+    looks_at = p if model.max_features is None else model.max_features_
+    if certificate.is_greedy and (model.splitter != "best" or looks_at < p):
+        _refuse(model, "its splits were drawn, and are said to be the best ones")
+    if certificate.depth and (model.max_depth is None or model.max_depth > certificate.depth):
+        leaves = model.max_leaf_nodes
+        if leaves is None or leaves - 1 > certificate.depth:
+            _refuse(model, f"it may be deeper than {certificate.depth}, to which its bound refers")
+    leaf = tree.children_left < 0
+    if not np.all((tree.feature[leaf] == -2) & (tree.threshold[leaf] == -2)):
+        _refuse(model, "a leaf asks a question")
+    if model.max_leaf_nodes is not None and leaf.sum() > model.max_leaf_nodes:
+        _refuse(model, f"it has {int(leaf.sum())} leaves, and {model.max_leaf_nodes} are allowed")
+    if model.max_depth is not None and int(tree.depths.max()) > model.max_depth:
+        _refuse(model, f"it is {int(tree.depths.max())} deep, and {model.max_depth} is allowed")
+
+
+def _lower(certificate: TreeCertificate, rows: _Rows, total: float) -> float:
+    """Return what every tree of the depth of the claim leaves at least."""
+    if certificate.lower == 0:
+        return 0.0
+    if certificate.depth:
+        return least_of_depth(rows.X, rows.sample, certificate.depth) / total
+    table = np.where(np.isnan(rows.X), np.nan, rows.X + 0.0)  # one zero, one NaN
+    keys = np.ascontiguousarray(table).view(np.dtype((np.void, table.itemsize * table.shape[1]))).reshape(-1)
+    _, group = np.unique(keys, return_inverse=True)
+    group = group.reshape(-1)
+    s, target = rows.sample.s, rows.sample.target
+    if rows.sample.criterion == "absolute_error":
+        order = np.argsort(group, kind="stable")
+        parts = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+        return sum(rows.sample.of(part).mass() for part in parts) / total
+    weight = np.bincount(group, s)
+    shift = target.mean(axis=0)
+    mean = np.stack(
+        [shift[k] + np.bincount(group, s * (target[:, k] - shift[k])) / weight for k in range(target.shape[1])], 1
+    )
+    return float(mass_of(rows.sample.criterion, target, s, group, mean).sum() / total)
+
+
+def _check_splits(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, Array]], masses: Array) -> None:
+    """See that no other cut of a node gains more, the largest nodes first."""
+    inner = np.flatnonzero(tree.children_left >= 0)
+    inner = inner[np.argsort(-tree.n_node_samples[inner], kind="stable")]
+    p, spent = rows.X.shape[1], 0
+    n, total = len(rows.X), float(rows.sample.s.sum())
+    fewest = (
+        model.min_samples_leaf if isinstance(model.min_samples_leaf, int) else int(np.ceil(model.min_samples_leaf * n))
+    )
+    lightest = model.min_weight_fraction_leaf * total
+    is_absolute = rows.sample.criterion == "absolute_error"
+    for node in inner:
+        size = int(tree.n_node_samples[node])
+        spent += size * p * (size if is_absolute else 1)
+        if spent > BUDGET:
+            return
+        here, at = levels[int(tree.depths[node])]
+        own = here[at == node]
+        least = least_of_one_cut(rows.X[own], rows.sample.of(own), int(fewest), float(lightest))
+        left = masses[tree.children_left[node]] + masses[tree.children_right[node]]
+        if not left <= least + 1e-8 * masses[node]:
+            _refuse(model, f"another cut of node {int(node)} leaves {least:.10g}, and its own leaves {left:.10g}")
+
+
+def _refuse(model: Any, what: str) -> NoReturn:
+    msg = (
+        f"{type(model).__name__} is not the tree of these data: {what}. The model was changed, or the data are others."
+    )
+    raise CertificateError(msg)
