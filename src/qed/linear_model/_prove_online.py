@@ -132,7 +132,7 @@ def _gap(problem: Problem, w: Any, b: float, met: Met | None, tol: float) -> Gap
     n, p = problem.shape
     is_large = met is not None and n * p > LARGE
     traits, penalty = problem.loss.traits, problem.penalty.traits
-    if traits.has_curvature and penalty.is_bounding and p <= NARROW and not is_large:
+    if traits.has_curvature and (penalty.is_bounding or traits.is_quadratic) and p <= NARROW and not is_large:
         found = _by_curvature(problem, w, b, met, tol)
         if found is not None:
             return found
