@@ -14,9 +14,10 @@ constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Index kRounds = 30;     // of Newton's method
 constexpr double kFlattest = 1e-8;  // where hardly a row bends, models are solved much faster for it
-constexpr double kShare = 0.1;    // of the effort, which its own gap may take
+constexpr double kShare = 0.1;    // of the effort, which its own gap may take,
+constexpr double kFree = 1e-7;    // and without a penalty, where a pull is charged for as far as the plane has gone
 constexpr double kSharper = 0.4;  // how much less corners are rounded off each time the proof asks for it
-constexpr int kCorners = 12;
+constexpr int kCorners = 16;
 constexpr double kReach = 10.0;   // how much further than the scores so far a bound without a penalty looks
 constexpr int kHalvings = 60;
 
@@ -56,6 +57,7 @@ struct Piece {
 struct Curve {
     double y;
 
+    [[nodiscard]] double pulled(double t) const noexcept { return t; }
     [[nodiscard]] double slope(double t) const noexcept { return -y / (1.0 + std::exp(y * t)); }
     [[nodiscard]] double value(double t) const noexcept {
         const double m = y * t;
@@ -96,10 +98,12 @@ class Proofs {
         std::fill(nearer_.begin(), nearer_.end(), 0.0);
         std::fill(slope_.begin(), slope_.end(), 0.0);
         double level = 0.0;
+        double best = std::min(out.null, out.objective);
         double corner = first_corner();
-        for (int count = 0; !out.is_tight && count < kCorners; ++count, corner *= kSharper) {
-            level = approach(level, corner, kShare * in_.effort * out.null);
-            const double best = losses(nearer_t_.data()) + penalty(nearer_.data());
+        const double share = in_.ridge > 0.0 || in_.lasso > 0.0 ? kShare : kFree;
+        for (int count = 0; !out.is_tight && count < kCorners; ++count) {
+            level = approach(level, corner, share * in_.effort * out.null);
+            best = std::min(best, losses(nearer_t_.data()) + penalty(nearer_.data()));
             std::copy(slope_.begin(), slope_.end(), tried_.begin());
             balance(tried_.data());
             const Bound found = bound(w, tried_.data());
@@ -113,6 +117,7 @@ class Proofs {
             if (corner <= bend()) {  // the loss itself
                 break;
             }
+            corner = next_corner(corner);
         }
         return out;
     }
@@ -260,6 +265,26 @@ class Proofs {
         }
         return in_.loss == OnlineLoss::logistic ? 0.0 : most / steepest();
     }
+    /// How far next: less, but so far that half of the rows that bend go on bending.
+    [[nodiscard]] double next_corner(double corner) {
+        const double own = bend();
+        needed_.clear();
+        each_row([&](Index i, const auto& loss) {
+            const double u = slope_[at(i)];
+            const double by = loss.pulled(nearer_t_[at(i)]);
+            if (u > low_[at(i)] && u < high_[at(i)]) {
+                needed_.push_back(by > 0.0 ? (by - own * high_[at(i)]) / (high_[at(i)] - u)
+                                           : (own * low_[at(i)] - by) / (u - low_[at(i)]));
+            }
+        });
+        const double less = kSharper * corner;
+        if (needed_.empty()) {
+            return less;
+        }
+        const auto middle = needed_.begin() + static_cast<std::ptrdiff_t>(needed_.size() / 2);
+        std::nth_element(needed_.begin(), middle, needed_.end());
+        return std::max(less, own + *middle);
+    }
     /// Goes on to a better plane; returns its level. `slope_` gets slopes there, of a loss whose corners are rounded off: its
     /// conjugate has squares of the distance from the slopes so far in addition, so that rows which bend go on bending.
     double approach(double level, double corner, double target) {
@@ -404,6 +429,7 @@ class Proofs {
     Numbers nearer_t_, slope_;     ///< those of a better one, and slopes there
     Numbers tried_;                ///< slopes as a dual point
     Numbers nearer_, gradient_;
+    Numbers needed_;
     Numbers z_, doubt_, down_, up_;
 };
 
