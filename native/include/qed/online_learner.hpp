@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "qed/online.hpp"
+#include "qed/simd.hpp"
 
 namespace qed {
 
@@ -112,22 +114,53 @@ class Learner {
     }
     /// Pulls the coefficients of a row towards zero by what the penalty has come to since they were last pulled.
     void settle(Index row, double owed) noexcept {
+        const double inverse = 1.0 / scale_;
         table_.each(row, [&](Index j, double) {
             const double before = scale_ * w_[j];
-            double after = before;
-            if (before > 0.0) {
-                after = std::max(0.0, before - (owed + paid_[j]));
-            } else if (before < 0.0) {
-                after = std::min(0.0, before + (owed - paid_[j]));
-            }
-            const double change = (after - before) / scale_;
+            const double after = pulled(before, owed, paid_[j]);
             paid_[j] += after - before;
-            weigh(w_[j], w_[j] + change);
-            w_[j] += change;
+            const double next = after * inverse;
+            weigh(w_[j], next);
             if (lag_ != nullptr) {
-                lag_[j] += change * mass_;
+                lag_[j] += (next - w_[j]) * mass_;
+            }
+            w_[j] = next;
+        });
+    }
+    /// Both for a row that has all columns, in one go; sums for the penalty are then made afresh.
+    void move_and_settle(Index row, double by, double owed) noexcept {
+        const double inverse = 1.0 / scale_;
+        const double factor = by * inverse;
+        double square = 0.0;
+        double total = 0.0;
+        Vector<double> squares = {};
+        Vector<double> totals = {};
+        table_.each_lanes(row, [&](Index j, auto x) __attribute__((always_inline)) {
+            using V = decltype(x);
+            const V now = take<V>(w_ + j);
+            const V paid = take<V>(paid_ + j);
+            const V before = scale_ * (now + factor * x);
+            const V after = pulled(before, owed, paid);
+            const V next = after * inverse;
+            put(paid_ + j, paid + (after - before));
+            put(w_ + j, next);
+            if (lag_ != nullptr) {
+                put(lag_ + j, take<V>(lag_ + j) + (next - now) * mass_);
+            }
+            const V size = next < 0.0 ? -next : next;
+            if constexpr (std::is_same_v<V, double>) {
+                square += next * next;
+                total += size;
+            } else {
+                squares += next * next;
+                totals += size;
             }
         });
+        square_ = square + sum_lanes(squares);
+        total_ = total + sum_lanes(totals);
+        if (rule_.intercept) {
+            b_ += by;
+        }
     }
     void count() noexcept {
         mass_ += scale_;
@@ -187,6 +220,16 @@ class Learner {
     }
 
   private:
+    /// A coefficient, or several, nearer to zero by what is owed beyond what has been paid; none goes past zero.
+    template <class V>
+    [[gnu::always_inline]] static V pulled(V before, double owed, V paid) noexcept {
+        const V zero = {};
+        const V down = before - (owed + paid);
+        const V up = before + (owed - paid);
+        const V above = down > zero ? down : zero;
+        const V below = up < zero ? up : zero;
+        return before > zero ? above : (before < zero ? below : before);
+    }
     void weigh(double before, double after) noexcept {
         square_ += after * after - before * before;
         total_ += std::fabs(after) - std::fabs(before);

@@ -81,9 +81,15 @@ class Pass {
                 for (Index at = 0; at < together; ++at) {
                     const double by = steps[static_cast<std::size_t>(at) * count + c];
                     const Index row = state_.order[chunk.begin + k + at];
+                    moved = moved || by != 0.0;
+                    if constexpr (Table::kQuads) {
+                        if (together == 1 && state_.paid != nullptr) {
+                            learners[c].move_and_settle(row, by, owed);
+                            continue;
+                        }
+                    }
                     if (by != 0.0) {
                         learners[c].move(row, by / static_cast<double>(together));
-                        moved = true;
                     }
                     if (state_.paid != nullptr) {
                         learners[c].settle(row, owed);
