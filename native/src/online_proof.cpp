@@ -15,8 +15,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Index kRounds = 30;     // of Newton's method
 constexpr double kFlattest = 1e-8;  // where hardly a row bends, models are solved much faster for it
 constexpr double kShare = 0.1;    // of the effort, which its own gap may take,
+constexpr double kLoose = 0.03;   // share of the distance by which another proof may be better
 constexpr double kFree = 1e-7;    // and without a penalty, where a pull is charged for as far as the plane has gone
-constexpr double kSharper = 0.4;  // how much less corners are rounded off each time the proof asks for it
+constexpr double kSharper = 0.3;  // how much less corners are rounded off each time the proof asks for it
 constexpr int kCorners = 16;
 constexpr double kReach = 10.0;   // how much further than the scores so far a bound without a penalty looks
 constexpr int kHalvings = 60;
@@ -95,14 +96,13 @@ class Proofs {
         out.gap = out.objective + nothing.rounding;
         out.radius = kInfinity;
         out.is_tight = out.null == 0.0;  // nothing is better than no coefficients
-        std::fill(nearer_.begin(), nearer_.end(), 0.0);
-        std::fill(slope_.begin(), slope_.end(), 0.0);
-        double level = 0.0;
         double best = std::min(out.null, out.objective);
+        double level = begin(w, b, best < out.null);
         double corner = first_corner();
         const double share = in_.ridge > 0.0 || in_.lasso > 0.0 ? kShare : kFree;
+        double enough = in_.effort * out.null;
         for (int count = 0; !out.is_tight && count < kCorners; ++count) {
-            level = approach(level, corner, share * in_.effort * out.null);
+            level = approach(level, corner, share * enough);
             best = std::min(best, losses(nearer_t_.data()) + penalty(nearer_.data()));
             std::copy(slope_.begin(), slope_.end(), tried_.begin());
             balance(tried_.data());
@@ -113,7 +113,9 @@ class Proofs {
                 out.rounding = found.rounding;
                 out.radius = found.radius;
             }
-            out.is_tight = best - (out.objective - out.gap) - out.rounding <= in_.effort * out.null;
+            // the plane is at least so far from the best one, of which a few hundredths more or less do not matter
+            enough = std::max(enough, kLoose * (out.objective - best));
+            out.is_tight = best - (out.objective - out.gap) - out.rounding <= enough;
             if (corner <= bend()) {  // the loss itself
                 break;
             }
@@ -257,13 +259,34 @@ class Proofs {
             off_[at(i)] = (static_cast<double>(p_) + 8.0) * kUnit * size;
         }
     }
-    /// How far corners are rounded off at first: so far that every row bends where nothing is predicted.
-    [[nodiscard]] double first_corner() const noexcept {
-        double most = 0.0;
-        for (Index i = 0; i < n_; ++i) {
-            most = std::max(most, std::abs(y_[at(i)]));
+    /// Begins at the plane, or where nothing is predicted; returns the level.
+    double begin(const double* w, double b, bool at_plane) noexcept {
+        double level = at_plane ? b : 0.0;
+        for (Index j = 0; j < p_; ++j) {
+            nearer_[at(j)] = at_plane ? w[j] : 0.0;
+            level += in_.shift == nullptr ? 0.0 : in_.shift[j] * nearer_[at(j)];
         }
-        return in_.loss == OnlineLoss::logistic ? 0.0 : most / steepest();
+        for (Index i = 0; i < n_; ++i) {
+            nearer_t_[at(i)] = at_plane ? t_[at(i)] : 0.0;
+        }
+        std::fill(slope_.begin(), slope_.end(), 0.0);
+        return level;
+    }
+    /// How far corners are rounded off at first: so far that half of the rows bend that are not flat.
+    [[nodiscard]] double first_corner() {
+        needed_.clear();
+        each_row([&](Index i, const auto& loss) {
+            const double by = std::abs(loss.pulled(nearer_t_[at(i)]));
+            if (by > 0.0 && loss.slope(nearer_t_[at(i)]) != 0.0) {
+                needed_.push_back(by);
+            }
+        });
+        return in_.loss == OnlineLoss::logistic || needed_.empty() ? 0.0 : middle() / steepest();
+    }
+    [[nodiscard]] double middle() noexcept {
+        const auto half = needed_.begin() + static_cast<std::ptrdiff_t>(needed_.size() / 2);
+        std::nth_element(needed_.begin(), half, needed_.end());
+        return *half;
     }
     /// How far next: less, but so far that half of the rows that bend go on bending.
     [[nodiscard]] double next_corner(double corner) {
@@ -281,9 +304,7 @@ class Proofs {
         if (needed_.empty()) {
             return less;
         }
-        const auto middle = needed_.begin() + static_cast<std::ptrdiff_t>(needed_.size() / 2);
-        std::nth_element(needed_.begin(), middle, needed_.end());
-        return std::max(less, own + *middle);
+        return std::max(less, own + middle());
     }
     /// Goes on to a better plane; returns its level. `slope_` gets slopes there, of a loss whose corners are rounded off: its
     /// conjugate has squares of the distance from the slopes so far in addition, so that rows which bend go on bending.

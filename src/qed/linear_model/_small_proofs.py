@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["prove_small"]
 
 WIDEST = 32  # columns
-WORK = 5e4  # multiply-adds of second derivatives: less than a hundred microseconds for each plane
+WORK = 5e5  # multiply-adds of second derivatives: part of a millisecond for each plane
 EFFORT = 1e-3  # share of the null objective by which no other proof would be better
 FAR = 1e6  # times the null objective: what is further is for others to judge
 STRAIGHT = ("perceptron", "hinge", "epsilon_insensitive")  # losses whose dual points no slope tells
