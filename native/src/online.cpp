@@ -1,7 +1,9 @@
 #include "qed/online.hpp"
 
+#include <type_traits>
 #include <vector>
 
+#include "qed/numbers.hpp"
 #include "qed/online_compete.hpp"
 #include "qed/online_pass.hpp"
 #include "qed/parallel.hpp"
@@ -86,7 +88,14 @@ Index passes_over(const Rows& x, const OnlineTargets& targets, const OnlineRule&
     const auto ended = [&](Index problem) { return stop.idle[problem] < 0 || stop.idle[problem] >= stop.patience; };
     std::vector<OnlinePass> own(static_cast<std::size_t>(targets.problems));
     Index done = 0;
+    Numbers squares;
     with_visited(x, [&](const auto& table) {
+        if (!std::decay_t<decltype(table)>::kQuads && stop.most > 1) {
+            for (Index row = 0; row < x.rows; ++row) {
+                squares.push_back(table.square(row));
+            }
+            state.squares = squares.data();
+        }
         while (done < stop.most) {
             std::vector<Index> left;
             std::vector<Index> over;
@@ -124,6 +133,7 @@ Index passes_over(const Rows& x, const OnlineTargets& targets, const OnlineRule&
             ++done;
         }
     });
+    state.squares = nullptr;
     return done;
 }
 
