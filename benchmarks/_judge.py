@@ -31,9 +31,8 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
         return LIKELIHOODS[problem.task](data.y, data.X @ W + b, W, settled(problem))
     if problem.task in MACHINES:
         return MACHINES[problem.task](data.y, data.X @ W + b, np.vstack([W, b]), problem.params)
-    if problem.task in LIMITED and not LIMITED[problem.task](W[:, 0], problem.params):
-        return np.inf
-    total = 0.0
+    keeps = LIMITED.get(problem.task)
+    total = np.inf if keeps is not None and not keeps(W[:, 0], problem.params) else 0.0
     Y = targets(problem, data)
     for start in range(0, len(Y), ROWS):
         block = data.X[start : start + ROWS]
@@ -158,7 +157,7 @@ ROBUST = {"QuantileRegressor": pinball, "HuberRegressor": huber, "PowerRegressor
 
 # whether coefficients keep to their limit; a sum of squares is all that is judged then
 SLACK = 1 + 1e-9
-LIMITED = {
+LIMITED: dict[str, Any] = {
     "ConstrainedRidge": lambda w, params: bool(np.linalg.norm(w) <= params["radius"] * SLACK),
     "ConstrainedLasso": lambda w, params: bool(np.abs(w).sum() <= params["radius"] * SLACK),
     "BestSubsetRegressor": lambda w, params: int(np.count_nonzero(w)) <= params["size"],

@@ -28,7 +28,7 @@ class ByHand:
             return self
         mean_x, mean_y = X.mean(axis=0), y.mean()
         A, r = X - mean_x, y - mean_y
-        solve = {"ConstrainedRidge": ball, "ConstrainedLasso": diamond, "BestSubsetRegressor": subset}[self.task]
+        solve: Any = {"ConstrainedRidge": ball, "ConstrainedLasso": diamond, "BestSubsetRegressor": subset}[self.task]
         self.coef_ = solve(A.T @ A, A.T @ r, **self.params)
         self.intercept_ = float(mean_y - mean_x @ self.coef_)
         return self
@@ -45,7 +45,7 @@ def ball(Q: np.ndarray, q: np.ndarray, radius: float) -> np.ndarray:
     values, V = eigh(Q)
     along = V.T @ q
     if np.linalg.norm(along / values) <= radius:
-        return V @ (along / values)
+        return np.asarray(V @ (along / values))
     alpha = brentq(
         lambda one: float(np.linalg.norm(along / (values + one))) - radius,
         0.0,
@@ -53,7 +53,7 @@ def ball(Q: np.ndarray, q: np.ndarray, radius: float) -> np.ndarray:
         xtol=1e-14,
         rtol=1e-14,
     )
-    return V @ (along / (values + alpha))
+    return np.asarray(V @ (along / (values + alpha)))
 
 
 def diamond(Q: np.ndarray, q: np.ndarray, radius: float) -> np.ndarray:

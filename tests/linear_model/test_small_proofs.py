@@ -11,7 +11,7 @@ from qed.linear_model._online import LOSSES
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(60, 3)) * [1.0, 10.0, 0.1] + [0.0, 5.0, 1.0]
 SCORE = X @ [1.0, -0.1, 3.0] + RNG.normal(size=60)
-Y = np.where(SCORE > np.median(SCORE), 1, 0)
+Y = np.where(np.median(SCORE) < SCORE, 1, 0)
 PENALTIES = ({"penalty": "l2"}, {"penalty": "l1"}, {"penalty": "elasticnet", "l1_ratio": 0.4}, {"penalty": None})
 ALPHA = 0.01
 

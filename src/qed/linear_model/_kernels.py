@@ -191,7 +191,9 @@ def online_proofs(
     favour = None if favour is None else np.ascontiguousarray(favour).reshape(-1)
     weight = None if weight is None else np.ascontiguousarray(weight)
     plain = np.ascontiguousarray(X, dtype=np.float64), len(b), np.ascontiguousarray(y, dtype=np.float64)
-    return _native.online_proofs(*plain, weight, favour, model, shift, spans, np.ascontiguousarray(w).reshape(-1), b)
+    flat = np.ascontiguousarray(w).reshape(-1)
+    u, found = _native.online_proofs(*plain, weight, favour, model, shift, spans, flat, b)
+    return np.asarray(u, dtype=np.float64), found
 
 
 def rows_in_order(X: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -129,7 +129,8 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
             proofs = []
             for k, plane in enumerate(zip(self.coef_, self.intercept_.tolist(), strict=True)):
                 signs = np.where(rows.y == k, 1.0, -1.0) if several else rows.y
-                own = _favoured(replace(looked, seen=seen[k]), rows, k, signs)  # recognised by the labels of this problem
+                labelled = replace(looked, seen=seen[k])  # recognised by the labels of this problem
+                own = _favoured(labelled, rows, k, signs)
                 proofs.append(self._proved(own, signs, rule, plane, course, k))
         return PartsCertificate(dict(zip(map(str, self.classes_), proofs, strict=True))) if several else proofs[0]
 

@@ -63,8 +63,8 @@ def prove_small(
         return None
     if rows.favour is not None and not rows.favour.all():
         return None
-    if rule.loss == "squared_error" and rule.ridge == rule.lasso == 0:  # its curvature proves more: against all coefficients
-        return None
+    if rule.loss == "squared_error" and rule.ridge == rule.lasso == 0:
+        return None  # its curvature proves more: against all coefficients
     model = (LOSSES.index(rule.loss), rule.width, rule.ridge, rule.lasso, rule.intercept, max(EFFORT, tol))
     columns = (looked.mean, looked.length) if rule.intercept else (None, np.hypot(looked.mean, looked.length))
     u, found = online_proofs(looked.X, rows.y, rows.weight, rows.favour, model, columns, planes)

@@ -33,7 +33,7 @@ __all__ = ["CoordinateDescent"]
 
 FIRST = 4.0  # columns of the first working set, times the root of all: its Gram matrix then costs about a pass
 LEAST = 32
-LEAST_OF_SEVERAL = 128  # with several targets, each of which may want a column: beside their passes products cost little
+LEAST_OF_SEVERAL = 128  # with several targets, any of which may want a column
 SWEEPS = 2000  # of one descent, at most
 NEWTON_STEPS = 20  # on one working set, at most
 ROUGH = 0.01  # and a first one, of a loss whose curvature changes, to this share of the gap there is
