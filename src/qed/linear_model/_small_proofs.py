@@ -28,7 +28,6 @@ WIDEST = 32  # columns
 WORK = 5e5  # multiply-adds of second derivatives: part of a millisecond for each plane
 EFFORT = 1e-3  # share of the null objective by which no other proof would be better
 FAR = 1e6  # times the null objective: what is further is for others to judge
-STRAIGHT = ("perceptron", "hinge", "epsilon_insensitive")  # losses whose dual points no slope tells
 
 
 def prove_small(
@@ -81,7 +80,7 @@ def prove_small(
             radius=radius,
             outcome="solved" if ended and gap - rounding <= tol * null else outcome,
             fingerprint=own,
-            dual=dual if rule.loss in STRAIGHT else None,
+            dual=dual,  # nearer to the best than slopes of the plane lead
         )
         for (objective, gap, rounding, null, radius, _), own, dual in zip(found, seen, u, strict=True)
     ]
