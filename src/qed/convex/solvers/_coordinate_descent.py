@@ -33,7 +33,6 @@ __all__ = ["CoordinateDescent"]
 
 FIRST = 4.0  # columns of the first working set, times the root of all: its Gram matrix then costs about a pass
 LEAST = 32
-LEAST_OF_SEVERAL = 128  # with several targets, any of which may want a column
 SWEEPS = 2000  # of one descent, at most
 NEWTON_STEPS = 20  # on one working set, at most
 ROUGH = 0.01  # and a first one, of a loss whose curvature changes, to this share of the gap there is
@@ -119,8 +118,8 @@ def _iterate(at: _Look, hint: float | None) -> Iterate:
 
 
 def _first_size(problem: Problem) -> int:
-    p, least = problem.shape[1], LEAST if problem.loss.y.ndim == 1 else LEAST_OF_SEVERAL
-    return int(min(p, max(least, FIRST * np.sqrt(p))))
+    p = problem.shape[1]
+    return int(min(p, max(LEAST, FIRST * np.sqrt(p))))
 
 
 def _away(problem: Problem, at: _Look) -> Vector:
@@ -291,7 +290,7 @@ class _Quadratic(_Descent):
         Q = columns.gram()
         if len(self.pull) < len(w):
             self.pull = columns.adjoint(self.target)
-        constant = self.problem.null_objective  # half the mean square of the target
+        constant = 0.5 * float((self.problem.share @ (self.target * self.target)).sum())
         rows = self.problem.penalty.traits.native == "rows"
         if w.ndim == 1 and rows:
             strength, ridge = penalty
