@@ -31,7 +31,8 @@ def objective(problem: Problem, data: Data, coef: np.ndarray, intercept: np.ndar
         return LIKELIHOODS[problem.task](data.y, data.X @ W + b, W, settled(problem))
     if problem.task in MACHINES:
         return MACHINES[problem.task](data.y, data.X @ W + b, np.vstack([W, b]), problem.params)
-    total = 0.0
+    keeps = LIMITED.get(problem.task)
+    total = np.inf if keeps is not None and not keeps(W[:, 0], problem.params) else 0.0
     Y = targets(problem, data)
     for start in range(0, len(Y), ROWS):
         block = data.X[start : start + ROWS]
@@ -147,7 +148,20 @@ def huber(r: np.ndarray, w: np.ndarray, params: dict[str, Any]) -> float:
     return float(total) + float(params.get("alpha", 1e-4)) * float(np.sum(w**2))
 
 
-ROBUST = {"QuantileRegressor": pinball, "HuberRegressor": huber}
+def power(r: np.ndarray, _: np.ndarray, params: dict[str, Any]) -> float:
+    """Mean of a power of the residuals, over that power."""
+    return float(np.mean(np.abs(r) ** params["p"])) / float(params["p"])
+
+
+ROBUST = {"QuantileRegressor": pinball, "HuberRegressor": huber, "PowerRegressor": power}
+
+# whether coefficients keep to their limit; a sum of squares is all that is judged then
+SLACK = 1 + 1e-9
+LIMITED: dict[str, Any] = {
+    "ConstrainedRidge": lambda w, params: bool(np.linalg.norm(w) <= params["radius"] * SLACK),
+    "ConstrainedLasso": lambda w, params: bool(np.abs(w).sum() <= params["radius"] * SLACK),
+    "BestSubsetRegressor": lambda w, params: int(np.count_nonzero(w)) <= params["size"],
+}
 
 
 def logistic(y: np.ndarray, t: np.ndarray, w: np.ndarray, params: dict[str, Any]) -> float:

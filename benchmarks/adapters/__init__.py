@@ -14,7 +14,7 @@ import subprocess
 import sys
 from types import ModuleType
 
-RIVALS = ("ours", "scikit_learn", "intelex", "numpy_lstsq", "celer", "skglm", "polars_frames")
+RIVALS = ("ours", "scikit_learn", "intelex", "numpy_lstsq", "celer", "skglm", "polars_frames", "scipy_by_hand")
 
 
 def adapter(name: str) -> ModuleType:

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "qed/online_proof.hpp"
 #include "sparse_arrays.hpp"
 
 namespace qed::bindings {
@@ -144,9 +145,43 @@ nb::tuple margins_of(const Rows& x, Index problems, const Array& y, const Array&
     return nb::make_tuple(least.give(), longest);
 }
 
+/// `model` holds loss, width, ridge, lasso, intercept and effort.
+nb::tuple proofs_of(const Array& X, Index problems, const Array& y, const MaybeArray& weight, const MaybeArray& favour,
+                    const std::tuple<int, double, double, double, bool, double>& model, const MaybeArray& shift,
+                    const Array& spans, const Array& w, const Array& b) {
+    const Matrix x = matrix(X, "X");
+    require(x.kind == Kind::float64 && (x.columns <= 1 || x.column_stride == 1), "X must be float64 with contiguous rows");
+    require(problems >= 1 && x.rows >= 1, "there must be a problem, with rows");
+    const auto [loss, width, ridge, lasso, intercept, effort] = model;
+    require(loss >= 0 && loss <= static_cast<int>(OnlineLoss::squared_insensitive), "no such loss");
+    const OnlineProofIn in{.x = x,
+                           .targets = {problems, vector(y, "y", x.rows), vector(weight, "weight", x.rows),
+                                       vector(favour, "favour", 2 * problems)},
+                           .loss = static_cast<OnlineLoss>(loss),
+                           .width = width,
+                           .ridge = ridge,
+                           .lasso = lasso,
+                           .intercept = intercept,
+                           .shift = vector(shift, "shift", x.columns),
+                           .spans = vector(spans, "spans", x.columns),
+                           .effort = effort};
+    const double* coefficients = vector(w, "w", problems * x.columns);
+    const double* intercepts = vector(b, "b", problems);
+    Fresh<double> u({problems, x.rows});
+    std::vector<OnlineProof> found(static_cast<std::size_t>(problems));
+    run([&] { prove_online(in, coefficients, intercepts, u.get(), found.data()); });
+    nb::list numbers;
+    for (const OnlineProof& one : found) {
+        numbers.append(nb::make_tuple(one.objective, one.gap, one.rounding, one.null, one.radius, one.is_tight));
+    }
+    return nb::make_tuple(u.give(), numbers);
+}
+
 }  // namespace
 
 void bind_online(nb::module_& module) {
+    module.def("online_proofs", &proofs_of, arg("X"), arg("problems"), arg("y"), arg("weight").none(), arg("favour").none(),
+               arg("model"), arg("shift").none(), arg("spans"), arg("w"), arg("b"));
     module.def(
         "online_margins",
         [](const Array& X, Index problems, const Array& y, const Array& w, const Array& b) {

@@ -14,7 +14,6 @@
 namespace qed {
 namespace {
 
-constexpr double kFloor = 1e-12;   // least curvature of a row, relative to the largest
 constexpr double kArmijo = 0.01;
 constexpr int kHalvings = 40;
 constexpr int kUpdates = 12;       // of products of columns, before they are made afresh
@@ -113,7 +112,7 @@ class NarrowDescent {
         total_ = 0.0;
         double constant = 0.0;
         for (Index i = 0; i < n_; ++i) {
-            bend_[at(i)] = std::max(bend_[at(i)], kFloor * most);
+            bend_[at(i)] = std::max(bend_[at(i)], in_.flattest * most);
             total_ += bend_[at(i)];
             constant += 0.5 * weighted_[at(i)] * weighted_[at(i)] / bend_[at(i)];
         }

@@ -1,7 +1,9 @@
 #include "qed/online.hpp"
 
+#include <type_traits>
 #include <vector>
 
+#include "qed/numbers.hpp"
 #include "qed/online_compete.hpp"
 #include "qed/online_pass.hpp"
 #include "qed/parallel.hpp"
@@ -60,28 +62,58 @@ void pass_over(const Table& table, Index rows, Index row_bytes, Index columns, c
     state.recorded += state.slopes == nullptr ? 0 : 1;
 }
 
+/// The running mean of a problem that has ended stays as it is while the steps go on that all of them are divided by.
+void keep_mean(OnlineState& state, Index problem, Index columns, double before) noexcept {
+    if (state.lag == nullptr || state.averaged == before) {
+        return;
+    }
+    double* lag = state.lag + problem * columns;
+    if (before == 0.0) {  // it ended before means began: where it ended is its mean
+        std::fill_n(lag, columns, 0.0);
+        state.mass[problem] = state.averaged * state.scale[problem];
+        state.b_sum[problem] = state.averaged * state.b[problem];
+        return;
+    }
+    const double factor = state.averaged / before;
+    for (Index j = 0; j < columns; ++j) {
+        lag[j] *= factor;
+    }
+    state.mass[problem] *= factor;
+    state.b_sum[problem] *= factor;
+}
+
 template <class Rows>
 Index passes_over(const Rows& x, const OnlineTargets& targets, const OnlineRule& rule, OnlineState& state,
                   OnlineStop& stop, bool sums_losses, OnlinePass* found) {
     const auto ended = [&](Index problem) { return stop.idle[problem] < 0 || stop.idle[problem] >= stop.patience; };
     std::vector<OnlinePass> own(static_cast<std::size_t>(targets.problems));
     Index done = 0;
+    Numbers squares;
     with_visited(x, [&](const auto& table) {
+        if (!std::decay_t<decltype(table)>::kQuads && stop.most > 1) {
+            for (Index row = 0; row < x.rows; ++row) {
+                squares.push_back(table.square(row));
+            }
+            state.squares = squares.data();
+        }
         while (done < stop.most) {
             std::vector<Index> left;
+            std::vector<Index> over;
             bool goes_on = false;
             for (Index problem = 0; problem < (rule.competes ? 1 : targets.problems); ++problem) {
                 goes_on = goes_on || !ended(problem);
-                if (stop.together || !ended(problem)) {
-                    left.push_back(problem);
-                }
+                (stop.together || !ended(problem) ? left : over).push_back(problem);
             }
             if (!goes_on) {
                 break;
             }
             std::fill(own.begin(), own.end(), OnlinePass{});
+            const double averaged = state.averaged;
             pass_over(table, x.rows, table.row_bytes(x.rows), x.columns, targets, rule, state, left,
                       sums_losses || (stop.by_loss && !stop.when_clean), own);
+            for (const Index problem : over) {
+                keep_mean(state, problem, x.columns, averaged);
+            }
             found[done] = {};
             for (const Index problem : left) {
                 const OnlinePass& pass = own[static_cast<std::size_t>(problem)];
@@ -101,6 +133,7 @@ Index passes_over(const Rows& x, const OnlineTargets& targets, const OnlineRule&
             ++done;
         }
     });
+    state.squares = nullptr;
     return done;
 }
 

@@ -28,7 +28,7 @@ from qed.compose import (
 )
 from qed.core import CertificateError, PartsCertificate, clone
 from qed.ensemble import StackingRegressor, VotingRegressor
-from qed.linear_model import LinearRegression, LogisticRegression, Ridge
+from qed.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier, SGDRegressor
 from qed.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeatures, SimpleImputer, StandardScaler
 
 RNG = np.random.default_rng(2)
@@ -187,6 +187,39 @@ def test_one_model_a_target():
     assert len(classifier.predict_proba(X)) == 3
     with pytest.raises(ValueError, match="at least two dimensions"):
         MultiOutputRegressor(Ridge()).fit(X, Y)
+
+
+def test_one_stream_for_all_targets(tmp_path):
+    targets = np.column_stack([Y, X[:, 0]])
+    labels = (targets > np.median(targets, axis=0)).astype(int)
+    weight = np.linspace(0.5, 2.0, len(X))
+    model = MultiOutputClassifier(SGDClassifier(random_state=0, shuffle=False))
+    numbers = MultiOutputRegressor(SGDRegressor(random_state=0, shuffle=False))
+    alone = [SGDClassifier(random_state=0, shuffle=False) for _ in range(2)]
+    every = [np.array([0, 1]), [0, 1]]
+    for part in np.array_split(np.arange(len(X)), 3):
+        model.partial_fit(X[part], labels[part], classes=every, sample_weight=weight[part])
+        numbers.partial_fit(X[part], targets[part])
+        for k, one in enumerate(alone):
+            one.partial_fit(X[part], labels[part, k], classes=[0, 1], sample_weight=weight[part])
+    for k, one in enumerate(alone):
+        np.testing.assert_array_equal(model.estimators_[k].coef_, one.coef_)
+        np.testing.assert_array_equal(model.predict(X)[:, k], one.predict(X))
+    assert [each.tolist() for each in model.classes_] == [[0, 1], [0, 1]]
+    assert set(model.certificate_.parts) == {"target 0", "target 1"}
+    assert numbers.predict(X).shape == targets.shape
+    before = model.estimators_[0].coef_.copy()
+    model.save(tmp_path / "model.qed")
+    again = qed.load(tmp_path / "model.qed").partial_fit(X, labels)
+    assert np.abs(again.estimators_[0].coef_ - before).max() > 0  # it goes on from where it was, and not in the file
+    np.testing.assert_array_equal(qed.load(tmp_path / "model.qed").estimators_[0].coef_, before)
+    with pytest.raises(ValueError, match="has learnt 2 targets, and y has 1"):
+        model.partial_fit(X, labels[:, :1])
+    with pytest.raises(ValueError, match="classes has 1 entries"):
+        MultiOutputClassifier(SGDClassifier()).partial_fit(X, labels, classes=every[:1])
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        MultiOutputClassifier(SGDClassifier()).partial_fit(X, labels)
+    assert not hasattr(MultiOutputClassifier(LogisticRegression()), "partial_fit")
 
 
 def test_a_whole_pipeline_in_a_file(tmp_path):

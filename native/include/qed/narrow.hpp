@@ -25,6 +25,7 @@ struct NarrowIn {
     const double* c;  ///< weights
     Kinks penalty;
     bool has_intercept;
+    double flattest = 1e-12;  ///< curvature of a row, relative to the most curved one: less makes models singular
 };
 
 /// What changes; `t`, `slope` and `gradient` are those of w and b, made afresh.

@@ -78,6 +78,7 @@ struct OnlineState {
     std::uint64_t seed;
     std::int64_t* log;    ///< null, or room for the places in the pass at which one problem moved
     Index logged;
+    const double* squares = nullptr;  ///< |x|² of the rows, where passes keep them
     float* slopes;    ///< problems x rows, sums of the slopes that each row had when it was met; null for none
     Index passes;     ///< passes of this course so far
     Index recorded;   ///< passes whose slopes are in the sums: these begin anew whenever `passes` is a power of two

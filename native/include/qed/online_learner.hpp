@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "qed/online.hpp"
+#include "qed/simd.hpp"
 
 namespace qed {
 
@@ -83,7 +85,12 @@ class Learner {
     }
 
     [[nodiscard]] Index problem() const noexcept { return problem_; }
-    [[nodiscard]] double score(Index row) const noexcept { return scale_ * table_.dot(row, w_) + b_; }
+    [[nodiscard]] double score(Index row) noexcept {
+        dot_ = table_.dot(row, w_);
+        return scale_ * dot_ + b_;
+    }
+    /// Whether somebody asks for the sum of squares of the coefficients.
+    [[nodiscard]] bool weighs_squares() const noexcept { return weighs_ && rule_.ridge > 0.0; }
     /// What the penalty comes to, or zero where nobody asks.
     [[nodiscard]] double penalty() const noexcept {
         return scale_ * (0.5 * rule_.ridge * scale_ * square_ + rule_.lasso * total_);
@@ -97,11 +104,20 @@ class Learner {
             }
         }
     }
+    /// Moves along the row that was scored last, whose |x|² is `square` where sums of squares are asked for.
+    void move_scored(Index row, double by, double square) noexcept {
+        const double factor = by / scale_;
+        square_ += factor * (2.0 * dot_ + factor * square);
+        add(row, by, factor);
+    }
     void move(Index row, double by) noexcept {
         const double factor = by / scale_;
         if (weighs_) {
             table_.each(row, [&](Index j, double x) { weigh(w_[j], w_[j] + factor * x); });
         }
+        add(row, by, factor);
+    }
+    void add(Index row, double by, double factor) noexcept {
         table_.add(row, factor, w_);
         if (lag_ != nullptr && mass_ != 0.0) {
             table_.add(row, factor * mass_, lag_);
@@ -112,22 +128,42 @@ class Learner {
     }
     /// Pulls the coefficients of a row towards zero by what the penalty has come to since they were last pulled.
     void settle(Index row, double owed) noexcept {
+        const double inverse = 1.0 / scale_;
         table_.each(row, [&](Index j, double) {
             const double before = scale_ * w_[j];
-            double after = before;
-            if (before > 0.0) {
-                after = std::max(0.0, before - (owed + paid_[j]));
-            } else if (before < 0.0) {
-                after = std::min(0.0, before + (owed - paid_[j]));
-            }
-            const double change = (after - before) / scale_;
+            const double after = pulled(before, owed, paid_[j]);
             paid_[j] += after - before;
-            weigh(w_[j], w_[j] + change);
-            w_[j] += change;
+            const double next = after * inverse;
+            weigh(w_[j], next);
             if (lag_ != nullptr) {
-                lag_[j] += change * mass_;
+                lag_[j] += (next - w_[j]) * mass_;
             }
+            w_[j] = next;
         });
+    }
+    /// Both in one go.
+    void move_and_settle(Index row, double by, double owed) noexcept {
+        const double inverse = 1.0 / scale_;
+        const double factor = by * inverse;
+        if constexpr (Table::kQuads) {
+            change_all(row, factor, inverse, owed);
+        } else {
+            table_.each(row, [&](Index j, double x) {
+                const double now = w_[j];
+                const double before = scale_ * (now + factor * x);
+                const double after = pulled(before, owed, paid_[j]);
+                const double next = after * inverse;
+                paid_[j] += after - before;
+                weigh(now, next);
+                w_[j] = next;
+                if (lag_ != nullptr) {
+                    lag_[j] += (next - now) * mass_;
+                }
+            });
+        }
+        if (rule_.intercept) {
+            b_ += by;
+        }
     }
     void count() noexcept {
         mass_ += scale_;
@@ -187,6 +223,46 @@ class Learner {
     }
 
   private:
+    /// Moves and settles all coefficients; sums for the penalty are made afresh.
+    void change_all(Index row, double factor, double inverse, double owed) noexcept {
+        double square = 0.0;
+        double total = 0.0;
+        Vector<double> squares = {};
+        Vector<double> totals = {};
+        table_.each_lanes(row, [&](Index j, auto x) __attribute__((always_inline)) {
+            using V = decltype(x);
+            const V now = take<V>(w_ + j);
+            const V paid = take<V>(paid_ + j);
+            const V before = scale_ * (now + factor * x);
+            const V after = pulled(before, owed, paid);
+            const V next = after * inverse;
+            put(paid_ + j, paid + (after - before));
+            put(w_ + j, next);
+            if (lag_ != nullptr) {
+                put(lag_ + j, take<V>(lag_ + j) + (next - now) * mass_);
+            }
+            const V size = next < 0.0 ? -next : next;
+            if constexpr (std::is_same_v<V, double>) {
+                square += next * next;
+                total += size;
+            } else {
+                squares += next * next;
+                totals += size;
+            }
+        });
+        square_ = square + sum_lanes(squares);
+        total_ = total + sum_lanes(totals);
+    }
+    /// A coefficient, or several, nearer to zero by what is owed beyond what has been paid; none goes past zero.
+    template <class V>
+    [[gnu::always_inline]] static V pulled(V before, double owed, V paid) noexcept {
+        const V zero = {};
+        const V down = before - (owed + paid);
+        const V up = before + (owed - paid);
+        const V above = down > zero ? down : zero;
+        const V below = up < zero ? up : zero;
+        return before > zero ? above : (before < zero ? below : before);
+    }
     void weigh(double before, double after) noexcept {
         square_ += after * after - before * before;
         total_ += std::fabs(after) - std::fabs(before);
@@ -194,6 +270,7 @@ class Learner {
     void rescale() noexcept {
         square_ *= scale_ * scale_;
         total_ *= scale_;
+        dot_ *= scale_;
         if (scale_ == 0.0) {  // everything was forgotten
             if (lag_ != nullptr) {
                 for (Index j = 0; j < columns_; ++j) {
@@ -224,6 +301,7 @@ class Learner {
     double& scale_;
     double& mass_;
     double& b_sum_;
+    double dot_ = 0.0;     ///< of the row scored last, before the scale
     double square_ = 0.0;  ///< Σ w² and Σ |w|, before the scale, kept for the penalty where somebody asks
     double total_ = 0.0;
 };

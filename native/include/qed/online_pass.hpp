@@ -67,7 +67,7 @@ class Pass {
             for (Index at = 0; at < together; ++at) {
                 fetch(chunk.begin + k + at);
                 const Index row = state_.order[chunk.begin + k + at];
-                const double square = needs_squares() ? table_.square(row) : 0.0;
+                const double square = needs_squares() ? square_of(row) : 0.0;
                 for (std::size_t c = 0; c < count; ++c) {
                     steps[static_cast<std::size_t>(at) * count + c] =
                         far(learners[c].problem(), row, learners[c].score(row), learners[c].penalty(), eta, square,
@@ -81,9 +81,17 @@ class Pass {
                 for (Index at = 0; at < together; ++at) {
                     const double by = steps[static_cast<std::size_t>(at) * count + c];
                     const Index row = state_.order[chunk.begin + k + at];
+                    moved = moved || by != 0.0;
+                    if (together == 1) {
+                        if (state_.paid != nullptr) {
+                            learners[c].move_and_settle(row, by, owed);
+                        } else if (by != 0.0) {
+                            learners[c].move_scored(row, by, learners[c].weighs_squares() ? square_of(row) : 0.0);
+                        }
+                        continue;
+                    }
                     if (by != 0.0) {
                         learners[c].move(row, by / static_cast<double>(together));
-                        moved = true;
                     }
                     if (state_.paid != nullptr) {
                         learners[c].settle(row, owed);
@@ -174,6 +182,9 @@ class Pass {
                 state_.log[state_.logged++] = place + k;
             }
         }
+    }
+    [[nodiscard]] double square_of(Index row) const noexcept {
+        return state_.squares == nullptr ? table_.square(row) : state_.squares[row];
     }
     void fetch(Index place) const noexcept {
         if (place + kAhead < rows_) {

@@ -70,6 +70,22 @@ inline Vector<T> splat(T value) noexcept {
     return value - Vector<T>{};
 }
 
+/// A vector or a single number from where either may lie, and back: loops over lanes and what is left say the same thing.
+template <class V>
+[[gnu::always_inline]] inline V take(const double* from) noexcept {
+    if constexpr (std::is_same_v<V, double>) {
+        return *from;
+    } else {
+        return load(from);
+    }
+}
+[[gnu::always_inline]] inline void put(double* to, double value) noexcept {
+    *to = value;
+}
+[[gnu::always_inline]] inline void put(double* to, Vector<double> value) noexcept {
+    store(to, value);
+}
+
 /// A vector of doubles from numbers of either type.
 [[gnu::always_inline]] inline Vector<double> load_wide(const double* from) noexcept {
     return load(from);

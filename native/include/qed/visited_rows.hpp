@@ -97,6 +97,18 @@ class DenseRows {
             work(j, static_cast<double>(x[j]));
         }
     }
+    /// work(j, x) for every entry of a row, a vector of neighbours at a time while they last.
+    template <class Work>
+    [[gnu::always_inline]] void each_lanes(Index row, Work&& work) const noexcept {
+        const T* x = data_ + row * stride_;
+        Index j = 0;
+        for (; j + kLanes<double> <= columns_; j += kLanes<double>) {
+            work(j, load_wide(x + j));
+        }
+        for (; j < columns_; ++j) {
+            work(j, static_cast<double>(x[j]));
+        }
+    }
     void add(Index row, double factor, double* __restrict w) const noexcept {
         const T* __restrict x = data_ + row * stride_;
         for (Index j = 0; j < columns_; ++j) {

@@ -875,6 +875,24 @@ def csr_online_passes(
 ) -> tuple[list[float], list[int], int]:
     """``online_passes`` for compressed rows (indptr, indices, data)."""
 
+def online_proofs(
+    X: Matrix,
+    problems: int,
+    y: Vector,
+    weight: Vector | None,
+    favour: Vector | None,
+    model: tuple[int, float, float, float, bool, float],
+    shift: Vector | None,
+    spans: Vector,
+    w: Vector,
+    b: Vector,
+) -> tuple[Matrix, list[tuple[float, float, float, float, float, bool]]]:
+    """Return dual points, (problems, n), and how far planes are from the best ones; see ``native/include/qed/online_proof.hpp``.
+
+    ``X`` is float64 with contiguous rows; ``model`` holds loss, width, ridge, lasso, intercept and effort. Each plane has
+    objective, gap, rounding, null objective, radius, and whether the proof is as good as any.
+    """
+
 def online_margins(X: Matrix, problems: int, y: Vector, w: Vector, b: Vector) -> tuple[Vector, float]:
     """Return for each problem the least ``y (x w + b)``, and the largest squared length of a row."""
 

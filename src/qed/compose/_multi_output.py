@@ -27,7 +27,8 @@ from qed.core._targets import as_target
 __all__ = ["MultiOutputClassifier", "MultiOutputRegressor"]
 
 
-def _fitted_for_each(model: Any, X: Any, Y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> list[Any]:
+def _targets(model: Any, Y: Any, sample_weight: Any) -> Any:
+    """Return the targets as a table, once model and weights are known to go with them."""
     title, inner = type(model).__name__, model.estimator
     if inner is None or not hasattr(inner, "fit"):
         raise InvalidParameter(f"{title}.estimator must be a model, got {inner!r}.")
@@ -40,12 +41,50 @@ def _fitted_for_each(model: Any, X: Any, Y: Any, sample_weight: Any, fit_params:
         raise InvalidData("y must have at least two dimensions for multi-output regression but has only one.")
     if sample_weight is not None and not accepts_weight(inner):
         raise InvalidParameter("Underlying estimator does not support sample weights.")
-    options = {**fit_params, **({} if sample_weight is None else {"sample_weight": sample_weight})}
+    return table
+
+
+def _with_weight(params: dict[str, Any], sample_weight: Any) -> dict[str, Any]:
+    return {**params, **({} if sample_weight is None else {"sample_weight": sample_weight})}
+
+
+def _fitted_for_each(model: Any, X: Any, Y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> list[Any]:
+    table = _targets(model, Y, sample_weight)
+    options = _with_weight(fit_params, sample_weight)
 
     def learnt(column: int) -> Any:
-        return clone(inner).fit(X, table[:, column], **options)
+        return clone(model.estimator).fit(X, table[:, column], **options)
 
     return list(mapped(learnt, range(table.shape[1]), model.n_jobs))
+
+
+def _taught_more(
+    model: Any, X: Any, Y: Any, sample_weight: Any, params: dict[str, Any], classes: Any = None
+) -> list[Any]:
+    """Return the models after more rows: clones in the first call, those there are in later ones."""
+    table = _targets(model, Y, sample_weight)
+    options, known = _with_weight(params, sample_weight), model.__dict__.get("estimators_")
+    count, title = table.shape[1], type(model).__name__
+    if known is not None and len(known) != count:
+        raise InvalidData(f"{title} has learnt {len(known)} targets, and y has {count}. Pass the same targets again.")
+    if classes is not None and len(classes) != count:
+        raise InvalidData(
+            f"classes must be a list with the labels of each target: y has {count} columns, and classes has {len(classes)}"
+            " entries."
+        )
+
+    def taught(column: int) -> Any:
+        part = clone(model.estimator) if known is None else known[column]
+        own = {} if classes is None else {"classes": classes[column]}
+        return part.partial_fit(X, table[:, column], **own, **options)
+
+    return list(mapped(taught, range(count), model.n_jobs))
+
+
+def _require_stream(model: Any) -> None:
+    """Say that there is no such method where the model inside learns from whole tables alone."""
+    if not hasattr(model.estimator, "partial_fit"):
+        raise AttributeError(f"{type(model.estimator).__name__} in this {type(model).__name__} has no partial_fit.")
 
 
 def _numbered(models: list[Any]) -> list[tuple[str, Any]]:
@@ -103,9 +142,22 @@ class MultiOutputRegressor(Regressor, multi_output=True, single_output=False):
             Fitted.
         """
         self._validate_params()
-        self.estimators_ = _fitted_for_each(self, X, y, sample_weight, fit_params)
-        copy_columns(self, self.estimators_[0])
-        self.certificate_ = parts_certificate(_numbered(self.estimators_))
+        return self._keep(_fitted_for_each(self, X, y, sample_weight, fit_params))
+
+    @property
+    def partial_fit(self) -> Any:
+        """Learn from more rows, ``partial_fit(X, y, sample_weight=None)``, where the regressors inside can."""
+        _require_stream(self)
+        return self._learn_more
+
+    def _learn_more(self, X: Any, y: Any = None, sample_weight: Any = None, **partial_fit_params: Any) -> Self:
+        self._validate_params()
+        return self._keep(_taught_more(self, X, y, sample_weight, partial_fit_params))
+
+    def _keep(self, models: list[Any]) -> Self:
+        self.estimators_ = models
+        copy_columns(self, models[0])
+        self.certificate_ = parts_certificate(_numbered(models))
         return self
 
     def predict(self, X: Any) -> Any:
@@ -180,10 +232,28 @@ class MultiOutputClassifier(Classifier, multi_output=True, single_output=False):
             Fitted.
         """
         self._validate_params()
-        self.estimators_ = _fitted_for_each(self, X, y, sample_weight, fit_params)
-        self.classes_ = [model.classes_ for model in self.estimators_]
-        copy_columns(self, self.estimators_[0])
-        self.certificate_ = parts_certificate(_numbered(self.estimators_))
+        return self._keep(_fitted_for_each(self, X, y, sample_weight, fit_params))
+
+    @property
+    def partial_fit(self) -> Any:
+        """Learn from more rows, ``partial_fit(X, y, classes=None, sample_weight=None)``, where the classifiers inside can.
+
+        ``classes`` is a list with all labels of each target; it is needed in the first call.
+        """
+        _require_stream(self)
+        return self._learn_more
+
+    def _learn_more(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, **partial_fit_params: Any
+    ) -> Self:
+        self._validate_params()
+        return self._keep(_taught_more(self, X, y, sample_weight, partial_fit_params, classes))
+
+    def _keep(self, models: list[Any]) -> Self:
+        self.estimators_ = models
+        self.classes_ = [model.classes_ for model in models]
+        copy_columns(self, models[0])
+        self.certificate_ = parts_certificate(_numbered(models))
         return self
 
     def predict(self, X: Any) -> Any:

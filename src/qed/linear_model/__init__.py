@@ -25,6 +25,7 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _perceptron, _voted_perceptron          models that learn one row at a time, as declarations
     _sgd_classifier, _sgd_regressor         the same along slopes of losses; _stochastic is what they share
     _online, _learn_online, _prove_online   rules and memories; from the doors to attributes; how far from the best they end
+    _small_proofs                           the last for all planes of a small table in one call
     _threshold, _random_linear              a cut through one column; the best of planes drawn at random
     _ridge_classifier, _ridge_classifier_cv classes by least squares
     _constrained                            coefficients of limited size, and the strength that stands for

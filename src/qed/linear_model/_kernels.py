@@ -18,6 +18,7 @@ __all__ = [
     "matmul",
     "one_blas_thread",
     "online_passes",
+    "online_proofs",
     "projected_squares",
     "residual_sums",
     "solve_lower",
@@ -154,6 +155,29 @@ def margins(X: Any, y: Array, w: Array, b: Array) -> tuple[Array, float]:
         return _native.online_margins(rows_in_order(X), len(b), y, flat, np.ascontiguousarray(b))
     X = X.tocsr()
     return _native.csr_online_margins((X.indptr, X.indices, X.data), X.shape, len(b), y, flat, np.ascontiguousarray(b))
+
+
+def online_proofs(
+    X: np.ndarray[Any, Any],
+    y: Array,
+    weight: Array | None,
+    favour: Array | None,
+    model: tuple[int, float, float, float, bool, float],
+    columns: tuple[Array | None, Array],
+    planes: tuple[Array, Array],
+) -> tuple[Array, list[tuple[float, float, float, float, float, bool]]]:
+    """Return dual points, and objective, gap, rounding, null objective, radius and tightness of each plane.
+
+    ``model`` holds loss, width, ridge, lasso, intercept and effort; ``columns`` are their means, None without an intercept, and
+    lengths without them.
+    """
+    (shift, spans), (w, b) = columns, planes
+    favour = None if favour is None else np.ascontiguousarray(favour).reshape(-1)
+    weight = None if weight is None else np.ascontiguousarray(weight)
+    plain = np.ascontiguousarray(X, dtype=np.float64), len(b), np.ascontiguousarray(y, dtype=np.float64)
+    flat = np.ascontiguousarray(w).reshape(-1)
+    u, found = _native.online_proofs(*plain, weight, favour, model, shift, spans, flat, b)
+    return np.asarray(u, dtype=np.float64), found
 
 
 def rows_in_order(X: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -142,10 +142,9 @@ def run(
     with Progress(type(model).__name__, course.passes, verbose=model.verbose) as progress:
         try:
             while done < course.passes:
-                # a running mean goes on while it is divided by the steps of all, and so do steps that shorten for all
-                joint = course.average_from is not None or course.slower
                 most = min(together, course.passes - done)
-                stop = Stop(most, least, course.patience, course.when_clean, joint)
+                # steps that shorten, shorten for all problems
+                stop = Stop(most, least, course.patience, course.when_clean, course.slower)
                 found = show(model, memory, rows, rule, visits=course.visits, stop=stop, trail=trail)
                 memory, done = found.memory, done + len(found.losses)
                 idles = trail.idle[: 1 if rule.competes else rows.problems].tolist()

@@ -130,9 +130,9 @@ def prove(
 def _gap(problem: Problem, w: Any, b: float, met: Met | None, tol: float) -> Gap:
     """Bound the distance by a proof that costs no more than some of the passes it is about."""
     n, p = problem.shape
-    is_large = met is not None and n * p > LARGE
+    is_large = n * p > LARGE
     traits, penalty = problem.loss.traits, problem.penalty.traits
-    if traits.has_curvature and penalty.is_bounding and p <= NARROW and not is_large:
+    if traits.has_curvature and (penalty.is_bounding or traits.is_quadratic) and p <= NARROW and not is_large:
         found = _by_curvature(problem, w, b, met, tol)
         if found is not None:
             return found

@@ -26,6 +26,7 @@ from qed.linear_model._stochastic import POWER_TEXT, STEPS_TEXT, Steps, Stochast
 
 __all__ = ["SGDClassifier"]
 
+MOMENTS = ("mean", "spread", "mean_doubt", "spread_doubt")  # of a fingerprint, one number a column
 ENTRIES = 1 << 20  # zeros and ones of several classes that are in memory at a time
 
 
@@ -121,16 +122,17 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
     def _certified(
         self, looked: Rows, rows: Shown, rule: Rule, course: tuple[str, Trail]
     ) -> DualityGapCertificate | PartsCertificate:
-        planes = list(zip(self.coef_, self.intercept_.tolist(), strict=True))
-        if rows.problems == 1:
-            return self._proved(_favoured(looked, rows, 0, rows.y), rows.y, rule, planes[0], course)
-        parts = {}
-        seen = _for_each_class(looked.seen, rows.y, rows.problems, rows.weight)
-        for k, label in enumerate(self.classes_):
-            signs = np.where(rows.y == k, 1.0, -1.0)
-            own = _favoured(replace(looked, seen=seen[k]), rows, k, signs)  # recognised by the labels of this problem
-            parts[str(label)] = self._proved(own, signs, rule, planes[k], course, k)
-        return PartsCertificate(parts)
+        several = rows.problems > 1
+        seen = _for_each_class(looked.seen, rows.y, rows.problems, rows.weight) if several else [looked.seen]
+        proofs = self._proved_small(looked, rows, rule, course, seen)
+        if proofs is None:
+            proofs = []
+            for k, plane in enumerate(zip(self.coef_, self.intercept_.tolist(), strict=True)):
+                signs = np.where(rows.y == k, 1.0, -1.0) if several else rows.y
+                labelled = replace(looked, seen=seen[k])  # recognised by the labels of this problem
+                own = _favoured(labelled, rows, k, signs)
+                proofs.append(self._proved(own, signs, rule, plane, course, k))
+        return PartsCertificate(dict(zip(map(str, self.classes_), proofs, strict=True))) if several else proofs[0]
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Show more rows, once and in their order.
@@ -214,15 +216,13 @@ def _for_each_class(seen: Fingerprint, codes: Array, problems: int, weight: Arra
     for first in range(0, problems, step):
         labels = np.arange(first, min(first + step, problems))
         own = fingerprint(np.zeros((len(codes), 0)), np.equal.outer(codes, labels).astype(np.float64), weight)
-        found += [_with_target(seen, own, k) for k in range(len(labels))]
+        vectors = (_with_targets(getattr(seen, name), getattr(own, name)) for name in MOMENTS)
+        found += [replace(seen, **dict(zip(MOMENTS, each, strict=True))) for each in zip(*vectors, strict=True)]
     return found
 
 
-def _with_target(seen: Fingerprint, own: Fingerprint, k: int) -> Fingerprint:
-    """Return a fingerprint with another target, that of some column of others."""
-
-    def joined(name: str) -> Any:
-        return np.append(getattr(seen, name)[:-1], getattr(own, name)[k])
-
-    mean_doubt, spread_doubt = joined("mean_doubt"), joined("spread_doubt")
-    return replace(seen, mean=joined("mean"), spread=joined("spread"), mean_doubt=mean_doubt, spread_doubt=spread_doubt)
+def _with_targets(moments: Array, targets: Array) -> Array:
+    """Return a row of moments for each target, which takes the last place."""
+    rows = np.empty((len(targets), len(moments)))
+    rows[:, :-1], rows[:, -1] = moments[:-1], targets
+    return rows

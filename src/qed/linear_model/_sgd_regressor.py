@@ -76,7 +76,9 @@ class SGDRegressor(Regressor, StochasticLearner, sparse=True):
         looked = Rows.of(data)
         rule, rows = self._rule(), shown(data, classes=False)
         course = self._learn(before if data.warm else None, rows, rule, rows.y)
-        self.certificate_ = self._proved(looked, rows.y, rule, (self.coef_, float(self.intercept_[0])), course)
+        small = self._proved_small(looked, rows, rule, course, [looked.seen])
+        plane = self.coef_, float(self.intercept_[0])
+        self.certificate_ = self._proved(looked, rows.y, rule, plane, course) if small is None else small[0]
         if course[0] == "interrupted":
             raise KeyboardInterrupt
         return self
