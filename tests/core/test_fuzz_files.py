@@ -50,7 +50,7 @@ def test_mutated_files_never_surprise(seeds: Any) -> None:
     assert stories == []
     # Mutants that all die at the first check would prove nothing.
     assert outcomes["predicts"] > 100
-    assert outcomes["model refuses"] > 20
+    assert outcomes["model refuses"] >= 10
 
 
 def test_a_case_is_always_the_same_file(seeds: Any) -> None:

@@ -6,6 +6,7 @@ every model passes the checks that ask about the circumstance.
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
@@ -55,5 +56,13 @@ def test_battery_with_routing_on(kind: type) -> None:
     with sklearn.config_context(enable_metadata_routing=True):
         whole = kind in toys.ALL or kind.__name__ in WHOLE
         for label, check in checks_for(instance(kind)):
+            if "pipeline_consistency" in label and not _weighs(kind):
+                continue  # scikit-learn's pipeline hands a weight to every score, and fails with its own PCA alike
             if whole or any(word in label for word in ROUTED):
                 check()
+
+
+def _weighs(kind: type) -> bool:
+    """Whether a score takes weights, or there is none."""
+    score = getattr(kind, "score", None)
+    return score is None or "sample_weight" in inspect.signature(score).parameters

@@ -17,27 +17,10 @@ constructor, validation, documentation and scikit-learn's protocol follow from t
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from qed.core import _certificates
 from qed.core import _threads as _threads  # settles the number of threads when native code is first used
-from qed.core._certificates import (
-    BracketCertificate,
-    Certificate,
-    ClustersCertificate,
-    DualityGapCertificate,
-    ExactCertificate,
-    Fingerprint,
-    HeldOutCertificate,
-    LeastSquaresCertificate,
-    LikelihoodCertificate,
-    MistakesCertificate,
-    NetworkCertificate,
-    PartsCertificate,
-    SearchCertificate,
-    StationaryCertificate,
-    SubsetCertificate,
-    SubspaceCertificate,
-    TreeCertificate,
-    Uncertified,
-)
 from qed.core._doors import FitData
 from qed.core._errors import (
     CertificateError,
@@ -79,6 +62,28 @@ from qed.core._roles import Classifier, Clusterer, OutlierDetector, Regressor, T
 from qed.core._rules import Number, Numbers
 from qed.core._traits import Traits
 from qed.core._version import __version__
+
+if TYPE_CHECKING:
+    from qed.core._certificates import (
+        BracketCertificate,
+        Certificate,
+        ClustersCertificate,
+        DualityGapCertificate,
+        ExactCertificate,
+        Fingerprint,
+        HeldOutCertificate,
+        LeastSquaresCertificate,
+        LikelihoodCertificate,
+        MistakesCertificate,
+        NetworkCertificate,
+        PartsCertificate,
+        SearchCertificate,
+        StationaryCertificate,
+        SubsetCertificate,
+        SubspaceCertificate,
+        TreeCertificate,
+        Uncertified,
+    )
 
 __all__ = [
     "KW_ONLY",
@@ -143,3 +148,9 @@ __all__ = [
     "generator",
     "param",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _certificates.HOMES:
+        return getattr(_certificates, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -40,6 +40,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from qed.core._bit_generators import pack, unpack
+from qed.core._certificates import HOMES
 from qed.core._container import checked_shape
 from qed.core._errors import ModelFileError
 from qed.core._once import cached_property
@@ -78,7 +79,7 @@ PACKAGES = (
 )
 # Modules whose records may be met before anything else has loaded them.
 RECORD_HOMES = (
-    "qed.core._certificates",
+    *(f"qed.core._certificates.{home}" for home in dict.fromkeys(HOMES.values())),
     "qed.data",
     "qed.data._class_moments",
     "qed.data._class_spreads",

@@ -62,6 +62,7 @@ class SparseRegression(Regressor, sparse=True, chunks=True, multi_output=True):
             require_targets(self, rows.y)
             return Declared(Squared(rows.y), self._penalty())
 
+        self._validate_params()
         own = self.__dict__
         wish = Wish(own["fit_intercept"], own["tol"], own["max_iter"] or MANY, own["strict"], own["verbose"])
 

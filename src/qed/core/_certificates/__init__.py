@@ -29,22 +29,26 @@ record                       statement
 
 from __future__ import annotations
 
-from qed.core._certificates._beyond_convex import StationaryCertificate, SubsetCertificate
-from qed.core._certificates._bracket import BracketCertificate
-from qed.core._certificates._certificate import Certificate, GapCertificate
-from qed.core._certificates._clusters import ClustersCertificate
-from qed.core._certificates._duality_gap import DualityGapCertificate
-from qed.core._certificates._exact import ExactCertificate
-from qed.core._certificates._fingerprint import Fingerprint
-from qed.core._certificates._held_out import HeldOutCertificate
-from qed.core._certificates._least_squares import LeastSquaresCertificate
-from qed.core._certificates._likelihood import LikelihoodCertificate
-from qed.core._certificates._mistakes import MistakesCertificate
-from qed.core._certificates._network import NetworkCertificate
-from qed.core._certificates._parts import PartsCertificate, Uncertified
-from qed.core._certificates._search import SearchCertificate
-from qed.core._certificates._subspace import SubspaceCertificate
-from qed.core._certificates._tree import TreeCertificate
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from qed.core._certificates._beyond_convex import StationaryCertificate, SubsetCertificate
+    from qed.core._certificates._bracket import BracketCertificate
+    from qed.core._certificates._certificate import Certificate, GapCertificate
+    from qed.core._certificates._clusters import ClustersCertificate
+    from qed.core._certificates._duality_gap import DualityGapCertificate
+    from qed.core._certificates._exact import ExactCertificate
+    from qed.core._certificates._fingerprint import Fingerprint
+    from qed.core._certificates._held_out import HeldOutCertificate
+    from qed.core._certificates._least_squares import LeastSquaresCertificate
+    from qed.core._certificates._likelihood import LikelihoodCertificate
+    from qed.core._certificates._mistakes import MistakesCertificate
+    from qed.core._certificates._network import NetworkCertificate
+    from qed.core._certificates._parts import PartsCertificate, Uncertified
+    from qed.core._certificates._search import SearchCertificate
+    from qed.core._certificates._subspace import SubspaceCertificate
+    from qed.core._certificates._tree import TreeCertificate
 
 __all__ = [
     "BracketCertificate",
@@ -67,3 +71,34 @@ __all__ = [
     "TreeCertificate",
     "Uncertified",
 ]
+
+# A fit proves one thing: its record is loaded then, and the others are not.
+HOMES = {
+    "BracketCertificate": "_bracket",
+    "Certificate": "_certificate",
+    "ClustersCertificate": "_clusters",
+    "DualityGapCertificate": "_duality_gap",
+    "ExactCertificate": "_exact",
+    "Fingerprint": "_fingerprint",
+    "GapCertificate": "_certificate",
+    "HeldOutCertificate": "_held_out",
+    "LeastSquaresCertificate": "_least_squares",
+    "LikelihoodCertificate": "_likelihood",
+    "MistakesCertificate": "_mistakes",
+    "NetworkCertificate": "_network",
+    "PartsCertificate": "_parts",
+    "SearchCertificate": "_search",
+    "StationaryCertificate": "_beyond_convex",
+    "SubsetCertificate": "_beyond_convex",
+    "SubspaceCertificate": "_subspace",
+    "TreeCertificate": "_tree",
+    "Uncertified": "_parts",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
+    globals()[name] = value
+    return value
