@@ -418,3 +418,17 @@ def test_columns_that_are_centred_already_are_learnt_from_as_well_as_those_that_
     np.testing.assert_allclose(near.intercept_, far.intercept_ + far.coef_.sum(axis=1) * 3.0, atol=2e-5)
     assert abs(near.certificate_.objective - far.certificate_.objective) <= near.certificate_.gap + far.certificate_.gap
     assert qed.verify(near, rows, labels).holds
+
+
+def test_classes_that_meet_on_a_plane_alone_have_no_optimum_either():
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(200, 3))
+    labels = (rows[:, 0] + random.logistic(size=200) > 0).astype(int)
+    tells = (random.random(200) < 0.2) & (labels == 1)  # all rows that have it are of one class
+    for table, target in (([[0.0], [1.0], [1.0], [2.0]], [0, 0, 1, 1]), (np.column_stack([rows, tells]), labels)):
+        with pytest.warns(UserWarning, match="on its side or on it"):
+            model = LogisticRegression(C=np.inf).fit(table, target)
+        assert model.certificate_.outcome == "touching"
+        assert qed.verify(model, table, target).holds
+    clear = LogisticRegression(C=np.inf).fit(rows, labels)  # and no warning, which would be an error here
+    assert clear.certificate_.outcome == "solved"

@@ -46,6 +46,9 @@ def test_central_differences():
     wrong = Function(right.value, lambda w: np.array([np.cos(w[0]) * w[1], np.cos(w[0])]))
     assert check_gradient(right, [0.3, 2.0])
     assert check_gradient(f, 1e8 * w)  # beside so large a number 1e-4 is nothing
+    small = Function(lambda w: 1e-6 * f.value(w), lambda w: 1e-6 * f.gradient(w))
+    assert check_gradient(small, w)
+    assert not check_gradient(Function(small.value, np.zeros_like), w)
     check = check_gradient(wrong, [0.3, 2.0])
     assert not check.passed
     assert check.worst == 1

@@ -31,6 +31,7 @@ from qed.core import (
     Seed,
     param,
 )
+from qed.designs import Chunked
 from qed.linear_model._classes import ProbabilisticClassifier, class_factors, require_classes
 from qed.linear_model._coded import CodedLoss, fit_coded
 from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
@@ -38,6 +39,7 @@ from qed.linear_model._penalised_intercept import constant_of, with_constant
 
 if TYPE_CHECKING:
     from qed.convex import Problem, Solution
+    from qed.convex._loss import Vector
     from qed.convex._penalty import Penalty
     from qed.core import FitData
 
@@ -55,6 +57,9 @@ SOLVERS = (
 )
 
 SIDES = np.array([-1.0, 1.0])
+CERTAIN = 8.0  # log-odds of rows that nobody doubts
+STILL = 1e-10  # of the mean square of a column: what is no move
+AFFORDABLE = 1e9  # multiply-adds for a warning
 LITTLE = 2e7  # multiply-adds of second derivatives up to which planes are found at once; beyond, samples save more
 
 
@@ -101,14 +106,47 @@ def declare_logistic(rows: Rows, strength: Strength, n_classes: int) -> Declared
 
 
 def _outcome(solution: Solution, problem: Problem) -> str:
-    """Tell a solution from a point on the way to infinity, where a plane separates the classes."""
+    """Tell a solution from a point on the way to infinity, where a plane separates the classes, or they meet on it alone."""
     t = problem.scores(solution.w, solution.b)
     if t.ndim == 1:
         apart = bool(np.min(problem.loss.y * t) > 0)
+        if (
+            not apart
+            and solution.outcome in ("solved", "stalled", "max_iter")
+            and _meet_on_a_plane(solution, problem, t)
+        ):
+            return "touching"
     else:
         own = t[np.arange(len(t)), problem.loss.y.astype(np.intp)]
         apart = bool(np.all(own >= t.max(axis=1))) and solution.gap.objective < np.log(2.0) / max(len(t), 1)
     return "separable" if apart and solution.outcome in ("solved", "stalled", "max_iter") else solution.outcome
+
+
+def _meet_on_a_plane(solution: Solution, problem: Problem, t: Vector) -> bool:
+    """Say whether some plane has no row on its wrong side, though rows of both classes lie on it.
+
+    On the way to infinity all other rows become certain. What of the coefficients does not move those that are not is the way:
+    if it moves no row to its wrong side, the loss falls along it for ever.
+    """
+    doubtful = np.flatnonzero(problem.loss.y * t <= CERTAIN)
+    n, p = problem.shape
+    is_affordable = len(doubtful) * (p + 1) ** 2 + (p + 1) ** 3 <= AFFORDABLE
+    if len(doubtful) == n or not is_affordable or isinstance(problem.design, Chunked):
+        return False
+    part = problem.design.rows(doubtful)
+    free = problem.free_intercept
+    moved = np.zeros((p + 1, p + 1))  # products of the columns, and of ones, over the rows in doubt
+    moved[:p, :p] = part.gram(None, problem.centre)
+    ones = np.ones(len(doubtful))
+    if free:
+        moved[:p, p] = moved[p, :p] = part.adjoint_product(ones, problem.centre)
+        moved[p, p] = len(doubtful)
+    unit = np.append(np.maximum(problem.sizes, 1e-300), 1.0)
+    values, axes = np.linalg.eigh(moved / unit / unit[:, np.newaxis])
+    still = axes[:, values <= STILL * max(len(doubtful), 1)]
+    way = (still @ (still.T @ (np.append(solution.w, solution.b if free else 0.0) * unit))) / unit
+    along = problem.loss.y * (problem.design.product(way[:p], problem.centre) + way[p])
+    return bool(np.max(along) > 1.0 and np.min(along) > -1e-6 * np.max(along))
 
 
 def fit_classes(
@@ -150,6 +188,13 @@ def fit_classes(
             " 0, at infinity. Pass a finite C for coefficients that mean something.",
             stacklevel=4,
         )
+    if model.certificate_.outcome == "touching":
+        warnings.warn(
+            f"A plane has every row on its side or on it, so that without a penalty some coefficients of {type(model).__name__}"
+            " grow for ever, for less and less: those found are one point on that way. Pass a finite C, or leave out the columns"
+            " that tell one class by themselves.",
+            stacklevel=4,
+        )
 
 
 class LogisticRegression(ProbabilisticClassifier, chunks=True):
@@ -185,7 +230,8 @@ class LogisticRegression(ProbabilisticClassifier, chunks=True):
     -----
     A weight counts as repetition. The penalty depends on the units of the columns: standardise first if they differ.
     Without a penalty, classes that a plane separates have no optimum: the certificate's outcome is then ``"separable"``,
-    the objective is as close to its infimum of zero as ``tol`` asks, and a warning says so.
+    the objective is as close to its infimum of zero as ``tol`` asks, and a warning says so. Two classes that meet on a plane
+    and nowhere else have none either; the outcome is then ``"touching"``.
 
     Examples
     --------

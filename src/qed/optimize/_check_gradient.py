@@ -58,7 +58,8 @@ class GradientCheck:
     gradient, differences : ndarray of shape (p,)
         The two sides.
     errors : ndarray of shape (p,)
-        Their distance, coordinate by coordinate, relative to the larger of the two sides and 1.
+        Their distance, coordinate by coordinate, relative to the larger of the two sides; where both are small, to 1 or to what
+        the values of the function can tell apart, whichever is less.
     worst : int
         The coordinate that is worst.
     tol : float
@@ -120,7 +121,9 @@ def check_gradient(function: Any, at: Any, *, eps: float = 1e-4, tol: float = 1e
     g, d = evaluate.gradient(w), numerical_gradient(evaluate.function, w, eps=eps)
     if not np.isfinite(d).all():
         raise InvalidData("check_gradient: the function is not finite around the point. Choose another point.")
-    errors = np.abs(g - d) / np.maximum(1.0, np.maximum(np.abs(g), np.abs(d)))
+    # of a function of small values a slope below one means something; below what rounding leaves of differences it does not
+    least = min(1.0, float(np.max(np.abs([*g, *d]), initial=0.0)) + 1e-10 * abs(evaluate.value(w)) / eps)
+    errors = np.abs(g - d) / np.maximum(max(least, np.finfo(np.float64).tiny), np.maximum(np.abs(g), np.abs(d)))
     errors = np.where(np.isfinite(errors), errors, np.inf)
     return GradientCheck(g, d, errors, int(np.argmax(errors)), tol)
 
