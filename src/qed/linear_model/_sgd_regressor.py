@@ -39,7 +39,8 @@ class SGDRegressor(Regressor, StochasticLearner, sparse=True):
     -----
     No step overshoots its row, so that squared losses do not explode; where ``eta0`` is so large that this shortens steps, long
     rows count for less than short ones, and a constant step comes to rest beside the optimum, as the certificate then shows.
-    Columns of different sizes are learnt at different speeds all the same: standardise first. A weight multiplies the step of its row; it is not a repetition.
+    Columns of different sizes are learnt at different speeds all the same: standardise first. A weight multiplies the step of
+    its row; it is not a repetition.
 
     Examples
     --------
