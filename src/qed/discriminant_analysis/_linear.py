@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,22 +22,18 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.core._doors import stream_data
 from qed.core._posterior import log_posterior, posterior, two_log_shares, two_shares
 from qed.core._threads import one_blas_thread
-from qed.data import ClassMoments
-from qed.data._by_class import fewer_rows
+from qed.data import ClassMoments  # noqa: TC001  (read from the annotation)
 from qed.discriminant_analysis._axes import Axes
 from qed.discriminant_analysis._covariances import (
     class_covariances,
-    class_moments,
     estimate_error,
-    keep_moments,
-    require_part_of_stream,
     total_covariance,
 )
+from qed.discriminant_analysis._from_class_moments import FromClassMoments
 from qed.discriminant_analysis._kernels import project
-from qed.linear_model._classes import LinearClassifier, require_classes
+from qed.linear_model._classes import LinearClassifier
 
 if TYPE_CHECKING:
     from qed.core import FitData
@@ -45,7 +41,9 @@ if TYPE_CHECKING:
 __all__ = ["LinearDiscriminantAnalysis"]
 
 
-class LinearDiscriminantAnalysis(LinearClassifier, Transformer, sparse=False, chunks=True, min_samples=2):
+class LinearDiscriminantAnalysis(
+    FromClassMoments, LinearClassifier, Transformer, sparse=False, chunks=True, min_samples=2
+):
     r"""Normal classes with a common covariance, and planes between them; also the directions that separate them best.
 
     Objective
@@ -133,88 +131,6 @@ class LinearDiscriminantAnalysis(LinearClassifier, Transformer, sparse=False, ch
         "The statistic that everything follows from, if kept: more rows are merged into it."
     )
     certificate_: LikelihoodCertificate = fitted("What is proved about the estimates and the coefficients.")
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the planes.
-
-        Parameters
-        ----------
-        X : array-like, frame or source of shape (n, p)
-            Rows to learn from; a source from ``qed.scan`` brings its own target.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
-        data = self._fit_data(X, y, sample_weight, finite=False)
-        require_classes(type(self).__name__, data.classes, None)
-        moments = class_moments(self, data)
-        self._learn(moments, data.classes, data)
-        keep_moments(self, moments, always=False)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows, as if they had been there from the start.
-
-        Parameters
-        ----------
-        X : array-like, frame or source of shape (n, p)
-            More rows; those of the first call must hold every class.
-        y : array-like of shape (n,)
-            Their labels.
-        classes : array-like, optional
-            All labels there will be; needed in the first call.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The model of all rows so far.
-        """
-        require_part_of_stream(self)
-        data, first = stream_data(self, X, y, sample_weight, classes, "moments_")
-        moments = class_moments(self, data)
-        moments = moments if first else self.moments_.merge(moments)
-        self._learn(moments, self.classes_, None)
-        keep_moments(self, moments, always=True)
-        return self
-
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Unlearn rows that were learnt by ``partial_fit``, as if they had never been there, up to a tracked rounding.
-
-        This corrects a model; it is no guarantee of privacy.
-
-        Parameters
-        ----------
-        X : array-like, frame or source of shape (n, p)
-            The rows to take out.
-        y : array-like of shape (n,)
-            Their labels.
-        sample_weight : array-like of shape (n,), optional
-            The weights they were learnt with.
-
-        Returns
-        -------
-        self
-            The model of the rows that remain.
-
-        Raises
-        ------
-        Forgetting
-            When the rows cannot have been learnt, or rounding would be visible in what remains.
-        """
-        self._check_is_fitted()
-        require_part_of_stream(self)
-        moments = fewer_rows(self, X, y, sample_weight, ClassMoments.of)
-        self._learn(moments, self.classes_, None)
-        keep_moments(self, moments, always=True)
-        return self
 
     def transform(self, X: Any) -> Array:
         """Return the place of each row along the directions that separate the classes best.

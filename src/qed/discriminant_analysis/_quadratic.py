@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -20,21 +20,16 @@ from qed.core import (
     generator,
     param,
 )
-from qed.core._doors import stream_data
 from qed.core._posterior import PosteriorClassifier, by_rows, given_shares
 from qed.core._threads import one_blas_thread
 from qed.data import ClassMoments
-from qed.data._by_class import fewer_rows
 from qed.discriminant_analysis._axes import CIRCLE, Axes
 from qed.discriminant_analysis._covariances import (
     class_covariances,
-    class_moments,
     estimate_error,
-    keep_moments,
-    require_part_of_stream,
 )
+from qed.discriminant_analysis._from_class_moments import FromClassMoments
 from qed.discriminant_analysis._kernels import squared_lengths
-from qed.linear_model._classes import require_classes
 
 if TYPE_CHECKING:
     from qed.core import FitData
@@ -44,7 +39,7 @@ __all__ = ["QuadraticDiscriminantAnalysis"]
 ALIKE = 1e3  # largest ratio of deviations of columns for which a covariance is taken apart as it is
 
 
-class QuadraticDiscriminantAnalysis(PosteriorClassifier, chunks=True):
+class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunks=True):
     r"""Normal classes, each with its own mean and covariance.
 
     Objective
@@ -118,88 +113,6 @@ class QuadraticDiscriminantAnalysis(PosteriorClassifier, chunks=True):
     moments_: ClassMoments = fitted(
         "The statistic that everything follows from, if kept: more rows are merged into it."
     )
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find shares, means and covariances of the classes.
-
-        Parameters
-        ----------
-        X : array-like, frame or source of shape (n, p)
-            Rows to learn from; a source from ``qed.scan`` brings its own target.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
-        data = self._fit_data(X, y, sample_weight, finite=False)
-        require_classes(type(self).__name__, data.classes, None)
-        moments = class_moments(self, data)
-        self._learn(moments, data.classes, data)
-        keep_moments(self, moments, always=False)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows, as if they had been there from the start.
-
-        Parameters
-        ----------
-        X : array-like, frame or source of shape (n, p)
-            More rows; those of the first call must hold enough of every class for a covariance.
-        y : array-like of shape (n,)
-            Their labels.
-        classes : array-like, optional
-            All labels there will be; needed in the first call.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The model of all rows so far.
-        """
-        require_part_of_stream(self)
-        data, first = stream_data(self, X, y, sample_weight, classes, "moments_")
-        moments = class_moments(self, data)
-        moments = moments if first else self.moments_.merge(moments)
-        self._learn(moments, self.classes_, None)
-        keep_moments(self, moments, always=True)
-        return self
-
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Unlearn rows that were learnt by ``partial_fit``, as if they had never been there, up to a tracked rounding.
-
-        This corrects a model; it is no guarantee of privacy.
-
-        Parameters
-        ----------
-        X : array-like, frame or source of shape (n, p)
-            The rows to take out.
-        y : array-like of shape (n,)
-            Their labels.
-        sample_weight : array-like of shape (n,), optional
-            The weights they were learnt with.
-
-        Returns
-        -------
-        self
-            The model of the rows that remain.
-
-        Raises
-        ------
-        Forgetting
-            When the rows cannot have been learnt, or rounding would be visible in what remains.
-        """
-        self._check_is_fitted()
-        require_part_of_stream(self)
-        moments = fewer_rows(self, X, y, sample_weight, ClassMoments.of)
-        self._learn(moments, self.classes_, None)
-        keep_moments(self, moments, always=True)
-        return self
 
     def decision_function(self, X: Any) -> Array:
         """Return the logarithms of the posterior up to a number for each row: of two classes their difference.
