@@ -28,10 +28,10 @@ def birds():
 def main():
     """Fit and draw two trees."""
     X, y = birds()
-    figure, panels = plt.subplots(1, 3, figsize=(12, 3.6), width_ratios=[1.5, 1, 1])
+    figure, panels = plt.subplots(1, 3, figsize=(13.5, 3.6), width_ratios=[2.2, 1, 1])
     shallow, deep = DecisionTreeClassifier(max_depth=2).fit(X, y), DecisionTreeClassifier().fit(X, y)
     names = {"feature_names": ["bill", "flipper"], "class_names": shallow.classes_}
-    plot_tree(shallow, filled=True, rounded=True, impurity=False, ax=panels[0], fontsize=7, **names)
+    plot_tree(shallow, filled=True, rounded=True, impurity=False, ax=panels[0], fontsize=6, **names)
     for axes, model in ((panels[1], shallow), (panels[2], deep)):
         DecisionBoundaryDisplay.from_estimator(
             model, X, eps=3, grid_resolution=120, ax=axes, cmap=ListedColormap(COLOURS), alpha=0.2
