@@ -62,9 +62,9 @@ class SparseRegression(Regressor, sparse=True, chunks=True, multi_output=True):
             require_targets(self, rows.y)
             return Declared(Squared(rows.y), self._penalty())
 
-        self._validate_params()
-        own = self.__dict__
-        wish = Wish(own["fit_intercept"], own["tol"], own["max_iter"] or MANY, own["strict"], own["verbose"])
+        own = self.__dict__  # judged by the door
+        most = MANY if own["max_iter"] is None else own["max_iter"]
+        wish = Wish(own["fit_intercept"], own["tol"], most, own["strict"], own["verbose"])
 
         try:
             learn_convex(self, X, y, sample_weight, declare=declare, solvers=(CoordinateDescent(),), wish=wish)
