@@ -70,6 +70,7 @@ extern "C" {
 
 NB_MODULE(QED_MODULE, module) {
     using namespace qed::bindings;
+    nanobind::set_leak_warnings(false);  // models that live as long as the interpreter are nobody's mistake
     qed::set_poll_hook(poll_signals);
     module.attr("product_terms") = static_cast<int>(qed::kProductTerms);
     module.attr("vector_bytes") = qed::kVectorBytes;
