@@ -10,7 +10,7 @@ import numpy as np
 
 from qed.core import Classifier, Regressor, fitted, param
 from qed.core._certificates import DualityGapCertificate
-from qed.linear_model._range import fingerprint
+from qed.designs._range import fingerprint
 
 
 class _Linear:

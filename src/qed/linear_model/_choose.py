@@ -12,10 +12,10 @@ from qed.core import InvalidData, InvalidParameter, Regressor
 from qed.core._memory import require_memory
 from qed.data import ArraySource, Chunk, Moments, fold
 from qed.designs import design
+from qed.designs._range import fingerprint, fingerprint_of, require_range
 from qed.linear_model._dual import Wide
 from qed.linear_model._folds import folds_of
 from qed.linear_model._leave_one_out import predictions_left_out, ridge_path, wide_left_out, wide_path
-from qed.linear_model._range import fingerprint, fingerprint_of, require_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -8,14 +8,13 @@ import numpy as np
 
 from qed.core import Array, Classifier, InvalidData, ModelFileError, fitted
 from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
-from qed.core._class_weights import class_factors, class_weights
 from qed.linear_model._inference import refused_table
 from qed.linear_model._linear import predict_linear, require_linear_state
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["LinearClassifier", "ProbabilisticClassifier", "class_factors", "class_weights", "require_classes"]
+__all__ = ["LinearClassifier", "ProbabilisticClassifier", "require_classes"]
 
 
 class LinearClassifier(Classifier, sparse=True):

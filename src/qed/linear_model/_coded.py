@@ -12,8 +12,8 @@ from qed.convex._solve import FEW
 from qed.core import clone
 from qed.core._certificates import DualityGapCertificate, Fingerprint
 from qed.core._events import STOP, Progress
+from qed.designs._range import with_doubt
 from qed.linear_model._kernels import coded_planes, column_sums
-from qed.linear_model._range import with_doubt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

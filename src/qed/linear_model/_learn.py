@@ -26,10 +26,11 @@ from qed.core._events import Progress
 from qed.core._memory import available_memory, require_memory
 from qed.core._threads import limited_threads, one_blas_thread
 from qed.data import ArraySource, Interrupted, Moments, Stopped, fold
+from qed.designs._range import fingerprint, fingerprint_of, require_range, with_doubt
 from qed.linear_model._conjugate_gradients import Products, from_products, from_wide_products
 from qed.linear_model._dual import Wide, from_rows
 from qed.linear_model._quadratic import Penalty
-from qed.linear_model._range import fingerprint, fingerprint_of, require_prior, require_range, with_doubt
+from qed.linear_model._range import require_prior
 from qed.linear_model._solve import Fit, from_moments
 
 if TYPE_CHECKING:

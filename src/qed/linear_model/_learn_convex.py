@@ -17,7 +17,7 @@ from qed.core._threads import one_blas_thread
 from qed.data import ArraySource
 from qed.data._sources import Positive
 from qed.designs import Chunked, design
-from qed.linear_model._range import fingerprint, fingerprint_of_columns, require_range
+from qed.designs._range import fingerprint, fingerprint_of_columns, require_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -31,8 +31,9 @@ from qed.core import (
     Seed,
     param,
 )
+from qed.core._class_weights import class_factors
 from qed.designs import Chunked
-from qed.linear_model._classes import ProbabilisticClassifier, class_factors, require_classes
+from qed.linear_model._classes import ProbabilisticClassifier, require_classes
 from qed.linear_model._coded import CodedLoss, fit_coded
 from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
 from qed.linear_model._penalised_intercept import constant_of, with_constant

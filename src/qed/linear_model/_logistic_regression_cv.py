@@ -19,7 +19,8 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.linear_model._classes import ProbabilisticClassifier, class_factors
+from qed.core._class_weights import class_factors
+from qed.linear_model._classes import ProbabilisticClassifier
 from qed.linear_model._folds import folds_of
 from qed.linear_model._learn_convex import Wish
 from qed.linear_model._logistic_folds import SCORES, Path, follow_path, follow_together, log_probabilities

@@ -21,11 +21,11 @@ from qed.core import (
     fitted,
     param,
 )
+from qed.designs._range import fingerprint, require_no_overflow
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._kernels import margins
 from qed.linear_model._learn_online import Course, Shown, begin, favours, held_out, run, show, shown, stream
 from qed.linear_model._online import Memory, Rule, Stop, Visits
-from qed.linear_model._range import fingerprint, require_no_overflow
 
 __all__ = ["Perceptron"]
 

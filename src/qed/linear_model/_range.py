@@ -7,31 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qed.core import InvalidParameter
-from qed.designs._range import (
-    MOST,
-    fingerprint,
-    fingerprint_of,
-    fingerprint_of_columns,
-    require_merged_range,
-    require_no_overflow,
-    require_range,
-    with_doubt,
-)
+from qed.designs._range import MOST
 
 if TYPE_CHECKING:
     from qed.core._certificates import Fingerprint
     from qed.linear_model._quadratic import Penalty
 
-__all__ = [
-    "fingerprint",
-    "fingerprint_of",
-    "fingerprint_of_columns",
-    "require_merged_range",
-    "require_no_overflow",
-    "require_prior",
-    "require_range",
-    "with_doubt",
-]
+__all__ = ["require_prior"]
 
 
 def require_prior(penalty: Penalty, seen: Fingerprint) -> None:

@@ -7,7 +7,8 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 
 from qed.core import KW_ONLY, Array, NonNegative, PartsCertificate, PositiveInt, Seed, fitted, param
-from qed.linear_model._classes import LinearClassifier, class_factors, require_classes
+from qed.core._class_weights import class_factors
+from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._learn_online import stream
 from qed.linear_model._ridge import Ridge
 

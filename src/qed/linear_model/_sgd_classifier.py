@@ -17,11 +17,11 @@ from qed.core import (
     fitted,
     param,
 )
+from qed.designs._range import fingerprint
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._learn_convex import Rows
 from qed.linear_model._learn_online import Shown, begin, favours, show, shown, stream
 from qed.linear_model._online import Rule, Stop, Trail, Visits
-from qed.linear_model._range import fingerprint
 from qed.linear_model._stochastic import POWER_TEXT, STEPS_TEXT, Steps, StochasticLearner
 
 __all__ = ["SGDClassifier"]

@@ -10,8 +10,8 @@ from qed.core import Forgetting, InvalidData
 from qed.core._doors import is_source, learn_columns, refuse_beside_source, require_source_target
 from qed.core._threads import limited_threads
 from qed.data import ArraySource, Moments, fold
+from qed.designs._range import fingerprint_of, require_merged_range, require_range
 from qed.linear_model._learn import relearn, require_products
-from qed.linear_model._range import fingerprint_of, require_merged_range, require_range
 
 if TYPE_CHECKING:
     from qed.data import Source

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 
 from qed.core import KW_ONLY, Array, Classifier, ExactCertificate, ModelFileError, fitted, param
-from qed.linear_model._classes import class_factors
+from qed.core._class_weights import class_factors
 
 __all__ = ["ThresholdClassifier"]
 

@@ -20,11 +20,11 @@ from qed.core import (
     param,
 )
 from qed.core._events import STOP, Progress
+from qed.designs._range import fingerprint, require_no_overflow
 from qed.linear_model._classes import require_classes
 from qed.linear_model._kernels import margins
 from qed.linear_model._learn_online import Course, Shown, begin, favours, show, shown
 from qed.linear_model._online import Memory, Rule, Stop, Visits
-from qed.linear_model._range import fingerprint, require_no_overflow
 
 __all__ = ["VotedPerceptron"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,10 +21,10 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.core._posterior import PosteriorClassifier, by_rows, given_shares
-from qed.data._by_class import all_rows, fewer_rows, more_rows
+from qed.core._posterior import by_rows, given_shares
 from qed.data._class_sums import ClassSums
 from qed.naive_bayes._kernels import products
+from qed.naive_bayes._naive_bayes import NaiveBayes
 
 if TYPE_CHECKING:
     from qed.data import Chunk
@@ -35,7 +35,7 @@ LEAST_ALPHA = 1e-10
 UNIT = 2.0**-53
 
 
-class CountingClassifier(PosteriorClassifier, chunks=True, positive_only=True):
+class CountingClassifier(NaiveBayes, chunks=True, positive_only=True):
     """Naive Bayes from counts: smoothed, added to by more rows, taken from by rows to forget."""
 
     alpha: NonNegative | NonNegativeVector = param(
@@ -54,80 +54,6 @@ class CountingClassifier(PosteriorClassifier, chunks=True, positive_only=True):
 
     class_count_: Array = fitted("Weight of the rows of each class.")
     class_log_prior_: Array = fitted("Logarithm of the probability of each class.")
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Count the rows of each class.
-
-        Parameters
-        ----------
-        X : array-like, frame, sparse container or source of shape (n, p)
-            Rows to learn from; a source from ``qed.scan`` brings its own target.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
-        moments, classes = all_rows(self, X, y, sample_weight, self._counted)
-        self._learn(moments, classes)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Count more rows, as if they had been there from the start.
-
-        Parameters
-        ----------
-        X : array-like, frame, sparse container or source of shape (n, p)
-            More rows.
-        y : array-like of shape (n,)
-            Their labels.
-        classes : array-like, optional
-            All labels there will be; needed in the first call.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The model of all rows so far.
-        """
-        self._learn(more_rows(self, X, y, sample_weight, classes, self._counted), self.classes_)
-        return self
-
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take rows out that were counted before, as if they had never been there; exact for whole counts and weights.
-
-        This corrects a model; it is no guarantee of privacy.
-
-        Parameters
-        ----------
-        X : array-like, frame, sparse container or source of shape (n, p)
-            The rows to take out.
-        y : array-like of shape (n,)
-            Their labels.
-        sample_weight : array-like of shape (n,), optional
-            The weights they were counted with.
-
-        Returns
-        -------
-        self
-            The model of the rows that remain.
-
-        Raises
-        ------
-        Forgetting
-            When the rows cannot have been counted.
-        """
-        self._learn(fewer_rows(self, X, y, sample_weight, self._counted), self.classes_)
-        return self
-
-    def _counted(self, chunk: Chunk, n_classes: int) -> Any:
-        """Return the statistic of a chunk."""
-        raise NotImplementedError
 
     def _learn(self, moments: Any, classes: Array) -> None:
         """Store the parameters that follow from the statistic, and what is proved about them."""

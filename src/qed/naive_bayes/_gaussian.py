@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,13 @@ from qed.core import (
     generator,
     param,
 )
-from qed.core._posterior import PosteriorClassifier, given_shares
-from qed.data._by_class import all_rows, fewer_rows, more_rows
+from qed.core._posterior import given_shares
 from qed.data._class_spreads import ClassSpreads
 from qed.naive_bayes._kernels import class_distances
+from qed.naive_bayes._naive_bayes import NaiveBayes
+
+if TYPE_CHECKING:
+    from qed.data import Chunk
 
 __all__ = ["GaussianNB"]
 
@@ -29,7 +32,7 @@ UNIT = 2.0**-53
 CIRCLE = float(np.log(2 * np.pi))
 
 
-class GaussianNB(PosteriorClassifier, chunks=True):
+class GaussianNB(NaiveBayes, chunks=True):
     r"""Classes whose columns are normal and independent of each other, with a mean and a variance for each class.
 
     Objective
@@ -87,76 +90,8 @@ class GaussianNB(PosteriorClassifier, chunks=True):
     epsilon_: float = fitted("What was added to the variances.")
     moments_: ClassSpreads = fitted("The statistic that everything follows from; more rows are merged into it.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find shares, means and variances of the classes.
-
-        Parameters
-        ----------
-        X : array-like, frame or source of shape (n, p)
-            Rows to learn from; a source from ``qed.scan`` brings its own target.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
-        moments, classes = all_rows(self, X, y, sample_weight, ClassSpreads.of)
-        self._learn(moments, classes)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows, as if they had been there from the start.
-
-        Parameters
-        ----------
-        X : array-like, frame or source of shape (n, p)
-            More rows.
-        y : array-like of shape (n,)
-            Their labels.
-        classes : array-like, optional
-            All labels there will be; needed in the first call.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The model of all rows so far.
-        """
-        moments = more_rows(self, X, y, sample_weight, classes, ClassSpreads.of)
-        self._learn(moments, self.classes_)
-        return self
-
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Unlearn rows that were learnt before, as if they had never been there, up to a tracked rounding.
-
-        This corrects a model; it is no guarantee of privacy.
-
-        Parameters
-        ----------
-        X : array-like, frame or source of shape (n, p)
-            The rows to take out.
-        y : array-like of shape (n,)
-            Their labels.
-        sample_weight : array-like of shape (n,), optional
-            The weights they were learnt with.
-
-        Returns
-        -------
-        self
-            The model of the rows that remain.
-
-        Raises
-        ------
-        Forgetting
-            When the rows cannot have been learnt, or rounding would be visible in what remains.
-        """
-        self._learn(fewer_rows(self, X, y, sample_weight, ClassSpreads.of), self.classes_)
-        return self
+    def _counted(self, chunk: Chunk, n_classes: int) -> ClassSpreads:
+        return ClassSpreads.of(chunk, n_classes)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
         """Draw rows and labels from the fitted distribution: a label by its probability, then a row of that class.

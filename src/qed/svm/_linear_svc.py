@@ -34,8 +34,9 @@ from qed.core import (
     param,
 )
 from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
+from qed.core._class_weights import class_factors
 from qed.designs import Chunked
-from qed.linear_model._classes import LinearClassifier, class_factors, require_classes
+from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._coded import CodedLoss, fit_coded
 from qed.linear_model._learn_convex import Declared, Rows, Wish
 from qed.linear_model._penalised_intercept import with_constant
