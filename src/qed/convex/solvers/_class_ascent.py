@@ -13,10 +13,8 @@ import numpy as np
 
 from qed.convex._kernels import class_ascent
 from qed.convex._solve import Iterate, hand_over
-from qed.convex.solvers._class_multipliers import ClassMultipliers
+from qed.convex.solvers._class_multipliers import ClassMultipliers, class_refusal
 from qed.convex.solvers._dual_ascent import SEED, WORK, row_squares, rows_of
-from qed.convex.solvers._straight import sides
-from qed.designs import Dense, Sparse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,14 +35,7 @@ class ClassAscent:
 
     def refusal(self, problem: Problem) -> str | None:
         """Refuse other losses, other penalties, a free intercept, and what is not a table in memory."""
-        if problem.loss.traits.native != "crammer_singer":
-            return "it takes the hinge of several classes"
-        penalty = sides(problem.penalty, problem.shape[1])
-        if penalty is None or penalty[0].any() or not np.all(penalty[1] == penalty[1][:1]) or not penalty[1].min() > 0:
-            return "it needs an l2 penalty of one positive strength"
-        if problem.free_intercept:
-            return "it takes no intercept but the coefficient of a constant column"
-        return None if isinstance(problem.design, Dense | Sparse) else "it needs a table in memory"
+        return class_refusal(problem)
 
     def cost(self, problem: Problem, tol: float) -> float:
         """Predict passes in proportion to how much a row can pull, and to the digits wanted."""

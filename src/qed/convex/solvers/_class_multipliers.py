@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["ClassMultipliers"]
+__all__ = ["ClassMultipliers", "class_refusal"]
 
 LARGEST = 2000  # coefficients whose equations are solved
 ROUNDS = 60
@@ -55,16 +55,9 @@ class ClassMultipliers:
 
     def refusal(self, problem: Problem) -> str | None:
         """Refuse other losses, other penalties, a free intercept, and more coefficients than equations are solved for."""
-        if problem.loss.traits.native != "crammer_singer":
-            return "it takes the hinge of several classes"
-        penalty = sides(problem.penalty, problem.shape[1])
-        if penalty is None or penalty[0].any() or not np.all(penalty[1] == penalty[1][:1]) or not penalty[1].min() > 0:
-            return "it needs an l2 penalty of one positive strength"
-        if problem.free_intercept:
-            return "it takes no intercept but the coefficient of a constant column"
         if problem.shape[1] * problem.loss.traits.n_scores > LARGEST:
             return f"it solves for {LARGEST} coefficients at most"
-        return None if isinstance(problem.design, Dense | Sparse) else "it needs a table in memory"
+        return class_refusal(problem)
 
     def cost(self, problem: Problem, tol: float) -> float:
         """Predict some forty Newton steps."""
@@ -91,6 +84,18 @@ class ClassMultipliers:
             gap = rounds.rest(at) + rounds.excess(at)
             yield Iterate(w, start[1], prices - rounds.labels, gap)
             stiffness = min(STIFFER * stiffness, STIFFEST)
+
+
+def class_refusal(problem: Problem) -> str | None:
+    """Say why methods for the hinge of several classes cannot take a problem."""
+    if problem.loss.traits.native != "crammer_singer":
+        return "it takes the hinge of several classes"
+    penalty = sides(problem.penalty, problem.shape[1])
+    if penalty is None or penalty[0].any() or not np.all(penalty[1] == penalty[1][:1]) or not penalty[1].min() > 0:
+        return "it needs an l2 penalty of one positive strength"
+    if problem.free_intercept:
+        return "it takes no intercept but the coefficient of a constant column"
+    return None if isinstance(problem.design, Dense | Sparse) else "it needs a table in memory"
 
 
 class _Rounds:

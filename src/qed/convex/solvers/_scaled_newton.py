@@ -80,7 +80,7 @@ class ScaledNewton:
             polished = polished or is_held
             if not is_held:
                 yield Iterate(w, b, hint=hint)
-            there = _lowest(problem, (w, b, t, value), steps, scale)
+            there = _lowest(problem, grams, (w, b, t, value), steps, scale)
             idle = idle + 1 if there[-1] >= value * (1 - 1e-15) else 0
             if there[0] is w or idle > 3:
                 break
@@ -91,7 +91,7 @@ class ScaledNewton:
             yield from _without_scale(problem, target)
 
 
-def _lowest(problem: Concomitant, at: Point, steps: list[Vector], scale: float) -> Point:
+def _lowest(problem: Concomitant, grams: _Grams, at: Point, steps: list[Vector], scale: float) -> Point:
     """Return the lowest point that the steps lead to: the second is shorter-sighted, and safe; one about all rows is the last."""
     best, furthest = at, 0.0
     for step in steps:
@@ -101,25 +101,21 @@ def _lowest(problem: Concomitant, at: Point, steps: list[Vector], scale: float) 
         if far >= SHORT:
             break
     if furthest == 0.0:  # too few rows are within the knee to tell where to go
-        best = _search(problem, at, _above(problem, at[0], at[2] - problem.y, scale), scale)[1]
+        best = _search(problem, at, _above(problem, grams, at[0], at[2] - problem.y, scale), scale)[1]
     return best
 
 
-def _above(problem: Concomitant, w: Vector, r: Vector, scale: float) -> Vector:
+def _above(problem: Concomitant, grams: _Grams, w: Vector, r: Vector, scale: float) -> Vector:
     """Return the shortest step to the lowest point of a parabola that lies above the objective.
 
     Each row bends by what it pulls over its distance: less than its curvature nowhere, and all rows count.
     """
-    p, free = len(w), problem.free_intercept
-    pull = problem.clipped(r, scale)
-    bend = problem.share * np.divide(pull, r, out=np.ones_like(r), where=r != 0.0)
-    matrix, sums = np.zeros((p + 1, p + 1)), np.zeros(p + 1)
-    matrix[:p, :p] = problem.design.gram(bend, problem.centre)
-    sums[:p] = problem.adjoint(pull) + scale * problem.penalty.slope(w)
+    p, pull = len(w), problem.clipped(r, scale)
+    matrix = grams.over(None, problem.share * np.divide(pull, r, out=np.ones_like(r), where=r != 0.0))
     matrix.flat[: p * (p + 2) : p + 2] += scale * problem.penalty.curvature(w)
-    if free:
-        matrix[p, :p] = matrix[:p, p] = problem.design.adjoint_product(bend, problem.centre)
-        matrix[p, p], sums[p] = bend.sum(), problem.share @ pull
+    sums = np.append(problem.adjoint(pull) + scale * problem.penalty.slope(w), 0.0)
+    if problem.free_intercept:
+        sums[p] = problem.share @ pull
     return np.asarray(-np.linalg.lstsq(matrix, sums, rcond=None)[0])
 
 
@@ -169,16 +165,17 @@ class _Grams:
         """Return them for these rows, ones among the columns."""
         changed = np.flatnonzero(rows != self.rows)
         if 3 * len(changed) > 2 * len(rows) or self.matrix.size * len(rows) <= FEW:
-            self.matrix = self._over(None, np.where(rows, self.problem.share, 0.0))
+            self.matrix = self.over(None, np.where(rows, self.problem.share, 0.0))
         else:
             entered, left = changed[rows[changed]], changed[~rows[changed]]
             for sign, some in ((1.0, entered), (-1.0, left)):
                 if len(some):
-                    self.matrix = self.matrix + sign * self._over(some, self.problem.share[some])
+                    self.matrix = self.matrix + sign * self.over(some, self.problem.share[some])
         self.rows = rows
         return self.matrix
 
-    def _over(self, some: Any, c: Vector) -> Vector:
+    def over(self, some: Any, c: Vector) -> Vector:
+        """Return them for some rows, or for all, with weights."""
         problem, p = self.problem, self.problem.shape[1]
         design = problem.design if some is None else problem.design.rows(some)
         out = np.zeros((p + 1, p + 1))
