@@ -93,11 +93,12 @@ class _Param(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """A fitted attribute: its name, what it holds, and its type as written."""
+    """A fitted attribute: its name, what it holds, its type as written, and whether an answer depends on it."""
 
     text: str
     name: str = ""
     written: str = ""
+    answers: bool = True
 
 
 def param(default: Any, text: str, *, kind: Kind = "honoured", instead: str = "") -> Any:
@@ -126,9 +127,20 @@ def param(default: Any, text: str, *, kind: Kind = "honoured", instead: str = ""
     return _Param(default, text, kind, instead)
 
 
-def fitted(text: str, *, init: Literal[False] = False) -> Any:  # noqa: ARG001  (read by type checkers)
-    """Declare an attribute that ``fit`` sets; it does not exist on the class or before ``fit``."""
-    return Fitted(text)
+def fitted(text: str, *, answers: bool = True, init: Literal[False] = False) -> Any:  # noqa: ARG001  (read by type checkers)
+    """Declare an attribute that ``fit`` sets; it does not exist on the class or before ``fit``.
+
+    Parameters
+    ----------
+    text : str
+        What the attribute holds.
+    answers : bool
+        Whether an answer of the model depends on it, or its certificate speaks of it: then ``qed.verify`` refuses a changed one.
+        Say False of what only tells about the fit, such as a number of iterations.
+    init : False
+        Read by type checkers.
+    """
+    return Fitted(text, answers=answers)
 
 
 class Field:
@@ -195,7 +207,7 @@ def declared(cls: type) -> tuple[dict[str, Field], dict[str, Fitted]]:
             fields[name] = Field(name, given, written, cls.__module__, positional=place)
             setattr(cls, name, given.default)  # so that a state from before this parameter existed still works
         elif isinstance(given, Fitted):
-            results[name] = Fitted(given.text, name, written if isinstance(written, str) else repr(written))
+            results[name] = given._replace(name=name, written=written if isinstance(written, str) else repr(written))
             delattr(cls, name)
     return fields, results
 
