@@ -47,12 +47,11 @@ class _Search(Estimator):
         refit: Any
         resume: bool
 
-    cv_results_: dict[str, Any] = fitted("Every setting with its scores, by name of the column.")
+    scores_: dict[str, Any] = fitted("Every setting with its scores and times, by name of the column.", answers=False)
     best_estimator_: Any = fitted("The best setting, fitted on all rows.")
     best_params_: dict[str, Any] = fitted("The best setting.")
     best_score_: float = fitted("Its mean score.")
     best_index_: int = fitted("Its row in ``cv_results_``; of equal ones the first.")
-    scorer_: Any = fitted("The scorers that judged.")
     n_splits_: int = fitted("Number of folds.")
     refit_time_: float = fitted("Seconds of the last fit, on all rows.")
     multimetric_: bool = fitted("Whether several scores were asked for.")
@@ -96,6 +95,27 @@ class _Search(Estimator):
         earlier = self.__dict__.get("_judged", {}) if self.resume else {}
         search.run(earlier)
         return self
+
+    @property
+    def cv_results_(self) -> dict[str, Any]:
+        """Every setting with its scores, by name of the column; values of a parameter that a setting does not name are masked."""
+        if "scores_" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no scores yet: call fit.")
+        settings = self.scores_["params"]
+        times = {name: column for name, column in self.scores_.items() if name.endswith("_time")}
+        tried = {
+            f"param_{name}": _masked([setting.get(name, np.ma.masked) for setting in settings])
+            for name in sorted({name for setting in settings for name in setting})
+        }
+        return {**times, **tried, **{name: column for name, column in self.scores_.items() if name not in times}}
+
+    @property
+    def scorer_(self) -> Any:
+        """The scorers that judged."""
+        if "scores_" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no scorer yet: call fit.")
+        scorers, several = scorers_of(self.estimator, self.scoring)
+        return dict(scorers) if several else scorers["score"]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the score of the best model, by the scorer that chose it.
@@ -311,7 +331,9 @@ class _Run:
         """Judge, store the table, and fit the best."""
         search = self.search
         judged, outcome = self._judge(earlier)
-        search._judged = judged if outcome != "searched" else {}  # noqa: SLF001
+        search.__dict__.pop("_judged", None)
+        if outcome != "searched":
+            search._judged = judged  # noqa: SLF001
         if not judged:
             raise KeyboardInterrupt
         report_failures([one for row in judged.values() for one in row], search.error_score)
@@ -363,13 +385,12 @@ class _Run:
         order = sorted(judged)
         settings = [self.settings[k] for k in order]
         results = _table(settings, [judged[k] for k in order], self.scorers, several=self.several)
-        search.cv_results_, search.outcome_ = results, outcome
+        search.scores_, search.outcome_ = results, outcome
         search.n_splits_, search.multimetric_ = len(self.folds), self.several
-        search.scorer_ = dict(self.scorers) if self.several else self.scorers["score"]
         for name in ("best_estimator_", "best_index_", "best_params_", "best_score_", "refit_time_"):
             search.__dict__.pop(name, None)
         if callable(search.refit):
-            search.best_index_ = int(search.refit(results))
+            search.best_index_ = int(search.refit(search.cv_results_))
         elif search.refit is not False or not self.several:
             name = search.refit if self.several else "score"
             search.best_index_ = int(np.argmin(results[f"rank_test_{name}"]))
@@ -402,8 +423,6 @@ def _table(
     for column in ("fit_time", "score_time"):
         values = np.array([[getattr(one, column) for one in row] for row in judged])
         results[f"mean_{column}"], results[f"std_{column}"] = values.mean(axis=1), values.std(axis=1)
-    for name in sorted({name for setting in settings for name in setting}):
-        results[f"param_{name}"] = _masked([setting.get(name, np.ma.masked) for setting in settings])
     results["params"] = [dict(setting) for setting in settings]
     for name in scorers:
         label = name if several else "score"
