@@ -112,7 +112,7 @@ class _Judge:
         if not values[0] > max(4 * error, 1e-12 * values[-1]):
             return np.inf, 0.0
         along = vectors.T @ (g / size[:, None]).astype(np.float64)
-        fall = np.sqrt(np.sum(along**2 / values[:, None], axis=0) / (1 - error / values[0]))
+        fall = np.sqrt(np.sum(along**2 / values[:, None], axis=0))
         doubt = np.vstack([table.doubt(u)[used], np.full((int(table.intercept), k), UNIT * len(table.q))])
         doubt = doubt + 2 * float(weight.max(initial=0.0)) * table.off(at.w, at.b, at.t) * size[:, None]
         e = np.linalg.norm((doubt / size[:, None]).astype(np.float64), axis=0) / np.sqrt(values[0] - error)
@@ -122,7 +122,8 @@ class _Judge:
             squares = [np.sum((x @ to) ** 2, axis=1).max() for _, x in table.pieces(used, ones)]
             longest = loss.fades * float(np.sqrt(max(squares))) * 1.001
         value = sum(_largest_fall(float(one), longest) for one in fall)
-        whole = sum(_largest_fall(float(one), longest) for one in fall + e)
+        most = fall / np.sqrt(1 - error / values[0]) + e  # where curvature and slopes are off by as much as they can be
+        whole = sum(_largest_fall(float(one), longest) for one in most)
         rounding = whole - value + 64 * (len(values) + 16) * 2.0**-53 * whole  # of the products above, in doubles
         return (value, rounding) if np.isfinite(whole) else (np.inf, 0.0)
 
