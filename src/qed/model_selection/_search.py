@@ -46,6 +46,7 @@ class _Search(Estimator):
         estimator: Any
         refit: Any
         resume: bool
+        scoring: Any
 
     scores_: dict[str, Any] = fitted("Every setting with its scores and times, by name of the column.", answers=False)
     best_estimator_: Any = fitted("The best setting, fitted on all rows.")

@@ -152,7 +152,8 @@ def _is_course(model: Any, certificate: MistakesCertificate, moves: Any, step: A
     if not model.n_iter_ <= model.max_iter or certificate.rounds != model.n_iter_ * len(moves):
         return False
     stream, n = np.random.default_rng(model.seed_), len(moves)
-    plane, survived, found = np.zeros(moves.shape[1]), 0, []
+    plane, survived = np.zeros(moves.shape[1]), 0
+    found: list[int] = []
     for _ in range(model.n_iter_):
         order, at = stream.permutation(n) if model.shuffle else np.arange(n), 0
         while at < n:

@@ -393,7 +393,7 @@ def _require_columns(model: Any, X: Any) -> None:
     if is_source(X):
         require_columns(model, X.schema.n_features, X.schema.names)
         return
-    shape = X.shape if hasattr(X, "shape") else np.shape(X) if isinstance(X, list | tuple) else ()
+    shape: Any = X.shape if hasattr(X, "shape") else np.shape(X) if isinstance(X, list | tuple) else ()
     if len(shape) == 2:
         require_columns(model, int(shape[1]), _parts.column_names(X))
 
