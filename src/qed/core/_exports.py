@@ -13,7 +13,6 @@ from __future__ import annotations
 import ast
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qed.core._missing import missing
@@ -32,7 +31,7 @@ def exports(package: str, init: str) -> tuple[Callable[[str], Any], Callable[[],
     init : str
         Its ``__file__``; the names stand in the file beside it whose name ends in ``.pyi``.
     """
-    homes = listed_names(Path(init).with_suffix(".pyi"))
+    homes = listed_names(f"{init.removesuffix('.py')}.pyi")
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name not in homes:
@@ -47,8 +46,9 @@ def exports(package: str, init: str) -> tuple[Callable[[str], Any], Callable[[],
     return __getattr__, __dir__, sorted(homes)
 
 
-def listed_names(stub: Path) -> dict[str, str]:
+def listed_names(stub: str) -> dict[str, str]:
     """Return the names that a stub imports under their own name, each with its module."""
-    tree = ast.parse(stub.read_text(encoding="utf-8"))
-    lines = [line for line in tree.body if isinstance(line, ast.ImportFrom)]
-    return {name.name: line.module or "" for line in lines for name in line.names if name.asname == name.name}
+    with open(stub, encoding="utf-8") as lines:  # noqa: PTH123  (pathlib would cost more than everything else here)
+        tree = ast.parse(lines.read())
+    imports = [one for one in tree.body if isinstance(one, ast.ImportFrom)]
+    return {name.name: one.module or "" for one in imports for name in one.names if name.asname == name.name}
