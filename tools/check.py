@@ -14,6 +14,7 @@ CHECKS: tuple[tuple[str, tuple[str | Path, ...]], ...] = (
     ("mypy: types", (BIN / "mypy",)),
     ("import-linter: imports point down", (BIN / "lint-imports", "--no-cache")),
     ("api_check: what is public is documented", (sys.executable, "tools/api_check.py")),
+    ("words: standard terms in the documentation", (sys.executable, "tools/words.py")),
     ("import_time: import qed stays light", (sys.executable, "tools/import_time.py")),
 )
 

@@ -1,7 +1,7 @@
-"""A network bends its boundary.
+"""A neural network with and without a hidden layer.
 
-Two half moons cannot be told apart by a line. The same classifier without and with a hidden layer; to the right what the
-objective did from pass to pass.
+No line separates the two half moons. The same classifier without and with a hidden layer, and the objective over the
+epochs.
 """
 
 import matplotlib.pyplot as plt
