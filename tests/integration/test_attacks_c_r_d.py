@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 import tracemalloc
+import unicodedata
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -19,8 +22,11 @@ import sklearn.preprocessing
 
 import qed
 from qed import metrics
+from qed.cli import main
+from qed.cli._files import write_whole
 from qed.compose import ColumnTransformer, FeatureUnion, make_pipeline
-from qed.core import InvalidData, InvalidParameter
+from qed.core import InvalidData, InvalidParameter, MemoryLimit
+from qed.core._escape import escaped
 from qed.linear_model import LogisticRegression, VotedPerceptron
 from qed.preprocessing import (
     CountVectorizer,
@@ -33,6 +39,11 @@ from qed.preprocessing import (
     TfidfTransformer,
     TfidfVectorizer,
 )
+from qed.study import read_table
+from qed.study._clock import Clock
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TEXTS = ["the cat sat", "a dog ran off", "the dog sat", "cat and dog"]
 FRAMES = (pd.DataFrame, pl.DataFrame, pa.table)
@@ -40,6 +51,178 @@ FRAMES = (pd.DataFrame, pl.DataFrame, pa.table)
 
 def _dense(table: Any) -> Any:
     return table.toarray() if hasattr(table, "toarray") else np.asarray(table)
+
+
+# -- C2: one name, two programs ----------------------------------------------------------------------------
+
+
+def _csv(folder: Path, names: tuple[str, str] = ("x", "y"), n: int = 60) -> str:
+    r = np.random.default_rng(0)
+    x = r.normal(size=n)
+    path = folder / "data.csv"
+    lines = [",".join(names), *(f"{a:.4f},{2 * a + b:.4f}" for a, b in zip(x, r.normal(size=n), strict=True))]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return str(path)
+
+
+def test_c2_a_file_that_appeared_in_the_meantime_is_left_as_it_is(tmp_path: Path, capsys: Any) -> None:
+    data, out = _csv(tmp_path), tmp_path / "m.qed"
+
+    def other_program(event: qed.Event) -> None:
+        if event.source == "reading" and event.kind == "end":
+            out.write_text("of the other program", encoding="utf-8")
+
+    words = ["fit", data, "--target", "y", "--budget", "2s", "--out", str(out), "--report", str(tmp_path / "r.html")]
+    with qed.listen(other_program):
+        assert main(words) == 2
+    assert out.read_text(encoding="utf-8") == "of the other program"
+    assert "--force" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "m.qed"]
+    with qed.listen(other_program):
+        assert main([*words, "--force"]) == 0
+    assert qed.load(out)
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_c2_of_two_writers_one_succeeds(tmp_path: Path, monkeypatch: Any, has_links: bool) -> None:
+    target = tmp_path / "t"
+    if not has_links:
+
+        def refused(*_: object) -> None:
+            raise PermissionError(1, "no links here")
+
+        monkeypatch.setattr("os.link", refused)
+
+    def second(path: Path) -> None:
+        write_whole(str(target), lambda inner: inner.write_text("first") and None, replace=False)
+        path.write_text("second")
+
+    with pytest.raises(InvalidParameter, match="another program"):
+        write_whole(str(target), second, replace=False)
+    assert target.read_text() == "first"
+    assert list(tmp_path.iterdir()) == [target]
+    write_whole(str(target), lambda path: path.write_text("third") and None, replace=True)
+    assert target.read_text() == "third"
+
+
+# -- C3: a budget that also bounds reading -----------------------------------------------------------------
+
+ENDLESS = "WITH RECURSIVE n(x, y) AS (SELECT 1, 2 UNION ALL SELECT x + 1, y FROM n) SELECT {} FROM n"
+
+
+class _Budget(Clock):
+    """A clock that is over after some looks at it, so that no test waits."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(60.0)
+        self.looks = looks
+
+    @property
+    def left(self) -> float:
+        self.looks -= 1
+        return 60.0 if self.looks >= 0 else -1.0
+
+
+def _database(folder: Path, kind: str, query: str) -> Path:
+    path = folder / f"t.{kind}"
+    connection: Any = sqlite3.connect(path) if kind == "db" else duckdb.connect(str(path))
+    connection.execute(f"CREATE VIEW v AS {query}")
+    connection.commit()
+    connection.close()
+    return path
+
+
+@pytest.mark.parametrize("columns", ["x, y", "count(*) AS x, 1 AS y"])
+def test_c3_an_endless_view_of_sqlite_ends_with_the_budget(tmp_path: Path, columns: str) -> None:
+    path = _database(tmp_path, "db", ENDLESS.format(columns))
+    with pytest.raises(InvalidData, match="whole budget"):
+        read_table(path, clock=_Budget(50))
+
+
+def test_c3_an_endless_answer_of_duckdb_ends_with_the_budget(tmp_path: Path) -> None:
+    path = _database(tmp_path, "duckdb", "SELECT i AS x, 1 AS y FROM range(1000000000000) t(i)")
+    with pytest.raises(InvalidData, match="whole budget"):
+        read_table(path, clock=_Budget(5))
+    with pytest.raises(InvalidData, match="whole budget"):
+        read_table("SELECT i AS x, 1 AS y FROM range(1000000000000) t(i)", clock=_Budget(5))
+
+
+def test_c3_duckdb_is_interrupted_before_its_first_row(tmp_path: Path) -> None:
+    path = _database(tmp_path, "duckdb", "SELECT count(*) AS x FROM range(100000000) a, range(100000000) b")
+    with pytest.raises(InvalidData, match="whole budget"):
+        read_table(path, clock=_Budget(0))
+
+
+def test_c3_files_of_text_look_at_the_clock(tmp_path: Path) -> None:
+    data = _csv(tmp_path, n=10_000)
+    with pytest.raises(InvalidData, match="whole budget"):
+        read_table(data, clock=_Budget(0))
+    assert read_table(data, clock=_Budget(100)).n_rows == 10_000
+
+
+@pytest.mark.parametrize("kind", ["db", "duckdb"])
+def test_c3_memory_is_bounded_while_reading(tmp_path: Path, monkeypatch: Any, kind: str) -> None:
+    endless = ENDLESS.format("x, y") if kind == "db" else "SELECT i AS x, 1 AS y FROM range(1000000000000) t(i)"
+    path = _database(tmp_path, kind, endless)
+    monkeypatch.setenv("QED_MEMORY_LIMIT", "4000000")
+    with pytest.raises(MemoryLimit, match=r"rows of .* read so far"):
+        read_table(path)
+
+
+def test_c3_long_texts_are_read_in_small_batches(tmp_path: Path, monkeypatch: Any) -> None:
+    text = "SELECT x, printf('%.100000c', 'k') || x AS y FROM n"
+    path = _database(tmp_path, "db", "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) " + text)  # noqa: S608
+    monkeypatch.setenv("QED_MEMORY_LIMIT", "20000000")
+    with pytest.raises(MemoryLimit, match=r"the [1-9][0-9]{2} rows"):
+        read_table(path)
+
+
+def test_c3_ctrl_c_ends_a_query(tmp_path: Path) -> None:
+    path = _database(tmp_path, "db", ENDLESS.format("count(*) AS x"))
+
+    class Pressed(Clock):
+        @property
+        def left(self) -> float:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        read_table(path, clock=Pressed(60.0))
+
+
+# -- C4: signs that cannot be seen -------------------------------------------------------------------------
+
+
+def test_c4_hidden_signs_are_named_in_pages(tmp_path: Path) -> None:
+    turned, escape_sign = "pri\u202ece", "co\x1b[31mst"
+    data = _csv(tmp_path, (turned, escape_sign))
+    out, page = tmp_path / "m.qed", tmp_path / "r.html"
+    words = [
+        "fit",
+        data,
+        "--target",
+        escape_sign,
+        "--budget",
+        "2s",
+        "--out",
+        str(out),
+        "--report",
+        str(page),
+        "--quiet",
+    ]
+    assert main(words) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "[U+202E]" in text
+    assert "[U+001B]" in text
+    hidden = {sign for sign in text if unicodedata.category(sign) in ("Cc", "Cf", "Cs") and sign != "\n"}
+    assert not hidden
+
+
+@pytest.mark.parametrize(
+    "sign", ["\u202e", "\u2066", "\u200b", "\ufeff", "\x1b", "\x00", "\x7f", "\x9b", "\ud800", "\u2028", "\r"]
+)
+def test_c4_escaped_text_shows_what_it_holds(sign: str) -> None:
+    assert escaped(f"a{sign}b") == f"a[U+{ord(sign):04X}]b"
+    assert escaped("<é 你 😀>\n") == "&lt;é 你 😀&gt;\n"
 
 
 # -- R1: the memory of a vote ------------------------------------------------------------------------------
