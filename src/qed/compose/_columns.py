@@ -29,6 +29,7 @@ from qed.core import (
     param,
 )
 from qed.core._doors import learn_columns
+from qed.core._frames import only_column
 from qed.core._jobs import mapped
 from qed.core._roles import _input_names
 from qed.core._tables import is_sparse
@@ -54,7 +55,8 @@ class ColumnTransformer(Transformer, NamedParts):
     Notes
     -----
     Columns are named, numbered, sliced, masked, or picked by a function of the table (`make_column_selector`). Frames stay
-    frames on the way in, so that a part sees the types of its columns.
+    frames on the way in, so that a part sees the types of its columns. A part that reads texts (`CountVectorizer` and its like)
+    is given one column, as a sequence of texts.
 
     Examples
     --------
@@ -134,7 +136,7 @@ class ColumnTransformer(Transformer, NamedParts):
                 return model, (None if model == "drop" else some_columns(X, columns))
             model = clone(model)
             extra = {"sample_weight": sample_weight} if sample_weight is not None and accepts_weight(model) else {}
-            inside = some_columns(X, columns)
+            inside = _input_of(self, model, X, columns)
             with announced(self, name, verbose=self.verbose):
                 if hasattr(model, "fit_transform"):
                     return model, model.fit_transform(inside, y, **extra)
@@ -166,7 +168,7 @@ class ColumnTransformer(Transformer, NamedParts):
             _, model, columns = part
             if isinstance(model, str):
                 return None if model == "drop" else some_columns(X, columns)
-            return model.transform(some_columns(X, columns))
+            return model.transform(_input_of(self, model, X, columns))
 
         return self._joined(list(mapped(changed, self.transformers_, self.n_jobs)))
 
@@ -274,7 +276,7 @@ class ColumnTransformer(Transformer, NamedParts):
         given = [block for block in blocks if block is not None]
         self.sparse_output_ = False
         if any(is_sparse(block) for block in given):
-            stored = sum(block.nnz if is_sparse(block) else block.size for block in given)
+            stored = sum(block.nnz if is_sparse(block) else block.shape[0] * block.shape[1] for block in given)
             total = sum(block.shape[0] * block.shape[1] for block in given)
             self.sparse_output_ = total > 0 and stored / total < self.sparse_threshold
 
@@ -316,6 +318,10 @@ class FeatureUnion(Transformer, NamedParts):
     Cost
     ----
     The sum of the parts.
+
+    Notes
+    -----
+    Where every part reads texts (`CountVectorizer` and its like), ``X`` is a sequence of texts instead of a table.
 
     Examples
     --------
@@ -367,12 +373,14 @@ class FeatureUnion(Transformer, NamedParts):
             raise InvalidParameter(f"FeatureUnion.transformer_list must be a list of pairs, got {parts!r}.")
         require_names(self, [name for name, _ in parts])
         require_instances(self, parts)
-        X = _table(X)
-        self.n_features_in_ = _width(X)
-        self.__dict__.pop("feature_names_in_", None)
-        names = column_names(X)
-        if names is not None:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        if not _reads_texts(parts):
+            X = _table(X)
+            self.n_features_in_ = _width(X)
+            names = column_names(X)
+            if names is not None:
+                self.feature_names_in_ = np.asarray(names, dtype=object)
 
         def learnt(part: tuple[str, Any]) -> tuple[Any, Any]:
             name, model = part
@@ -398,8 +406,9 @@ class FeatureUnion(Transformer, NamedParts):
             Rows.
         """
         self._check_is_fitted()
-        X = _table(X)
-        learn_columns(self, _width(X), column_names(X), reset=False)
+        if not _reads_texts(self.transformers_):
+            X = _table(X)
+            learn_columns(self, _width(X), column_names(X), reset=False)
 
         def changed(part: tuple[str, Any]) -> Any:
             model = part[1]
@@ -442,8 +451,39 @@ class FeatureUnion(Transformer, NamedParts):
         return (
             super()
             ._traits()
-            ._replace(sparse=all(one.sparse for one in inner), allow_nan=all(one.allow_nan for one in inner))
+            ._replace(
+                sparse=all(one.sparse for one in inner),
+                allow_nan=all(one.allow_nan for one in inner),
+                table=not _all_read_texts(inner),
+                strings=any(one.strings for one in inner),
+            )
         )
+
+
+def _all_read_texts(traits: list[Traits]) -> bool:
+    """Tell whether someone reads texts and nobody needs a table."""
+    return any(not one.table for one in traits) and all(not one.table or not one.validates for one in traits)
+
+
+def _reads_texts(parts: Any) -> bool:
+    """Tell whether parts, pairs of name and transformer, take a sequence of texts as it is."""
+    models = [model for _, model in parts]
+    if any(isinstance(model, str) and model != "drop" for model in models):
+        return False
+    return _all_read_texts([traits_of(model) for model in models if not isinstance(model, str)])
+
+
+def _input_of(whole: ColumnTransformer, model: Any, X: Any, columns: list[Any]) -> Any:
+    """Pick what a part is given: its columns as a table, or, where it reads texts, its only column as a sequence."""
+    inside = some_columns(X, columns)
+    if traits_of(model).table:
+        return inside
+    if len(columns) != 1:
+        raise InvalidParameter(
+            f"{type(whole).__name__}: {type(model).__name__} reads one column of texts, got the columns {columns!r}. Give each"
+            " column a part of its own."
+        )
+    return only_column(inside)
 
 
 def side_by_side(blocks: list[Any], *, sparse: bool) -> Any:

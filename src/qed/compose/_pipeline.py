@@ -396,6 +396,8 @@ def traits_of(model: Any) -> Traits:
         allow_nan=read.input_tags.allow_nan,
         positive_only=read.input_tags.positive_only,
         pairwise=read.input_tags.pairwise,
+        table=read.input_tags.two_d_array,
+        validates=not read.no_validation,
         multi_output=read.target_tags.multi_output,
     )
 

@@ -145,14 +145,14 @@ class CoefficientTable:
         return "\n\n".join(blocks)
 
     def _repr_html_(self) -> str:
-        from html import escape  # noqa: PLC0415  (notebooks only)
+        from qed.core._escape import escaped  # noqa: PLC0415  (notebooks only)
 
         titles = ("", "estimate", "std. error", f"{100 * self.level:.4g} % interval")
         head = "".join(f"<th style='text-align:right'>{title}</th>" for title in titles)
         tables = []
         for target, rows in enumerate(self._targets()):
             cells = "".join(
-                f"<tr><th style='text-align:left'>{escape(name)}</th><td>{e:.6g}</td><td>{s:.4g}</td>"
+                f"<tr><th style='text-align:left'>{escaped(name)}</th><td>{e:.6g}</td><td>{s:.4g}</td>"
                 f"<td>[{lo:.6g}, {hi:.6g}]</td></tr>"
                 for name, e, s, lo, hi in rows
             )

@@ -175,7 +175,8 @@ class SplineTransformer(Transformer):
 
     def _evaluated(self, x: Array, spline: Any, low: float, high: float) -> Array:
         if self.extrapolation == "periodic":
-            return np.asarray(spline(low + (x - low) % (high - low)))
+            # A constant column has no period: all its knots are one point, and every row lies there.
+            return np.asarray(spline(low + (x - low) % (high - low) if high > low else np.full(len(x), low)))
         if self.extrapolation == "continue":
             return np.asarray(spline(x))
         below, above = x < low, x > high

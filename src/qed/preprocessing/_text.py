@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import KW_ONLY, Estimator, ExactCertificate, InvalidData, InvalidParameter, NotInQed, fitted, param
+from qed.core._frames import only_column
 
 Array = np.ndarray[Any, Any]
 
@@ -152,8 +153,17 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
     def _documents(self, raw_documents: Any) -> Any:
         if isinstance(raw_documents, str):
             raise InvalidData("Iterable over raw text documents expected, string object received.")
-        if hasattr(raw_documents, "to_list"):
-            return raw_documents.to_list()
+        shape = getattr(raw_documents, "shape", None)
+        if isinstance(shape, tuple) and len(shape) == 2:  # a table: its only column holds the texts
+            if shape[1] != 1:
+                raise InvalidData(
+                    f"{type(self).__name__} reads one column of texts, and this table has {shape[1]} columns. Pass the column"
+                    " itself, such as frame['text'], or name it in a ColumnTransformer."
+                )
+            raw_documents = only_column(raw_documents)
+        for name in ("to_list", "to_pylist"):  # pandas and polars; Arrow
+            if hasattr(raw_documents, name):
+                return getattr(raw_documents, name)()
         return raw_documents
 
 
@@ -275,8 +285,6 @@ class CountVectorizer(TextReader, keeps_dtype=False):
             if not found:
                 raise InvalidData("empty vocabulary; perhaps the documents only contain stop words")
             counts = self._limited(counts, dict(found))
-        if self.binary:
-            counts.data.fill(1)
         self.certificate_ = ExactCertificate(f"vocabulary of {len(self.vocabulary_)} words", counts.shape[0], 0.0)
         return counts
 
@@ -316,6 +324,8 @@ class CountVectorizer(TextReader, keeps_dtype=False):
             (np.ones(len(places), self.dtype), indices, np.array(ends)), shape=(len(ends) - 1, len(vocabulary))
         )
         made.sum_duplicates()
+        if self.binary:  # before words are chosen: the most frequent ones are then those in most texts
+            made.data.fill(1)
         return made
 
     def _limited(self, counts: Any, found: dict[str, int]) -> Any:
@@ -367,10 +377,7 @@ class CountVectorizer(TextReader, keeps_dtype=False):
             if given is not None:
                 self.vocabulary_, self.fixed_vocabulary_ = given, True
         self._check_is_fitted()
-        counts = self._counts(raw_documents, self.vocabulary_)
-        if self.binary:
-            counts.data.fill(1)
-        return counts
+        return self._counts(raw_documents, self.vocabulary_)
 
     def inverse_transform(self, X: Any) -> list[Array]:
         """Return the words of each row of counts.

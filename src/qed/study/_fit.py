@@ -150,7 +150,7 @@ def _studied(
     clock: Clock,
 ) -> Study:
     with Progress("reading") as progress:
-        raw = read_table(table)
+        raw = read_table(table, clock=clock)
         digest = raw.digest or digest_of(table)
         progress.step(message=f"{raw.n_rows:,} rows, {len(raw.columns)} columns")
     sheet, rows, y = _understood(raw, target, task, types, drop, seed, digest, command, clock)
