@@ -12,6 +12,7 @@ from qed.compose._steps import (
     NamedParts,
     accepts_weight,
     announced,
+    are_named_models,
     parts_certificate,
     require_instances,
     require_names,
@@ -32,9 +33,21 @@ from qed.core._doors import learn_columns
 from qed.core._frames import only_column
 from qed.core._jobs import mapped
 from qed.core._roles import _input_names
-from qed.core._tables import is_sparse
+from qed.core._tables import is_sparse, require_indices
 
 __all__ = ["ColumnTransformer", "FeatureUnion", "make_column_transformer", "make_union"]
+
+
+def _are_parts_of_its_columns(model: Any, parts: list[tuple[str, Any, Any]]) -> str:
+    names, p = model.__dict__.get("feature_names_in_"), model.n_features_in_
+    known = set(() if names is None else names.tolist())
+    for name, _, columns in parts:
+        listed = isinstance(columns, list) and all(
+            one in known if isinstance(one, str) else type(one) is int and 0 <= one < p for one in columns
+        )
+        if not listed or len({type(one) for one in columns}) > 1:
+            return f"should list columns of the table, and {name!r} does not"
+    return are_named_models(model, parts)
 
 
 class ColumnTransformer(Transformer, NamedParts):
@@ -83,8 +96,10 @@ class ColumnTransformer(Transformer, NamedParts):
         "Whether names of columns are preceded by the name of the part; or a format, '{transformer_name}__{feature_name}'.",
     )
 
-    transformers_: Any = fitted("The fitted parts with their columns.")
-    output_indices_: Any = fitted("Which columns of the result each part gave.")
+    transformers_: list[tuple[str, Any, Any]] = fitted(
+        "The fitted parts with their columns.", check=_are_parts_of_its_columns
+    )
+    output_indices_: dict[str, slice] = fitted("Which columns of the result each part gave.")
     sparse_output_: bool = fitted("Whether the result is sparse.")
     certificate_: PartsCertificate = fitted("The certificates of the parts.")
 
@@ -343,7 +358,9 @@ class FeatureUnion(Transformer, NamedParts):
     verbose: bool = param(False, "Whether to show how long each part takes.")
     verbose_feature_names_out: bool = param(True, "Whether names of columns are preceded by the name of the part.")
 
-    transformers_: Any = fitted("The fitted parts, as pairs of name and model.")
+    transformers_: list[tuple[str, Any]] = fitted(
+        "The fitted parts, as pairs of name and model.", check=are_named_models
+    )
     certificate_: PartsCertificate = fitted("The certificates of the parts.")
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -490,6 +507,9 @@ def side_by_side(blocks: list[Any], *, sparse: bool) -> Any:
     """Put blocks of columns next to each other: sparse, or as one array. The list is emptied, so that memory is given back."""
     if not blocks:
         return np.zeros((0, 0))
+    for block in blocks:
+        if is_sparse(block) and block.format in ("csr", "csc"):  # of a part that may be of another library
+            require_indices(block, "The result of a part")
     if sparse:
         from scipy import sparse as containers  # noqa: PLC0415
 

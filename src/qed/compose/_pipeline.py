@@ -9,6 +9,7 @@ from qed.compose._steps import (
     NamedParts,
     accepts_weight,
     announced,
+    are_named_models,
     conditional,
     parts_certificate,
     require_instances,
@@ -63,7 +64,9 @@ class Pipeline(NamedParts):
     )
     verbose: bool = param(False, "Whether to show how long each step takes.")
 
-    steps_: Any = fitted("The fitted steps, as pairs of name and model.")
+    steps_: list[tuple[str, Any]] = fitted(
+        "The fitted steps, as pairs of name and model.", length="at least 1", check=are_named_models
+    )
     certificate_: PartsCertificate = fitted("The certificates of the steps.")
 
     predict = Delegated("Predict with the last step.")

@@ -12,7 +12,6 @@ from qed.core import (
     Array,
     Classifier,
     MistakesCertificate,
-    ModelFileError,
     NonNegativeInt,
     PositiveInt,
     Seed,
@@ -97,15 +96,22 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
     random_state: Seed = param(0, "Seed of the orders.")
 
-    classes_: Array = fitted("The two labels, sorted.")
-    mistakes_: Array = fitted(
-        "Rows that were got wrong, in order, times their sign; the last column is that of the intercept."
+    classes_: Array = fitted(
+        "The two labels, sorted.", dtype="label", shape="(k,)", order="strictly rising", length="2"
     )
-    steps_: Array = fitted("What each of these rows was multiplied by: its weight and that of its label.")
-    votes_: Array = fitted("Rows that each plane survived; the first plane is zero.")
-    coef_: Array = fitted("Coefficients of the last plane, shape (1, p).")
-    intercept_: Array = fitted("Its intercept.")
-    n_iter_: int = fitted("Passes over the rows.")
+    mistakes_: Array = fitted(
+        "Rows that were got wrong, in order, times their sign; the last column is that of the intercept.",
+        shape="(q, p + 1)",
+    )
+    steps_: Array = fitted(
+        "What each of these rows was multiplied by: its weight and that of its label.", shape="(q,)", optional=True
+    )
+    votes_: Array = fitted(
+        "Rows that each plane survived; the first plane is zero.", dtype="int", shape="(q + 1,)", low=0
+    )
+    coef_: Array = fitted("Coefficients of the last plane, shape (1, p).", shape="(1, p)")
+    intercept_: Array = fitted("Its intercept.", shape="(1,)")
+    n_iter_: int = fitted("Passes over the rows.", low=0)
     certificate_: MistakesCertificate = fitted("What is proved about the mistakes.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -221,14 +227,3 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
         """
         second = self.decision_function(X) > 0
         return np.asarray(self.classes_[second.astype(np.intp)])
-
-    def _check_fitted_state(self) -> None:
-        found = [self.__dict__.get(name) for name in ("mistakes_", "votes_", "classes_")]
-        rows, votes, labels = (np.asarray(one) if isinstance(one, np.ndarray) else np.zeros(0) for one in found)
-        columns = self.__dict__.get("n_features_in_", -1)
-        good = rows.ndim == 2 and rows.dtype == np.float64 and votes.dtype.kind == "i" and len(labels) == 2
-        steps = self.__dict__.get("steps_")
-        good = good and (steps is None or (isinstance(steps, np.ndarray) and steps.shape == (len(rows),)))
-        if not good or rows.shape[1:] != (columns + 1,) or votes.shape != (len(rows) + 1,) or (votes < 0).any():
-            msg = "the planes of VotedPerceptron do not have one vote count each"
-            raise ModelFileError(msg)

@@ -62,8 +62,15 @@ class KBinsDiscretizer(Transformer, keeps_dtype=True):
     subsample: PositiveInt | None = param(200_000, "Rows to draw, with replacement, if there are more; None for all.")
     random_state: Seed = param(None, "Where the drawn rows come from.")
 
-    bin_edges_: Any = fitted("Edges of the bins of each column, an array of arrays.")
-    n_bins_: Array = fitted("Number of bins of each column.")
+    bin_edges_: list[Array] = fitted(
+        "Edges of the bins of each column, an array of arrays.",
+        length="p",
+        dtype="float",
+        shape="(n_bins_[j] + 1,)",
+        finite=False,
+        order="rising",
+    )
+    n_bins_: Array = fitted("Number of bins of each column.", dtype="int", shape="(p,)", low=1)
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
