@@ -33,7 +33,7 @@ from qed.core._targets import weights
 from qed.data import ArraySource
 from qed.data._kernels import UNIT
 from qed.designs import design
-from qed.designs._range import require_range
+from qed.designs._range import LEAST, MOST, require_range
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -131,6 +131,7 @@ class KMeans(Clusterer, Transformer, sparse=True):
         scatter = Scatter(X, s)
         require_range(ArraySource(X, None, s), scatter.seen)
         places = Places.of(X, scatter.seen.mean, s)
+        _require_squares(float(places.squares.max(initial=0.0)), scatter)
         rng = generator(self.random_state)
         total = float(np.sum(places.squares if s is None else s * places.squares))
         tol = self.tol * scatter.total / scatter.seen.weight / X.shape[1]
@@ -249,3 +250,12 @@ class KMeans(Clusterer, Transformer, sparse=True):
         """
         X = self._new_data(X)
         return -self._nearest(X, weights(sample_weight, X.shape[0]))[1]
+
+
+def _require_squares(largest: float, scatter: Scatter) -> None:
+    """Refuse rows whose squared distances leave float64 though weights bring their sums back into it."""
+    if scatter.total > 0 and not LEAST <= largest <= MOST:
+        raise InvalidData(
+            f"The largest squared distance from the mean is {largest:.3g}; squares below {LEAST:g} and above {MOST:g} lose digits."
+            " Multiply the columns by a power of ten."
+        )
