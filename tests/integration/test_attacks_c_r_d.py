@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sqlite3
+import threading
 import tracemalloc
 import unicodedata
 import warnings
@@ -19,15 +22,30 @@ import sklearn.feature_extraction.text
 import sklearn.metrics
 import sklearn.pipeline
 import sklearn.preprocessing
+from scipy import sparse
 
 import qed
 from qed import metrics
 from qed.cli import main
 from qed.cli._files import write_whole
 from qed.compose import ColumnTransformer, FeatureUnion, make_pipeline
-from qed.core import InvalidData, InvalidParameter, MemoryLimit
+from qed.convex._concomitant import Concomitant
+from qed.convex._problem import Problem
+from qed.core import InvalidData, InvalidParameter, MemoryLimit, clone
 from qed.core._escape import escaped
-from qed.linear_model import LogisticRegression, VotedPerceptron
+from qed.core._interruptible import interruptible
+from qed.decomposition import PCA
+from qed.linear_model import (
+    BoundedRegressor,
+    GroupLasso,
+    HuberRegressor,
+    Lasso,
+    LogisticRegression,
+    OrdinalRegressor,
+    RidgeCV,
+    SquareRootLasso,
+    VotedPerceptron,
+)
 from qed.preprocessing import (
     CountVectorizer,
     FunctionTransformer,
@@ -51,6 +69,101 @@ FRAMES = (pd.DataFrame, pl.DataFrame, pa.table)
 
 def _dense(table: Any) -> Any:
     return table.toarray() if hasattr(table, "toarray") else np.asarray(table)
+
+
+# -- C1: Ctrl-C --------------------------------------------------------------------------------------------
+
+
+def _press() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+class _NeverEnding:
+    """A call that Ctrl-C comes during, and that ends when the test says so."""
+
+    def __init__(self) -> None:
+        self.release, self.ended = threading.Event(), threading.Event()
+
+    def __call__(self, *arguments: Any) -> Any:
+        _press()
+        self.release.wait(60)
+        self.ended.set()
+        return arguments
+
+
+def test_c1_a_long_call_is_not_waited_for() -> None:
+    call = _NeverEnding()
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(call, 1, work=1e12)
+    assert not call.ended.is_set()
+    call.release.set()
+    assert call.ended.wait(60)
+
+
+def test_c1_long_calls_return_and_raise_as_short_ones_do() -> None:
+    A = np.random.default_rng(0).normal(size=(20, 20))
+    assert np.array_equal(interruptible(np.linalg.svd, A, work=1e12)[1], np.linalg.svd(A)[1])
+    with pytest.raises(np.linalg.LinAlgError):
+        interruptible(np.linalg.cholesky, -np.eye(2), work=1e12)
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        interruptible(np.divide, 1.0, np.zeros(2), work=1e12)
+    assert interruptible(threading.current_thread, work=1.0) is threading.current_thread()
+
+
+@pytest.mark.parametrize("model", [PCA(), RidgeCV()], ids=["PCA", "RidgeCV"])
+def test_c1_decompositions_of_wide_tables_are_interrupted(model: Any, monkeypatch: Any) -> None:
+    r = np.random.default_rng(0)
+    X, y = r.normal(size=(300, 500)), r.normal(size=300)
+    call = _NeverEnding()
+    for name in ("eigh", "qr", "svd"):
+        monkeypatch.setattr(f"numpy.linalg.{name}", call)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert not call.ended.is_set()
+    call.release.set()
+    assert call.ended.wait(60)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [Lasso(alpha=1e-4), GroupLasso(alpha=1e-4, groups=np.arange(120) // 3), SquareRootLasso(alpha=0.02)],
+    ids=["Lasso", "GroupLasso", "SquareRootLasso"],
+)
+def test_c1_an_interrupted_fit_is_proved_by_what_is_at_hand(model: Any, monkeypatch: Any) -> None:
+    r = np.random.default_rng(0)
+    X = r.normal(size=(50, 120))
+    y = X[:, :5].sum(axis=1) + r.normal(size=50)
+    whole = clone(model).fit(X, y).certificate_.objective
+    asked: list[bool] = []
+    for kind in (Problem, Concomitant):
+        certify = kind.certify
+
+        def recorded(self: Any, *words: Any, _certify: Any = certify, **options: Any) -> Any:
+            asked.append(options.get("is_thorough", True))
+            return _certify(self, *words, **options)
+
+        monkeypatch.setattr(kind, "certify", recorded)
+
+    def press_once(event: qed.Event) -> None:
+        if event.kind == "step" and event.step == 1:
+            asked.clear()
+            _press()
+
+    with qed.listen(press_once), pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert asked == [False]
+    certificate = model.certificate_
+    assert certificate.objective - certificate.gap <= whole + 1e-9  # what is stated is true of the best there is
+    qed.verify(model, X, y)
+
+
+def test_c1_no_traceback_while_modules_are_imported(monkeypatch: Any, capsys: Any) -> None:
+    def pressed() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("qed.cli._parser.parser", pressed)
+    assert main(["fit", "x.csv"]) == 130
+    assert "Interrupted" in capsys.readouterr().err
 
 
 # -- C2: one name, two programs ----------------------------------------------------------------------------
@@ -249,6 +362,21 @@ def test_r1_votes_are_those_of_every_plane() -> None:
     planes = np.vstack([np.zeros(3), np.cumsum(model.mistakes_ * model.steps_[:, None], axis=0)])
     sides = np.where(X @ planes[:, :2].T + planes[:, 2] > 0, 1.0, -1.0)
     assert np.array_equal(model.decision_function(X), sides @ model.votes_ / model.votes_.sum())
+
+
+# -- R2: products of many columns --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model", [HuberRegressor(), BoundedRegressor(), OrdinalRegressor()], ids=lambda m: type(m).__name__
+)
+def test_r2_products_of_many_columns_are_refused_by_formula(model: Any) -> None:
+    r, n = np.random.default_rng(0), 60_000
+    rows, columns = r.integers(0, n, (2, 4000))
+    X = sparse.csr_array((r.normal(size=4000), (rows, columns)), shape=(n, n))
+    y = np.arange(n) % 3 if isinstance(model, OrdinalRegressor) else r.normal(size=n)
+    with pytest.raises(MemoryLimit, match=r"60000 columns needs .* GiB, and the limit is"):
+        model.fit(X, y)
 
 
 # -- D: agreement with scikit-learn ------------------------------------------------------------------------

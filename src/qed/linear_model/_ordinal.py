@@ -29,6 +29,7 @@ from qed.core import (
 )
 from qed.core._certificates import DualityGapCertificate
 from qed.core._events import STOP, Progress
+from qed.core._memory import require_memory
 from qed.core._threads import one_blas_thread
 from qed.designs import design
 from qed.linear_model._classes import require_classes
@@ -302,6 +303,10 @@ class _Cuts:
 
     def solve(self, tol: float, max_iter: int, progress: Progress) -> _Found:
         """Follow Newton's method from cut points at the quantiles of the classes."""
+        p, m = self.table.shape[1], self.k - 1
+        fewer = "Choose fewer columns, for example those with more than a few entries that are not zero."
+        # second derivatives, the products in them, a scaled copy, and its decomposition
+        require_memory(5 * 8 * (p + m) ** 2, f"Newton's method with the products of {p} columns", fewer)
         share = np.cumsum(self.weight)[:-1]
         at = self.at(np.zeros(self.table.shape[1]), np.log(share) - np.log1p(-share))
         count, gap, outcome = 0, self.gap(at), "max_iter"
