@@ -9,12 +9,14 @@ import numpy as np
 from qed.compose._steps import (
     accepts_weight,
     announced,
+    are_models,
     copy_columns,
     one_column,
     parts_certificate,
 )
 from qed.core import (
     KW_ONLY,
+    Array,
     Classifier,
     InvalidParameter,
     NonNegativeInt,
@@ -33,6 +35,9 @@ from qed.ensemble._voting import Members, inner_traits, pairs
 from qed.model_selection import cross_val_predict
 
 __all__ = ["StackingClassifier", "StackingRegressor"]
+
+
+METHODS = ("predict_proba", "decision_function", "predict")
 
 
 class _Stack(Members):
@@ -159,9 +164,9 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
     passthrough: bool = param(False, "Whether the final model sees the rows themselves too.")
     verbose: NonNegativeInt = param(0, "Whether to show how long each member and the final model take.")
 
-    estimators_: Any = fitted("The fitted members.")
+    estimators_: list[Any] = fitted("The fitted members.", check=are_models)
     final_estimator_: Any = fitted("The fitted final model.")
-    stack_method_: list[str] = fitted("What each member is asked.")
+    stack_method_: list[str] = fitted("What each member is asked.", length="estimators_", one_of=METHODS)
     certificate_: PartsCertificate = fitted("The certificates of the members and of the final model.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -272,10 +277,10 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     passthrough: bool = param(False, "Whether the final model sees the rows themselves too.")
     verbose: NonNegativeInt = param(0, "Whether to show how long each member and the final model take.")
 
-    estimators_: Any = fitted("The fitted members.")
+    estimators_: list[Any] = fitted("The fitted members.", check=are_models)
     final_estimator_: Any = fitted("The fitted final model.")
-    stack_method_: list[str] = fitted("What each member is asked.")
-    classes_: Any = fitted("The labels.")
+    stack_method_: list[str] = fitted("What each member is asked.", length="estimators_", one_of=METHODS)
+    classes_: Array = fitted("The labels.", dtype="label", shape="(k,)", order="strictly rising")
     certificate_: PartsCertificate = fitted("The certificates of the members and of the final model.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -306,7 +311,7 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
             if not hasattr(model, self.stack_method):
                 raise InvalidParameter(f"Member {name!r} has no {self.stack_method}.")
             return self.stack_method
-        for method in ("predict_proba", "decision_function", "predict"):
+        for method in METHODS:
             if hasattr(model, method):
                 return method
         raise InvalidParameter(f"Member {name!r} has neither predict_proba, decision_function nor predict.")

@@ -9,7 +9,6 @@ import numpy as np
 from qed.core import (
     KW_ONLY,
     Array,
-    ModelFileError,
     NonNegative,
     NonNegativeInt,
     NotReached,
@@ -30,6 +29,10 @@ SEARCHED = (
     64  # columns up to which subsets are searched; beyond, looking at one costs too much for the number there are
 )
 UNIT = 2.0**-53
+
+
+def _are_chosen(model: Any, columns: Array) -> str:
+    return "" if np.array_equal(columns, np.flatnonzero(model.coef_)) else "should be the columns with a coefficient"
 
 
 class BestSubsetRegressor(SingleTarget):
@@ -84,8 +87,8 @@ class BestSubsetRegressor(SingleTarget):
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
-    coef_: Array = fitted("Coefficients, zero but for the chosen columns, shape (p,).")
-    columns_: Array = fitted("The chosen columns, sorted.")
+    coef_: Array = fitted("Coefficients, zero but for the chosen columns, shape (p,).", shape="(p,)")
+    columns_: Array = fitted("The chosen columns, sorted.", dtype="int64", shape="(c,)", check=_are_chosen)
     certificate_: SubsetCertificate = fitted("What is proved about the choice.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -155,12 +158,6 @@ class BestSubsetRegressor(SingleTarget):
                 f"BestSubsetRegressor stopped at a relative gap of {self.certificate_.relative_gap:.2e}, above tol={self.tol:.1e}"
                 f" ({outcome}). The model so far is stored; raise max_nodes or tol, choose fewer columns, or pass strict=False."
             )
-
-    def _check_fitted_state(self) -> None:
-        super()._check_fitted_state()
-        columns = self.__dict__.get("columns_")
-        if not (isinstance(columns, np.ndarray) and np.array_equal(columns, np.flatnonzero(self.coef_))):
-            raise ModelFileError("columns_ of BestSubsetRegressor are not those with coefficients")
 
 
 def _scaled(rows: Rows, *, intercept: bool) -> tuple[Array, Array, Array, float]:

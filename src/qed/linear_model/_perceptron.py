@@ -11,7 +11,6 @@ from qed.core import (
     Fraction,
     InvalidParameter,
     MistakesCertificate,
-    ModelFileError,
     NonNegative,
     NonNegativeInt,
     Positive,
@@ -25,6 +24,7 @@ from qed.designs._range import fingerprint, require_no_overflow
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._kernels import margins
 from qed.linear_model._learn_online import Course, Shown, begin, favours, held_out, run, show, shown, stream
+from qed.linear_model._linear import fits_coefficients
 from qed.linear_model._online import Memory, Rule, Stop, Visits
 
 __all__ = ["Perceptron"]
@@ -96,12 +96,12 @@ class Perceptron(LinearClassifier):
     )
     batch_size: PositiveInt = param(1, "Rows that are judged before the plane moves by the mean of their steps.")
 
-    n_iter_: int = fitted("Passes over the rows.")
-    t_: float = fitted("Steps taken, plus one.")
+    n_iter_: int = fitted("Passes over the rows.", low=0)
+    t_: float = fitted("Steps taken, plus one.", low=0)
     outcome_: str = fitted(
         "How the course ended: 'solved' without mistakes, 'stalled', 'max_iter', 'stopped', 'stream'."
     )
-    memory_: Memory = fitted("What ``partial_fit`` goes on from.")
+    memory_: Memory = fitted("What ``partial_fit`` goes on from.", check=fits_coefficients)
     certificate_: MistakesCertificate = fitted("What is proved about the mistakes.")
 
     def _rule(self) -> Rule:
@@ -219,9 +219,3 @@ class Perceptron(LinearClassifier):
             counted.rows, counted.mistakes, np.nan, np.zeros(len(self.coef_)), np.inf
         )
         return self
-
-    def _check_fitted_state(self) -> None:
-        super()._check_fitted_state()
-        if self.memory_.w.shape != self.coef_.shape:
-            msg = f"the memory of {type(self).__name__} does not fit its coefficients"
-            raise ModelFileError(msg)

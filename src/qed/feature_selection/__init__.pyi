@@ -1,0 +1,6 @@
+from qed.feature_selection._sequential import SequentialFeatureSelector as SequentialFeatureSelector
+from qed.feature_selection._subsets import Selection as Selection
+from qed.feature_selection._subsets import backward_elimination as backward_elimination
+from qed.feature_selection._subsets import exhaustive_search as exhaustive_search
+from qed.feature_selection._subsets import forward_selection as forward_selection
+from qed.feature_selection._subsets import subset_score as subset_score
