@@ -134,7 +134,7 @@ class KBinsDiscretizer(Transformer, keeps_dtype=True):
 
     def _edges(self, column: Array, weight: Array | None, n_bins: int, j: int) -> Array:
         counted = column if weight is None or self.strategy == "quantile" else column[weight > 0]
-        low, high = counted.min(), counted.max()
+        low, high = float(counted.min()), float(counted.max())
         if low == high:
             warnings.warn(f"Feature {j} is constant and will be replaced with 0.", stacklevel=4)
             return np.array([-np.inf, np.inf])

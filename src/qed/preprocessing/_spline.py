@@ -132,11 +132,12 @@ class SplineTransformer(Transformer):
         if self.knots == "quantile":
             levels = np.linspace(0, 100, self.n_knots)
             if weight is None:
-                quantiles: Array = np.nanpercentile(X, levels, axis=0).astype(np.float64)
+                quantiles: Array = np.nanpercentile(X.astype(np.float64, copy=False), levels, axis=0)
                 return quantiles
             return np.array([weighted_percentile(X[:, j], weight, levels) for j in range(X.shape[1])]).T
         rows = X if weight is None else X[weight > 0]
-        return np.linspace(np.nanmin(rows, axis=0), np.nanmax(rows, axis=0), self.n_knots, dtype=np.float64)
+        low, high = (end(rows, axis=0).astype(np.float64) for end in (np.nanmin, np.nanmax))  # steps are of doubles
+        return np.linspace(low, high, self.n_knots)
 
     def _traits(self) -> Any:
         return super()._traits()._replace(allow_nan=self.handle_missing == "zeros")

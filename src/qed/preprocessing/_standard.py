@@ -145,8 +145,8 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
         self.scale_ = None
         if self.with_std:
             # What rounding alone can make of a constant column is no variance.
-            upper = seen.weight * EPSILON * var + (seen.weight * mean * EPSILON) ** 2
-            self.scale_ = without_zeros(np.sqrt(var), var <= upper)
+            upper = seen.count * EPSILON * var + (seen.count * mean * EPSILON) ** 2
+            self.scale_ = without_zeros(np.sqrt(var), (var <= upper) | (seen.low == seen.high))
         self.statistics_ = seen
         self.certificate_ = certificate("means and variances", seen)
         return self
