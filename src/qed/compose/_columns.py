@@ -29,10 +29,9 @@ from qed.core import (
     param,
 )
 from qed.core._doors import learn_columns
-from qed.core._frames import only_column
 from qed.core._jobs import mapped
 from qed.core._roles import _input_names
-from qed.core._tables import is_sparse
+from qed.core._tables import is_sparse, only_column
 
 __all__ = ["ColumnTransformer", "FeatureUnion", "make_column_transformer", "make_union"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from qed.core._params import Array
     from qed.core._traits import Traits
 
-__all__ = ["is_sparse", "read"]
+__all__ = ["is_sparse", "only_column", "read"]
 
 
 def read(X: Any, what: str, traits: Traits, owner: str) -> tuple[Any, Array | None]:
@@ -115,3 +115,12 @@ def _require_indices(X: Any, what: str) -> None:
             f"{what} is a sparse container whose indices point outside its shape {X.shape}. Rebuild it with"
             " scipy.sparse.coo_array((data, (rows, columns)), shape=shape).tocsr()."
         )
+
+
+def only_column(table: Any) -> Any:
+    """Return the single column of a table as a sequence of its values."""
+    if hasattr(table, "iloc"):  # pandas
+        return table.iloc[:, 0]
+    if hasattr(table, "to_series"):  # polars
+        return table.to_series(0)
+    return table.column(0).to_numpy() if hasattr(table, "column") else table[:, 0]  # Arrow; arrays

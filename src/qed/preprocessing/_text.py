@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import KW_ONLY, Estimator, ExactCertificate, InvalidData, InvalidParameter, NotInQed, fitted, param
-from qed.core._frames import only_column
+from qed.core._tables import only_column
 
 Array = np.ndarray[Any, Any]
 
