@@ -11,7 +11,7 @@ Map
 `_bundled`     other real tables: iris, wine, tumours, diabetes, digits, weather; their words as they stand in the file
 `_regression`  linear problems with a chosen number of useful columns, noise, rank and condition number
 `_classics`    two textbook tables, drawn: a geyser's waiting times, house prices
-`_shapes`      classes in the plane: blobs, moons, rings; `_classification`: classes among many columns
+`_shapes`      classes in the plane: blobs, moons, rings, exclusive or; `_classification`: classes among many columns
 `_curves`      functions of known form, and bent surfaces; `_matrices`: matrices of known structure
 `_partly_labelled`  rows of which some have a label
 """
@@ -48,7 +48,7 @@ from qed.datasets._matrices import (
 from qed.datasets._partly_labelled import PartlyLabelled
 from qed.datasets._penguins import load_penguins
 from qed.datasets._regression import make_regression
-from qed.datasets._shapes import make_blobs, make_circles, make_moons
+from qed.datasets._shapes import make_blobs, make_circles, make_moons, make_xor
 
 __all__ = [
     "Dataset",
@@ -81,5 +81,6 @@ __all__ = [
     "make_sparse_uncorrelated",
     "make_spd_matrix",
     "make_swiss_roll",
+    "make_xor",
 ]
 __getattr__ = lacking(__name__)

@@ -14,19 +14,23 @@ from __future__ import annotations
 from qed.core._missing import lacking
 from qed.feature_selection._sequential import SequentialFeatureSelector
 from qed.feature_selection._subsets import (
+    L1Selection,
     Selection,
     backward_elimination,
     exhaustive_search,
     forward_selection,
+    l1_selection,
     subset_score,
 )
 
 __all__ = [
+    "L1Selection",
     "Selection",
     "SequentialFeatureSelector",
     "backward_elimination",
     "exhaustive_search",
     "forward_selection",
+    "l1_selection",
     "subset_score",
 ]
 __getattr__ = lacking(__name__)

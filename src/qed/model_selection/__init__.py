@@ -10,7 +10,7 @@ One rule: **a model is judged on rows it has not seen, and what the folds have i
     _judge, _cross_validate               one fold; all folds
     _task                                 what there is to learn
     _prequential                          predict, then see the label, then learn
-    _settings, _search                    what to try; the best of it
+    _settings, _search, _simplest         what to try; the best of it, or the simplest that is as good
     _dummy, _lookup                       what every model is compared with: constants, and memory alone
     _shared                               work that folds and settings have in common
 """
@@ -48,6 +48,7 @@ from qed.model_selection._prequential import PrequentialResult, prequential
 from qed.model_selection._random_splits import Bootstrap, GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
 from qed.model_selection._search import GridSearchCV, RandomizedSearchCV
 from qed.model_selection._settings import ParameterGrid, ParameterSampler
+from qed.model_selection._simplest import Simplest
 from qed.model_selection._task import task_of
 
 __all__ = [
@@ -72,6 +73,7 @@ __all__ = [
     "RepeatedKFold",
     "RepeatedStratifiedKFold",
     "ShuffleSplit",
+    "Simplest",
     "StratifiedGroupKFold",
     "StratifiedKFold",
     "StratifiedShuffleSplit",

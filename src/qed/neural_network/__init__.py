@@ -11,7 +11,7 @@ need NumPy alone; ``pip install "qed[neural]"`` brings what fits need.
     _gradients                        backpropagation, in blocks of rows
     _steps, _course                   rules of steps; passes over the rows
     _prove                            the certificate      _forward     predictions, in NumPy
-    _torch                            the door to PyTorch, one thread wide
+    _torch                            the door to PyTorch, one thread wide      _summary  layers and parameters, counted
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from __future__ import annotations
 from qed.core._missing import lacking
 from qed.neural_network._mlp_classifier import MLPClassifier
 from qed.neural_network._mlp_regressor import MLPRegressor
+from qed.neural_network._summary import LayerSummary, NetworkSummary
 
-__all__ = ["MLPClassifier", "MLPRegressor"]
+__all__ = ["LayerSummary", "MLPClassifier", "MLPRegressor", "NetworkSummary"]
 
 __getattr__ = lacking(__name__)
