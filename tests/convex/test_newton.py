@@ -50,7 +50,7 @@ def test_newton_takes_few_steps_to_the_optimum_of_descent():
     likelihood = np.sum(label * f - np.log1p(np.exp(f)))  # of labels 0 and 1
     assert solution.gap.objective == pytest.approx(-likelihood / 300 + 5e-4 * solution.w @ solution.w, rel=1e-12)
     descended = gradient_descent(stated, np.zeros(3), gradient_tol=1e-7)
-    np.testing.assert_allclose(descended.x, solution.w, atol=1e-5)
+    np.testing.assert_allclose(descended.point, solution.w, atol=1e-5)
     model = LogisticRegression(C=1 / 0.3, fit_intercept=False, tol=1e-15).fit(rows, label)  # C is 1 / (n alpha)
     np.testing.assert_allclose(model.coef_[0], solution.w, rtol=1e-9)
 
