@@ -245,7 +245,9 @@ def test_the_parts_are_verified():
     other = make_pipeline(sklearn.preprocessing.StandardScaler(), Ridge()).fit(X, Y)
     assert other.certificate_.silent == ["standardscaler"]
     assert "no certificate" in str(other.certificate_)
-    assert qed.verify(other, X, Y).holds
+    with pytest.raises(CertificateError, match="'standardscaler' of this Pipeline is sklearn.*does not know"):
+        qed.verify(other, X, Y)
+    assert qed.verify(other[-1], other[:-1].transform(X), Y).holds
 
 
 def test_notebooks_show_the_proof():

@@ -15,6 +15,7 @@ from tests.verify.convex_models import (
     PoissonRegressor,
     QuantileRegressor,
     SquareRootLasso,
+    verified,
 )
 
 import qed
@@ -76,7 +77,7 @@ def within(model, kind, weight, share=1e-7):
 def test_the_optimum_is_confirmed_and_anything_worse_refused(template, kind, weight):
     y = targets[kind]
     model = within(fitted_model(template, kind, weight), kind, weight)
-    verdict = qed.verify(model, X, y, weight)
+    verdict = verified(model, X, y, weight)
     assert verdict.rounding <= 1e-12 * model.certificate_.null_objective
     assert verdict.objective == pytest.approx(model.certificate_.objective, rel=1e-10)
     best, gap = model.objective(X, y, weight), model.certificate_.gap
@@ -93,7 +94,7 @@ def test_the_optimum_is_confirmed_and_anything_worse_refused(template, kind, wei
             step *= 2
         worse.claim(X, y, weight, gap)
         with pytest.raises(qed.CertificateError, match="is false"):
-            qed.verify(worse, X, y, weight)
+            verified(worse, X, y, weight)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8])
@@ -105,15 +106,15 @@ def test_quantiles_are_confirmed_by_their_dual_or_by_their_kinks(level, alpha, w
     model = QuantileRegressor(quantile=level, alpha=alpha).fit(X, y, weight).with_zeros()
     dual = model.dual(ones)
     model.claim(X, y, weight, 1e-7 * model.null(X, y, weight), dual=dual, radius=100.0 if alpha == 0 else np.inf)
-    assert qed.verify(model, X, y, weight).holds
+    assert verified(model, X, y, weight).holds
     junk = replace(model.certificate_, dual=rng.normal(size=len(dual)))
     model.certificate_ = junk  # what does not help is no reason to refuse what is true
     order = rng.permutation(N)
-    assert qed.verify(model, X[order], y[order], None if weight is None else weight[order]).holds
+    assert verified(model, X[order], y[order], None if weight is None else weight[order]).holds
     model.coef_[1] += 0.02
     model.claim(X, y, weight, 1e-7 * model.null(X, y, weight), dual=dual, radius=junk.radius)
     with pytest.raises(qed.CertificateError, match="is false"):
-        qed.verify(model, X, y, weight)
+        verified(model, X, y, weight)
 
 
 @models
@@ -121,9 +122,9 @@ def test_rows_may_come_in_any_order_and_container(template, kind):
     model = within(fitted_model(template, kind, s), kind, s)
     order = rng.permutation(N)
     y = targets[kind]
-    assert qed.verify(model, X[order], y[order], s[order]).holds
-    assert qed.verify(model, sp.csc_array(X), y, s).holds
-    assert qed.verify(model, X.tolist(), y.tolist(), s).holds
+    assert verified(model, X[order], y[order], s[order]).holds
+    assert verified(model, sp.csc_array(X), y, s).holds
+    assert verified(model, X.tolist(), y.tolist(), s).holds
 
 
 @models
@@ -131,20 +132,20 @@ def test_large_tables_are_judged_alike(template, kind, monkeypatch):
     monkeypatch.setattr("qed.verify._rows.LARGE", 0)
     monkeypatch.setattr("qed.verify._rows.BLOCK", 16)
     model = within(fitted_model(template, kind, s), kind, s)
-    verdict = qed.verify(model, X, targets[kind], s)
+    verdict = verified(model, X, targets[kind], s)
     assert verdict.rounding < 1e-9 * model.certificate_.null_objective
     model.coef_[..., 1] += 0.01
     model.settle(X, targets[kind], s)
     within(model, kind, s)
     with pytest.raises(qed.CertificateError, match="is false"):
-        qed.verify(model, X, targets[kind], s)
+        verified(model, X, targets[kind], s)
 
 
 @models
 def test_many_coefficients_are_solved_without_writing_equations_down(template, kind, monkeypatch):
     monkeypatch.setattr("qed.verify._search.LARGEST", 2)
     model = within(fitted_model(template, kind, s), kind, s, share=1e-5)
-    assert qed.verify(model, X, targets[kind], s).holds
+    assert verified(model, X, targets[kind], s).holds
 
 
 def changed(model, **numbers):
@@ -161,10 +162,10 @@ def test_other_parameters_are_refused():
     model = lasso()
     model.alpha = 0.11
     with pytest.raises(qed.CertificateError, match="states an objective"):
-        qed.verify(model, X, targets["number"], s)
+        verified(model, X, targets["number"], s)
     model.certificate_ = replace(model.certificate_, objective=model.objective(X, targets["number"], s))
     with pytest.raises(qed.CertificateError, match="is false"):
-        qed.verify(model, X, targets["number"], s)
+        verified(model, X, targets["number"], s)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,7 @@ def test_a_claim_with_other_numbers_is_refused(numbers, words):
     model.coef_[0] += 1e-4
     model.certificate_ = replace(model.certificate_, objective=model.objective(X, targets["number"], s))
     with pytest.raises(qed.CertificateError, match=words):
-        qed.verify(changed(model, **numbers), X, targets["number"], s)
+        verified(changed(model, **numbers), X, targets["number"], s)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_a_claim_with_other_numbers_is_refused(numbers, words):
 )
 def test_other_data_are_recognised(other):
     with pytest.raises(qed.CertificateError, match="not the data of the certificate"):
-        qed.verify(lasso(), *other)
+        verified(lasso(), *other)
 
 
 def test_other_labels_are_recognised():
@@ -204,23 +205,23 @@ def test_other_labels_are_recognised():
     with pytest.raises(
         qed.CertificateError
     ):  # as many of each as before: the moments may agree, the objective does not
-        qed.verify(model, X, swapped)
+        verified(model, X, swapped)
     with pytest.raises(qed.CertificateError, match="was fitted to the classes"):
-        qed.verify(model, X, np.where(targets["coin"] == "yes", "yes", "maybe"))
+        verified(model, X, np.where(targets["coin"] == "yes", "yes", "maybe"))
 
 
 def test_coefficients_of_another_shape_or_kind_are_refused():
     model = lasso()
     model.coef_ = np.vstack([model.coef_, model.coef_])
     with pytest.raises(qed.CertificateError, match="have shape"):
-        qed.verify(model, X, targets["number"], s)
+        verified(model, X, targets["number"], s)
     model.coef_ = np.full(5, np.nan)
     with pytest.raises(qed.CertificateError, match="not finite"):
-        qed.verify(model, X, targets["number"], s)
+        verified(model, X, targets["number"], s)
     positive = within(fitted_model(Lasso(alpha=0.05, positive=True), "number", None), "number", None)
     positive.coef_[0] = -1.0
     with pytest.raises(qed.CertificateError, match="domain"):
-        qed.verify(positive, X, targets["number"])
+        verified(positive, X, targets["number"])
 
 
 def test_an_objective_that_is_not_in_the_table_cannot_be_confirmed():
@@ -232,7 +233,7 @@ def test_an_objective_that_is_not_in_the_table_cannot_be_confirmed():
     other = Unheard()
     other.__dict__.update(model.__dict__)
     with pytest.raises(qed.CertificateError, match="has no objective for Unheard"):
-        qed.verify(other, X, targets["number"], s)
+        verified(other, X, targets["number"], s)
 
 
 def test_junk_in_place_of_a_dual_point_cannot_confirm_what_is_false():
@@ -242,7 +243,7 @@ def test_junk_in_place_of_a_dual_point_cannot_confirm_what_is_false():
     for junk in (np.full(N, 1e300), rng.normal(size=N), np.zeros(N), np.zeros(3), rng.normal(size=(N, 1)) * 1e-9):
         model.claim(X, y, None, 1e-6, dual=junk)
         with pytest.raises(qed.CertificateError, match="is false"):
-            qed.verify(model, X, y)
+            verified(model, X, y)
 
 
 def test_a_square_root_lasso_that_meets_every_target_is_confirmed():
@@ -253,7 +254,7 @@ def test_a_square_root_lasso_that_meets_every_target_is_confirmed():
     model.coef_ = np.where(used, model.coef_, 0.0)
     model.coef_[used] = np.linalg.lstsq(wide[:, used], y, rcond=None)[0]
     model.claim(wide, y, None, 1e-7 * model.null(wide, y, None))
-    assert qed.verify(model, wide, y).holds
+    assert verified(model, wide, y).holds
 
 
 def test_a_claim_within_a_radius_is_judged_within_it():
@@ -261,7 +262,7 @@ def test_a_claim_within_a_radius_is_judged_within_it():
     y = targets["number"]
     model = Lasso(alpha=0.0).fit(twins, y)
     model.claim(twins, y, None, 1e-9 * model.null(twins, y, None), radius=100.0)
-    assert qed.verify(model, twins, y).holds
+    assert verified(model, twins, y).holds
     model.claim(twins, y, None, 1e-9 * model.null(twins, y, None), radius=np.inf)
     with pytest.raises(qed.CertificateError, match="is false"):  # dependent columns: nothing is known of far away
-        qed.verify(model, twins, y)
+        verified(model, twins, y)

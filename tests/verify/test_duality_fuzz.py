@@ -5,7 +5,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.reference.convex_programs import points, say
-from tests.verify.convex_models import ElasticNet, Lasso, LogisticRegression, PoissonRegressor, QuantileRegressor
+from tests.verify.convex_models import (
+    ElasticNet,
+    Lasso,
+    LogisticRegression,
+    PoissonRegressor,
+    QuantileRegressor,
+    verified,
+)
 
 import qed
 
@@ -63,9 +70,9 @@ def test_what_is_proved_is_confirmed_and_what_is_worse_refused(seed, loss, penal
     for at, (w, b, _) in enumerate(found):
         kind = MODELS[loss, penalty](strength, said.s)
         model = model_of(said, w, b, gaps[at], kind)
-        assert qed.verify(model, said.X, said.y, said.s).holds
+        assert verified(model, said.X, said.y, said.s).holds
         gap = gaps[best]
         if said.within(w, found[best][0], gap.radius) and worth[at] - worth[best] > 4 * gap.value:
             worse = model_of(said, w, b, gap, MODELS[loss, penalty](strength, said.s))
             with pytest.raises(qed.CertificateError):
-                qed.verify(worse, said.X, said.y, said.s)
+                verified(worse, said.X, said.y, said.s)

@@ -67,6 +67,7 @@ class Pipeline(NamedParts):
     steps_: list[tuple[str, Any]] = fitted(
         "The fitted steps, as pairs of name and model.", length="at least 1", check=are_named_models
     )
+    weighted_: list[str] = fitted("The names of the steps that were fitted with weights.", answers=False, optional=True)
     certificate_: PartsCertificate = fitted("The certificates of the steps.")
 
     predict = Delegated("Predict with the last step.")
@@ -86,6 +87,7 @@ class Pipeline(NamedParts):
             part = type(self)(list(self.steps)[key], verbose=self.verbose)
             if "steps_" in self.__dict__:
                 part.steps_ = self.steps_[key]
+                part.weighted_ = [name for name, _ in part.steps_ if name in self.__dict__.get("weighted_", ())]
                 part.certificate_ = parts_certificate(part.steps_)
             return part
         steps = self._known()
@@ -154,10 +156,12 @@ class Pipeline(NamedParts):
         self._require_steps()
         extra = self._sorted_out(step_params)
         done: list[tuple[str, Any]] = []
+        weighted = []
         for name, step in self.steps[:-1]:
             model = None if _is_nothing(step) else clone(step)
             if model is not None:
                 options = self._options(model, sample_weight, extra[name])
+                weighted += [name] * (options.get("sample_weight") is not None)
                 with announced(self, name, verbose=self.verbose):
                     if hasattr(model, "fit_transform"):
                         X = model.fit_transform(X, y, **options)
@@ -168,10 +172,11 @@ class Pipeline(NamedParts):
         last = None if _is_nothing(step) else clone(step)
         if last is not None:
             options = self._options(last, sample_weight, extra[name])
+            weighted += [name] * (options.get("sample_weight") is not None)
             with announced(self, name, verbose=self.verbose):
                 last.fit(X, **options) if y is None else last.fit(X, y, **options)
         done.append((name, "passthrough" if last is None else last))
-        self.steps_ = done
+        self.steps_, self.weighted_ = done, weighted
         self.certificate_ = parts_certificate(done)
         return (X, last) if keep else (None, None)
 

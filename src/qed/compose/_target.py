@@ -62,7 +62,7 @@ class TransformedTargetRegressor(Regressor):
         y : array-like of shape (n,) or (n, m)
             Targets.
         sample_weight : array-like of shape (n,), optional
-            For a regressor whose ``fit`` takes one.
+            How often each row counts, for a regressor and a transformer whose ``fit`` takes weights.
         **fit_params : object
             Passed to ``fit`` of the regressor.
         """
@@ -79,7 +79,7 @@ class TransformedTargetRegressor(Regressor):
             )
         self.flat_ = target.ndim == 1
         table = target.reshape(len(target), -1)
-        self._learn_transformer(table)
+        self._learn_transformer(table, sample_weight)
         changed = self._forward(table)
         if self.check_inverse:
             self._require_inverse(table, changed)
@@ -112,7 +112,7 @@ class TransformedTargetRegressor(Regressor):
             raise InvalidParameter(f"TransformedTargetRegressor.regressor must be a regressor, got {self.regressor!r}.")
         return self.regressor
 
-    def _learn_transformer(self, table: Any) -> None:
+    def _learn_transformer(self, table: Any, sample_weight: Any) -> None:
         if self.transformer is not None and (self.func is not None or self.inverse_func is not None):
             raise InvalidParameter("'transformer' and functions 'func'/'inverse_func' cannot both be set.")
         if self.transformer is not None and not (
@@ -126,7 +126,10 @@ class TransformedTargetRegressor(Regressor):
             raise InvalidParameter(
                 f"When one of func and inverse_func is provided, the other must be too; {lacking} is missing."
             )
-        self.transformer_ = None if self.transformer is None else clone(self.transformer).fit(table)
+        self.transformer_ = None if self.transformer is None else clone(self.transformer)
+        if self.transformer_ is not None:
+            counts = sample_weight is not None and accepts_weight(self.transformer_)
+            self.transformer_.fit(table, **({"sample_weight": sample_weight} if counts else {}))
 
     def _forward(self, table: Any) -> Any:
         if self.transformer_ is not None:

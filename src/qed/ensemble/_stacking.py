@@ -18,6 +18,7 @@ from qed.core import (
     KW_ONLY,
     Array,
     Classifier,
+    InvalidData,
     InvalidParameter,
     NonNegativeInt,
     PartsCertificate,
@@ -28,11 +29,15 @@ from qed.core import (
     fitted,
     param,
 )
+from qed.core._jobs import mapped
 from qed.core._roles import _input_names as input_names
 from qed.core._tables import is_sparse
 from qed.core._targets import as_target, encode
 from qed.ensemble._voting import Members, inner_traits, pairs
-from qed.model_selection import cross_val_predict
+from qed.model_selection._choice_of_folds import check_cv
+from qed.model_selection._cross_validate import by_class
+from qed.model_selection._judge import is_classifier
+from qed.model_selection._subset import countable, rows_of
 
 __all__ = ["StackingClassifier", "StackingRegressor"]
 
@@ -57,7 +62,7 @@ class _Stack(Members):
             [model for _, model in members] if prefit else self._fitted_members(members, X, y, sample_weight)
         )
         owner.stack_method_ = [self._method(name, model) for name, model in members]
-        table = self._unseen_answers(X, y, sample_weight)
+        table = self._unseen_answers(X, y, sample_weight, prefit=prefit)
         last = clone(self._final())
         counts = sample_weight is not None and accepts_weight(last)
         with announced(owner, "final_estimator", verbose=owner.verbose):
@@ -66,16 +71,28 @@ class _Stack(Members):
         copy_columns(owner, owner.estimators_[0])
         owner.certificate_ = parts_certificate([*pairs(members, owner.estimators_), ("final_estimator", last)])
 
-    def _unseen_answers(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """Return the rows of the final model: what members say of rows that they were not fitted on."""
+    def _unseen_answers(self, X: Any, y: Any, sample_weight: Any, *, prefit: bool) -> Any:
+        """Return the rows of the final model: what members say of rows that they were not fitted on.
+
+        The members of each fold are kept, so that anybody can see that these were their answers.
+        """
         owner: Any = self
-        if isinstance(self.cv, str) and self.cv == "prefit":
+        owner.folds_, owner.fold_estimators_ = None, []
+        if prefit:
             return self._beside(self._answers(X), X)
-        params = None if sample_weight is None else {"sample_weight": sample_weight}
-        said = [
-            cross_val_predict(clone(model), X, y, cv=self.cv, n_jobs=self.n_jobs, method=method, params=params)
-            for (_, model), method in zip(self._required(), owner.stack_method_, strict=True)
-        ]
+        X = countable(X)
+        pairs_ = list(check_cv(self.cv, y, classifier=is_classifier(owner)).split(X, y))
+        owner.folds_ = _fold_numbers(pairs_, len(y))
+        said = []
+        for (_, model), method in zip(self._required(), owner.stack_method_, strict=True):
+
+            def learnt(pair: Any, model: Any = model) -> Any:
+                weight = {} if sample_weight is None else {"sample_weight": sample_weight[pair[0]]}
+                return clone(model).fit(rows_of(X, pair[0]), y[pair[0]], **weight)
+
+            members = list(mapped(learnt, pairs_, self.n_jobs))
+            owner.fold_estimators_.append(members)
+            said.append(_answers_of_folds(members, pairs_, X, y, method))
         return self._beside(said, X)
 
     def _final(self) -> Any:
@@ -128,6 +145,34 @@ class _Stack(Members):
         return self._beside(self._answers(X), X)
 
 
+def _fold_numbers(pairs_: list[Any], n_rows: int) -> Any:
+    """Return the fold of each row; None where a model was not fitted on all the others, so that the number does not tell."""
+    fold, times = np.zeros(n_rows, dtype=np.intp), np.zeros(n_rows, dtype=np.intp)
+    for number, (_, test) in enumerate(pairs_):
+        fold[test] = number
+        times[test] += 1
+    if not pairs_ or not (times == 1).all():
+        raise InvalidData(
+            "Stacking only works for partitions: every row must be tested exactly once. Use KFold or a similar splitter."
+        )
+    whole = all(
+        np.array_equal(np.sort(train), np.flatnonzero(fold != number)) for number, (train, _) in enumerate(pairs_)
+    )
+    return fold.astype(np.min_scalar_type(len(pairs_))) if whole else None
+
+
+def _answers_of_folds(members: list[Any], pairs_: list[Any], X: Any, y: Any, method: str) -> Any:
+    """Return what the member of each fold says of the rows that it has not seen, in the order of the rows."""
+    classes, parts = np.unique(y), []
+    for member, (_, test) in zip(members, pairs_, strict=True):
+        answers = np.asarray(getattr(member, method)(rows_of(X, test)))
+        parts.append(answers if method == "predict" else by_class(answers, member, classes, method))
+    stacked = np.concatenate(parts)
+    result = np.empty_like(stacked)
+    result[np.concatenate([test for _, test in pairs_])] = stacked
+    return result
+
+
 class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
     """A regressor of what other regressors predict.
 
@@ -167,6 +212,10 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
     estimators_: list[Any] = fitted("The fitted members.", check=are_models)
     final_estimator_: Any = fitted("The fitted final model.")
     stack_method_: list[str] = fitted("What each member is asked.", length="estimators_", one_of=METHODS)
+    folds_: Any = fitted(
+        "The fold of each row, in their order; None for members that were fitted already.", answers=False, optional=True
+    )
+    fold_estimators_: Any = fitted("Of each member the models fitted without each fold.", answers=False, optional=True)
     certificate_: PartsCertificate = fitted("The certificates of the members and of the final model.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -280,6 +329,10 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     estimators_: list[Any] = fitted("The fitted members.", check=are_models)
     final_estimator_: Any = fitted("The fitted final model.")
     stack_method_: list[str] = fitted("What each member is asked.", length="estimators_", one_of=METHODS)
+    folds_: Any = fitted(
+        "The fold of each row, in their order; None for members that were fitted already.", answers=False, optional=True
+    )
+    fold_estimators_: Any = fitted("Of each member the models fitted without each fold.", answers=False, optional=True)
     classes_: Array = fitted("The labels.", dtype="label", shape="(k,)", order="strictly rising")
     certificate_: PartsCertificate = fitted("The certificates of the members and of the final model.")
 

@@ -112,6 +112,7 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
     coef_: Array = fitted("Coefficients of the last plane, shape (1, p).", shape="(1, p)")
     intercept_: Array = fitted("Its intercept.", shape="(1,)")
     n_iter_: int = fitted("Passes over the rows.", low=0)
+    seed_: int = fitted("What the orders of the passes follow from.", answers=False, optional=True)
     certificate_: MistakesCertificate = fitted("What is proved about the mistakes.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -139,7 +140,7 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
         require_no_overflow(seen, rows.X.shape[1])
         rule = Rule("perceptron", intercept=self.fit_intercept)
         memory = begin(self, rows, rule, Course(self.max_iter, None, 1, True, Visits()))
-        course = _Course(memory)
+        course, seed = _Course(memory), int(memory.seed)
         interrupted = False
         try:
             self._go(course, rows, rule)
@@ -151,7 +152,7 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
         wrong = rows.X[places]
         wrong = wrong.toarray() if hasattr(wrong, "toarray") else wrong
         one = np.full((len(places), 1), 1.0 if self.fit_intercept else 0.0)
-        self.classes_, self.n_iter_ = data.classes, course.passes
+        self.classes_, self.n_iter_, self.seed_ = data.classes, course.passes, seed
         self.mistakes_ = np.hstack([wrong, one]) * rows.y[places][:, None]
         self.steps_ = np.ones(len(places)) if rows.weight is None else rows.weight[places]
         if favour is not None:

@@ -204,7 +204,7 @@ def cross_val_predict(
         X_train, y_train, extra = table.rows(pair[0])
         model.fit(X_train, **extra) if y_train is None else model.fit(X_train, y_train, **extra)
         answers = np.asarray(getattr(model, method)(table.rows(pair[1])[0]))
-        return answers if classes is None else _by_class(answers, model, classes, method)
+        return answers if classes is None else by_class(answers, model, classes, method)
 
     parts = followed([partial(predicted, pair) for pair in folds], n_jobs, "predictions", verbose)
     stacked = np.concatenate(parts)
@@ -213,7 +213,7 @@ def cross_val_predict(
     return result
 
 
-def _by_class(answers: Any, model: Any, classes: Any, method: str) -> Any:
+def by_class(answers: Any, model: Any, classes: Any, method: str) -> Any:
     """Put the columns of a fold that lacks a class where they belong; the class that it cannot know gets the least value."""
     known = getattr(model, "classes_", classes)
     if len(known) == len(classes) or answers.ndim == 1:

@@ -69,6 +69,7 @@ class _Search(Estimator):
         finite=False,
         nan=True,
         check=_is_a_table,
+        answers=False,
     )
     best_estimator_: Any = fitted("The best setting, fitted on all rows.", optional=True, check=_is_a_model)
     best_params_: dict[str, Any] = fitted("The best setting.", optional=True, dtype="label", finite=False, nan=True)
@@ -339,7 +340,9 @@ class _Run:
         """Judge, store the table, and fit the best."""
         search = self.search
         judged, outcome = self._judge(earlier)
-        search._judged = judged if outcome != "searched" else {}  # noqa: SLF001
+        search.__dict__.pop("_judged", None)
+        if outcome != "searched":
+            search._judged = judged  # noqa: SLF001
         if not judged:
             raise KeyboardInterrupt
         report_failures([one for row in judged.values() for one in row], search.error_score)

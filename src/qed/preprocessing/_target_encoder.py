@@ -89,6 +89,9 @@ class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=Tr
     target_mean_: float | Array = fitted("Mean of the target, or the share of each class.", shape="(k,)")
     target_type_: str = fitted("What the target is.", one_of=("continuous", "binary", "multiclass"))
     classes_: Array | None = fitted("The labels; None for numbers.", dtype="label", shape="(*,)")
+    folds_: Any = fitted(
+        "The fold of each row of ``fit_transform``, in their order; None after ``fit``.", answers=False, optional=True
+    )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -124,6 +127,7 @@ class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=Tr
         """
         codes, targets = self._learn(X, y)
         fold, n_folds = self._folds(X, y, len(targets))
+        self.folds_ = fold.astype(np.min_scalar_type(n_folds))
         blocks = []
         for j, place in enumerate(codes):
             for number in range(targets.shape[1]):
@@ -138,6 +142,7 @@ class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=Tr
         self._validate_params()
         table = fit_table(self, X)
         targets = self._targets(y, table.n_rows)
+        self.folds_ = None
         self.categories_, codes, counts = learnt_categories(table, self.categories, refuse=False)
         fold = np.zeros(table.n_rows, np.intp)
         self.encodings_ = [

@@ -5,6 +5,7 @@ decompositions; importing anything that fits is barred by contract.
 
 ::
 
+    _registry        which check verifies which class, and what a fit of that class may carry
     _rows            the rows, in blocks, in extended precision
     _same_data       whether the rows are those of the certificate
     _least_squares   objective and distance from the optimum of a least-squares model
@@ -42,52 +43,14 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from qed.core import CertificateError, Estimator, InvalidParameter
-from qed.core._certificates import (
-    BracketCertificate,
-    ClustersCertificate,
-    DualityGapCertificate,
-    ExactCertificate,
-    LeastSquaresCertificate,
-    LikelihoodCertificate,
-    MistakesCertificate,
-    NetworkCertificate,
-    PartsCertificate,
-    SearchCertificate,
-    StationaryCertificate,
-    SubsetCertificate,
-    SubspaceCertificate,
-    TreeCertificate,
-    Uncertified,
-)
-from qed.verify import (
-    _bounded,
-    _clusters,
-    _counts,
-    _duality,
-    _hard_margin,
-    _largest,
-    _least_squares,
-    _likelihood,
-    _mistakes,
-    _neighbors,
-    _networks,
-    _ordinal,
-    _parts,
-    _powers,
-    _subsets,
-    _subspace,
-    _transformers,
-    _trees,
-)
+from qed.core import CertificateError, Estimator, InvalidData, InvalidParameter
+from qed.verify._registry import check_model
+from qed.verify._rows import OtherData
 from qed.verify._verdict import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["Verdict", "verify"]
 
@@ -100,7 +63,8 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
     model : Estimator
         A fitted model.
     X : array-like, frame, sparse container or source of shape (n, p)
-        The rows the model was fitted on; their order does not matter.
+        The rows the model was fitted on. Their order does not matter, except where a model depends on it or its proof does: models
+        that cut the rows into folds, voted perceptrons, and losses with kinks, whose dual variables belong to rows.
     y : array-like of shape (n,) or (n, m)
         Their targets.
     sample_weight : array-like of shape (n,), optional
@@ -116,7 +80,12 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
     ------
     CertificateError
         When the statement is not true: the model was changed, the data are others, or the fit was wrong. The message says
-        which.
+        which. Whatever the model holds, no other error is raised because of it.
+    InvalidData
+        When X, y or the weights cannot be read, or are not those of the fit. Such an error is a CertificateError too, since it
+        cannot be told whether the data or the model was changed.
+    InvalidParameter
+        When ``model`` is no model of qed.
 
     Examples
     --------
@@ -139,54 +108,21 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
             "step with the rows that it saw: qed.verify(pipeline[-1], pipeline[:-1].transform(X), y)."
         )
         raise InvalidParameter(msg)
-    model._check_is_fitted()  # noqa: SLF001
-    certificate = model.__dict__.get("certificate_")
-    if isinstance(certificate, Uncertified):
-        msg = f"{name} claims nothing that could be verified: {certificate.reason}."
-        raise CertificateError(msg)
-    labels = model.__dict__.get("classes_")
-    if isinstance(labels, np.ndarray) and labels.ndim == 1 and not np.array_equal(np.unique(labels), labels):
-        msg = f"The labels of this {name} are not in order, as those of every fit are: classes_ was changed. Fit again."
-        raise CertificateError(msg)
-    if isinstance(certificate, PartsCertificate):
-        return _parts.check(verify, model, certificate, X, y, sample_weight)
-    for kind, check in _CHECKS.items():
-        if isinstance(certificate, kind):
-            return check(model, certificate, X, y, sample_weight)
-    msg = f"{name} carries no certificate that this checker knows ({type(certificate).__name__}). Fit it again."
-    raise CertificateError(msg)
-
-
-def _by_counting(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any) -> Verdict:
-    traits = model._traits()  # noqa: SLF001
-    check = _counts.check if traits.target and not traits.transforms else _transformers.check
-    return check(model, certificate, X, y, sample_weight)
-
-
-def _by_slopes(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
-    return _powers.check(model, certificate, X, sample_weight)
-
-
-def _by_duality(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any) -> Verdict:
-    own = [kind.check for kind in (_hard_margin, _largest, _ordinal) if kind.applies(model)]
-    return (own[0] if own else _duality.check)(model, certificate, X, y, sample_weight)
-
-
-_CHECKS: dict[type, Callable[..., Verdict]] = {
-    DualityGapCertificate: _by_duality,
-    BracketCertificate: _by_slopes,
-    ClustersCertificate: _clusters.check,
-    ExactCertificate: _by_counting,
-    LeastSquaresCertificate: _least_squares.check,
-    LikelihoodCertificate: _likelihood.check,
-    MistakesCertificate: _mistakes.check,
-    SearchCertificate: _neighbors.check,
-    NetworkCertificate: _networks.check,
-    StationaryCertificate: _bounded.check,
-    SubsetCertificate: _subsets.check,
-    SubspaceCertificate: _subspace.check,
-    TreeCertificate: _trees.check,
-}
+    Estimator._check_is_fitted(model)  # noqa: SLF001
+    try:
+        with np.errstate(all="ignore"):  # comparisons are written so that what overflows is refused
+            return check_model(model, X, y, sample_weight)
+    except (CertificateError, MemoryError):
+        raise
+    except InvalidData as error:
+        raise OtherData(str(error)) from error
+    except Exception as error:
+        # Whatever a model holds instead of what its class declares, the model is at fault.
+        first = (str(error).splitlines() or [""])[0][:200]
+        raise CertificateError(
+            f"This {name} holds something that no fit leaves there ({type(error).__name__}: {first}). It was changed after the fit."
+            " Fit again, or load the model from its file."
+        ) from error
 
 
 class _Callable(ModuleType):

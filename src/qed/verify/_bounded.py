@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import CertificateError
-from qed.verify._rows import EXTENDED, read
+from qed.verify._rows import EXTENDED, read, read_data
 from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
 
@@ -60,7 +60,7 @@ def check(model: Any, certificate: StationaryCertificate, X: Any, y: Any, sample
         raise CertificateError(
             _CHANGED.format(f"within {certificate.radius:.3g} it need not be convex; within {radius:.3g} it is")
         )
-    if not proved <= 2 * certificate.gap + slack:
+    if not proved <= certificate.gap + slack:
         raise CertificateError(
             _CHANGED.format(f"nearby it may be lower by {proved:.3g}, and at most {certificate.gap:.3g} is claimed")
         )
@@ -103,7 +103,7 @@ def _proved(shape: str, c: float, A: Array, q: Array, error: Array, weight: Arra
 
 def _require_weights(model: Any, X: Any, y: Any) -> None:
     """Check how much each row counts, rows without weight included."""
-    data = model._fit_data(X, y, None, reset=False)  # noqa: SLF001
+    data = read_data(model, X, y, None)
     table = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
     error = table.astype(EXTENDED) @ np.asarray(model.coef_, EXTENDED) + EXTENDED(model.intercept_) - data.y
     true = _parts(model.shape, (error / EXTENDED(model.threshold_)) ** 2)[1]

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core._doors import learn_columns
+from qed.core._doors import is_source
 from qed.verify._by_class import BELIEVED, refuse, require_near
-from qed.verify._rows import EXTENDED
+from qed.verify._declared import declares
+from qed.verify._rows import EXTENDED, read_data, require_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,7 @@ def check_counts(
     near = min(certificate.rounding, BELIEVED) + own + 2.0**-50
     require_near(model, "the weight of a class", model.class_count_, weight, near * weight)
     prior = _require_prior(model, weight, near)
-    counts = _categories if "category_count_" in model.__dict__ else _sums
+    counts = _categories if declares(model, "category_count_") else _sums
     likelihood, off = counts(model, parts, weight, prior, near)
     return likelihood, off, own
 
@@ -43,11 +44,11 @@ def check_counts(
 def _parts(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Array, Array]]:
     """Go through the rows: some of them as they came, the number of the class of each, and their weights."""
     known = model.classes_.tolist()
-    if hasattr(X, "chunks"):
-        learn_columns(model, X.schema.n_features, X.schema.names, reset=False)
+    if is_source(X):
+        require_columns(model, X.schema.n_features, X.schema.names)
         tables = [(chunk.X, chunk.y[:, 0], chunk.s) for chunk in X.chunks()]
     else:
-        data = model._fit_data(X, y, sample_weight, reset=False)  # noqa: SLF001
+        data = read_data(model, X, y, sample_weight)
         tables = [(data.X, np.asarray(data.classes)[data.y], data.weight)]
     for table, labels, s in tables:
         strange = sorted(set(labels.tolist()) - set(known))
@@ -104,10 +105,10 @@ def _sums(model: Any, parts: list[Any], weight: Array, prior: Array, near: float
         refuse(model, "its statistic has other counts than it stores")
     alpha = np.asarray(model.alpha, dtype=EXTENDED)
     alpha = alpha if model.force_alpha else np.maximum(alpha, EXTENDED(1e-10))
-    if "feature_all_" in model.__dict__:
+    if declares(model, "feature_all_"):
         return _complements(model, total, alpha, weight, near), off
     with np.errstate(divide="ignore"):
-        if "feature_log_absence_" in model.__dict__:
+        if declares(model, "feature_log_absence_"):
             both = weight[:, np.newaxis] + 2 * alpha
             both = np.where(both > 0, both, 1)
             logs = np.log((total + alpha) / both)

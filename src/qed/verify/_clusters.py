@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import CertificateError
-from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
+from qed.verify._rows import DOUBLE, EXTENDED, Rows, read, read_data
 from qed.verify._same_data import Seen, look, require_same_data
 from qed.verify._verdict import Verdict
 
@@ -85,7 +85,7 @@ def _measured(rows: Rows, centres: Array) -> tuple[float, float]:
 
 def _require_labels(model: Any, X: Any, sample_weight: Any, centres: Array, seen: Seen) -> None:
     """Refuse labels that name another centre than the nearest, ties aside."""
-    data = model._fit_data(X, None, sample_weight, reset=False)  # noqa: SLF001
+    data = read_data(model, X, None, sample_weight)
     labels = np.asarray(model.labels_)
     table = data.X if isinstance(data.X, np.ndarray) else data.X.tocsr()
     reach = float(np.max(np.abs(seen.mean), initial=0.0)) + float(np.sqrt(np.sum(seen.spread)))

@@ -6,162 +6,244 @@ losses of all of them are computed again, without the sorts and running sums of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from qed.core import CertificateError, _targets
+from qed.verify._rows import EXTENDED, read_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from qed.core._certificates import ExactCertificate
 
-__all__ = ["check"]
+__all__ = ["check_constant", "check_drawn", "check_shares", "check_table", "check_threshold"]
 
-EXTENDED = np.longdouble
 Array = np.ndarray[Any, Any]
+MISTAKES = "share of mistakes"
 
 
-def check(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
-    """Compute again what the model learnt from labels or targets; raise CertificateError when it is something else."""
+def _read(model: Any, certificate: ExactCertificate, y: Any, sample_weight: Any) -> tuple[Array, Array, float]:
+    """Return targets, weights, and how far sums over as many rows may be off, relative to what was summed."""
     target = _targets.as_target(y, "y")
-    if len(target) != certificate.rows:
-        _refuse(model, f"it learnt from {certificate.rows} rows, and these are {len(target)}")
-    weight = _targets.weights(sample_weight, len(target))
-    s = np.ones(len(target), EXTENDED) if weight is None else weight.astype(EXTENDED)
-    for attribute, test in _CHECKS.items():
-        if attribute in model.__dict__:
-            objective, distance = test(model, X, target, s, certificate.rounding)
-            measure = "share of mistakes" if "classes_" in model.__dict__ else ""
-            rounding = certificate.rounding
-            return Verdict(certificate.statement, objective, distance, rounding, rounding, measure)
-    msg = f"{type(model).__name__} stores nothing that this checker knows how to count."
-    raise CertificateError(msg)
+    target = target[:, 0] if target.ndim == 2 and target.shape[1] == 1 else target
+    n = len(target)
+    if n != certificate.rows:
+        _refuse(model, f"it learnt from {certificate.rows} rows, and these are {n}")
+    weight = _targets.weights(sample_weight, n)
+    s = np.ones(n, EXTENDED) if weight is None else weight.astype(EXTENDED)
+    return target, s, (n + 16) * 2.0**-52
 
 
-def _refuse(model: Any, what: str) -> None:
+def _refuse(model: Any, what: str) -> NoReturn:
     msg = f"{type(model).__name__} is not what these data give: {what}. The model was changed, or the data are others."
     raise CertificateError(msg)
 
 
-def _shares(model: Any, X: Any, y: Array, s: Array, rounding: float) -> tuple[float, float]:  # noqa: ARG001
-    labels = model.classes_.tolist()
-    strange = set(y.tolist()) - set(labels)
-    if strange or len(model.class_prior_) != len(labels):
-        _refuse(model, f"the labels {sorted(map(str, strange))[:5]} are not among its classes")
-    total = s.sum()
-    off = 0.0
-    for label, stored in zip(labels, model.class_prior_, strict=True):
-        share = s[y == label].sum() / total
-        if not abs(share - stored) <= rounding + 2.0**-52:
-            _refuse(model, f"label {label!r} has a share of {float(share):.12g}, and {float(stored):.12g} is stored")
-        off = max(off, float(abs(share - stored)))
-    return 1.0 - float(max(model.class_prior_)), off
+def _rows(model: Any, X: Any, y: Any, sample_weight: Any) -> Array:
+    table = read_data(model, X, y, sample_weight).X
+    return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
 
 
-def _constant(model: Any, X: Any, y: Array, s: Array, rounding: float) -> tuple[float, float]:  # noqa: ARG001
-    Y = y.astype(EXTENDED).reshape(len(y), -1)
-    if model.constant_.shape != (1, Y.shape[1]):
-        _refuse(model, f"there are {Y.shape[1]} targets")
-    if model.strategy == "constant":
-        given = np.asarray(model.constant, dtype=np.float64).reshape(-1)
-        if not np.array_equal(given, model.constant_[0]):
-            _refuse(model, f"the constant asked for is {given}, and {model.constant_[0]} is stored")
-        return 0.0, 0.0
-    level = {"mean": None, "median": 0.5}.get(model.strategy, model.quantile)
-    objective = distance = 0.0
-    for stored, values in zip(model.constant_[0], Y.T, strict=True):
-        size = s @ np.abs(values) / s.sum()
-        if level is None:
-            mean = s @ values / s.sum()
-            off = float(abs(mean - stored))
-            if not off <= 4 * (rounding + 2.0**-52) * size + 1e-300:
-                _refuse(model, f"the mean of the target is {float(mean):.12g}, and {float(stored):.12g} is stored")
-            distance = max(distance, off)
-            continue
-        # a pinball loss is least where the slopes to both sides do not point down: weights below against weights above
-        total, slack = s.sum(), 8 * (rounding + 2.0**-52) * s.sum()
-        under, upto = s[values < stored].sum(), s[values <= stored].sum()
-        if not (under <= level * total + slack and upto >= level * total - slack):
+def check_shares(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
+    """Count the labels again."""
+    target, s, near = _read(model, certificate, y, sample_weight)
+    labels, prior, counts = model.classes_.tolist(), np.asarray(model.class_prior_), np.asarray(model.class_count_)
+    if type(model.n_classes_) is not int or model.n_classes_ != len(labels):
+        _refuse(model, f"it has {len(labels)} labels, and says {model.n_classes_!r:.40}")
+    if prior.shape != (len(labels),) or counts.shape != prior.shape:
+        _refuse(model, "it does not store one share and one count for each label")
+    total, off = s.sum(), 0.0
+    for label, share, count in zip(labels, prior, counts, strict=True):
+        own = s[target == label].sum()
+        if not (abs(own / total - share) <= near and abs(own - count) <= near * total):
             _refuse(
-                model,
-                f"{float(under / total):.6g} of the target lie below {float(stored):.12g} and {float(upto / total):.6g} up to it,"
-                f" for a level of {level}",
+                model, f"label {label!r} has a share of {float(own / total):.12g}, and {float(share):.12g} is stored"
             )
-    return objective, distance
+        off = max(off, float(abs(own / total - share)))
+    return Verdict(certificate.statement, 1.0 - float(prior.max()), off, near, certificate.rounding, MISTAKES)
 
 
-def _cut(model: Any, X: Any, y: Array, s: Array, rounding: float) -> tuple[float, float]:
-    rows = np.asarray(model._new_data(X), dtype=np.float64)  # noqa: SLF001
-    labels = model.classes_
-    if model.class_weight is not None:
-        s = s * _class_weights(model, y, s)
+def check_constant(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
+    """Find the best number again."""
+    target, s, near = _read(model, certificate, y, sample_weight)
+    Y = target.astype(EXTENDED).reshape(len(target), -1)
+    stored = np.asarray(model.constant_)
+    if stored.shape != (1, Y.shape[1]) or type(model.n_outputs_) is not int or model.n_outputs_ != Y.shape[1]:
+        _refuse(model, f"there are {Y.shape[1]} targets")
+    off = 0.0
+    if model.strategy == "constant":
+        given = np.broadcast_to(np.asarray(model.constant, dtype=np.float64).reshape(-1), (Y.shape[1],))
+        if not np.array_equal(given, stored[0]):
+            _refuse(model, f"the constant asked for is {given}, and {stored[0]} is stored")
+    else:
+        level = {"mean": None, "median": 0.5}.get(model.strategy, model.quantile)
+        off = max(
+            _off_constant(model, number, values, s, level, near) for number, values in zip(stored[0], Y.T, strict=True)
+        )
+    return Verdict(certificate.statement, 0.0, off, near, certificate.rounding, "")
+
+
+def _off_constant(model: Any, stored: Any, values: Array, s: Array, level: float | None, near: float) -> float:
+    """Return how far a number is from the mean; of a quantile only that it is one, the middle of all that are."""
     total = s.sum()
-    slack = (rounding + 2.0**-52) * total
-    column = rows[:, model.column_]
-    below = np.full(len(column), True) if np.isinf(model.threshold_) else column <= model.threshold_
-    told = labels[np.where(below, *model.sides_)]
-    mistakes = s[told != y].sum()
+    if level is None:
+        mean = s @ values / total
+        off = float(abs(mean - stored))
+        if not off <= 4 * near * (s @ np.abs(values) / total):
+            _refuse(model, f"the mean of the target is {float(mean):.12g}, and {float(stored):.12g} is stored")
+        return off
+    # a pinball loss is least where the slopes to both sides do not point down: weights below against weights above
+    slack = 8 * near * total
+    values, s = values[s > 0], s[s > 0]
+    order = np.argsort(values)
+    values, reached = values[order], np.cumsum(s[order])
+    ends = [
+        values[min(int(np.searchsorted(reached, level * total + shift)), len(values) - 1)] for shift in (-slack, slack)
+    ]
+    middles = [ends[0], ends[1], ends[0] / 2 + ends[1] / 2]
+    if not min(abs(one - stored) for one in middles) <= 4 * near * np.abs(values).max():
+        _refuse(
+            model,
+            f"a quantile of level {level} is {float(ends[0]):.12g} to {float(ends[1]):.12g}, and {float(stored):.12g} is stored",
+        )
+    return 0.0
+
+
+def check_threshold(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    """Compare a cut with every other cut of every column."""
+    target, s, near = _read(model, certificate, y, sample_weight)
+    rows, labels = _rows(model, X, y, sample_weight), model.classes_
+    if model.class_weight is not None:
+        s = s * _class_weights(model, target, s)
+    used = s > 0
+    rows, target, s = rows[used], target[used], s[used]
+    total = s.sum()
+    slack = near * total
+    sides = np.asarray(model.sides_)
+    fits = sides.shape == (2,) and sides.dtype.kind in "iu" and bool(((sides >= 0) & (sides < len(labels))).all())
+    if not fits or type(model.column_) is not int or not 0 <= model.column_ < rows.shape[1]:
+        _refuse(model, "it cuts a column, or names a label, that there is not")
+    column, cut = rows[:, model.column_], model.threshold_
+    _require_middle(model, column, cut, sides)
+    told = labels[np.where(column <= cut, *sides)]
+    mistakes = s[told != target].sum()
     if not abs(mistakes - model.mistakes_) <= slack:
         _refuse(model, f"its cut makes mistakes of weight {float(mistakes):.12g}, and {model.mistakes_:.12g} is stored")
-    own = [(y == label) * s for label in labels.tolist()]
+    own = [(target == label) * s for label in labels.tolist()]
     fewest = total - max(part.sum() for part in own)
     for values in rows.T:
-        for cut in np.unique(values[s > 0]):
-            low = values <= cut
+        for one in np.unique(values):
+            low = values <= one
             right = max(part[low].sum() for part in own) + max(part[~low].sum() for part in own)
             fewest = min(fewest, total - right)
-    if mistakes > fewest + slack:
+    if not mistakes <= fewest + slack:
         _refuse(model, f"another cut makes mistakes of weight {float(fewest):.12g}, and its own {float(mistakes):.12g}")
-    return float(mistakes), float(max(mistakes - fewest, 0))
+    return Verdict(
+        certificate.statement,
+        float(mistakes),
+        float(max(mistakes - fewest, 0)),
+        float(slack),
+        certificate.rounding,
+        MISTAKES,
+    )
 
 
-def _table(model: Any, X: Any, y: Array, s: Array, rounding: float) -> tuple[float, float]:
-    rows = np.asarray(model._new_data(X), dtype=np.float64)  # noqa: SLF001
+def _require_middle(model: Any, column: Array, cut: Any, sides: Array) -> None:
+    """Refuse a threshold that does not lie in the middle between two values of its column, or beyond all of them."""
+    if not isinstance(cut, float) or np.isnan(cut):
+        _refuse(model, "its threshold is no number")
+    below, above = column[column <= cut], column[column > cut]
+    if not len(above) or not len(below):
+        if not (np.isposinf(cut) and sides[0] == sides[1]):
+            _refuse(model, "its threshold has all rows on one side")
+        return
+    low, high = below.max(), above.min()
+    middle = low / 2 + high / 2
+    if cut != (middle if low <= middle < high else low):
+        _refuse(model, f"its threshold is {cut:.12g}, and {middle:.12g} lies between two values of its column")
+
+
+def check_table(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    """Count the labels of every row again."""
+    target, s, near = _read(model, certificate, y, sample_weight)
+    rows, slack = _rows(model, X, y, sample_weight), near * s.sum()
     seen: dict[tuple[float, ...], dict[Any, Any]] = {}
-    for row, label, weight in zip(rows.tolist(), y.tolist(), s, strict=True):
+    totals = dict.fromkeys(model.classes_.tolist(), EXTENDED(0))
+    for row, label, weight in zip(rows.tolist(), target.tolist(), s, strict=True):
         if weight > 0:
             votes = seen.setdefault(tuple(row), {})
             votes[label] = votes.get(label, EXTENDED(0)) + weight
-    stored = {
-        tuple(row): label
-        for row, label in zip(model.rows_.tolist(), model.classes_[model.row_labels_].tolist(), strict=True)
-    }
-    if stored.keys() != seen.keys():
-        _refuse(model, f"{len(seen)} different rows occur, and {len(stored)} are stored")
-    slack = (rounding + 2.0**-52) * s.sum()
+            totals[label] += weight
+    codes, table = np.asarray(model.row_labels_), np.asarray(model.rows_)
+    if (
+        codes.shape != table.shape[:1]
+        or codes.dtype.kind not in "iu"
+        or not np.all((codes >= 0) & (codes < len(totals)))
+    ):
+        _refuse(model, "it does not store one label for each row")
+    stored = dict(zip(map(tuple, table.tolist()), model.classes_[codes].tolist(), strict=True))
+    if stored.keys() != seen.keys() or len(table) != len(seen):
+        _refuse(model, f"{len(seen)} different rows occur, and {len(table)} are stored")
     mistakes = sum(sum(votes.values()) - votes.get(stored[row], 0) for row, votes in seen.items())
     fewest = sum(sum(votes.values()) - max(votes.values()) for votes in seen.values())
     if not (mistakes <= fewest + slack and abs(mistakes - model.mistakes_) <= slack):
         _refuse(
             model, f"its table makes mistakes of weight {float(mistakes):.12g}, and {float(fewest):.12g} are possible"
         )
-    return float(mistakes), float(max(mistakes - fewest, 0))
+    for row, votes in seen.items():  # of labels that are equally frequent in a row the first
+        best = min(label for label, often in votes.items() if often >= max(votes.values()) - slack)
+        if votes.get(stored[row], 0) >= max(votes.values()) - slack and stored[row] < best:
+            _refuse(model, "of labels that are equally frequent in a row it does not store the first")
+    default = model.default_
+    if type(default) is not int or not 0 <= default < len(totals):
+        _refuse(model, "its default is no label")
+    label = model.classes_[default].item() if hasattr(model.classes_[default], "item") else model.classes_[default]
+    right = label == model.default if model.default is not None else totals[label] >= max(totals.values()) - slack
+    if not right:
+        _refuse(model, f"its default is {label!r}, which is neither asked for nor the most frequent label")
+    off = float(max(mistakes - fewest, 0))
+    return Verdict(certificate.statement, float(mistakes), off, float(slack), certificate.rounding, MISTAKES)
 
 
-def _drawn(model: Any, X: Any, y: Array, s: Array, rounding: float) -> tuple[float, float]:
-    rows = model._new_data(X)  # noqa: SLF001
-    rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=EXTENDED)
-    signs = np.where(y == model.classes_[1], 1, -1)
-    slack = (rounding + 2.0**-52) * s.sum()
+def check_drawn(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    """Draw all hyperplanes again and count their mistakes."""
+    target, s, near = _read(model, certificate, y, sample_weight)
+    rows = _rows(model, X, y, sample_weight).astype(EXTENDED)
+    signs = np.where(target == model.classes_[1], 1, -1)
+    slack = near * s.sum()
+    wrongs = np.asarray(model.wrongs_)
+    if wrongs.shape != (model.n_draws,) or type(model.draw_) is not int or not 0 <= model.draw_ < model.n_draws:
+        _refuse(model, "it does not store the mistakes of each draw")
     stream = np.random.default_rng(model.seed_)
-    fewest, own = s.sum(), None
+    fewest, own = s.sum(), s.sum()
     for draw in range(model.n_draws):
         plane = stream.standard_normal(rows.shape[1] + 1)
         plane[-1] *= bool(model.fit_intercept)
-        mistakes = s[signs * (rows @ plane[:-1] + plane[-1]) <= 0].sum()
-        fewest = min(fewest, mistakes)
+        scores = signs * (rows @ plane[:-1] + plane[-1])
+        # a score that rounding alone decides may count either way
+        doubtful = np.abs(scores) <= 2.0**-50 * (np.abs(rows) @ np.abs(plane[:-1]) + abs(plane[-1]))
+        least, most = s[(scores <= 0) & ~doubtful].sum(), s[(scores <= 0) | doubtful].sum()
+        if not least - slack <= wrongs[draw] <= most + slack:
+            _refuse(
+                model, f"draw {draw} makes mistakes of weight {float(least):.12g}, and {wrongs[draw]:.12g} is stored"
+            )
+        fewest = min(fewest, least)
         if draw == model.draw_:
-            own = mistakes
-            if not (np.array_equal(plane[:-1], model.coef_[0]) and np.array_equal(plane[-1:], model.intercept_)):
-                _refuse(model, f"its plane is not draw {draw} of its seed")
-    if own is None or own > fewest + slack or abs(own - model.mistakes_) > slack:
-        _refuse(
-            model, f"a plane drawn makes mistakes of weight {float(fewest):.12g}, and {model.mistakes_:.12g} is stored"
-        )
-    return float(fewest), 0.0
+            own = most
+            if not (np.array_equal(plane[None, :-1], model.coef_) and np.array_equal(plane[-1:], model.intercept_)):
+                _refuse(model, f"its hyperplane is not draw {draw} of its seed")
+    best = wrongs.min()
+    if not (wrongs[model.draw_] <= best and model.mistakes_ == wrongs[model.draw_]):
+        _refuse(model, f"a draw makes mistakes of weight {float(best):.12g}, and {model.mistakes_:.12g} is stored")
+    return Verdict(
+        certificate.statement,
+        float(own),
+        float(max(wrongs[model.draw_] - best, 0.0)),
+        float(slack),
+        certificate.rounding,
+        MISTAKES,
+    )
 
 
 def _class_weights(model: Any, y: Array, s: Array) -> Array:
@@ -170,12 +252,3 @@ def _class_weights(model: Any, y: Array, s: Array) -> Array:
         sums = {label: s[y == label].sum() for label in labels}
         return np.array([s.sum() / (len(labels) * sums[label]) for label in y.tolist()], EXTENDED)
     return np.array([model.class_weight.get(label, 1.0) for label in y.tolist()], EXTENDED)
-
-
-_CHECKS: dict[str, Callable[[Any, Any, Array, Array, float], tuple[float, float]]] = {
-    "threshold_": _cut,
-    "draw_": _drawn,
-    "row_labels_": _table,
-    "class_prior_": _shares,
-    "constant_": _constant,
-}

@@ -80,7 +80,7 @@ def check_linear(
     scale = np.sqrt(np.diag(covariance)).astype(np.float64)
     scale = np.where(scale > 0, scale, 1.0)
     whole = np.multiply.outer(scale, scale)
-    if "covariance_" in model.__dict__:
+    if "covariance_" in vars(model):
         stated = sum(share * _covariance(model, found, k) for k, share in enumerate(prior))
         require_near(model, "the covariance", model.covariance_, stated, 16 * near * whole)
     scaled = (covariance / whole).astype(np.float64)
@@ -150,7 +150,7 @@ def _require_directions(model: Any, found: Labelled, prior: Array, scaled: Array
     else:
         between = _covariance(model, found, None) / np.multiply.outer(scale, scale) - scaled
         squares = np.einsum("jr,jr->r", between.astype(np.float64) @ T, T)
-    squares, total = np.sort(squares)[::-1], squares.sum()
+    total = squares.sum()  # directions stand in the order of their shares
     wanted = len(model.explained_variance_ratio_)
     true = np.zeros(wanted)
     true[: len(squares)] = (squares / total if total > 0 else np.zeros_like(squares))[:wanted]
@@ -179,7 +179,7 @@ def check_quadratic(
         if not (np.abs(axes.T @ axes - np.eye(p)) <= 64 * p * 2.0**-50).all():
             refuse(model, f"the axes of class number {k} are not orthogonal")
         off = max(off, require_near(model, "a covariance", (axes * variance) @ axes.T, drawn, slack))
-        if "covariance_" in model.__dict__:
+        if "covariance_" in vars(model):
             require_near(model, "a covariance", model.covariance_[k], drawn, slack)
         observed = found.scatter[k] / found.weight[k]
         along = np.einsum("jr,jr->r", observed @ axes, axes)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import CertificateError, Estimator
+from qed.verify._declared import declares
 from qed.verify._losses import HALF, Scaled
 from qed.verify._objectives import Objective, Sums, objective_of
 from qed.verify._rows import EXTENDED, UNIT, Block, Rows, read
@@ -111,7 +112,7 @@ class _Judge:
         if not values[0] > max(4 * error, 1e-12 * values[-1]):
             return np.inf, 0.0
         along = vectors.T @ (g / size[:, None]).astype(np.float64)
-        fall = np.sqrt(np.sum(along**2 / values[:, None], axis=0) / (1 - error / values[0]))
+        fall = np.sqrt(np.sum(along**2 / values[:, None], axis=0))
         doubt = np.vstack([table.doubt(u)[used], np.full((int(table.intercept), k), UNIT * len(table.q))])
         doubt = doubt + 2 * float(weight.max(initial=0.0)) * table.off(at.w, at.b, at.t) * size[:, None]
         e = np.linalg.norm((doubt / size[:, None]).astype(np.float64), axis=0) / np.sqrt(values[0] - error)
@@ -121,8 +122,10 @@ class _Judge:
             squares = [np.sum((x @ to) ** 2, axis=1).max() for _, x in table.pieces(used, ones)]
             longest = loss.fades * float(np.sqrt(max(squares))) * 1.001
         value = sum(_largest_fall(float(one), longest) for one in fall)
-        whole = sum(_largest_fall(float(one), longest) for one in fall + e)
-        return (value, whole - value) if np.isfinite(whole) else (np.inf, 0.0)
+        most = fall / np.sqrt(1 - error / values[0]) + e  # where curvature and slopes are off by as much as they can be
+        whole = sum(_largest_fall(float(one), longest) for one in most)
+        rounding = whole - value + 64 * (len(values) + 16) * 2.0**-53 * whole  # of the products above, in doubles
+        return (value, rounding) if np.isfinite(whole) else (np.inf, 0.0)
 
 
 def _largest_fall(decrement: float, longest: float) -> float:
@@ -145,7 +148,7 @@ def check(model: Estimator, certificate: DualityGapCertificate, X: Any, y: Any, 
     seen = look(rows)
     _require_same_rows(certificate, seen, rows, weighted)
     w, b = _coefficients(model, rows)
-    intercept = bool(getattr(model, "fit_intercept", True))
+    intercept = bool(model.fit_intercept) if declares(model, "fit_intercept") else True
     if objective.constant is not None:
         seen, intercept = _seen_with(seen, rows.p, objective.constant), False
         rows = _with_constant(rows, objective.constant)
@@ -162,12 +165,24 @@ def check(model: Estimator, certificate: DualityGapCertificate, X: Any, y: Any, 
         )
     _require_null(model, certificate, table, objective)
     _require_objective(model, certificate, float(at.objective), _noise(table, objective, at.t, at.scale))
-    judge = _Judge(table, objective, at, np.sqrt(spread / seen.weight), certificate.radius)
+    rms = np.sqrt(spread / seen.weight)
+    _require_radius(model, certificate, rms, w)
+    judge = _Judge(table, objective, at, rms, certificate.radius)
     distance, rounding = _least_distance(judge, certificate)
     if objective.slack is not None:
         distance += _left_of_limit(model, objective, w)
     _require_close(model, certificate, distance, rounding)
     return Verdict(certificate.statement, float(at.objective), distance, rounding, certificate.gap)
+
+
+def _require_radius(model: Any, certificate: DualityGapCertificate, rms: Array, w: Array) -> None:
+    """Refuse a radius within which not even the null model lies: a fit states ten times that."""
+    least = float(np.max(np.abs(w) * rms[:, None], initial=0))
+    if not certificate.radius >= least * (1 - 1e-6):
+        raise CertificateError(
+            f"The certificate of this {type(model).__name__} speaks of coefficients within {certificate.radius:.3g} alone, and"
+            f" every fit to these data of at least {least:.3g}: {_CHANGED}"
+        )
 
 
 def _left_of_limit(model: Any, objective: Objective, w: Array) -> float:
@@ -191,12 +206,12 @@ def _least_distance(judge: _Judge, certificate: DualityGapCertificate) -> tuple[
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if not judge.objective.penalty.is_bounding:
             best = judge.by_curvature()
-        if best[0] <= 2 * certificate.gap + best[1]:
+        if best[0] <= certificate.gap + best[1]:
             return best
         for u in dual_points(judge.table, judge.objective, judge.at, certificate.dual):
             found = judge.distance(u)
             best = min(best, found, key=sum)
-            if best[0] <= 2 * certificate.gap + best[1]:
+            if best[0] <= certificate.gap + best[1]:
                 break
     return best
 
@@ -226,9 +241,9 @@ def _gathered(rows: Rows) -> tuple[Array, Array]:
 
 def _require_classes(model: Any, rows: Rows) -> None:
     """Refuse labels that the model was not fitted to."""
-    known = getattr(model, "classes_", None)
-    if known is None:
+    if not declares(model, "classes_"):
         return
+    known = model.classes_
     if rows.classes is None or not np.array_equal(known, rows.classes):
         raise CertificateError(
             f"These are not the data of the certificate: {type(model).__name__} was fitted to the classes "
@@ -284,14 +299,14 @@ def _scale_of(model: Any, objective: Objective) -> Any:
     if (
         not isinstance(objective.loss, Scaled)
         or not np.isfinite(objective.loss.epsilon)
-        or not hasattr(model, "scale_")
+        or not declares(model, "scale_")
     ):
         return None
     return EXTENDED(model.scale_)
 
 
 def _require_close(model: Any, certificate: DualityGapCertificate, distance: float, rounding: float) -> None:
-    if not distance <= 2 * certificate.gap + rounding:
+    if not (np.isfinite(rounding) and distance <= certificate.gap + rounding):
         order = ""
         if certificate.dual is not None:
             order = " This claim rests on a number for each row: the rows must come in the order of the fit."

@@ -14,12 +14,7 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.core._certificates import DualityGapCertificate
 
-__all__ = ["applies", "check"]
-
-
-def applies(model: Any) -> bool:
-    """Say whether a model minimises its largest error."""
-    return any(cls.__name__ == "PowerRegressor" for cls in type(model).__mro__) and bool(np.isinf(model.p))
+__all__ = ["check"]
 
 
 def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
@@ -32,7 +27,7 @@ def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample
     table = np.vstack([block.X[block.s > 0] for block in blocks]).astype(EXTENDED)
     target = np.concatenate([block.y[block.s > 0, 0] for block in blocks]).astype(EXTENDED)
     w = np.asarray(model.coef_, dtype=EXTENDED)
-    if w.shape != (rows.p,) or not np.all(np.isfinite(w)):
+    if w.shape != (rows.p,) or not np.all(np.isfinite(w)) or not np.isfinite(model.intercept_):
         raise CertificateError(_CHANGED.format("its coefficients do not fit the columns"))
     height = float(np.max(np.abs(target - table @ w - EXTENDED(model.intercept_))))
     scale = float(np.max(np.abs(target))) + height
@@ -41,13 +36,21 @@ def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample
     null = float((target.max() - target.min()) / 2 if model.fit_intercept else np.max(np.abs(target)))
     if not abs(null - certificate.null_objective) <= 1e-6 * null:
         raise CertificateError(_CHANGED.format(f"the largest error of the null model is {null:.10g}"))
+    least = float(np.max(np.abs(w) * _sizes(table, intercept=bool(model.fit_intercept)), initial=0))
+    if not certificate.radius >= least * (1 - 1e-6):
+        raise CertificateError(_CHANGED.format(f"it speaks of coefficients within {certificate.radius:.3g} alone"))
     proved = _proved(table, target, certificate, intercept=bool(model.fit_intercept))
     distance, rounding = max(height - proved, 0.0), 1e-9 * scale
-    if not distance <= 2 * certificate.gap + rounding:
+    if not (np.isfinite(rounding) and distance <= certificate.gap + rounding):
         raise CertificateError(
             _CHANGED.format(f"the largest error could only be shown to be within {distance:.3g} of the least")
         )
     return Verdict(certificate.statement, height, distance, rounding, certificate.gap)
+
+
+def _sizes(table: Any, *, intercept: bool) -> Any:
+    """Return the root mean squares of the columns, by which a radius measures coefficients."""
+    return np.sqrt(np.mean((table - (table.mean(axis=0) if intercept else 0)) ** 2, axis=0))
 
 
 def _proved(table: Any, target: Any, certificate: DualityGapCertificate, *, intercept: bool) -> float:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import CertificateError, Estimator
+from qed.verify._declared import declares
 from qed.verify._rows import EXTENDED, UNIT, Rows, read
 from qed.verify._same_data import Seen, look, require_same_data
 from qed.verify._verdict import Verdict
@@ -67,7 +68,7 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
     alpha, prior, intercept = _objective(model, rows)
     w = np.atleast_2d(model.coef_).T.astype(EXTENDED)  # type: ignore[attr-defined]
     b = np.broadcast_to(np.asarray(model.intercept_, dtype=EXTENDED), (rows.m,))  # type: ignore[attr-defined]
-    _require_shapes(model, rows, w, alpha)
+    _require_shapes(model, rows, w, b, alpha)
     seen = look(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
     # any centre near the means will do, so it is one that both precisions hold exactly
@@ -91,6 +92,7 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
         g=point.gradient - alpha * step,
         doubt=rows.rounding(seen.rows) * np.multiply.outer(length[: rows.p], reach) + 8 * UNIT * alpha * np.abs(step),
     )
+    _require_radius(model, certificate, problem, w)
     objective = float(np.sum(problem.objective + off))
     distance, rounding = float(np.sum(off)), float(np.sum(off_slack))
     cheap, slack = _plain(problem, certificate.radius)
@@ -122,20 +124,40 @@ def _offset(rows: Rows, seen: Seen, point: _Point, w: Array, b: Array, reach: Ar
 def _objective(model: Estimator, rows: Rows) -> tuple[Array, Array, bool]:
     """Read the documented objective from the model's parameters: strengths, prior, intercept."""
     params = model.get_params(deep=False)
-    alpha = model.__dict__.get("alpha_", params.get("alpha", 0.0))
+    alpha = model.alpha_ if declares(model, "alpha_") else params.get("alpha", 0.0)  # type: ignore[attr-defined]
     prior = np.zeros((rows.p, rows.m), EXTENDED)
     if params.get("prior") is not None:
         prior[:] = np.atleast_2d(np.asarray(params["prior"], dtype=EXTENDED)).T
     return np.broadcast_to(np.asarray(alpha, dtype=EXTENDED), (rows.m,)), prior, bool(params["fit_intercept"])
 
 
-def _require_shapes(model: Estimator, rows: Rows, w: Array, alpha: Array) -> None:
-    if w.shape != (rows.p, rows.m) or not (
-        np.all(np.isfinite(w)) and np.all(np.isfinite(alpha)) and np.all(alpha >= 0)
-    ):
+def _require_shapes(model: Estimator, rows: Rows, w: Array, b: Array, alpha: Array) -> None:
+    finite = all(np.all(np.isfinite(one)) for one in (w, b, alpha))
+    if w.shape != (rows.p, rows.m) or not finite or not np.all(alpha >= 0):
         msg = (
             f"{type(model).__name__} has coefficients of shape {w.T.shape}, and these data need finite ones of shape "
             f"({rows.m}, {rows.p}). The model was changed, or the data are others."
+        )
+        raise CertificateError(msg)
+
+
+def _require_radius(model: Estimator, certificate: LeastSquaresCertificate, problem: _Problem, w: Array) -> None:
+    """Refuse a radius so small that the claim says nothing: a fit states ten times what is asked for here.
+
+    It is the length of the coefficients and targets in units of all columns together, times the length of the shortest column.
+    """
+    if np.isinf(certificate.radius):
+        return
+    unit = problem.unit_length[problem.unit_length > 0]
+    whole = np.sqrt(np.sum(unit**2)) if len(unit) else EXTENDED(1)
+    target = np.sqrt(problem.seen.spread[problem.rows.p :])
+    least = np.max(np.sqrt(np.sum((w - problem.prior) ** 2, axis=0)) + target / whole, initial=0) * np.min(
+        unit, initial=whole
+    )
+    if not certificate.radius >= least * (1 - 1e-6):
+        msg = (
+            f"The certificate of this {type(model).__name__} speaks of coefficients within {certificate.radius:.3g} alone, and"
+            f" every fit to these data of at least {float(least):.3g}: the certificate was changed after the fit."
         )
         raise CertificateError(msg)
 
@@ -212,9 +234,10 @@ def _by_curvature(problem: _Problem, alpha: float, targets: Array, radius: float
         share = np.minimum(1.0, radius / np.maximum(steps, np.finfo(float).tiny))
         value = value * share * (2 - share)
     if np.count_nonzero(keep) < np.count_nonzero(d):  # some directions are free: charged up to the radius
-        steps = radius if np.isfinite(radius) else 10 * np.max(problem.reach[targets]).astype(np.float64)
+        if not np.isfinite(radius):  # nobody knows how far they lead, and all of the objective could be gained
+            return _by_convexity(problem, targets, radius)
         free = np.linalg.norm(scaled - vectors[keep].T @ along[keep], axis=0)
-        value, slack = value + 2 * free * steps, slack + 2 * e * steps + (error * steps) ** 2
+        value, slack = value + 2 * free * radius, slack + 2 * e * radius + (error * radius) ** 2
     return float(np.sum(value)), float(np.sum(slack))
 
 
@@ -273,7 +296,7 @@ def _gathered(problem: _Problem) -> tuple[Array, Array, Array]:
 
 def _require_close(model: Estimator, certificate: LeastSquaresCertificate, distance: float, rounding: float) -> None:
     name = type(model).__name__
-    if not distance <= 2 * certificate.gap + rounding:
+    if not (np.isfinite(rounding) and distance <= certificate.gap + rounding):
         msg = (
             f"The certificate of this {name} is false: it claims that the objective is at most {certificate.gap:.3g} above the "
             f"optimum, and it is {distance:.3g} above (recomputed, to within {rounding:.1g}). The coefficients, the parameters or "

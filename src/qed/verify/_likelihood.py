@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.verify._by_class import BELIEVED, Labelled, labelled, refuse, require_near, require_shares
-from qed.verify._class_counts import check_counts
-from qed.verify._discriminants import check_linear, check_quadratic
 from qed.verify._rows import EXTENDED
 from qed.verify._verdict import Verdict
 
@@ -18,22 +15,23 @@ if TYPE_CHECKING:
 
     from qed.core._certificates import LikelihoodCertificate
 
-__all__ = ["check"]
+__all__ = ["check", "check_normal"]
 
 Array = np.ndarray[Any, Any]
 
 
-def check(model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
-    """Estimate the parameters again and compare; raise CertificateError when they are others."""
-    for attribute, test in _CHECKS.items():
-        if attribute in model.__dict__:
-            likelihood, off, rounding = test(model, certificate, X, y, sample_weight)
-            _require_likelihood(model, certificate, likelihood)
-            return Verdict(
-                certificate.statement, likelihood, off, rounding, certificate.rounding, measure="log-likelihood"
-            )
-    msg = f"{type(model).__name__} stores no parameters that this checker knows how to estimate."
-    raise CertificateError(msg)
+def check(
+    estimate: Callable[..., tuple[float, float, float]],
+    model: Any,
+    certificate: LikelihoodCertificate,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+) -> Verdict:
+    """Estimate the parameters again, as the class of the model does; raise CertificateError when they are others."""
+    likelihood, off, rounding = estimate(model, certificate, X, y, sample_weight)
+    _require_likelihood(model, certificate, likelihood)
+    return Verdict(certificate.statement, likelihood, off, rounding, certificate.rounding, measure="log-likelihood")
 
 
 def _require_likelihood(model: Any, certificate: LikelihoodCertificate, found: float) -> None:
@@ -42,7 +40,7 @@ def _require_likelihood(model: Any, certificate: LikelihoodCertificate, found: f
         refuse(model, f"its log-likelihood is {found:.12g} a row, and {stated:.12g} is stated")
 
 
-def _normal(
+def check_normal(
     model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any
 ) -> tuple[float, float, float]:
     """Check means and variances of independent normal columns."""
@@ -79,12 +77,3 @@ def _likelihood_of_columns(model: Any, found: Labelled, prior: Array) -> float:
         logs = level[at] - 0.5 * (squares + np.log(2 * np.pi * model.var_[at])).sum(axis=1)
         total = total + s @ logs
     return float(total / found.weight.sum())
-
-
-# What a model stores says what it estimated.
-_CHECKS: dict[str, Callable[..., tuple[float, float, float]]] = {
-    "theta_": _normal,
-    "class_log_prior_": check_counts,
-    "rotations_": check_quadratic,
-    "coef_": check_linear,
-}

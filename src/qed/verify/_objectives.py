@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import CertificateError
+from qed.verify._declared import declares
 from qed.verify._losses import HALF, Logistic, Loss, Pinball, Poisson, Scaled, Softmax, Squared
 from qed.verify._margins import Hinges, JointHinge, Power, Tube
 from qed.verify._penalty import Penalty
@@ -67,11 +68,20 @@ def _mean(loss: Loss, sums: Sums, **penalty: Any) -> Objective:
     return Objective(loss, 1 / EXTENDED(sums.weight), Penalty(**penalty))
 
 
+def _chosen(model: Any, name: str, default: Any = None) -> Any:
+    """Return what a class declares: the value that its fit chose, where it declares one, else its parameter.
+
+    What a model holds besides its declarations is never looked at.
+    """
+    if declares(model, f"{name}_"):
+        return getattr(model, f"{name}_")
+    return getattr(model, name) if declares(model, name) else default
+
+
 def _net(model: Any, sums: Sums, *, by_rows: bool = False) -> Objective:
     """Half the mean square, plus alpha times a mixture of both penalties."""
-    alpha = EXTENDED(getattr(model, "alpha_", None) if hasattr(model, "alpha_") else model.alpha)
-    ratio = EXTENDED(model.l1_ratio_ if hasattr(model, "l1_ratio_") else getattr(model, "l1_ratio", 1.0))
-    positive = bool(getattr(model, "positive", False))
+    alpha, ratio = EXTENDED(_chosen(model, "alpha")), EXTENDED(_chosen(model, "l1_ratio", 1.0))
+    positive = bool(_chosen(model, "positive", False))
     return _mean(Squared(), sums, l1=alpha * ratio, l2=alpha * (1 - ratio), by_rows=by_rows, positive=positive)
 
 
@@ -102,7 +112,7 @@ def _group_numbers(model: Any) -> Array:
     if all(np.ndim(one) == 0 for one in groups):
         order = {label: at for at, label in enumerate(sorted(set(np.asarray(groups).tolist())))}
         return np.array([order[label] for label in np.asarray(groups).tolist()])
-    names = [str(name) for name in model.__dict__.get("feature_names_in_", ())]
+    names = [str(name) for name in vars(model).get("feature_names_in_", ())]
     where = {}
     for number, columns in enumerate(groups):
         where.update({names.index(one) if isinstance(one, str) else int(one): number for one in columns})
@@ -115,21 +125,20 @@ def _logistic(model: Any, sums: Sums) -> Objective:
         raise CertificateError(
             f"{type(model).__name__} was fitted to labels, and these targets have none. Pass those of the fit."
         )
-    strength = model.C_ if hasattr(model, "C_") else model.C
+    strength = _chosen(model, "C")
     if np.ndim(strength) and len(np.unique(strength)) > 1:
         raise CertificateError(
             f"{type(model).__name__} has one strength for each class, which no single objective explains."
         )
     strength = float(np.ravel(strength)[0])
-    kind = getattr(model, "penalty", "deprecated")
-    ratio = model.l1_ratio_ if hasattr(model, "l1_ratio_") else model.l1_ratio
+    kind, ratio = _chosen(model, "penalty", "deprecated"), _chosen(model, "l1_ratio")
     ratio = float(np.ravel(0.0 if ratio is None else ratio)[0])
     ratio = {"l1": 1.0, "l2": 0.0}.get(kind, ratio)
     bare = kind is None or not np.isfinite(strength)
     penalty = Penalty() if bare else Penalty(l1=EXTENDED(ratio), l2=EXTENDED(1) - EXTENDED(ratio))
     loss: Loss = Logistic() if len(sums.classes) == 2 else Softmax()
     weights = _class_weights(model, sums)
-    is_penalised = getattr(model, "solver", None) == "liblinear" and model.fit_intercept and not bare
+    is_penalised = _chosen(model, "solver") == "liblinear" and model.fit_intercept and not bare
     constant = EXTENDED(model.intercept_scaling) if is_penalised else None
     return Objective(loss, EXTENDED(1) if bare else EXTENDED(strength), penalty, weights, constant)
 
@@ -169,7 +178,7 @@ def _tube(model: Any, _: Sums) -> Objective:
 def _limited(model: Any, sums: Sums) -> Objective:
     """Squares plus the price of the limit times the size; what the limit leaves is added to the distance."""
     alpha, radius = EXTENDED(model.alpha_), EXTENDED(model.radius)
-    if any(cls.__name__ == "ConstrainedRidge" for cls in type(model).__mro__):
+    if type(model).__name__ == "ConstrainedRidge":
         return Objective(
             Squared(),
             EXTENDED(2),
@@ -183,6 +192,10 @@ def _limited(model: Any, sums: Sums) -> Objective:
 
 def _stochastic(model: Any, sums: Sums) -> Objective:
     """Weighted losses, summed and divided by the number of rows, plus alpha times a mixture of both penalties."""
+    if sums.classes is not None and len(sums.classes) != 2:
+        raise CertificateError(
+            "One certificate of SGDClassifier speaks of two classes; several have one for each of them."
+        )
     width = float(model.epsilon)
     loss: Any = {
         "hinge": Hinges(squares=False),
@@ -238,9 +251,8 @@ TABLE: dict[str, Callable[[Any, Sums], Objective]] = {
 
 def objective_of(model: Any, sums: Sums) -> Objective:
     """Look the objective of a model up."""
-    for cls in type(model).__mro__:
-        if cls.__name__ in TABLE:
-            return TABLE[cls.__name__](model, sums)
+    if type(model).__name__ in TABLE:
+        return TABLE[type(model).__name__](model, sums)
     msg = (
         f"The checker has no objective for {type(model).__name__}, so that it can confirm nothing. It knows "
         f"{', '.join(sorted(TABLE))}."

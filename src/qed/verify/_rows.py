@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core._doors import learn_columns
-from qed.core._errors import InvalidData
+from qed.core import _finite, _tables, _targets
+from qed.core._doors import FitData, is_source
+from qed.core._errors import CertificateError, InvalidData
+from qed.verify._declared import declares
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["DOUBLE", "EXTENDED", "UNIT", "Block", "Rows", "read"]
+__all__ = ["DOUBLE", "EXTENDED", "UNIT", "Block", "OtherData", "Rows", "read", "read_data", "require_columns"]
 
 EXTENDED = np.longdouble
 UNIT = float(np.finfo(EXTENDED).eps) / 2  # 5e-20 where long double has 64 bits of mantissa, 1e-16 where it is double
@@ -27,6 +29,10 @@ UNIT = float(np.finfo(EXTENDED).eps) / 2  # 5e-20 where long double has 64 bits 
 BLOCK = 4096
 LARGE = 1 << 21  # entries from which blocks are summed in double precision
 DOUBLE = 2.0**-53
+
+
+class OtherData(CertificateError, InvalidData):  # noqa: N818  named like the others of its tree
+    """Rows and model do not belong together; which of the two is wrong, nobody can tell from them."""
 
 
 @dataclass(frozen=True)
@@ -56,25 +62,75 @@ class Rows:
         return (terms + self.p + 16) * UNIT
 
 
+def read_data(model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = True) -> FitData:
+    """Read rows, targets and weights, and compare the columns with those of the model; nothing of the model is changed.
+
+    Parameters
+    ----------
+    model : Estimator
+        The model; its class says what kind of rows and targets it takes.
+    X, y, sample_weight : object
+        As given to ``qed.verify``.
+    finite : bool
+        Whether NaN and infinity in X are refused.
+    """
+    traits, owner = model._traits(), type(model).__name__  # noqa: SLF001
+    table, names = _tables.read(X, "X", traits, owner)
+    n_rows, n_columns = table.shape
+    if not n_rows:
+        raise InvalidData(f"{owner} cannot be verified on no rows. Pass the rows of the fit.")
+    require_columns(model, n_columns, names)
+    listed = None if names is None else list(names)
+    if finite:
+        _finite.require(table, "X", listed, owner, allow_nan=traits.allow_nan)
+    target = classes = None
+    if traits.target:
+        if y is None:
+            raise InvalidData(f"{owner} learnt from a target, and y is None. Pass the targets of the fit after X.")
+        given = _targets.as_target(y, "y")
+        is_column = given.ndim == 2 and given.shape[1] == 1 and not traits.multi_output
+        target, classes = _targets.read(given[:, 0] if is_column else given, n_rows, traits, owner)
+    return FitData(table, target, _targets.weights(sample_weight, n_rows), listed, n_rows, classes, owner=owner)
+
+
+def require_columns(model: Any, n_columns: int, names: Sequence[str] | None) -> None:
+    """Refuse rows whose columns are not those that the model stores: their number, and their names where either has names."""
+    owner, known, count = type(model).__name__, model.__dict__.get("feature_names_in_"), model.n_features_in_
+    if type(count) is not int or n_columns != count:
+        raise OtherData(
+            f"X has {n_columns} features, but {owner} is expecting {count} features as input. Pass the columns of the fit."
+        )
+    if (known is None) != (names is None):
+        has, lacks = ("X", owner) if known is None else (owner, "X")
+        raise OtherData(
+            f"{has} has feature names and {lacks} has none: the model was changed, or these are not the rows of the fit. Pass them"
+            " as they were: a frame with the same names, or an array."
+        )
+    if known is None or names is None:
+        return
+    seen, stored = [str(name) for name in names], [str(name) for name in np.asarray(known, dtype=object).tolist()]
+    if seen != stored:
+        order = "Feature names must be in the same order as they were in fit." if sorted(seen) == sorted(stored) else ""
+        raise OtherData(f"The feature names should match those that were passed during fit. {order}".rstrip())
+
+
 def read(model: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
-    """Let the rows in by the door of the model, or chunk by chunk from a source."""
-    chunks = getattr(X, "chunks", None)
-    if chunks is not None:
-        schema, n_rows = X.schema, X.n_rows
-        learn_columns(model, schema.n_features, schema.names, reset=False)
+    """Read a table, or the chunks of a source, as blocks of rows."""
+    if is_source(X):
+        chunks, schema = X.chunks, X.schema
+        require_columns(model, schema.n_features, schema.names)
+        kind = _precision(X.n_rows, schema.n_features)
         if not model._traits().target:  # noqa: SLF001  targets that the source names are not looked at
-            kind = _precision(n_rows, schema.n_features)
             plain = lambda: (block for chunk in chunks() for block in _cut(chunk.X, None, chunk.s, kind))  # noqa: E731
             return Rows(plain, schema.n_features, 0, kind, None, schema.names)
         if y is not None or sample_weight is not None or not schema.n_targets:
             msg = "A source of chunks brings its own target and weights, and nothing comes beside it: scan(..., target='price')."
             raise InvalidData(msg)
-        kind = _precision(n_rows, schema.n_features)
-        classes = _labels(chunks()) if "classes_" in model.__dict__ else None
+        classes = _labels(chunks()) if declares(model, "classes_") else None
         code = (lambda y: y) if classes is None else (lambda y: np.searchsorted(classes, y))
         every = lambda: (block for chunk in chunks() for block in _cut(chunk.X, code(chunk.y), chunk.s, kind))  # noqa: E731
         return Rows(every, schema.n_features, schema.n_targets, kind, classes, schema.names)
-    data = model._fit_data(X, y, sample_weight, reset=False)  # noqa: SLF001
+    data = read_data(model, X, y, sample_weight)
     targets = np.empty((data.n_rows, 0)) if data.y is None else data.y.reshape(data.n_rows, -1)
     kind = _precision(data.n_rows, data.X.shape[1])
     blocks = partial(_cut, data.X, targets, data.weight, kind)

@@ -75,8 +75,8 @@ def difference(print_: Fingerprint, seen: Seen, p: int) -> str | None:
     column = -1
     if same:
         weight, mean, spread = _tolerances(print_, seen)
-        off_mean, off_spread = np.abs(print_.mean - seen.mean) > mean, np.abs(print_.spread - seen.spread) > spread
-        off = np.flatnonzero(off_mean | off_spread)
+        near = (np.abs(print_.mean - seen.mean) <= mean) & (np.abs(print_.spread - seen.spread) <= spread)
+        off = np.flatnonzero(~near)  # NaN is near nothing
         column = int(off[0]) if len(off) else -1
         same = column < 0 and abs(print_.weight - seen.weight) <= weight
     if same:

@@ -15,6 +15,7 @@ import numpy as np
 from qed.core import CertificateError
 from qed.verify._cuts import Sample, least_of_depth, least_of_one_cut, mass_of
 from qed.verify._names import called
+from qed.verify._rows import read_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class _Rows(NamedTuple):
 
 
 def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
-    data = model._fit_data(X, y, sample_weight, reset=False)  # noqa: SLF001
+    data = read_data(model, X, y, sample_weight)
     table = np.asarray(data.X if isinstance(data.X, np.ndarray) else data.X.toarray(), dtype=np.float64)
     s = np.ones(data.n_rows) if data.weight is None else data.weight
     criterion = {"log_loss": "entropy", "friedman_mse": "squared_error"}.get(model.criterion, model.criterion)

@@ -22,9 +22,11 @@ class Verdict:
     rounding : float
         How far off ``distance`` can be.
     claimed : float
-        The gap that the certificate states.
+        The gap that the certificate states: ``distance <= claimed + rounding``, or the verification would have raised.
     measure : str
         What ``objective`` is, where it is no objective: mistakes, for example. Empty where there is none.
+    claims_nothing : bool
+        Whether the model, or every part of it, is of a class that claims nothing: then nothing was confirmed but that.
     """
 
     statement: str
@@ -33,6 +35,7 @@ class Verdict:
     rounding: float
     claimed: float
     measure: str = "objective"
+    claims_nothing: bool = False
 
     @property
     def holds(self) -> bool:
@@ -40,6 +43,8 @@ class Verdict:
         return True
 
     def __str__(self) -> str:
+        if self.claims_nothing:
+            return f"Nothing to verify: {self.statement}"
         head = f"Verified: {self.statement}\n  "
         if self.measure == "objective":
             return (

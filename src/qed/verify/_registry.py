@@ -1,0 +1,499 @@
+"""The one table of the checker: which function verifies which class, and which certificates a fit of that class may carry.
+
+A model is looked up by its class alone. Nothing that it stores can choose another check: not the kind of its certificate, not
+the names of its attributes. What is not in the table is refused, and so is
+
+* a certificate of a kind that the class does not carry, none at all, or one whose numbers make no sense by themselves;
+* an attribute that the class does not declare, and a declared one that is missing although every fit sets it;
+* labels that are not those of the targets, and columns that are not those of the rows.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from qed.core import CertificateError, InvalidData, ModelFileError, _targets
+from qed.core._certificates import (
+    BracketCertificate,
+    Certificate,
+    ClustersCertificate,
+    DualityGapCertificate,
+    ExactCertificate,
+    LeastSquaresCertificate,
+    LikelihoodCertificate,
+    MistakesCertificate,
+    NetworkCertificate,
+    PartsCertificate,
+    SearchCertificate,
+    StationaryCertificate,
+    SubsetCertificate,
+    SubspaceCertificate,
+    TreeCertificate,
+    Uncertified,
+)
+from qed.core._doors import is_source
+from qed.core._once import cached_property
+from qed.core._records import conforms, field_hints, is_record, public_name
+from qed.core._state import check_state
+from qed.verify import (
+    _bounded,
+    _clusters,
+    _counts,
+    _discriminants,
+    _duality,
+    _hard_margin,
+    _largest,
+    _least_squares,
+    _likelihood,
+    _mistakes,
+    _neighbors,
+    _networks,
+    _ordinal,
+    _parts,
+    _powers,
+    _subsets,
+    _subspace,
+    _transformers,
+    _trees,
+)
+from qed.verify._class_counts import check_counts
+from qed.verify._declared import attributes, declares, parameters
+from qed.verify._rows import OtherData, require_columns
+from qed.verify._verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from qed.verify._parts import Part
+
+    Check = Callable[[Any, Any, Any, Any, Any], Verdict]
+    Parts = Callable[[Any, Any, Any, Any], Iterator[Part]]
+
+__all__ = ["CLAIMS_NOTHING", "TABLE", "Entry", "check_model", "entry_of"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How the models of one class are verified.
+
+    Attributes
+    ----------
+    checks : dict of certificate class to function
+        The check of each kind of certificate that a fit of the class may carry.
+    parts : function or None
+        Of a model of models: yields its parts, each with the rows, targets and weights that reached it.
+    optional : tuple of str
+        Declared attributes that some fits do not set.
+    """
+
+    checks: dict[type[Certificate], Check]
+    parts: Parts | None = None
+    optional: tuple[str, ...] = ()
+
+
+def _by(kind: type[Certificate], check: Check, *optional: str) -> Entry:
+    return Entry({kind: check}, optional=optional)
+
+
+def _of(parts: Parts, *optional: str) -> Entry:
+    return Entry({}, parts, optional)
+
+
+def _power_regressor(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    check = _largest.check if np.isinf(model.p) else _duality.check
+    return check(model, certificate, X, y, sample_weight)
+
+
+def _linear_svc(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    check = _duality.check if np.isfinite(model.C) else _hard_margin.check
+    return check(model, certificate, X, y, sample_weight)
+
+
+def _power_transformer(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
+    return _powers.check(model, certificate, X, sample_weight)
+
+
+_CONVEX = _by(DualityGapCertificate, _duality.check)
+_SQUARES = _by(LeastSquaresCertificate, _least_squares.check, "moments_")
+_EXACT = _by(ExactCertificate, _transformers.check)
+_COUNTS = _by(LikelihoodCertificate, functools.partial(_likelihood.check, check_counts))
+_NEAREST = _by(SearchCertificate, _neighbors.check)
+
+TABLE: dict[str, Entry] = {
+    "qed.cluster.KMeans": _by(ClustersCertificate, _clusters.check),
+    "qed.compose.ColumnTransformer": _of(_parts.column_transformer),
+    "qed.compose.FeatureUnion": _of(_parts.feature_union),
+    "qed.compose.MultiOutputClassifier": _of(_parts.multi_output),
+    "qed.compose.MultiOutputRegressor": _of(_parts.multi_output),
+    "qed.compose.OneVsOneClassifier": _of(_parts.one_vs_one),
+    "qed.compose.OneVsRestClassifier": _of(_parts.one_vs_rest),
+    "qed.compose.OutputCodeClassifier": _of(_parts.output_code),
+    "qed.compose.Pipeline": _of(_parts.pipeline, "weighted_", "sheet_"),
+    "qed.compose.TransformedTargetRegressor": _of(_parts.transformed_target),
+    "qed.decomposition.PCA": _by(SubspaceCertificate, _subspace.check, "moments_"),
+    "qed.discriminant_analysis.LinearDiscriminantAnalysis": _by(
+        LikelihoodCertificate,
+        functools.partial(_likelihood.check, _discriminants.check_linear),
+        *("covariance_", "explained_variance_ratio_", "moments_", "scalings_", "xbar_"),
+    ),
+    "qed.discriminant_analysis.QuadraticDiscriminantAnalysis": _by(
+        LikelihoodCertificate,
+        functools.partial(_likelihood.check, _discriminants.check_quadratic),
+        "covariance_",
+        "moments_",
+    ),
+    "qed.ensemble.StackingClassifier": _of(_parts.stacking, "folds_", "fold_estimators_"),
+    "qed.ensemble.StackingRegressor": _of(_parts.stacking, "folds_", "fold_estimators_"),
+    "qed.ensemble.VotingClassifier": _of(_parts.voting),
+    "qed.ensemble.VotingRegressor": _of(_parts.voting),
+    "qed.feature_selection.SequentialFeatureSelector": _EXACT,
+    "qed.linear_model.BestSubsetRegressor": _by(SubsetCertificate, _subsets.check),
+    "qed.linear_model.BoundedRegressor": _by(StationaryCertificate, _bounded.check),
+    "qed.linear_model.ConstrainedLasso": _CONVEX,
+    "qed.linear_model.ConstrainedRidge": _CONVEX,
+    "qed.linear_model.ElasticNet": _CONVEX,
+    "qed.linear_model.ElasticNetCV": _CONVEX,
+    "qed.linear_model.GroupLasso": _CONVEX,
+    "qed.linear_model.HuberRegressor": _CONVEX,
+    "qed.linear_model.Lasso": _CONVEX,
+    "qed.linear_model.LassoCV": _CONVEX,
+    "qed.linear_model.LinearRegression": _SQUARES,
+    "qed.linear_model.LogisticRegression": _CONVEX,
+    "qed.linear_model.LogisticRegressionCV": _CONVEX,
+    "qed.linear_model.MultiTaskElasticNet": _CONVEX,
+    "qed.linear_model.MultiTaskElasticNetCV": _CONVEX,
+    "qed.linear_model.MultiTaskLasso": _CONVEX,
+    "qed.linear_model.MultiTaskLassoCV": _CONVEX,
+    "qed.linear_model.OrdinalRegressor": _by(DualityGapCertificate, _ordinal.check, "order_"),
+    "qed.linear_model.Perceptron": _by(MistakesCertificate, _mistakes.check),
+    "qed.linear_model.PoissonRegressor": _CONVEX,
+    "qed.linear_model.PowerRegressor": _by(DualityGapCertificate, _power_regressor),
+    "qed.linear_model.QuantileRegressor": _CONVEX,
+    "qed.linear_model.RandomLinearClassifier": _by(ExactCertificate, _counts.check_drawn),
+    "qed.linear_model.Ridge": _SQUARES,
+    "qed.linear_model.RidgeCV": _by(LeastSquaresCertificate, _least_squares.check, "cv_results_", "moments_"),
+    "qed.linear_model.RidgeClassifier": _of(_parts.ridge_classifier),
+    "qed.linear_model.RidgeClassifierCV": _of(_parts.ridge_classifier, "cv_results_"),
+    "qed.linear_model.SGDClassifier": Entry(
+        {DualityGapCertificate: _duality.check, MistakesCertificate: _mistakes.refuse_stream}, _parts.each_class
+    ),
+    "qed.linear_model.SGDRegressor": _CONVEX,
+    "qed.linear_model.SquareRootLasso": _CONVEX,
+    "qed.linear_model.ThresholdClassifier": _by(ExactCertificate, _counts.check_threshold),
+    "qed.linear_model.VotedPerceptron": _by(MistakesCertificate, _mistakes.check_votes, "seed_", "steps_"),
+    "qed.model_selection.DummyClassifier": _by(ExactCertificate, _counts.check_shares),
+    "qed.model_selection.DummyRegressor": _by(ExactCertificate, _counts.check_constant),
+    "qed.model_selection.GridSearchCV": _of(_parts.search, *_parts.SEARCH_OPTIONAL),
+    "qed.model_selection.LookupClassifier": _by(ExactCertificate, _counts.check_table),
+    "qed.model_selection.RandomizedSearchCV": _of(_parts.search, *_parts.SEARCH_OPTIONAL),
+    "qed.naive_bayes.BernoulliNB": _COUNTS,
+    "qed.naive_bayes.CategoricalNB": _COUNTS,
+    "qed.naive_bayes.ComplementNB": _COUNTS,
+    "qed.naive_bayes.GaussianNB": _by(
+        LikelihoodCertificate, functools.partial(_likelihood.check, _likelihood.check_normal)
+    ),
+    "qed.naive_bayes.MultinomialNB": _COUNTS,
+    "qed.neighbors.KNeighborsClassifier": _NEAREST,
+    "qed.neighbors.KNeighborsRegressor": _NEAREST,
+    "qed.neighbors.KernelDensity": _NEAREST,
+    "qed.neighbors.NearestNeighbors": _NEAREST,
+    "qed.neural_network.MLPClassifier": _by(NetworkCertificate, _networks.check),
+    "qed.neural_network.MLPRegressor": _by(NetworkCertificate, _networks.check),
+    **{
+        f"qed.preprocessing.{name}": _EXACT
+        for name in (
+            "Binarizer",
+            "CountVectorizer",
+            "DateFeatures",
+            "FactoredEncoder",
+            "HashingVectorizer",
+            "KBinsDiscretizer",
+            "LabelBinarizer",
+            "LabelEncoder",
+            "MaxAbsScaler",
+            "MinMaxScaler",
+            "MissingIndicator",
+            "MultiLabelBinarizer",
+            "Normalizer",
+            "OneHotEncoder",
+            "OrdinalEncoder",
+            "PiecewiseBasis",
+            "PolynomialFeatures",
+            "QuantileTransformer",
+            "RadialBasis",
+            "RobustScaler",
+            "SimpleImputer",
+            "SplineTransformer",
+            "StandardScaler",
+            "TfidfTransformer",
+            "TfidfVectorizer",
+            "ThermometerEncoder",
+        )
+    },
+    "qed.preprocessing.PowerTransformer": _by(BracketCertificate, _power_transformer),
+    "qed.preprocessing.TargetEncoder": _by(ExactCertificate, _transformers.check, "folds_"),
+    "qed.svm.LinearSVC": _by(DualityGapCertificate, _linear_svc),
+    "qed.svm.LinearSVR": _CONVEX,
+    "qed.tree.DecisionTreeClassifier": _by(TreeCertificate, _trees.check),
+    "qed.tree.DecisionTreeRegressor": _by(TreeCertificate, _trees.check),
+}
+
+# Classes that learn nothing which could be checked, and why; their fits carry Uncertified.
+CLAIMS_NOTHING: dict[str, str] = {
+    "qed.preprocessing.BasisFunctions": "nothing is learnt, and the functions are the user's",
+    "qed.preprocessing.FunctionTransformer": "the function is the user's",
+}
+
+# What every model may carry besides its declared attributes: the columns it saw and the choices of its user.
+CARRIED = frozenset(
+    {"_metadata_requests", "_output", "_skl_callbacks", "feature_names_in_", "held_out_", "n_features_in_", "sheet_"}
+)
+
+
+def entry_of(model: Any) -> Entry | None:
+    """Return the entry of a model's class; None for a class that claims nothing."""
+    cls = type(model)
+    name = public_name(cls)
+    package, _, leaf = name.rpartition(".")
+    is_own = getattr(sys.modules.get(package), leaf, None) is cls
+    if is_own and name in CLAIMS_NOTHING:
+        return None
+    if is_own and name in TABLE:
+        return TABLE[name]
+    parents = [base.__name__ for base in cls.__mro__[1:] if public_name(base) in TABLE]
+    advice = (
+        f" It derives from {parents[0]}, and may answer in another way: verify a model of {parents[0]} itself."
+        if parents
+        else " Verify the models of qed inside it, each with the rows that reached it."
+    )
+    raise CertificateError(f"The checker does not know the class {name}, so that it can confirm nothing.{advice}")
+
+
+def check_model(model: Any, X: Any, y: Any, sample_weight: Any, *, as_part: bool = False) -> Verdict:
+    """Verify one model, part by part where it has parts; raise when anything in it is not as it must be.
+
+    Parameters
+    ----------
+    model : Estimator
+        A fitted model.
+    X, y, sample_weight : object
+        What reached it.
+    as_part : bool
+        Whether it stands inside another model: there a class that claims nothing is let pass, and the whole says so.
+    """
+    entry = entry_of(model)
+    _require_state(model, entry)
+    _require_columns(model, X)
+    if entry is None:
+        reason = CLAIMS_NOTHING[public_name(type(model))]
+        if type(model.__dict__.get("certificate_")) is not Uncertified:
+            _refuse(model, f"carries a certificate, and its class claims nothing ({reason})")
+        if not as_part:
+            raise CertificateError(f"{type(model).__name__} claims nothing that could be verified: {reason}.")
+        return Verdict(f"nothing is claimed: {reason}.", 0.0, 0.0, 0.0, 0.0, "", claims_nothing=True)
+    certificate = _parts.certificate_of(model)
+    _require_kind(model, certificate, entry)
+    _require_sound(model, certificate)
+    _require_labels(model, X, y)
+    if type(certificate) in entry.checks:
+        verdict = entry.checks[type(certificate)](model, certificate, X, y, sample_weight)
+    else:
+        verdict = _check_parts(model, entry, certificate, X, y, sample_weight)
+    if not (np.isfinite(verdict.distance) and np.isfinite(verdict.rounding)):
+        _refuse(model, "could not be compared with its optimum: a number in it is not finite")
+    return verdict
+
+
+def _check_parts(model: Any, entry: Entry, certificate: Certificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    """Verify every part; the distance and rounding of the verdict are the largest."""
+    assert entry.parts is not None  # noqa: S101  the certificate has a kind that this class carries
+    listed = certificate.parts if isinstance(certificate, PartsCertificate) else {}
+    found: list[tuple[str, Verdict]] = []
+    names = []
+    for part in entry.parts(model, X, y, _as_weights(sample_weight, X, y)):
+        _parts.require_template(model, part)
+        if part.is_listed:
+            names.append(part.name)
+            own = _parts.certificate_of(part.model)
+            if type(listed.get(part.name)) is not type(own) or listed[part.name] != own:
+                _refuse(model, f"states another certificate for {part.name!r} than the part itself")
+        found.append((part.name, check_model(part.model, part.X, part.y, part.weight, as_part=True)))
+    if isinstance(certificate, PartsCertificate) and names != list(listed):
+        _refuse(model, f"states certificates of the parts {list(listed)!r:.200}, and has the parts {names!r:.200}")
+    claims = [verdict for _, verdict in found if not verdict.claims_nothing]
+    if not claims:
+        words = f"nothing is claimed of any part ({', '.join(name for name, _ in found)})."
+        return Verdict(words, 0.0, 0.0, 0.0, 0.0, "", claims_nothing=True)
+    worst = max(claims, key=lambda one: one.distance)
+    return Verdict(certificate.statement, worst.objective, worst.distance, worst.rounding, worst.claimed, worst.measure)
+
+
+def _as_weights(sample_weight: Any, X: Any, y: Any) -> Any:
+    """Return one number for all rows as one number for each: parts may see some of the rows."""
+    if sample_weight is None or is_source(X):
+        return sample_weight
+    if np.ndim(sample_weight) == 0:
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(y if y is not None else X)
+        return _targets.weights(sample_weight, n_rows)
+    return _targets.weights(sample_weight, len(_targets.as_target(sample_weight, "sample_weight")))
+
+
+def _refuse(model: Any, what: str) -> NoReturn:
+    raise CertificateError(
+        f"This {type(model).__name__} {what}. It was changed after the fit. Fit again, or load the model from its file."
+    )
+
+
+# -- what a model holds ----------------------------------------------------------------------------------------
+
+
+def _require_state(model: Any, entry: Entry | None) -> None:
+    """Refuse undeclared attributes and missing ones; drop cached values, which are then computed from what is checked."""
+    state, declared, given = vars(model), attributes(model), parameters(model)
+    _drop_caches(model)
+    private = _parts.PRIVATE.get(type(model).__name__, frozenset())
+    unknown = sorted(state.keys() - given - declared - CARRIED - private)
+    if unknown:
+        _refuse(model, f"holds {unknown[0]!r}, which its class does not declare")
+    optional = {name for name, told in type(model)._results.items() if told.optional}  # noqa: SLF001
+    optional |= set(() if entry is None else entry.optional)
+    missing = sorted(declared - state.keys() - optional - given)
+    if missing:
+        _refuse(model, f"lacks {missing[0]!r}, which every fit sets")
+    if state.get("_output") not in (None, "default", "pandas", "polars"):
+        _refuse(model, "names a container of output that there is not")
+    model._validate_params()  # noqa: SLF001
+    try:
+        check_state(model, deep=False)
+    except ModelFileError as error:
+        _refuse(model, f"holds what no fit stores: {error}")
+
+
+def _drop_caches(value: Any) -> None:
+    """Delete what was computed once and kept, of a model and of the records in it."""
+    state = getattr(value, "__dict__", {})
+    cls = type(value)
+    for name in [name for name in state if isinstance(inspect.getattr_static(cls, name, None), _CACHED)]:
+        del state[name]
+    for item in state.values():
+        if is_record(item):
+            _drop_caches(item)
+
+
+_CACHED = (cached_property, functools.cached_property)
+
+
+def _require_columns(model: Any, X: Any) -> None:
+    """Refuse rows with other columns than the model stores."""
+    state = vars(model)
+    if "n_features_in_" not in state:
+        return
+    if is_source(X):
+        require_columns(model, X.schema.n_features, X.schema.names)
+        return
+    shape = X.shape if hasattr(X, "shape") else np.shape(X) if isinstance(X, list | tuple) else ()
+    if len(shape) == 2:
+        require_columns(model, int(shape[1]), _parts.column_names(X))
+
+
+def _require_labels(model: Any, X: Any, y: Any) -> None:
+    """Refuse a classifier whose labels are not those of the targets, in order.
+
+    A classifier that learns from a stream may know labels that no row has: they were named in its first call.
+    """
+    cls = type(model)
+    if cls._declared_traits.target != "label" or not declares(model, "classes_"):
+        return
+    if vars(model).get("multilabel_", False):
+        return  # a table of zeros and ones, which the check of its class reads
+    stored = vars(model)["classes_"]
+    if is_source(X):
+        labels = np.array(sorted({label for chunk in X.chunks() for label in np.unique(chunk.y).tolist()}))
+    else:
+        if y is None:
+            raise InvalidData(f"{cls.__name__} learnt from labels, and y is None. Pass the labels of the fit after X.")
+        target = _targets.as_target(y, "y")
+        if target.ndim == 2 and target.shape[1] > 1:
+            _require_labels_of_columns(model, stored, target)
+            return
+        labels = _sorted_labels(target.reshape(-1))
+    if not isinstance(stored, np.ndarray) or stored.ndim != 1 or stored.dtype.kind in "cmMV":
+        _refuse(model, "has labels that are no list of labels")
+    known, found = stored.tolist(), labels.tolist()
+    is_stream = hasattr(cls, "partial_fit")
+    if known != found and not (is_stream and known == sorted(set(known)) and set(found) <= set(known)):
+        raise OtherData(
+            f"These are not the data of the certificate, or the labels were changed: {cls.__name__} has the classes"
+            f" {known!r:.200}, and these targets {found!r:.200}. Pass the rows and labels of the fit."
+        )
+
+
+def _require_labels_of_columns(model: Any, stored: Any, target: Any) -> None:
+    """Compare the labels of several targets, one list for each."""
+    if not isinstance(stored, list) or len(stored) != target.shape[1]:
+        return  # a table of zeros and ones, which the check of its class reads
+    for number, labels in enumerate(stored):
+        if np.asarray(labels).tolist() != _sorted_labels(target[:, number]).tolist():
+            raise OtherData(
+                f"The labels of target {number} of this {type(model).__name__} are not those of these targets."
+            )
+
+
+def _sorted_labels(target: Any) -> Any:
+    try:
+        return np.unique(target)
+    except TypeError as error:
+        raise InvalidData(f"The labels in y have no common order: {error}.") from error
+
+
+# -- what a certificate holds ----------------------------------------------------------------------------------
+
+
+def _require_kind(model: Any, certificate: Any, entry: Entry) -> None:
+    """Refuse a certificate that a fit of this class does not carry."""
+    name = type(model).__name__
+    if isinstance(certificate, Uncertified):
+        raise CertificateError(
+            f"This {name} claims nothing that could be verified: {certificate.reason}. A fit of {name} on a table carries a"
+            " certificate."
+        )
+    if type(certificate) in entry.checks:
+        return
+    if entry.parts is not None and (
+        type(certificate) is PartsCertificate or (entry.parts is _parts.search and isinstance(certificate, Certificate))
+    ):
+        return
+    carried = [kind.__name__ for kind in entry.checks] + (["PartsCertificate"] if entry.parts is not None else [])
+    _refuse(model, f"carries {type(certificate).__name__} as its certificate, and a fit carries {' or '.join(carried)}")
+
+
+def _require_sound(model: Any, certificate: Any) -> None:
+    """Hold a certificate, and every record in it, against its own declaration."""
+    if isinstance(certificate, PartsCertificate):
+        if type(certificate.parts) is not dict or not all(type(name) is str for name in certificate.parts):
+            _refuse(model, "carries a certificate whose parts have no names")
+    elif is_dataclass(certificate) and is_record(certificate):
+        for field in fields(certificate):
+            value = getattr(certificate, field.name)
+            if not conforms(value, field_hints(type(certificate))[field.name]):
+                _refuse(model, f"carries a certificate whose {field.name} is {type(value).__name__}")
+            if is_record(value):
+                _require_sound(model, value)
+    own = getattr(certificate, "check", None)
+    if own is not None:
+        try:
+            own()
+        except (ValueError, TypeError) as error:
+            _refuse(model, f"carries a certificate that makes no sense ({error})")
+    # blocks of thousands of rows are summed at once, and a stream may bring rows one by one: no fit states more than this
+    if isinstance(certificate, ExactCertificate) and not certificate.rounding <= 2.0**-34 + 2.0**-38 * certificate.rows:
+        _refuse(
+            model,
+            f"states a rounding of {certificate.rounding:.3g}, and sums of {certificate.rows} rows round by far less",
+        )
