@@ -213,7 +213,11 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
     final_estimator_: Any = fitted("The fitted final model.")
     stack_method_: list[str] = fitted("What each member is asked.", length="estimators_", one_of=METHODS)
     folds_: Any = fitted(
-        "The fold of each row, in their order; None for members that were fitted already.", answers=False, optional=True
+        "The fold of each row, in their order; None for members that were fitted already.",
+        answers=False,
+        optional=True,
+        dtype="uint8 or uint16 or uint32",
+        shape="(*,)",
     )
     fold_estimators_: Any = fitted("Of each member the models fitted without each fold.", answers=False, optional=True)
     certificate_: PartsCertificate = fitted("The certificates of the members and of the final model.")
@@ -330,7 +334,11 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     final_estimator_: Any = fitted("The fitted final model.")
     stack_method_: list[str] = fitted("What each member is asked.", length="estimators_", one_of=METHODS)
     folds_: Any = fitted(
-        "The fold of each row, in their order; None for members that were fitted already.", answers=False, optional=True
+        "The fold of each row, in their order; None for members that were fitted already.",
+        answers=False,
+        optional=True,
+        dtype="uint8 or uint16 or uint32",
+        shape="(*,)",
     )
     fold_estimators_: Any = fitted("Of each member the models fitted without each fold.", answers=False, optional=True)
     classes_: Array = fitted("The labels.", dtype="label", shape="(k,)", order="strictly rising")

@@ -90,7 +90,11 @@ class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=Tr
     target_type_: str = fitted("What the target is.", one_of=("continuous", "binary", "multiclass"))
     classes_: Array | None = fitted("The labels; None for numbers.", dtype="label", shape="(*,)")
     folds_: Any = fitted(
-        "The fold of each row of ``fit_transform``, in their order; None after ``fit``.", answers=False, optional=True
+        "The fold of each row of ``fit_transform``, in their order; None after ``fit``.",
+        answers=False,
+        optional=True,
+        dtype="uint8 or uint16 or uint32",
+        shape="(*,)",
     )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
