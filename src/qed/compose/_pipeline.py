@@ -68,7 +68,6 @@ class Pipeline(NamedParts):
         "The fitted steps, as pairs of name and model.", length="at least 1", check=are_named_models
     )
     weighted_: list[str] = fitted("The names of the steps that were fitted with weights.", answers=False, optional=True)
-    sheet_: Any = fitted("The columns and the target of the table, in models of ``qed fit``.", optional=True)
     certificate_: PartsCertificate = fitted("The certificates of the steps.")
 
     predict = Delegated("Predict with the last step.")

@@ -214,9 +214,8 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
     stack_method_: list[str] = fitted("What each member is asked.", length="estimators_", one_of=METHODS)
     folds_: Array | None = fitted(
         "The fold of each row, in their order; None for members that were fitted already.",
-        dtype="number",
+        dtype="uint8 or uint16 or uint32",
         shape="(*,)",
-        low=0,
         answers=False,
         optional=True,
     )
@@ -336,9 +335,8 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     stack_method_: list[str] = fitted("What each member is asked.", length="estimators_", one_of=METHODS)
     folds_: Array | None = fitted(
         "The fold of each row, in their order; None for members that were fitted already.",
-        dtype="number",
+        dtype="uint8 or uint16 or uint32",
         shape="(*,)",
-        low=0,
         answers=False,
         optional=True,
     )

@@ -186,7 +186,7 @@ class PowerTransformer(Transformer, allow_nan=True):
         """
         table = self._new_data(X)
         if self.scaler_ is not None:
-            table = self.scaler_.inverse_transform(table)
+            table = self.scaler_.inverse_transform(table, copy=True)
         out = np.empty_like(table, subok=False)
         unbend = _box_cox_inverse if self.method == "box-cox" else _yeo_johnson_inverse
         for j, power in enumerate(self.lambdas_.tolist()):

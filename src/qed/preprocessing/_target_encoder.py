@@ -91,9 +91,8 @@ class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=Tr
     classes_: Array | None = fitted("The labels; None for numbers.", dtype="label", shape="(*,)")
     folds_: Array | None = fitted(
         "The fold of each row of ``fit_transform``, in their order; None after ``fit``.",
-        dtype="number",
+        dtype="uint8 or uint16 or uint32",
         shape="(*,)",
-        low=0,
         answers=False,
         optional=True,
     )

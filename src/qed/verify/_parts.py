@@ -9,7 +9,7 @@ code each row by the other folds, the codes are computed here.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -697,6 +697,10 @@ def each_class(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]
         part.__dict__.update(vars(model))
         part.classes_ = np.array([False, True])
         part.coef_, part.intercept_ = model.coef_[number : number + 1], model.intercept_[number : number + 1]
+        own = {f.name: getattr(model.memory_, f.name) for f in fields(model.memory_)}
+        part.memory_ = replace(
+            model.memory_, **{key: one[number : number + 1] for key, one in own.items() if np.shape(one)[:1] == (k,)}
+        )
         part.certificate_ = claims[name]
         part.class_weight = None if model.class_weight is None else {True: factor[label], False: 1.0}
         yield Part(name, part, None, X, labels == label, sample_weight)

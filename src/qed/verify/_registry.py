@@ -304,16 +304,17 @@ def _check_parts(model: Any, entry: Entry, certificate: Certificate, X: Any, y: 
     assert entry.parts is not None  # noqa: S101  the certificate has a kind that this class carries
     listed = certificate.parts if isinstance(certificate, PartsCertificate) else {}
     found: list[tuple[str, Verdict]] = []
-    names = []
+    names, is_listed = [], True
     for part in entry.parts(model, X, y, _as_weights(sample_weight, X, y)):
         _parts.require_template(model, part)
+        is_listed = is_listed and part.is_listed
         if part.is_listed:
             names.append(part.name)
             own = _parts.certificate_of(part.model)
             if type(listed.get(part.name)) is not type(own) or listed[part.name] != own:
                 _refuse(model, f"states another certificate for {part.name!r} than the part itself")
         found.append((part.name, check_model(part.model, part.X, part.y, part.weight, as_part=True)))
-    if isinstance(certificate, PartsCertificate) and names != list(listed):
+    if isinstance(certificate, PartsCertificate) and is_listed and names != list(listed):
         _refuse(model, f"states certificates of the parts {list(listed)!r:.200}, and has the parts {names!r:.200}")
     claims = [verdict for _, verdict in found if not verdict.claims_nothing]
     if not claims:
