@@ -25,6 +25,7 @@ from qed.core._certificates import (
     ClustersCertificate,
     DualityGapCertificate,
     ExactCertificate,
+    GapCertificate,
     LeastSquaresCertificate,
     LikelihoodCertificate,
     MistakesCertificate,
@@ -302,19 +303,19 @@ def check_model(model: Any, X: Any, y: Any, sample_weight: Any, *, as_part: bool
 def _check_parts(model: Any, entry: Entry, certificate: Certificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Verify every part; the distance and rounding of the verdict are the largest."""
     assert entry.parts is not None  # noqa: S101  the certificate has a kind that this class carries
-    listed = certificate.parts if isinstance(certificate, PartsCertificate) else {}
+    is_search = entry.parts is _parts.search  # what it carries is the certificate of its one part
+    listed = certificate.parts if isinstance(certificate, PartsCertificate) and not is_search else {}
     found: list[tuple[str, Verdict]] = []
-    names, is_listed = [], True
+    names = []
     for part in entry.parts(model, X, y, _as_weights(sample_weight, X, y)):
         _parts.require_template(model, part)
-        is_listed = is_listed and part.is_listed
         if part.is_listed:
             names.append(part.name)
             own = _parts.certificate_of(part.model)
             if type(listed.get(part.name)) is not type(own) or listed[part.name] != own:
                 _refuse(model, f"states another certificate for {part.name!r} than the part itself")
         found.append((part.name, check_model(part.model, part.X, part.y, part.weight, as_part=True)))
-    if isinstance(certificate, PartsCertificate) and is_listed and names != list(listed):
+    if names != list(listed):
         _refuse(model, f"states certificates of the parts {list(listed)!r:.200}, and has the parts {names!r:.200}")
     claims = [verdict for _, verdict in found if not verdict.claims_nothing]
     if not claims:
@@ -407,8 +408,8 @@ def _require_labels(model: Any, X: Any, y: Any) -> None:
     is_stream = hasattr(cls, "partial_fit")
     if known != found and not (is_stream and known == sorted(set(known)) and set(found) <= set(known)):
         raise OtherData(
-            f"These are not the data of the certificate, or the labels were changed: {cls.__name__} has the classes"
-            f" {known!r:.200}, and these targets {found!r:.200}. Pass the rows and labels of the fit."
+            f"{cls.__name__} is not what these data give: the labels {found!r:.200} are not among its classes, or not all of them:"
+            f" {known!r:.200}. The labels were changed, or these are not the data of the certificate. Pass those of the fit."
         )
 
 
@@ -469,6 +470,8 @@ def _require_sound(model: Any, certificate: Any) -> None:
             own()
         except (ValueError, TypeError) as error:
             _refuse(model, f"carries a certificate that makes no sense ({error})")
+    if isinstance(certificate, GapCertificate) and not np.isfinite(certificate.gap):
+        _refuse(model, f"states a gap of {certificate.gap}, which claims nothing")
     # blocks of thousands of rows are summed at once, and a stream may bring rows one by one: no fit states more than this
     if isinstance(certificate, ExactCertificate) and not certificate.rounding <= 2.0**-34 + 2.0**-38 * certificate.rows:
         _refuse(
