@@ -33,21 +33,32 @@ endef
 $(STAMPS)/run: pyproject.toml tools/environment.sh
 	$(call groups,build screen)
 $(STAMPS)/test: pyproject.toml tools/environment.sh
-	$(call groups,build screen test check)
+	$(call groups,build screen test neural check)
 	@touch $(STAMPS)/run
 $(STAMPS)/docs: pyproject.toml tools/environment.sh
-	$(call groups,build screen test check docs)
+	$(call groups,build screen test neural check docs)
 	@touch $(STAMPS)/run $(STAMPS)/test
 
 environment: $(STAMPS)/test
 
-build/native/stamp: $(STAMPS)/run $(NATIVE)
+# $(1): which levels, and what else to build. Modules of an earlier build must not outlive their sources: all are replaced.
+define build
 	@tools/find_compiler.sh
-	@echo "· building the native modules"
-	@$(TOOLED) cmake -S native -B build/native -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE="$(CURDIR)/$(PY)" --log-level=WARNING
+	@$(TOOLED) cmake -S native -B build/native -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE="$(CURDIR)/$(PY)" $(1) --log-level=WARNING
 	@$(TOOLED) cmake --build build/native
+	@rm -f src/qed/_native/_*.so
 	@$(TOOLED) cmake --install build/native --prefix src/qed/_native > build/native/installed.txt
 	@touch $@
+endef
+
+build/native/stamp: $(STAMPS)/run $(NATIVE)
+	@echo "· building the native modules for the instruction level of this machine"
+	$(call build,-DQED_LEVELS=host)
+
+build/native/levels.stamp: $(STAMPS)/run $(NATIVE)
+	@echo "· building the native modules for every instruction level"
+	$(call build,-DQED_LEVELS=all -DQED_TESTS=ON)
+	@touch build/native/stamp build/native/tests.stamp
 
 build/native/tests.stamp: build/native/stamp
 	@$(TOOLED) cmake -S native -B build/native -DQED_TESTS=ON --log-level=WARNING > build/native/configured.txt
@@ -63,11 +74,15 @@ test: ## everything: set-up, build, checks, native tests, Python tests
 	@found=$$(tools/find_python.sh "$(PYTHON)") && "$$found" tools/stages.py
 
 # ---------------------------------------------------------------- parts of test
-.PHONY: check native nativetests ctest pytest laws
+.PHONY: check native levels nativetests ctest pytest laws
 check: build/native/stamp $(STAMPS)/test ## lint, types, import rules, documented API, import time
 	@$(PY) tools/check.py
 
-native: build/native/stamp ## build the C++ modules in place
+native: build/native/stamp ## build the C++ modules in place, for the instruction level of this machine
+
+levels: build/native/levels.stamp $(STAMPS)/test ## build and test them for every instruction level
+	@$(MAKE) ctest
+	@$(PY) tools/run_pytest.py tests/native tests/integration/test_environments.py
 
 nativetests: build/native/tests.stamp
 

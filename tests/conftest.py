@@ -4,6 +4,7 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -18,3 +19,13 @@ settings.load_profile(os.environ.get("QED_HYPOTHESIS", "ci"))
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE / "core")]  # for instances.py and toys.py, which several folders use
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say once which instruction levels the tests of kernels ran on, instead of skipping thousands of tests."""
+    passed = terminalreporter.stats.get("passed", [])
+    if any("tests/native/" in report.nodeid for report in passed):
+        from qed import _native  # noqa: PLC0415
+
+        levels = ", ".join(_native.available_levels())
+        terminalreporter.write_line(f"kernels were tested on instruction level {levels}; `make levels` builds all")

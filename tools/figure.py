@@ -83,7 +83,7 @@ def draw(rises: np.ndarray, verdicts: np.ndarray, gap: float) -> str:
         else:
             plot.parts.append(f'<path class="bad" d="M{a - 4} {b - 4}l8 8m0 -8l-8 8"/>')
     middle = plot.at(float(x[~verdicts].mean()), float(y[~verdicts].mean()))
-    plot.text(middle[0] - 18, middle[1] - 8, "✗ refused", anchor="end", style="badtext")
+    plot.text(middle[0] - 18, middle[1] - 8, "✗ rejected", anchor="end", style="badtext")
     low = plot.at(float(x[verdicts].mean()), float(y[verdicts].mean()))
     plot.text(low[0] + 16, low[1] + 14, "✓ accepted", anchor="start", style="goodtext")
     plot.text(WIDTH / 2, 24, "One coefficient is changed; does qed.verify notice?", style="strong")
@@ -91,7 +91,7 @@ def draw(rises: np.ndarray, verdicts: np.ndarray, gap: float) -> str:
     place = f'transform="translate(14 {plot.height / 2}) rotate(-90)"'
     plot.parts.append(f'<text {place} text-anchor="middle">rise of the objective</text>')
     smallest = CHANGES[~verdicts].min()
-    svg = plot.svg(f"Changes of a coefficient from one part in ten are refused, down to {smallest:.0e}")
+    svg = plot.svg(f"Changes of a coefficient from one part in ten are rejected, down to {smallest:.0e}")
     head, _, body = svg.partition("\n")
     head = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" width="620" ')
     return f'{head}\n{STYLE}\n<rect class="paper" width="{WIDTH}" height="{plot.height}" rx="8"/>\n{body}\n'
@@ -101,7 +101,9 @@ def main() -> int:
     """Measure and draw."""
     rises, verdicts, gap = measure()
     FIGURE.write_text(draw(rises, verdicts, gap), encoding="utf-8")
-    print(f"{FIGURE.relative_to(ROOT)}: {verdicts.sum()} accepted, {(~verdicts).sum()} refused, gap {gap:.1e} relative")
+    print(
+        f"{FIGURE.relative_to(ROOT)}: {verdicts.sum()} accepted, {(~verdicts).sum()} rejected, gap {gap:.1e} relative"
+    )
     return 0
 
 

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 LIMIT = 4_000_000  # bytes; the wheel promises to stay small
 NATIVE = "qed/_native/"
+LEVELS = ({"_cpu", "_v2", "_v3", "_v4"}, {"_cpu", "_portable"})  # one of these is complete
 
 
 def build() -> Path:
@@ -57,8 +58,9 @@ def faults(names: list[str], size: int) -> list[str]:
     found += [f"a leftover: {name}" for name in names if name.endswith((".pyc", ".cpp", ".hpp", ".cmake", ".orig"))]
     if size > LIMIT:
         found.append(f"{size:,} bytes, over the limit of {LIMIT:,}")
-    if not any(name.startswith(NATIVE) and name.endswith((".so", ".pyd")) for name in names):
-        found.append(f"no compiled module in {NATIVE}")
+    levels = {name.removeprefix(NATIVE).split(".")[0] for name in names if name.startswith(f"{NATIVE}_")}
+    if not any(levels >= wanted for wanted in LEVELS):
+        found.append(f"instruction levels are missing in {NATIVE}: found {', '.join(sorted(levels)) or 'none'}")
     for needed in ("qed/py.typed", "qed/datasets/_tables/LICENSE.md"):
         if needed not in names:
             found.append(f"{needed} is missing")

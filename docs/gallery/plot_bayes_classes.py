@@ -1,8 +1,9 @@
-"""Three ways to be normal: ellipses of classes, and the boundaries they imply.
+"""Naive Bayes, LDA and QDA: three Gaussian models of the classes.
 
-Three species of penguins by bill and flipper. Every model puts a normal density on each species; ellipses hold half and nine
-tenths of it. Naive Bayes keeps them upright, linear discriminant analysis gives all species one shape and gets straight lines,
-quadratic discriminant analysis lets each have its own. On a black line two species are equally probable.
+Three penguin species by bill and flipper length. Every model fits a normal density to each species. The ellipses
+contain 50 % and 90 % of it. Naive Bayes has axis-aligned ellipses. Linear discriminant analysis has one covariance
+matrix for all species, and linear boundaries. Quadratic discriminant analysis has one for each. On a black line two
+species are equally probable.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,9 @@
-"""Where the answer changes: three ways to draw a line, and one for three classes.
+"""Decision boundaries of linear classifiers.
 
-Two species of penguins by bill and flipper. The perceptron ends wherever its passes end; logistic regression weighs every
-bird; the support vector machine looks at those within its band alone. Dashed lines show where the score is one and minus one,
-which for the support vector machine are the edges of that band. On the right all three species.
+Two penguin species by bill and flipper length. The perceptron stops at some separating line. Logistic regression uses
+every sample. The support vector machine depends only on the samples within its margin. Dashed lines show decision
+values of one and minus one, which for the support vector machine are the edges of the margin. On the right, multinomial
+logistic regression for all three species.
 """
 
 import matplotlib.pyplot as plt
@@ -46,7 +47,7 @@ def main():
     figure, panels = plt.subplots(1, 4, figsize=(12, 3.2))
     for axes, model in zip(panels, (Perceptron(random_state=0), LogisticRegression(), LinearSVC()), strict=False):
         draw(axes, model.fit(X[two], y[two]), X[two], y[two])
-        print(f"{type(model).__name__}: {np.mean(model.predict(X[two]) != y[two]):.1%} on the wrong side")
+        print(f"{type(model).__name__}: {np.mean(model.predict(X[two]) != y[two]):.1%} misclassified")
     draw(panels[3], LogisticRegression().fit(X, y), X, y)
     panels[0].set(xlabel="length of bill", ylabel="length of flipper")
     panels[3].legend(frameon=False, fontsize=8, loc="upper left")

@@ -1,7 +1,8 @@
-"""From outside, from inside, and straight back.
+"""Penalty, barrier and projection methods.
 
-The point of a disc cut by a line that is nearest to a target. Penalties approach it from outside as they grow, barriers from
-inside as they fade, and projected gradients walk along the edge.
+The point of a constrained set that is nearest to a target. The set is a disc, cut off by a line. The penalty method
+approaches the solution from outside, the barrier method from inside. Projected gradient descent moves along the
+boundary.
 """
 
 import matplotlib.pyplot as plt

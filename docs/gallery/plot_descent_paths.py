@@ -1,8 +1,8 @@
-"""Five ways down one valley.
+"""Gradient descent, momentum, coordinate descent and Newton's method.
 
-The same bowl, six times as steep across as along, from the same start. A constant step crawls along the valley; the best step
-along each gradient zigzags, every turn a right angle; momentum overshoots and comes back; sweeps over the coordinates, each
-solved exactly, need six; and Newton's method, which knows the curvature, is there in one step.
+Five optimisers minimise the same ill-conditioned quadratic from the same start. A constant step is slow along the flat
+direction. An exact line search zigzags at right angles. Momentum overshoots and returns. Coordinate descent needs six
+sweeps. Newton's method, which uses the Hessian, needs one step.
 """
 
 import matplotlib.pyplot as plt

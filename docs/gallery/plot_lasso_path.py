@@ -1,7 +1,7 @@
-"""Columns enter one after the other: the lasso path.
+"""The lasso path.
 
-From the strength that keeps every coefficient at zero down to a thousandth of it. Between two knots every coefficient is a
-straight line in the strength; folds choose where to stop.
+Coefficients as a function of the penalty strength, from the value at which all are zero to a thousandth of it. Each
+coefficient is piecewise linear in the strength. Cross-validation chooses the strength.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ def main():
     for line in coefs:
         used = bool(np.abs(line[alphas >= chosen.alpha_]).max(initial=0.0) > 0)
         axes.semilogx(alphas, line, color="#2f6db3" if used else "#b9c4d0", linewidth=1.6 if used else 0.8)
-    axes.axvline(chosen.alpha_, color="#c9641b", linestyle="--", label="strength chosen by five folds")
+    axes.axvline(chosen.alpha_, color="#c9641b", linestyle="--", label="strength chosen by cross-validation")
     axes.invert_xaxis()
     axes.set_xlabel("strength of the penalty")
     axes.set_ylabel("coefficient")

@@ -1,7 +1,7 @@
-"""Choosing the strength of a ridge by exact leave-one-out.
+"""Choosing the penalty strength of ridge regression by leave-one-out cross-validation.
 
-Many correlated columns and few rows: without a penalty the fit follows the noise. `RidgeCV` predicts every row from all
-the others, for every strength, from one decomposition; the error on rows that were never seen agrees.
+With many correlated columns and few samples, an unpenalised fit overfits. `RidgeCV` computes the leave-one-out error
+for every penalty strength from one decomposition. It agrees with the error on test samples.
 """
 
 import matplotlib.pyplot as plt
@@ -22,11 +22,11 @@ def main():
         fitted = Ridge(alpha=strength).fit(X[train], y[train])
         errors.append(np.mean((y[new] - fitted.predict(X[new])) ** 2) ** 0.5)
     figure, axes = plt.subplots(figsize=(7, 4.2))
-    axes.semilogx(strengths, errors, color="#2f6db3", label="error on new rows")
+    axes.semilogx(strengths, errors, color="#2f6db3", label="error on test samples")
     axes.axvline(model.alpha_, color="#c9641b", linestyle="--", label="strength chosen by leave-one-out")
     axes.set_xlabel("strength of the penalty")
     axes.set_ylabel("root mean square error")
     axes.legend(frameon=False)
     best = strengths[int(np.argmin(errors))]
-    print(f"chosen {model.alpha_:.3g}; best on new rows {best:.3g}")
+    print(f"chosen {model.alpha_:.3g}; best on test samples {best:.3g}")
     return figure

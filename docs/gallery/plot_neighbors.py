@@ -1,8 +1,7 @@
-"""Near rows: cells, votes and densities.
+"""Nearest neighbours and kernel density estimation.
 
-Two measures of penguins. On the left every bird has a cell, the points nearer to it than to any other, in the colour of its
-species: the answer of one neighbour. In the middle fifteen neighbours vote, and lone cells disappear. On the right a density
-of all birds, as windows around them.
+Penguins by bill and flipper length. Left: the prediction of one neighbour, which is constant on each Voronoi cell.
+Middle: the vote of fifteen neighbours removes isolated cells. Right: a kernel density estimate.
 """
 
 import matplotlib.pyplot as plt
@@ -37,7 +36,7 @@ def main():
             model, X, eps=0.4, ax=axes, cmap=ListedColormap(COLOURS), alpha=0.2, grid_resolution=150
         )
         words = f"{k} neighbour{'s' if k > 1 else ''}"
-        print(f"{words}: {np.mean(model.predict(None) == y):.1%} of the birds are told by the others")
+        print(f"{words}: {np.mean(model.predict(None) == y):.1%} leave-one-out accuracy")
         axes.set(title=words)
     low, high = X.min(axis=0) - 0.4, X.max(axis=0) + 0.4
     across, up = np.meshgrid(np.linspace(low[0], high[0], 120), np.linspace(low[1], high[1], 120))

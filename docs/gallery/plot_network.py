@@ -1,7 +1,7 @@
-"""A network bends its boundary.
+"""A neural network with and without a hidden layer.
 
-Two half moons cannot be told apart by a line. The same classifier without and with a hidden layer; to the right what the
-objective did from pass to pass.
+No line separates the two half moons. The same classifier without and with a hidden layer, and the objective over the
+epochs.
 """
 
 import matplotlib.pyplot as plt
@@ -13,7 +13,7 @@ from qed.neural_network import MLPClassifier
 
 
 def main():
-    """Fit both, draw their boundaries and the course of the second."""
+    """Fit both, draw their boundaries and the objective of the second."""
     X, y = make_moons(120, noise=0.2, random_state=0)
     settings = {"activation": "tanh", "learning_rate_init": 0.02, "max_iter": 300, "random_state": 0}
     models = {"no hidden layer": MLPClassifier((), **settings), "one of 16 units": MLPClassifier((16,), **settings)}

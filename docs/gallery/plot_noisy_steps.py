@@ -1,7 +1,8 @@
-"""Noise, step sizes and averages.
+"""Step sizes of stochastic gradient descent.
 
-Least squares by one example at a time. With constant steps the objective falls fast and then hovers: the noise never dies out.
-Steps like 1/t, which Robbins and Monro allow, let it settle, and so does the mean of the iterates of constant steps.
+Least squares with one sample at a time. With a constant step the objective decreases fast and then fluctuates, because
+of the gradient noise. Steps like 1/t satisfy the Robbins–Monro conditions and converge. So does the average of the
+iterates with a constant step.
 """
 
 import matplotlib.pyplot as plt
@@ -29,6 +30,6 @@ def main():
     for name, run in runs.items():
         run.trace.plot("value", axes, floor=best, label=name, linewidth=1.0)
     mean.trace.plot("average", axes, floor=best, label="mean of constant steps")
-    axes.set(xlabel="examples seen", ylabel="objective above the optimum")
+    axes.set(xlabel="samples seen", ylabel="objective above the optimum")
     axes.legend(frameon=False)
     return figure

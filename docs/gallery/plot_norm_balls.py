@@ -1,7 +1,7 @@
-"""Why one limit leaves coefficients at zero and the other does not; and groups that enter together.
+"""Why the lasso gives zero coefficients and ridge does not.
 
-Contours of the squared error grow around the free solution until they touch the ball: a corner of the sum of absolute values, a
-side of the length. The path of the group lasso shows the same of whole groups of columns.
+Contours of the squared error grow around the unconstrained solution until they touch the norm ball: a corner of the L1
+ball, a smooth point of the L2 ball. The path of the group lasso shows the same for whole groups of columns.
 """
 
 import matplotlib.pyplot as plt

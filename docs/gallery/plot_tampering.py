@@ -1,8 +1,7 @@
-"""The smallest change that verify notices.
+"""The smallest change that verify detects.
 
-One coefficient of a certified fit is changed by a factor, from one part in a thousand billion to ten per cent. The
-objective rises with the square of the change; `qed.verify` refuses the model as soon as the rise exceeds what its
-certificate allows.
+One coefficient of a certified fit is changed by a relative amount between 1e-12 and 10 %. The objective grows with the
+square of the change. `qed.verify` rejects the model as soon as the increase exceeds what its certificate allows.
 """
 
 import copy
@@ -41,10 +40,10 @@ def main():
     rises, verdicts = np.array(rises), np.array(verdicts)
     figure, axes = plt.subplots(figsize=(7, 4.2))
     axes.loglog(changes[verdicts], rises[verdicts], "o", color="#1f8a70", label="accepted")
-    axes.loglog(changes[~verdicts], rises[~verdicts], "x", color="#b3312c", label="refused")
+    axes.loglog(changes[~verdicts], rises[~verdicts], "x", color="#b3312c", label="rejected")
     axes.axhline(model.certificate_.gap, color="grey", linestyle="--", label="certified gap")
     axes.set_xlabel("relative change of one coefficient")
     axes.set_ylabel("rise of the objective")
     axes.legend(frameon=False)
-    print(f"certified gap {model.certificate_.gap:.1e}; smallest change refused {changes[~verdicts].min():.0e}")
+    print(f"certified gap {model.certificate_.gap:.1e}; smallest change rejected {changes[~verdicts].min():.0e}")
     return figure

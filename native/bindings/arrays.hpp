@@ -9,6 +9,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 
@@ -41,7 +42,9 @@ class Fresh {
         Index count = 1;
         for (const Index size : shape) {
             shape_[dimensions_++] = static_cast<std::size_t>(size);
-            count *= size;
+            if (size < 0 || __builtin_mul_overflow(count, size, &count)) {
+                throw std::bad_array_new_length();
+            }
         }
         data_.reset(new T[static_cast<std::size_t>(count > 0 ? count : 1)]);
     }

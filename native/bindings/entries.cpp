@@ -47,14 +47,15 @@ void monomials_of(const Array& X, Writable out, const Array& runs, Index first) 
     require(runs.ndim() == 2 && runs.shape(1) == 4, "runs must have four columns");
     const Index count = static_cast<Index>(runs.shape(0));
     require(count == 0 || (runs.stride(0) == 4 && runs.stride(1) == 1), "runs must be in C order");
-    require(first >= 0 && first + x.columns <= columns, "there must be room for the columns of X");
+    require(first >= 0 && first <= columns - x.columns, "there must be room for the columns of X");
     const auto* numbers = static_cast<const std::int64_t*>(runs.data());
     std::vector<Run> list(static_cast<std::size_t>(count));
     for (Index i = 0; i < count; ++i) {
         const std::int64_t* at = numbers + 4 * i;
         list[static_cast<std::size_t>(i)] = {at[0], at[1], at[2], at[3]};
-        const bool inside = at[0] >= 0 && at[1] >= 0 && at[2] >= 0 && at[0] + at[2] <= columns &&
-                            at[1] + at[2] <= columns && at[3] >= 0 && at[3] < x.columns;
+        // compared by differences: a sum of two large numbers could wrap round to a harmless one
+        const bool inside = at[2] >= 0 && at[2] <= columns && at[0] >= 0 && at[0] <= columns - at[2] && at[1] >= 0 &&
+                            at[1] <= columns - at[2] && at[3] >= 0 && at[3] < x.columns;
         require(inside, "a run leaves the columns");
     }
     run([&] { monomials(x, list.data(), count, first, out.data(), columns); });
@@ -64,6 +65,37 @@ const Index* indices(const Array& array, const char* name) {
     const bool fits = array.dtype() == nb::dtype<std::int64_t>() && array.ndim() == 1;
     require(fits && (array.shape(0) <= 1 || array.stride(0) == 1), std::string(name) + " must be contiguous int64");
     return static_cast<const Index*>(array.data());
+}
+
+/// In how many ways `degree` factors can be picked from `entries`, at most `limit`.
+Index choices(Index entries, Index degree, bool distinct, Index limit) {
+    Index ways = 1;
+    for (Index k = 0; k < degree; ++k) {
+        const Index more = distinct ? entries - k : entries + k;
+        if (more <= 0) {
+            return 0;
+        }
+        // past 2^63 the quotient by at most 4096 is past every limit, which is a number of entries in memory
+        if (__builtin_mul_overflow(ways, more, &ways) || (ways /= k + 1) > limit) {
+            return limit;
+        }
+    }
+    return ways;
+}
+
+constexpr Index kHighestDegree = 4096;  // products are walked by recursion
+
+/// Rows that native code may walk: ends rise from zero to the number of entries, and columns are there.
+void require_rows(const SparseRows& x, const Array& starts, const Array& columns, Index entries) {
+    require(starts.shape(0) >= 1 && static_cast<Index>(columns.shape(0)) == entries && x.columns >= 0,
+            "starts, columns and data must describe the same rows");
+    require(x.starts[0] == 0 && x.starts[x.rows] == entries, "starts must rise from 0 to the number of entries");
+    for (Index i = 0; i < x.rows; ++i) {
+        require(x.starts[i] <= x.starts[i + 1], "starts must rise from 0 to the number of entries");
+    }
+    for (Index i = 0; i < entries; ++i) {
+        require(x.indices[i] >= 0 && x.indices[i] < x.columns, "a column lies outside the table");
+    }
 }
 
 void sparse_monomials_of(const Array& starts, const Array& columns, const Array& data, Index width,
@@ -77,15 +109,28 @@ void sparse_monomials_of(const Array& starts, const Array& columns, const Array&
                        static_cast<Index>(starts.shape(0)) - 1,
                        width};
     require(values.columns == 1 && (values.rows <= 1 || values.row_stride == 1), "data must be contiguous");
-    require(static_cast<Index>(offsets.shape(0)) >= (degrees.second - 1) * width,
+    require_rows(x, starts, columns, values.rows);
+    const auto [low, high] = degrees;
+    require(1 <= low && low <= high && high <= kHighestDegree, "degrees must rise from 1 to 4096 at most");
+    Index needed = 0;
+    require(!__builtin_mul_overflow(high - 1, width, &needed) && static_cast<Index>(offsets.shape(0)) >= needed,
             "offsets must have a row for each degree");
     require(static_cast<Index>(out_starts.shape(0)) == x.rows + 1, "out_starts must have an end for each row");
     const Index* ends = indices(out_starts, "out_starts");
     require(out_columns.dtype() == nb::dtype<std::int32_t>() && out_data.dtype() == data.dtype() &&
-                static_cast<Index>(out_columns.shape(0)) >= ends[x.rows] &&
-                static_cast<Index>(out_data.shape(0)) >= ends[x.rows],
+                out_columns.ndim() == 1 && out_data.ndim() == 1 && ends[0] == 0 &&
+                static_cast<Index>(out_columns.shape(0)) == ends[x.rows] &&
+                static_cast<Index>(out_data.shape(0)) == ends[x.rows],
             "there must be room for every product");
-    const Products how{indices(offsets, "offsets"), degrees.first, degrees.second, ones ? 1 : 0, distinct, ones};
+    for (Index i = 0; i < x.rows; ++i) {  // the number of products is counted here, whatever the caller believes
+        const Index room = ends[i + 1] - ends[i];
+        Index count = ones ? 1 : 0;
+        for (Index degree = low; degree <= high && count <= room; ++degree) {
+            count += choices(x.starts[i + 1] - x.starts[i], degree, distinct, ends[x.rows] + 1);
+        }
+        require(room == count, "there must be room for every product");
+    }
+    const Products how{indices(offsets, "offsets"), low, high, ones ? 1 : 0, distinct, ones};
     auto* places = static_cast<std::int32_t*>(out_columns.data());
     run([&] { sparse_monomials(x, how, ends, places, out_data.data()); });
 }

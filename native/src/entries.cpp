@@ -407,7 +407,8 @@ struct RowProducts {
             return;
         }
         const Index* offsets = how.offsets + (degree - 2) * width;
-        for (Index i = from; i < count; ++i) {
+        const Index end = how.distinct ? count - degree + 1 : count;  // the other factors come from later entries
+        for (Index i = from; i < end; ++i) {
             walk(degree - 1, how.distinct ? i + 1 : i, value * values[i], shift + offsets[columns[i]]);
         }
     }

@@ -9,11 +9,12 @@
 namespace qed {
 namespace {
 
-constexpr int kTogether = 4;         // queries that share a load of an octet
-constexpr Index kQueryBlock = 64;    // queries of a block of work
-constexpr Index kTileBytes = 1 << 17;  // octets that stay in the second-level cache while all queries of a block meet them
+constexpr int kTogether = 4;       // queries that share a load of an octet
+constexpr Index kQueryBlock = 64;  // queries of a block of work
+constexpr Index kTileBytes =
+    1 << 17;  // octets that stay in the second-level cache while all queries of a block meet them
 constexpr Index kBlockTerms = Index{1} << 24;  // terms of a block of work: a few milliseconds
-constexpr Index kProbes = 16;        // queries that a tree is tried on before all of them go its way
+constexpr Index kProbes = 16;                  // queries that a tree is tried on before all of them go its way
 
 /// Up to four queries against some octets. `queries` are interleaved; absent ones are copies that nobody listens to.
 template <class M, class Keep>
@@ -22,7 +23,11 @@ void scan(const NeighborIndex& index, Index first, Index last, const double* que
     const Index size = index.columns * kOctet;
     for (Index o = first; o < last; ++o) {
         Vector<double> sums[kTogether][kOctetVectors];
-        octet_sums<M, kTogether>(index.octets + o * size, queries, index.columns, power, sums);
+        double limits[kTogether];
+        for (int i = 0; i < kTogether; ++i) {
+            limits[i] = keep[std::min(i, count - 1)].limit();
+        }
+        octet_sums<M, kTogether>(index.octets + o * size, queries, index.columns, power, sums, limits);
         for (int i = 0; i < count; ++i) {
             offer_octet(index, o, sums[i], own[i], keep[i]);
         }
@@ -39,8 +44,8 @@ struct Asked {
 
 /// All queries of [first, last) against the octets of [low, high), tile after tile.
 template <class M, class Keep>
-void scan_block(const NeighborIndex& index, const Asked& asked, double power, Index first, Index last, Index low, Index high,
-                Keep* keep) {
+void scan_block(const NeighborIndex& index, const Asked& asked, double power, Index first, Index last, Index low,
+                Index high, Keep* keep) {
     const Index groups = blocks_of(last - first, kTogether);
     const ScratchArray<double> packed(groups * index.columns * kTogether);
     for (Index g = 0; g < groups; ++g) {
@@ -60,8 +65,8 @@ void scan_block(const NeighborIndex& index, const Asked& asked, double power, In
             for (Index i = 0; i < kTogether; ++i) {
                 own[i] = asked.own(begin + i);
             }
-            scan<M>(index, at, std::min(high, at + tile), packed.get() + g * index.columns * kTogether, count, power, own,
-                    keep + g * kTogether);
+            scan<M>(index, at, std::min(high, at + tile), packed.get() + g * index.columns * kTogether, count, power,
+                    own, keep + g * kTogether);
         }
     }
 }
@@ -144,15 +149,17 @@ bool tree_pays(const NeighborIndex& index, const Asked& asked, Index k, double p
     for (Index i = 0; i < probes; ++i) {
         seen += walk_one<M>(index, asked, i * asked.count / probes, k, power, best, distance, id);
     }
-    return 3 * seen <= probes * index.octet_count;  // an octet costs about three times as much when its turn comes alone
+    return 3 * seen <=
+           probes * index.octet_count;  // an octet costs about three times as much when its turn comes alone
 }
 
 }  // namespace
 
-Index nearest(const NeighborIndex& index, const double* queries, Index count, Index k, const Measure& measure, bool others,
-              double* distance, Index* id) {
+Index nearest(const NeighborIndex& index, const double* queries, Index count, Index k, const Measure& measure,
+              bool others, double* distance, Index* id) {
     const Asked asked{queries, count, others};
-    const double scan_terms = static_cast<double>(count) * static_cast<double>(index.rows) * static_cast<double>(index.columns);
+    const double scan_terms =
+        static_cast<double>(count) * static_cast<double>(index.rows) * static_cast<double>(index.columns);
     std::atomic<Index> seen{0};
     with_metric(measure.metric, [&]<class M>(M) {
         if (tree_pays<M>(index, asked, k, measure.power, distance, id)) {

@@ -17,6 +17,7 @@ namespace qed {
 namespace {
 
 constexpr Index kTogether = Index{1} << 17;  // entries of a node above which all threads work on it
+constexpr double kEven = 16.0;  // weights of so many to one cost sums the four digits that they have to spare
 
 std::uint64_t mixed(std::uint64_t bits) noexcept {
     bits += 0x9E3779B97F4A7C15U;
@@ -83,6 +84,10 @@ class Grower {
             } else {
                 std::copy_n(y.numbers + row * y.width, y.width, first.numbers.get() + i * y.width);
             }
+        }
+        if (y.weights != nullptr && count_ > 0) {
+            const auto [least, most] = std::minmax_element(first.weights.get(), first.weights.get() + count_);
+            is_uneven_ = *most > kEven * *least;
         }
         distinct_ = sort_columns(x, first.rows.get(), count_, first.entries.get());
         if (y.criterion == Criterion::entropy && y.weights == nullptr) {
@@ -184,6 +189,9 @@ class Grower {
         std::uint32_t* const order = is_absolute() ? order_.get() + node.start : nullptr;
         const NodeSummary found =
             summarise(y_, rows, values, order, is_absolute() ? sorted_.get() + node.start : nullptr);
+        for (Index i = node.start; is_absolute() && i < node.stop; ++i) {
+            sorted_[i] -= values[0];  // so that sums of them round as errors do, however far from zero they lie
+        }
         node.weight = found.weight;
         node.scale = found.scale;
         node.is_open = !found.is_pure && node.depth < limits_.depth &&
@@ -226,7 +234,8 @@ class Grower {
                 .codes = copy.codes.get(),
                 .order = order_.get(),
                 .targets = sorted_.get() + (is_absolute() ? node.start : 0),
-                .xlogx = xlogx_.data()};
+                .xlogx = xlogx_.data(),
+                .is_uneven = is_uneven_};
     }
 
     /// Sums that a search starts from: weights of classes, or of pulls, added up in the order of the places.
@@ -567,6 +576,7 @@ class Grower {
     ScratchArray<std::uint32_t> places_, order_;
     ScratchArray<double> sorted_;
     std::vector<double> xlogx_;
+    bool is_uneven_ = false;
     Index distinct_ = 0;
     double total_weight_ = 0.0;
 };

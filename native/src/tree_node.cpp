@@ -112,11 +112,11 @@ NodeSummary summarise(const TreeTargets& y, const NodeRows& rows, double* values
 }
 
 double deviance_of(double r) noexcept {
-    if (std::abs(r) > 0.02) {
+    if (std::abs(r) > 0.1) {
         return r > -1.0 ? std::max((1.0 + r) * std::log1p(r) - r, 0.0) : 1.0;
     }
     double sum = 0.0;  // the series, from its end: nothing cancels
-    for (double k = 9.0; k >= 2.0; k -= 1.0) {
+    for (double k = 17.0; k >= 2.0; k -= 1.0) {
         sum = 1.0 / (k * (k - 1.0)) - r * sum;
     }
     return r * r * sum;

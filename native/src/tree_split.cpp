@@ -144,8 +144,7 @@ struct Logarithms {
     [[nodiscard]] bool beats(double bar) const noexcept { return gain() > bar; }
 };
 
-/// Half the Poisson deviance of the means of both sides from that of the node. A side without events has no mean to
-/// predict.
+/// Half the Poisson deviance of the means of both sides from that of the node; a side without events deviates fully.
 struct Deviance {
     const SplitView& node;
     double sum = 0.0, left = 0.0;
@@ -159,10 +158,6 @@ struct Deviance {
         const double right = node.weight - left;
         const double here = sum / (left * node.mean);
         const double there = (node.totals[0] - sum) / (right * node.mean);
-        const double least = 1e-14 * node.weight;
-        if (left * (1.0 + here) <= least || right * (1.0 + there) <= least) {
-            return -std::numeric_limits<double>::infinity();
-        }
         return node.mean * (left * deviance_of(here) + right * deviance_of(there));
     }
     [[nodiscard]] bool beats(double bar) const noexcept { return gain() > bar; }
@@ -209,6 +204,67 @@ class Median {
     Index top_ = 1;
 };
 
+/// The place of the row that a walk from left to right meets as number i.
+std::uint32_t place_of(const TreeEntry* entries, Index known, Index count, bool missing_left, Index i) noexcept {
+    const Index missing = count - known;
+    return entries[missing_left ? (i < missing ? known + i : i - missing) : i].place;
+}
+
+/// Sums of weights that differ by orders of magnitude, of each side from its own end: a light side found by subtracting
+/// a heavy one from the whole would be the rounding of that one.
+struct Uneven {
+    const SplitView& node;
+    Index width;
+    std::vector<double> sums;  // of the left side
+    std::vector<double> rest;  // width sums and the weight of what lies right of each row
+    Index added = 0;
+    double left = 0.0;
+
+    explicit Uneven(const SplitView& view) : node(view), width(view.width), sums(at(view.width), 0.0) {}
+    void look_back(const TreeEntry* entries, Index known, bool missing_left) {
+        rest.assign(at((node.count + 1) * (width + 1)), 0.0);
+        for (Index i = node.count; i-- > 0;) {
+            double* const own = rest.data() + i * (width + 1);
+            std::copy_n(own + width + 1, width + 1, own);
+            own[width] += put(place_of(entries, known, node.count, missing_left, i), own);
+        }
+    }
+    void add(std::uint32_t place) noexcept {
+        left += put(place, sums.data());
+        ++added;
+    }
+    [[nodiscard]] double gain() const noexcept {
+        const double* const others = rest.data() + added * (width + 1);
+        const double right = others[width];
+        if (node.criterion == Criterion::poisson) {
+            return node.mean * (left * deviance_of(sums[0] / (left * node.mean)) +
+                                right * deviance_of(others[0] / (right * node.mean)));
+        }
+        double squares = 0.0;
+        for (Index k = 0; k < width; ++k) {
+            const double apart = sums[at(k)] * (right / node.weight) - others[k] * (left / node.weight);
+            squares += apart * apart;
+        }
+        return squares * (node.weight / left) / right;
+    }
+    [[nodiscard]] bool beats(double bar) const noexcept { return gain() > bar; }
+
+  private:
+    /// Adds a row to the sums of a side; returns its weight.
+    double put(std::uint32_t place, double* side) const noexcept {
+        const double weight = node.weights[place];
+        if (node.criterion == Criterion::gini) {
+            side[node.codes[place]] += weight;
+        } else {
+            const double* const own = node.pulls + static_cast<Index>(place) * width;
+            for (Index k = 0; k < width; ++k) {
+                side[k] += own[k];
+            }
+        }
+        return weight;
+    }
+};
+
 /// Errors of the right sides come from a walk backwards, made before.
 struct Absolute {
     const SplitView& node;
@@ -221,11 +277,8 @@ struct Absolute {
     void look_back(const TreeEntry* entries, Index known, bool missing_left) {
         rest.assign(at(node.count + 1), 0.0);
         Median back(node);
-        // the order in which `add` is called, read from its end
-        const Index missing = node.count - known;
         for (Index i = node.count; i-- > 0;) {
-            const Index entry = missing_left ? (i < missing ? known + i : i - missing) : i;
-            back.add(entries[entry].place);
+            back.add(place_of(entries, known, node.count, missing_left, i));
             rest[at(i)] = back.error();
         }
     }
@@ -269,14 +322,12 @@ TreeCut search(const SplitView& node, const SplitRule& rule, const TreeEntry* en
             if (entries[i].rank == entries[i + 1].rank || i + 1 + before < rule.leaf || !state.beats(bar)) {
                 continue;
             }
-            if (state.left < rule.leaf_weight || node.weight - state.left < rule.leaf_weight) {
+            if (state.left < rule.leaf_weight || std::max(node.weight - state.left, 0.0) < rule.leaf_weight) {
                 continue;
             }
             const double gain = state.gain();
-            if (gain >= -1e-9 * node.scale) {  // less is no rounding but a cut that the criterion forbids
-                best = {std::max(gain, 0.0), i + 1, missing_left};
-                bar = best.gain + beyond_rounding(best.gain, node.scale);
-            }
+            best = {std::max(gain, 0.0), i + 1, missing_left};
+            bar = best.gain + beyond_rounding(best.gain, node.scale);
         }
     }
     return best;
@@ -294,17 +345,19 @@ TreeCut evaluate(const SplitView& node, const SplitRule& rule, const TreeEntry* 
     for (Index i = 0; i < known; ++i) {
         state.add(entries[i].place);
     }
-    if (state.left < rule.leaf_weight || node.weight - state.left < rule.leaf_weight) {
+    if (state.left < rule.leaf_weight || std::max(node.weight - state.left, 0.0) < rule.leaf_weight) {
         return {};
     }
-    const double gain = state.gain();
-    return gain >= -1e-9 * node.scale ? TreeCut{std::max(gain, 0.0), known, missing_left} : TreeCut{};
+    return {std::max(state.gain(), 0.0), known, missing_left};
 }
 
 /// Calls work with a null pointer of the state of the criterion.
 template <class Work>
 TreeCut with_state(const SplitView& node, const Work& work) {
     const bool weighted = node.weights != nullptr;
+    if (node.is_uneven && node.criterion != Criterion::entropy && node.criterion != Criterion::absolute) {
+        return work(static_cast<Uneven*>(nullptr));  // logarithms and absolute errors do not divide by light sides
+    }
     switch (node.criterion) {
         case Criterion::entropy:
             return weighted ? work(static_cast<Logarithms<true>*>(nullptr))

@@ -257,7 +257,7 @@ def test_ctrl_c_in_a_terminal_leaves_the_best_model(tmp_path):
         if "comparing" in line:
             process.send_signal(signal.SIGINT)
             break
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert "best model so far" in out
@@ -292,7 +292,7 @@ def test_a_reader_who_leaves_does_not_stop_the_fit(tmp_path):
     assert fit.stdout is not None
     fit.stdout.readline()
     fit.stdout.close()
-    assert fit.wait(timeout=60) == 0
+    assert fit.wait(timeout=600) == 0
     assert (tmp_path / "m.qed").exists()
 
 

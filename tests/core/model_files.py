@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qed.core import NonNegative, Regressor, param
+from qed.core import Array, NonNegative, Regressor, fitted, param
 from qed.core._container import MAGIC
 from qed.core._errors import ModelFileError
 from qed.core._persistence import dumps, loads
-from qed.core._records import expect_array
 
 
 def beside(name: str) -> Any:
@@ -40,6 +39,7 @@ class Line(Regressor):
 
     alpha: NonNegative = param(1.0, "Strength of the penalty.")
     start: Any = param(None, "Anything.")
+    coef_: Array = fitted("Coefficients.", shape="(p,)")
 
     def fit(self, X: Any, y: Any) -> Line:
         data = self._fit_data(X, y)
@@ -48,9 +48,6 @@ class Line(Regressor):
 
     def predict(self, X: Any) -> Any:
         return self._new_data(X) @ self.coef_
-
-    def _check_fitted_state(self) -> None:
-        expect_array(self.coef_, "coef_", shape=(self.n_features_in_,), finite=True)
 
 
 def trip(value: Any) -> Any:

@@ -188,7 +188,7 @@ def test_a_failing_callback_leaves_no_bar_behind(monkeypatch: pytest.MonkeyPatch
         with pytest.raises(KeyError), listen(callback):
             loop(verbose=1)
     for thread in [thread for thread in threading.enumerate() if "Refresh" in type(thread).__name__]:
-        thread.join(timeout=5)
+        thread.join(timeout=600)
         assert not thread.is_alive()
     assert not _Screen.busy.locked()
 

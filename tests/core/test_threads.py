@@ -25,7 +25,7 @@ def fresh(code, **environment):
         [sys.executable, "-W", "error", "-c", code],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         env={**clean, **environment},
         check=False,
     )

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from qed.core._errors import InvalidData, InvalidParameter, NotFitted
-from qed.core._records import expect, expect_array, record, register_estimator
+from qed.core import KW_ONLY, Array, Estimator, InvalidData, NonNegative, NotFitted, fitted, param
+from qed.core._records import expect, expect_array, record
 
 __all__ = ["Everything", "Summary", "example"]
 
@@ -29,31 +29,34 @@ class Summary:
         expect_array(self.mean, "the summary's mean", shape=(None,), finite=True)
 
 
-class Everything:
-    """A linear model with more attributes than it needs; it has the methods that model files ask for."""
+class Everything(Estimator):
+    """A linear model with more attributes than it needs."""
 
     __module__ = "golden"
 
-    def __init__(
-        self, alpha: float = 1.0, *, labels: Any = None, inner: Any = None, random_state: Any = None, extra: Any = None
-    ) -> None:
-        self.alpha, self.labels, self.inner, self.random_state, self.extra = alpha, labels, inner, random_state, extra
+    alpha: NonNegative = param(1.0, "A number.")
+    _: KW_ONLY
+    labels: Any = param(None, "Anything.")
+    inner: Any = param(None, "Anything.")
+    random_state: Any = param(None, "Anything.")
+    extra: Any = param(None, "Anything.")
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters."""
-        return {name: getattr(self, name) for name in ("alpha", "extra", "inner", "labels", "random_state")}
-
-    def _validate_params(self) -> None:
-        if not (isinstance(self.alpha, float | int) and self.alpha >= 0):
-            raise InvalidParameter(f"Everything.alpha must be a real number >= 0, got {self.alpha!r}.")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return any(name.endswith("_") for name in vars(self))
-
-    def _check_fitted_state(self) -> None:
-        expect(isinstance(getattr(self, "n_features_in_", None), int), "n_features_in_ should be an integer")
-        expect_array(getattr(self, "coef_", None), "coef_", shape=(self.n_features_in_,), finite=True)
-        expect(type(getattr(self, "intercept_", None)) is float, "intercept_ should be a float")
+    coef_: Array = fitted("Coefficients.", shape="(p,)")
+    intercept_: float = fitted("Intercept.")
+    names_: Array = fitted("Strings.", dtype="object", optional=True)
+    classes_: Array = fitted("Strings of fixed length.", dtype="label", optional=True)
+    mask_: Array = fitted("Booleans.", dtype="bool", optional=True)
+    half_: Array = fitted("Short floats.", dtype="float16", optional=True)
+    counts_: Array = fitted("Integers.", dtype="int", optional=True)
+    empty_: Array = fitted("Nothing.", dtype="float32", shape="(0, p)", optional=True)
+    nan_: Array = fitted("Not a number.", nan=True, optional=True)
+    zero_d_: Array = fitted("No axis.", dtype="int", shape="()", optional=True)
+    scalar_: float = fitted("A NumPy scalar.", optional=True)
+    word_: str = fitted("A NumPy string.", optional=True)
+    csr_: Any = fitted("Sparse rows.", optional=True)
+    csc_: Any = fitted("Sparse columns.", optional=True)
+    summary_: Summary = fitted("A record.", optional=True)
+    streams_: list[Any] = fitted("Random generators.", optional=True)
 
     def fit(self, X: Any, y: Any) -> Everything:
         """Solve by least squares."""
@@ -68,9 +71,6 @@ class Everything:
         if X.shape[1] != self.n_features_in_:
             raise InvalidData(f"X has {X.shape[1]} columns, and Everything was fitted with {self.n_features_in_}.")
         return X @ self.coef_ + self.intercept_
-
-
-register_estimator(Everything)
 
 
 def example() -> Everything:

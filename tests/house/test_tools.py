@@ -20,7 +20,7 @@ import qed.datasets  # noqa: E402
 GOOD = [
     "qed/__init__.py",
     "qed/py.typed",
-    "qed/_native/_v3.cpython-311-x86_64-linux-gnu.so",
+    *(f"qed/_native/_{name}.cpython-311-x86_64-linux-gnu.so" for name in ("cpu", "v2", "v3", "v4")),
     "qed/datasets/_tables/LICENSE.md",
     "qed-0.1.0.dist-info/licenses/LICENSE",
 ]

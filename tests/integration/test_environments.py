@@ -37,7 +37,7 @@ def run(code: str, *, absent: tuple[str, ...] = (), **environment: str) -> str:
         [sys.executable, "-W", "error", "-c", blocker + textwrap.dedent(code)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         env={**os.environ, **environment},
         check=False,
     )
@@ -169,11 +169,9 @@ LEVEL = """
 """
 
 
-@pytest.mark.parametrize("level", ["v2", "v3", "v4"])
+@pytest.mark.parametrize("level", available_levels())
 def test_instruction_levels_agree(level: str) -> None:
     levels = available_levels()
-    if level not in levels:
-        pytest.skip(f"this processor has {', '.join(levels) or 'no x86-64 level'}, not {level}")
     name, *answers = run(LEVEL, QED_ISA=level).splitlines()
     first, *wanted = run(LEVEL, QED_ISA=levels[0]).splitlines()
     assert (name, first) == (level, levels[0])

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -37,7 +36,7 @@ def data(n: int = 5_000, p: int = 12) -> tuple[Any, Any]:
     return X, X @ rng.standard_normal(p) + 0.1 * rng.standard_normal(n)
 
 
-def in_a_process(code: str, *, timeout: float = 60) -> str:
+def in_a_process(code: str, *, timeout: float = 600) -> str:
     """Run code in a fresh interpreter, warnings being errors, and return what it printed."""
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-W", "error", "-c", textwrap.dedent(code)],
@@ -122,7 +121,7 @@ def test_multiprocessing(method: str, tmp_path: Path) -> None:
     script = tmp_path / "work.py"
     script.write_text(SCRIPT.replace("{method}", method), encoding="utf-8")
     done = subprocess.run(  # noqa: S603
-        [sys.executable, "-W", "error", str(script)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-W", "error", str(script)], capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr
 
@@ -142,21 +141,23 @@ def test_models_fitted_in_workers_come_back_whole() -> None:
         assert qed.verify(back, X, y).holds
 
 
+# Seconds are those of the process alone: other work on the machine does not count.
 INTERRUPT = """
-    import sys, time
+    import os, signal, sys
     import numpy as np, scipy.sparse
     import qed
     from qed.linear_model import LinearRegression, Ridge, RidgeCV
 
     rng = np.random.default_rng(0)
     {setup}
-    sys.stdout.write("ready\\n")
-    sys.stdout.flush()
+    signal.signal(signal.SIGVTALRM, signal.default_int_handler)
+    begin = os.times().user
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.5)
     try:
         while True:
             {work}
     except KeyboardInterrupt:
-        sys.stdout.write(f"{time.monotonic()}\\n")
+        print(os.times().user - begin)
 """
 # A million rows that are one: time without memory.
 LONG: dict[str, tuple[str, str]] = {
@@ -178,27 +179,12 @@ LONG: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers")
 @pytest.mark.parametrize("name", LONG)
 def test_interrupts_end_a_fit_soon(name: str) -> None:
     setup, work = LONG[name]
-    code = textwrap.dedent(INTERRUPT).replace("{setup}", setup).replace("{work}", work)
-    with subprocess.Popen(  # noqa: S603
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        try:
-            assert process.stdout.readline() == "ready\n", process.stderr.read()
-            time.sleep(0.5)
-            assert process.poll() is None
-            sent = time.monotonic()
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=20)
-        finally:
-            process.kill()
-    assert process.returncode == 0, err
-    assert float(out) - sent < 2.0  # the promise is 0.2 s on a quiet machine
+    out = in_a_process(textwrap.dedent(INTERRUPT).replace("{setup}", setup).replace("{work}", work))
+    assert float(out) - 0.5 < 2.0  # the promise is 0.2 s
 
 
 ONCE = """

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -71,7 +70,7 @@ def test_concurrent_callers(native):
     assert answers == [True] * 8
 
 
-def in_a_process(code, timeout=60, **environment):
+def in_a_process(code, timeout=600, **environment):
     """Run code in a fresh interpreter and return what it printed."""
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-W", "error", "-c", textwrap.dedent(code)],
@@ -133,38 +132,31 @@ def test_fork_after_a_call(others):
     assert in_a_process(FORK.format(others=others)) == "ok"
 
 
-def test_interrupt_comes_soon():
-    code = """
-        import time, numpy as np
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_interrupt_comes_soon(threads):
+    """In seconds of this process alone, so that a busy machine changes nothing: the product needs a hundred times more."""
+    out = in_a_process(
+        f"""
+        import os, signal, numpy as np
         from qed import _native
         _native.set_num_threads({threads})
         X = np.zeros((4000, 30000))
-        print("ready", flush=True)
-        started = time.perf_counter()
+        signal.signal(signal.SIGVTALRM, signal.default_int_handler)
+        begin = os.times().user
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.3)
         try:
             for _ in range(100):
                 _native.gram(X, None, None, True)
         except KeyboardInterrupt:
-            print("stopped", flush=True)
+            print(os.times().user - begin)
         # the kernel still works afterwards
-        print(_native.gram(X[:3, :3] + 1.0, None, None, True)[0, 0], flush=True)
+        print(_native.gram(X[:3, :3] + 1.0, None, None, True)[0, 0])
         """
-    for threads in (1, 2):
-        process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-W", "error", "-c", textwrap.dedent(code).format(threads=threads)],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout is not None
-        with process:
-            assert process.stdout.readline() == "ready\n"
-            time.sleep(0.3)
-            process.send_signal(signal.SIGINT)
-            sent = time.perf_counter()
-            assert process.stdout.readline() == "stopped\n"
-            assert time.perf_counter() - sent < 1.0  # the promise is 0.2 s; a busy machine gets slack
-            assert process.stdout.readline() == "3.0\n"
-            assert process.wait(timeout=10) == 0
+    )
+    spent, again = out.splitlines()
+    assert float(spent) - 0.3 < 1.0  # the promise is 0.2 s
+    assert again == "3.0"
 
 
 def test_a_signal_handler_that_returns_does_not_stop_the_kernel():

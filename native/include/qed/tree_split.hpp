@@ -22,8 +22,9 @@ struct SplitView {
     const double* weights;       ///< null for ones
     const std::uint32_t* codes;  ///< classes
     const std::uint32_t* order;  ///< rank of the target within the node, for absolute errors
-    const double* targets;       ///< by rank, for absolute errors
+    const double* targets;       ///< by rank, for absolute errors, about the median of the node
     const double* xlogx;         ///< k log k, for whole numbers, without weights
+    bool is_uneven;              ///< whether weights differ so much that sides must not be found by subtraction
 };
 
 struct SplitRule {

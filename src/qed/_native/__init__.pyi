@@ -41,7 +41,7 @@ vector_bytes: int
 """Bytes in a vector of the level in use."""
 
 def available_levels() -> list[str]:
-    """Levels that this processor can run, from narrow to wide."""
+    """Levels that this processor can run and that were built, from narrow to wide."""
 
 def load_level(name: str) -> ModuleType:
     """Load the module of one level, beside the chosen one; tests compare levels with it."""

@@ -15,6 +15,7 @@ done, 1 the data or the model are at fault (or a check refused), 2 the words of 
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -37,16 +38,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    from qed.cli._parser import parser  # noqa: PLC0415
-    from qed.cli._screen import Screen, told, tolerate  # noqa: PLC0415
+    try:
+        from qed.cli._parser import parser  # noqa: PLC0415
+        from qed.cli._screen import Screen, told, tolerate  # noqa: PLC0415
 
-    tolerate()
-    made = parser()
-    options = made.parse_args(arguments)
-    if options.command is None:
-        made.print_help()
-        return 0
-    screen = Screen(quiet=getattr(options, "quiet", False), json=getattr(options, "json", False))
+        tolerate()
+        made = parser()
+        options = made.parse_args(arguments)
+        if options.command is None:
+            made.print_help()
+            return 0
+        screen = Screen(quiet=getattr(options, "quiet", False), json=getattr(options, "json", False))
+    except KeyboardInterrupt:  # while modules are imported
+        sys.stderr.write("qed: Interrupted. Nothing was written.\n")
+        return 130
     try:
         with screen:
             # only the chosen command is imported: qed --help and a small prediction stay quick

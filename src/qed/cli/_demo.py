@@ -47,7 +47,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     target, story, title = DEMOS[options.data]
     screen.say(story)
     data = folder / f"{options.data}.csv"
-    write_whole(str(data), lambda path: _copy_table(options.data, path))
+    write_whole(str(data), lambda path: _copy_table(options.data, path), replace=True)
     command = f"qed fit {data} --target {target} --out {folder / 'model.qed'} --report {folder / 'report.html'}"
     screen.say(f"\n$ {command}", "cyan")
     with qed.listen(screen.follow):
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     study.model.save(model_file)
     show(study, screen)
     text = study_report(study, model_file="model.qed", title=title).html()
-    write_whole(str(page), lambda path: _write(path, text))
+    write_whole(str(page), lambda path: _write(path, text), replace=True)
 
     screen.say(f"\n$ qed verify {model_file} {data}", "cyan")
     load(model_file).verify(data)

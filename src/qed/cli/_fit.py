@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from qed.cli._screen import Screen
     from qed.study import Study
+    from qed.study._clock import Clock
 
 __all__ = ["facts", "run", "show"]
 
@@ -37,7 +38,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     from qed.study._clock import Clock, seconds_of  # noqa: PLC0415
 
     if options.target is None:
-        table = _read(options, read_table)
+        table = _read(options, read_table, Clock(seconds_of(options.budget)))
         listed = ", ".join(table.names[:30]) + (" …" if len(table.names) > 30 else "")
         raise InvalidParameter(f"Say which column is to be predicted: --target COLUMN. {options.data} has {listed}.")
     require_free(options.out, force=options.force, flag="--out")
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     screen.say(f"qed fit {options.data}, target {options.target}", "bold")
     with listen(screen.follow):
         study = fit(
-            _read(options, read_table),
+            _read(options, read_table, clock),
             options.target,
             task=options.task,
             types=types,
@@ -60,7 +61,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
             clock=clock,
         )
     screen.stop()
-    study.model.save(options.out)
+    write_whole(options.out, study.model.save, replace=options.force)
     report = None if options.no_report else _reported(study, options)
     show(study, screen)
     _show_files(options, screen, report, clock.spent)
@@ -74,20 +75,22 @@ def _reported(study: Study, options: argparse.Namespace) -> str | None:
 
     try:
         page = study_report(study, model_file=Path(options.out).name).html()
-        write_whole(options.report, lambda path: _write(path, page))
+        write_whole(options.report, lambda path: _write(path, page), replace=options.force)
     except KeyboardInterrupt:
         return None
     return str(options.report)
 
 
-def _read(options: argparse.Namespace, read_table: Any) -> Any:
+def _read(options: argparse.Namespace, read_table: Any, clock: Clock) -> Any:
     from dataclasses import replace  # noqa: PLC0415
 
     from qed.core._events import Progress  # noqa: PLC0415
     from qed.study._source import digest_of  # noqa: PLC0415
 
     with Progress("reading"):
-        table = read_table(options.data, table=options.table, query=options.query, encoding=options.encoding)
+        table = read_table(
+            options.data, table=options.table, query=options.query, encoding=options.encoding, clock=clock
+        )
         return replace(table, digest=digest_of(options.data))
 
 

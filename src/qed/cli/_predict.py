@@ -41,7 +41,9 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         if not options.quiet:
             print(f"! {notice}", file=sys.stderr, flush=True)  # noqa: T201
     if options.out is not None:
-        write_whole(options.out, lambda path: _write(path, Path(options.out).suffix.lower(), columns))
+        write_whole(
+            options.out, lambda path: _write(path, Path(options.out).suffix.lower(), columns), replace=options.force
+        )
         screen.say(f"{table.n_rows:,} predictions in {options.out}")
         screen.answer({"rows": table.n_rows, "out": options.out, "outside": outside, "notices": model.notices})
     elif options.json:

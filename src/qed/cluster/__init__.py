@@ -10,18 +10,6 @@ One rule: **a group is known by its centre, and how good centres are is proved a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from qed.core._exports import exports
 
-from qed.core._missing import later
-
-if TYPE_CHECKING:
-    from qed.cluster._kmeans import KMeans
-
-__all__ = ["KMeans"]
-
-_HOMES = {"_kmeans": ("KMeans",)}
-__getattr__ = later(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

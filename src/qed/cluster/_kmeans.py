@@ -28,13 +28,12 @@ from qed.core import (
     param,
 )
 from qed.core._events import Progress
-from qed.core._records import expect, expect_array
 from qed.core._tables import is_sparse
 from qed.core._targets import weights
 from qed.data import ArraySource
 from qed.data._kernels import UNIT
 from qed.designs import design
-from qed.designs._range import require_range
+from qed.designs._range import LEAST, MOST, require_range
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -99,10 +98,12 @@ class KMeans(Clusterer, Transformer, sparse=True):
         "lloyd", "Which bounds scikit-learn keeps; here rows keep as many as pay.", kind="hint"
     )
 
-    cluster_centers_: Array = fitted("Centres, shape (k, p).")
-    labels_: Array = fitted("The cluster of each row of the fit, shape (n,).")
-    inertia_: float = fitted("Weighted sum of squared distances of rows to their centres.")
-    n_iter_: int = fitted("Steps of the best start.")
+    cluster_centers_: Array = fitted("Centres, shape (k, p).", shape="(c, p)", length="at least 1")
+    labels_: Array = fitted(
+        "The cluster of each row of the fit, shape (n,).", dtype="int32", shape="(n,)", low=0, below="cluster_centers_"
+    )
+    inertia_: float = fitted("Weighted sum of squared distances of rows to their centres.", low=0)
+    n_iter_: int = fitted("Steps of the best start.", low=0)
     certificate_: ClustersCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
@@ -130,6 +131,7 @@ class KMeans(Clusterer, Transformer, sparse=True):
         scatter = Scatter(X, s)
         require_range(ArraySource(X, None, s), scatter.seen)
         places = Places.of(X, scatter.seen.mean, s)
+        _require_squares(float(places.squares.max(initial=0.0)), scatter)
         rng = generator(self.random_state)
         total = float(np.sum(places.squares if s is None else s * places.squares))
         tol = self.tol * scatter.total / scatter.seen.weight / X.shape[1]
@@ -249,12 +251,11 @@ class KMeans(Clusterer, Transformer, sparse=True):
         X = self._new_data(X)
         return -self._nearest(X, weights(sample_weight, X.shape[0]))[1]
 
-    def _check_fitted_state(self) -> None:
-        k, p = self.cluster_centers_.shape if self.cluster_centers_.ndim == 2 else (0, 0)
-        expect(k >= 1 and self.__dict__.get("n_features_in_", p) == p, "KMeans.cluster_centers_ has another shape")
-        expect_array(self.cluster_centers_, "KMeans.cluster_centers_", shape=(k, p), finite=True)
-        expect(self.labels_.ndim == 1 and self.labels_.dtype == np.int32, "KMeans.labels_ are no numbers of centres")
-        expect(
-            bool(((self.labels_ >= 0) & (self.labels_ < k)).all()), "KMeans.labels_ names centres that are not there"
+
+def _require_squares(largest: float, scatter: Scatter) -> None:
+    """Refuse rows whose squared distances leave float64 though weights bring their sums back into it."""
+    if scatter.total > 0 and not LEAST <= largest <= MOST:
+        raise InvalidData(
+            f"The largest squared distance from the mean is {largest:.3g}; squares below {LEAST:g} and above {MOST:g} lose digits."
+            " Multiply the columns by a power of ten."
         )
-        expect(0 <= self.inertia_ < np.inf and self.n_iter_ >= 0, "KMeans.inertia_ or KMeans.n_iter_ is out of range")

@@ -15,51 +15,6 @@ One rule: **a part is known by the estimator contract alone**, so that parts of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from qed.core._exports import exports
 
-from qed.core._missing import later
-
-if TYPE_CHECKING:
-    from qed.compose._choose_columns import make_column_selector
-    from qed.compose._columns import ColumnTransformer, FeatureUnion, make_column_transformer, make_union
-    from qed.compose._multi_output import MultiOutputClassifier, MultiOutputRegressor
-    from qed.compose._one_vs_one import OneVsOneClassifier
-    from qed.compose._one_vs_rest import Claims, OneVsRestClassifier
-    from qed.compose._output_code import OutputCodeClassifier, binary_codes
-    from qed.compose._pipeline import Pipeline, make_pipeline
-    from qed.compose._target import TransformedTargetRegressor
-
-__all__ = [
-    "Claims",
-    "ColumnTransformer",
-    "FeatureUnion",
-    "MultiOutputClassifier",
-    "MultiOutputRegressor",
-    "OneVsOneClassifier",
-    "OneVsRestClassifier",
-    "OutputCodeClassifier",
-    "Pipeline",
-    "TransformedTargetRegressor",
-    "binary_codes",
-    "make_column_selector",
-    "make_column_transformer",
-    "make_pipeline",
-    "make_union",
-]
-
-# A pipeline loads pipelines: what takes classes apart, with folds and scores behind it, waits until it is named.
-_HOMES = {
-    "_choose_columns": ("make_column_selector",),
-    "_columns": ("ColumnTransformer", "FeatureUnion", "make_column_transformer", "make_union"),
-    "_multi_output": ("MultiOutputClassifier", "MultiOutputRegressor"),
-    "_one_vs_one": ("OneVsOneClassifier",),
-    "_one_vs_rest": ("Claims", "OneVsRestClassifier"),
-    "_output_code": ("OutputCodeClassifier", "binary_codes"),
-    "_pipeline": ("Pipeline", "make_pipeline"),
-    "_target": ("TransformedTargetRegressor",),
-}
-__getattr__ = later(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

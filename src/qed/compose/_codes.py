@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, parts_certificate
+from qed.compose._steps import accepts_weight, are_models, parts_certificate
 from qed.core import (
     Array,
     Classifier,
     InvalidData,
     InvalidParameter,
-    ModelFileError,
     PartsCertificate,
     Traits,
     clone,
@@ -40,9 +39,16 @@ class CodedClassifier(Classifier):
         estimator: Any
         n_jobs: Any
 
-    estimators_: Any = fitted("The fitted classifiers of two classes, one for each column of the book.")
-    classes_: Array = fitted("Labels, sorted.")
-    code_book_: Array = fitted("Sides of the classes, (classes, classifiers): +1, -1, or 0 for rows left out.")
+    estimators_: list[Any] = fitted(
+        "The fitted classifiers of two classes, one for each column of the book.", check=are_models
+    )
+    classes_: Array = fitted("Labels, sorted.", dtype="label", shape="(k,)")
+    code_book_: Array = fitted(
+        "Sides of the classes, (classes, classifiers): +1, -1, or 0 for rows left out.",
+        dtype="int8",
+        shape="(k, estimators_)",
+        one_of=(-1, 0, 1),
+    )
     certificate_: PartsCertificate = fitted("The certificates of the classifiers.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -142,19 +148,6 @@ class CodedClassifier(Classifier):
         return np.stack(
             [answers(part, rows) if has_learnt(part) else np.zeros(rows.shape[0]) for part in self.estimators_], axis=1
         )
-
-    def _check_fitted_state(self) -> None:
-        state = self.__dict__
-        book, labels, parts = state.get("code_book_"), state.get("classes_"), state.get("estimators_")
-        good = (
-            isinstance(book, np.ndarray)
-            and isinstance(labels, np.ndarray)
-            and isinstance(parts, list | tuple)
-            and book.shape == (len(labels), len(parts))
-            and bool(np.isin(book, (-1, 0, 1)).all())
-        )
-        if not good:
-            raise ModelFileError(f"code_book_ of {type(self).__name__} does not fit its classes and classifiers")
 
     def _traits(self) -> Traits:
         own, inner = super()._traits(), self.estimator

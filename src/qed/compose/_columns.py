@@ -12,6 +12,7 @@ from qed.compose._steps import (
     NamedParts,
     accepts_weight,
     announced,
+    are_named_models,
     parts_certificate,
     require_instances,
     require_names,
@@ -31,9 +32,21 @@ from qed.core import (
 from qed.core._doors import learn_columns
 from qed.core._jobs import mapped
 from qed.core._roles import _input_names
-from qed.core._tables import is_sparse
+from qed.core._tables import is_sparse, only_column, require_indices
 
 __all__ = ["ColumnTransformer", "FeatureUnion", "make_column_transformer", "make_union"]
+
+
+def _are_parts_of_its_columns(model: Any, parts: list[tuple[str, Any, Any]]) -> str:
+    names, p = model.__dict__.get("feature_names_in_"), model.n_features_in_
+    known = set(() if names is None else names.tolist())
+    for name, _, columns in parts:
+        listed = isinstance(columns, list) and all(
+            one in known if isinstance(one, str) else type(one) is int and 0 <= one < p for one in columns
+        )
+        if not listed or len({type(one) for one in columns}) > 1:
+            return f"should list columns of the table, and {name!r} does not"
+    return are_named_models(model, parts)
 
 
 class ColumnTransformer(Transformer, NamedParts):
@@ -54,7 +67,8 @@ class ColumnTransformer(Transformer, NamedParts):
     Notes
     -----
     Columns are named, numbered, sliced, masked, or picked by a function of the table (`make_column_selector`). Frames stay
-    frames on the way in, so that a part sees the types of its columns.
+    frames on the way in, so that a part sees the types of its columns. A part that reads texts (`CountVectorizer` and its like)
+    is given one column, as a sequence of texts.
 
     Examples
     --------
@@ -81,8 +95,10 @@ class ColumnTransformer(Transformer, NamedParts):
         "Whether names of columns are preceded by the name of the part; or a format, '{transformer_name}__{feature_name}'.",
     )
 
-    transformers_: Any = fitted("The fitted parts with their columns.")
-    output_indices_: Any = fitted("Which columns of the result each part gave.")
+    transformers_: list[tuple[str, Any, Any]] = fitted(
+        "The fitted parts with their columns.", check=_are_parts_of_its_columns
+    )
+    output_indices_: dict[str, slice] = fitted("Which columns of the result each part gave.")
     sparse_output_: bool = fitted("Whether the result is sparse.")
     certificate_: PartsCertificate = fitted("The certificates of the parts.")
 
@@ -134,7 +150,7 @@ class ColumnTransformer(Transformer, NamedParts):
                 return model, (None if model == "drop" else some_columns(X, columns))
             model = clone(model)
             extra = {"sample_weight": sample_weight} if sample_weight is not None and accepts_weight(model) else {}
-            inside = some_columns(X, columns)
+            inside = _input_of(self, model, X, columns)
             with announced(self, name, verbose=self.verbose):
                 if hasattr(model, "fit_transform"):
                     return model, model.fit_transform(inside, y, **extra)
@@ -166,7 +182,7 @@ class ColumnTransformer(Transformer, NamedParts):
             _, model, columns = part
             if isinstance(model, str):
                 return None if model == "drop" else some_columns(X, columns)
-            return model.transform(some_columns(X, columns))
+            return model.transform(_input_of(self, model, X, columns))
 
         return self._joined(list(mapped(changed, self.transformers_, self.n_jobs)))
 
@@ -274,7 +290,7 @@ class ColumnTransformer(Transformer, NamedParts):
         given = [block for block in blocks if block is not None]
         self.sparse_output_ = False
         if any(is_sparse(block) for block in given):
-            stored = sum(block.nnz if is_sparse(block) else block.size for block in given)
+            stored = sum(block.nnz if is_sparse(block) else block.shape[0] * block.shape[1] for block in given)
             total = sum(block.shape[0] * block.shape[1] for block in given)
             self.sparse_output_ = total > 0 and stored / total < self.sparse_threshold
 
@@ -317,6 +333,10 @@ class FeatureUnion(Transformer, NamedParts):
     ----
     The sum of the parts.
 
+    Notes
+    -----
+    Where every part reads texts (`CountVectorizer` and its like), ``X`` is a sequence of texts instead of a table.
+
     Examples
     --------
     >>> from qed.compose import FeatureUnion
@@ -337,7 +357,9 @@ class FeatureUnion(Transformer, NamedParts):
     verbose: bool = param(False, "Whether to show how long each part takes.")
     verbose_feature_names_out: bool = param(True, "Whether names of columns are preceded by the name of the part.")
 
-    transformers_: Any = fitted("The fitted parts, as pairs of name and model.")
+    transformers_: list[tuple[str, Any]] = fitted(
+        "The fitted parts, as pairs of name and model.", check=are_named_models
+    )
     certificate_: PartsCertificate = fitted("The certificates of the parts.")
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -367,12 +389,14 @@ class FeatureUnion(Transformer, NamedParts):
             raise InvalidParameter(f"FeatureUnion.transformer_list must be a list of pairs, got {parts!r}.")
         require_names(self, [name for name, _ in parts])
         require_instances(self, parts)
-        X = _table(X)
-        self.n_features_in_ = _width(X)
-        self.__dict__.pop("feature_names_in_", None)
-        names = column_names(X)
-        if names is not None:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        if not _reads_texts(parts):
+            X = _table(X)
+            self.n_features_in_ = _width(X)
+            names = column_names(X)
+            if names is not None:
+                self.feature_names_in_ = np.asarray(names, dtype=object)
 
         def learnt(part: tuple[str, Any]) -> tuple[Any, Any]:
             name, model = part
@@ -398,8 +422,9 @@ class FeatureUnion(Transformer, NamedParts):
             Rows.
         """
         self._check_is_fitted()
-        X = _table(X)
-        learn_columns(self, _width(X), column_names(X), reset=False)
+        if not _reads_texts(self.transformers_):
+            X = _table(X)
+            learn_columns(self, _width(X), column_names(X), reset=False)
 
         def changed(part: tuple[str, Any]) -> Any:
             model = part[1]
@@ -442,14 +467,48 @@ class FeatureUnion(Transformer, NamedParts):
         return (
             super()
             ._traits()
-            ._replace(sparse=all(one.sparse for one in inner), allow_nan=all(one.allow_nan for one in inner))
+            ._replace(
+                sparse=all(one.sparse for one in inner),
+                allow_nan=all(one.allow_nan for one in inner),
+                table=not _all_read_texts(inner),
+                strings=any(one.strings for one in inner),
+            )
         )
+
+
+def _all_read_texts(traits: list[Traits]) -> bool:
+    """Tell whether someone reads texts and nobody needs a table."""
+    return any(not one.table for one in traits) and all(not one.table or not one.validates for one in traits)
+
+
+def _reads_texts(parts: Any) -> bool:
+    """Tell whether parts, pairs of name and transformer, take a sequence of texts as it is."""
+    models = [model for _, model in parts]
+    if any(isinstance(model, str) and model != "drop" for model in models):
+        return False
+    return _all_read_texts([traits_of(model) for model in models if not isinstance(model, str)])
+
+
+def _input_of(whole: ColumnTransformer, model: Any, X: Any, columns: list[Any]) -> Any:
+    """Pick what a part is given: its columns as a table, or, where it reads texts, its only column as a sequence."""
+    inside = some_columns(X, columns)
+    if traits_of(model).table:
+        return inside
+    if len(columns) != 1:
+        raise InvalidParameter(
+            f"{type(whole).__name__}: {type(model).__name__} reads one column of texts, got the columns {columns!r}. Give each"
+            " column a part of its own."
+        )
+    return only_column(inside)
 
 
 def side_by_side(blocks: list[Any], *, sparse: bool) -> Any:
     """Put blocks of columns next to each other: sparse, or as one array. The list is emptied, so that memory is given back."""
     if not blocks:
         return np.zeros((0, 0))
+    for block in blocks:
+        if is_sparse(block) and block.format in ("csr", "csc"):  # of a part that may be of another library
+            require_indices(block, "The result of a part")
     if sparse:
         from scipy import sparse as containers  # noqa: PLC0415
 

@@ -7,9 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, copy_columns, parts_certificate
+from qed.compose._steps import accepts_weight, are_models, copy_columns, parts_certificate
 from qed.core import (
     KW_ONLY,
+    Array,
     Classifier,
     InvalidData,
     InvalidParameter,
@@ -119,7 +120,7 @@ class MultiOutputRegressor(Regressor, multi_output=True, single_output=False):
     _: KW_ONLY
     n_jobs: Any = param(None, "Targets at the same time, in threads; -1 for as many as there are processors.")
 
-    estimators_: Any = fitted("The fitted regressors, one for each target.")
+    estimators_: list[Any] = fitted("The fitted regressors, one for each target.", check=are_models)
     certificate_: PartsCertificate = fitted("The certificates of the regressors.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
@@ -208,8 +209,8 @@ class MultiOutputClassifier(Classifier, multi_output=True, single_output=False):
     _: KW_ONLY
     n_jobs: Any = param(None, "Targets at the same time, in threads; -1 for as many as there are processors.")
 
-    estimators_: Any = fitted("The fitted classifiers, one for each target.")
-    classes_: Any = fitted("The labels of each target.")
+    estimators_: list[Any] = fitted("The fitted classifiers, one for each target.", check=are_models)
+    classes_: list[Array] = fitted("The labels of each target.", dtype="label", shape="(*,)", length="estimators_")
     certificate_: PartsCertificate = fitted("The certificates of the classifiers.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:

@@ -9,6 +9,7 @@ from qed.compose._steps import (
     NamedParts,
     accepts_weight,
     announced,
+    are_named_models,
     conditional,
     parts_certificate,
     require_instances,
@@ -63,9 +64,10 @@ class Pipeline(NamedParts):
     )
     verbose: bool = param(False, "Whether to show how long each step takes.")
 
-    steps_: Any = fitted("The fitted steps, as pairs of name and model.")
-    weighted_: list[str] = fitted("The names of the steps that were fitted with weights.", answers=False)
-    sheet_: Any = fitted("The columns and the target of the table, in models of ``qed fit``.")
+    steps_: list[tuple[str, Any]] = fitted(
+        "The fitted steps, as pairs of name and model.", length="at least 1", check=are_named_models
+    )
+    weighted_: list[str] = fitted("The names of the steps that were fitted with weights.", answers=False, optional=True)
     certificate_: PartsCertificate = fitted("The certificates of the steps.")
 
     predict = Delegated("Predict with the last step.")
@@ -402,6 +404,8 @@ def traits_of(model: Any) -> Traits:
         allow_nan=read.input_tags.allow_nan,
         positive_only=read.input_tags.positive_only,
         pairwise=read.input_tags.pairwise,
+        table=read.input_tags.two_d_array,
+        validates=not read.no_validation,
         multi_output=read.target_tags.multi_output,
     )
 

@@ -26,6 +26,8 @@ __all__ = [
     "NamedParts",
     "accepts_weight",
     "announced",
+    "are_models",
+    "are_named_models",
     "conditional",
     "copy_columns",
     "one_column",
@@ -33,6 +35,22 @@ __all__ = [
     "require_instances",
     "require_names",
 ]
+
+
+def are_models(model: Any, parts: Any) -> str:  # noqa: ARG001
+    """Say what is wrong with fitted parts: they are models, and there is one at least."""
+    strange = next((one for one in parts if isinstance(one, type) or not hasattr(one, "get_params")), None)
+    if strange is not None:
+        return f"should be models, and hold a value of type {type(strange).__name__}"
+    return "" if len(parts) else "should hold a model at least"
+
+
+def are_named_models(model: Any, parts: Any) -> str:
+    """Say what is wrong with fitted parts that have names: the names differ, and each part is a model or a word for one."""
+    if len({part[0] for part in parts}) != len(parts):
+        return "should have different names"
+    listed = [part[1] for part in parts if not (part[1] is None or part[1] in ("drop", "passthrough"))]
+    return are_models(model, listed) if listed else ""
 
 
 def conditional(function: Any) -> Any:

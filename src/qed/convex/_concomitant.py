@@ -158,7 +158,14 @@ class Concomitant(Spans):
         return self.knee * np.sign(r) if np.isfinite(self.knee) else np.zeros_like(r)
 
     def certify(
-        self, w: Vector, b: Any, u: Vector | None = None, *, target: float = 0.0, known: Known | None = None
+        self,
+        w: Vector,
+        b: Any,
+        u: Vector | None = None,
+        *,
+        target: float = 0.0,
+        known: Known | None = None,
+        is_thorough: bool = True,
     ) -> Gap:
         """Bound the distance of (w, b) from the optimum.
 
@@ -172,6 +179,8 @@ class Concomitant(Spans):
             A gap that is small enough: dearer dual points are tried only above it.
         known : Known, optional
             Products at the point; the scores are used.
+        is_thorough : bool
+            Whether a dual point that takes the products of the columns in use is tried, if nothing else will do.
         """
         t = self.scores(w, b) if known is None or known.t is None else known.t
         r = t - self.y
@@ -183,7 +192,7 @@ class Concomitant(Spans):
         best = Gap(objective + nothing, nothing, objective, np.inf, np.zeros_like(r))
         if not np.isfinite(objective):
             return Gap(np.inf, 0.0, objective, np.inf, np.zeros_like(r))
-        for candidate in self._candidates(w, r, slope, u):
+        for candidate in self._candidates(w, r, slope, u, is_thorough=is_thorough):
             gap = self._bound(w, r, scale, slope, candidate, off, stored, objective)
             best = gap if gap.value < best.value else best
             if best.value - best.rounding <= target:
@@ -203,12 +212,14 @@ class Concomitant(Spans):
             stored += shift * (tilt + (min(shift / scale, 1.0) if scale > 0 else 1.0))
         return off, stored
 
-    def _candidates(self, w: Vector, r: Vector, slope: Vector, u: Vector | None) -> Iterator[Vector]:
+    def _candidates(
+        self, w: Vector, r: Vector, slope: Vector, u: Vector | None, *, is_thorough: bool
+    ) -> Iterator[Vector]:
         """Yield dual points, cheap ones first."""
         if u is not None:
             yield u
         yield slope
-        point = self._at_support(w, r)
+        point = self._at_support(w, r) if is_thorough else None
         if point is not None:
             yield point
 

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.core._interruptible import interruptible
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -286,12 +288,12 @@ def _solve(matrix: Vector, rhs: Vector) -> Vector:
         most = float(matrix.diagonal().max(initial=0.0))
         ridge = matrix + 1e-13 * most * np.eye(len(matrix))
         try:
-            d = np.linalg.solve(ridge, rhs)
+            d = interruptible(np.linalg.solve, ridge, rhs, work=1.0 * len(ridge) ** 3)
         except np.linalg.LinAlgError:
             d = np.full_like(rhs, np.nan)
         if np.linalg.norm(matrix @ d - rhs) <= 1e-9 * np.linalg.norm(rhs):
             return np.asarray(d, dtype=np.float64)
-    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = interruptible(np.linalg.eigh, matrix, work=9.0 * len(matrix) ** 3)
     keep = values > values[-1:].max(initial=0.0) * len(values) * 1e-15
     return np.asarray(vectors[:, keep] @ ((vectors[:, keep].T @ rhs) / values[keep]))
 

@@ -11,6 +11,7 @@ dict with str keys, in its order            ``{"dict": [[key, node], ...]}``
 array of numbers, booleans, fixed strings   ``{"array": 3}``, a place in the list of arrays; each is used once
 array of str objects                        ``{"strings": [shape, ends, UTF-8]}``, the last two being arrays
 array of other plain objects                ``{"objects": [shape, [node, ...]]}``: numbers, words, None, NaN
+masked array                                ``{"masked": [node of its data, node of its mask]}``
 slice, NumPy type, NumPy function           ``{"slice": [start, stop, step]}``, ``{"type": "float64"}``, ``{"ufunc": "log"}``
 NumPy scalar                                ``{"scalar": ["<f8", "sixteen hex digits"]}``
 CSR, CSC                                    ``{"csr_array": [shape, data, indices, indptr]}`` and so on
@@ -43,11 +44,8 @@ from qed.core._bit_generators import pack, unpack
 from qed.core._certificates import HOMES
 from qed.core._container import checked_shape
 from qed.core._errors import ModelFileError
-from qed.core._once import cached_property
 from qed.core._records import (
-    conforms,
-    expect,
-    expect_array,
+    check_record,
     field_hints,
     find_estimator,
     find_record,
@@ -55,6 +53,7 @@ from qed.core._records import (
     public_name,
     registered_records,
 )
+from qed.core._state import CALLBACKS, check_state, is_cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +67,7 @@ PACKAGES = (
     "decomposition",
     "discriminant_analysis",
     "ensemble",
+    "feature_selection",
     "linear_model",
     "model_selection",
     "naive_bayes",
@@ -91,9 +91,8 @@ RECORD_HOMES = (
 )
 
 DEEPEST = 64
+MOST_BITS = 4096  # of an integer: states of random generators have less, and Python writes all digits of such
 
-# scikit-learn's callbacks belong to a running program, not to the model.
-_CALLBACKS = "_skl_callbacks"
 _SPARSE = ("csr_array", "csc_array", "csr_matrix", "csc_matrix")
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_][\w<>]*|\.<locals>)+", re.ASCII)
 
@@ -116,6 +115,8 @@ class Encoder:
         if value is None or kind is bool:
             return value
         if kind is int:
+            if value.bit_length() > MOST_BITS:
+                raise ModelFileError(f"{where} is an integer of {value.bit_length()} bits, and {MOST_BITS} is the most")
             return value if abs(value) < 1 << 63 else {"int": hex(value)}
         if kind is float:
             return {"float": _float_text(value)}
@@ -133,6 +134,9 @@ class Encoder:
         kind = type(value)
         if kind is np.ndarray or kind is np.memmap:
             return self._array(np.asarray(value), where)
+        if _is_loaded(kind, "numpy.ma", ("MaskedArray",)):
+            mask = np.broadcast_to(np.asarray(value.mask), value.shape)
+            return {"masked": [self._array(part, where) for part in (np.asarray(value.data), np.array(mask))]}
         if isinstance(value, np.generic):
             return _scalar_node(value, where)
         if is_record(value):
@@ -195,19 +199,19 @@ class Encoder:
         return {"strings": [list(value.shape), *parts]}
 
     def _record(self, value: Any, where: str, depth: int) -> Any:
-        fields = {name: getattr(value, name) for name in field_hints(type(value))}
-        _check_record(value, fields, where)
-        nodes = {name: self.node(item, f"{where}.{name}", depth + 1) for name, item in fields.items()}
+        check_record(value, where)
+        nodes = {
+            name: self.node(getattr(value, name), f"{where}.{name}", depth + 1) for name in field_hints(type(value))
+        }
         return {"record": [value.record_name, nodes]}
 
     def _estimator(self, model: Any, where: str, depth: int) -> Any:
         params = model.get_params(deep=False)
-        model._validate_params()  # noqa: SLF001  what cannot be loaded is not saved
-        own = {name: item for name, item in vars(model).items() if name not in params and name != _CALLBACKS}
-        fitted = {name: item for name, item in own.items() if not _is_cache(type(model), name)}
-        _check_attributes(type(model), fitted)
-        if model.__sklearn_is_fitted__():
-            model._check_fitted_state()  # noqa: SLF001
+        _check_parameters(model)  # what cannot be loaded is not saved
+        own = {name: item for name, item in vars(model).items() if name not in params and name != CALLBACKS}
+        fitted = {name: item for name, item in own.items() if not is_cache(type(model), name)}
+        _check_names(type(model), fitted)
+        check_state(model, deep=False)
         parts = [
             {name: self.node(item, f"{where}.{name}", depth + 1) for name, item in sorted(part.items())}
             for part in (params, fitted)
@@ -234,6 +238,7 @@ class Decoder:
             "dict": self._dict,
             "strings": self._strings,
             "objects": self._objects,
+            "masked": self._masked,
             "slice": self._slice,
             "random": self._random,
             "record": self._record,
@@ -316,6 +321,16 @@ class Decoder:
         result[:] = values
         return result.reshape(shape)
 
+    def _masked(self, content: Any, depth: int) -> Any:
+        data, mask = (self.value(node, depth + 1) for node in _expect_length(content, 2, "a masked array"))
+        if (
+            not all(isinstance(part, np.ndarray) for part in (data, mask))
+            or mask.dtype != bool
+            or mask.shape != data.shape
+        ):
+            raise ModelFileError("a masked array does not say yes or no for each of its entries")
+        return np.ma.array(data, mask=mask)
+
     def _slice(self, content: Any, depth: int) -> slice:
         ends = [self.value(item, depth + 1) for item in _expect_length(content, 3, "a slice")]
         if not all(end is None or type(end) in (int, str) for end in ends):
@@ -343,7 +358,7 @@ class Decoder:
         if unknown:
             raise ModelFileError(f"record {name!r} has the unknown field {min(unknown)!r} {self._writer()}")
         made = cls(**values)
-        _check_record(made, {key: getattr(made, key) for key in field_hints(cls)}, f"record {name!r}")
+        check_record(made, f"record {name!r}")
         return made
 
     def _estimator(self, content: Any, depth: int) -> Any:
@@ -357,12 +372,11 @@ class Decoder:
         unknown = params.keys() - known
         if unknown:
             raise ModelFileError(f"{name} has the unknown parameter {min(unknown)!r} {self._writer()}")
-        _check_attributes(cls, fitted)
+        _check_names(cls, fitted)
         model = cls(**params)
-        model._validate_params()
+        _check_parameters(model)
         vars(model).update(fitted)
-        if model.__sklearn_is_fitted__():
-            model._check_fitted_state()
+        check_state(model, deep=False)
         return model
 
     def _writer(self) -> str:
@@ -370,7 +384,9 @@ class Decoder:
 
 
 def _int(content: Any) -> int:
-    value = int(_expect(content, str, "an integer"), 16)
+    if len(_expect(content, str, "an integer")) > MOST_BITS // 4 + 3:
+        raise ModelFileError(f"it holds an integer of more than {MOST_BITS} bits")
+    value = int(content, 16)
     if abs(value) < 1 << 63 or hex(value) != content:
         raise ModelFileError(f"{content[:40]!r} is not how a large integer is written")
     return value
@@ -493,34 +509,20 @@ def _check_sparse(shape: tuple[int, ...], data: Array, indices: Array, indptr: A
         raise ModelFileError("a sparse matrix has indices outside its shape")
 
 
-def _check_record(value: Any, fields: dict[str, Any], where: str) -> None:
-    for name, hint in field_hints(type(value)).items():
-        if not conforms(fields[name], hint):
-            raise ModelFileError(f"{where}.{name} should be {hint}, and is {_article(type(fields[name]))}")
-    check = getattr(value, "check", None)
-    if check is not None:
-        check()
+def _check_parameters(model: Any) -> None:
+    """Hold parameters against their declared ranges, and against what files may choose for a program."""
+    model._validate_params()  # noqa: SLF001
+    for name, field in type(model)._fields.items():
+        problem = "" if field.in_files is None else field.in_files(getattr(model, name))
+        if problem:
+            raise ModelFileError(f"{type(model).__name__}.{name} {problem}")
 
 
-def _is_cache(cls: type[Any], name: str) -> bool:
-    return isinstance(inspect.getattr_static(cls, name, None), cached_property | functools.cached_property)
-
-
-def _check_attributes(cls: type[Any], fitted: dict[str, Any]) -> None:
+def _check_names(cls: type[Any], fitted: dict[str, Any]) -> None:
     for name in fitted:
-        is_taken = name in _parameters(cls) or hasattr(cls, name) or name == _CALLBACKS
+        is_taken = name in _parameters(cls) or hasattr(cls, name) or name == CALLBACKS
         if not name.isidentifier() or name.startswith("__") or is_taken:
             raise ModelFileError(f"{name[:40]!r} cannot be a fitted attribute of {cls.__name__}")
-    # What any estimator may carry besides what it learnt: the columns it saw and the choices of its user. A name
-    # given to set_output would be imported, so it must be one of those that set_output accepts.
-    columns = fitted.get("n_features_in_", 1)
-    expect(type(columns) is int and columns > 0, "n_features_in_ should be a positive integer")
-    if "feature_names_in_" in fitted:
-        expect_array(fitted["feature_names_in_"], "feature_names_in_", kinds="O", shape=(columns,))
-    container = fitted.get("_output")
-    expect(container in (None, "default", "pandas", "polars"), f"{str(container)[:40]!r} is no container of output")
-    requests = fitted.get("_metadata_requests", {})
-    expect(conforms(requests, dict[str, dict[str, bool | str | None]]), "the requests for metadata are malformed")
 
 
 def _parameters(cls: type[Any]) -> frozenset[str]:

@@ -44,6 +44,7 @@ MAGIC = b"\x93QED\r\n\x1a\n"
 FORMAT = 1
 ALIGNMENT = 64
 LONGEST_HEADER = 1 << 26
+MOST_NODES = 1 << 22  # values outside arrays; a Python object for each takes up to a hundred bytes
 MOST_AXES = 32
 
 _PREAMBLE = struct.Struct("<8sIIQQ")
@@ -70,6 +71,7 @@ def pieces(header: dict[str, Any], arrays: list[Array]) -> Iterator[bytes | memo
             f"the values outside arrays take {len(text):,} bytes, and {LONGEST_HEADER:,} is the most; "
             "keep long lists as NumPy arrays"
         )
+    _require_few_nodes(text)
     start = _aligned(_PREAMBLE.size + len(text))
     end = start + (table[-1][2] + little[-1].nbytes if little else 0)
 
@@ -231,7 +233,17 @@ _WRITER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, 
 _READER = json.JSONDecoder(parse_int=_short_int, parse_float=_no_float, parse_constant=_no_float)
 
 
+def _require_few_nodes(text: bytes) -> None:
+    """Count what would become a Python object, before the first of them is made: each follows one of these four marks."""
+    nodes = sum(text.count(mark) for mark in (b"[", b"{", b",", b":"))
+    if nodes > MOST_NODES:
+        raise ModelFileError(
+            f"the header holds {nodes:,} values, and {MOST_NODES:,} is the most; keep long lists as NumPy arrays"
+        )
+
+
 def _parsed(text: bytes) -> dict[str, Any]:
+    _require_few_nodes(text)
     try:
         value = _READER.decode(text.decode())
         is_canonical = _canonical(value) == text

@@ -25,12 +25,12 @@ def text(model: Any) -> str:
 
 def html(model: Any) -> str:
     """Write the model as a small self-contained block: its parameters, changed ones marked, and its certificate."""
-    from html import escape  # noqa: PLC0415  (notebooks only)
+    from qed.core._escape import escaped  # noqa: PLC0415  (notebooks only)
 
     differing = {name for name, _ in _differing(model)}
     rows = "".join(
         f"<tr><td>{'<b>' + name + '</b>' if name in differing else name}</td>"
-        f"<td><code>{escape(_value(getattr(model, name)))}</code></td><td>{escape(field.text)}</td></tr>"
+        f"<td><code>{escaped(_value(getattr(model, name)))}</code></td><td>{escaped(field.text)}</td></tr>"
         for name, field in model._fields.items()
     )
     state = "fitted" if model.__sklearn_is_fitted__() else "not fitted"
@@ -38,17 +38,17 @@ def html(model: Any) -> str:
     proof = "" if certificate is None else _embedded(certificate)
     return (
         '<div class="qed-model"><details><summary>'
-        f"<code>{escape(text(model))}</code> <i>({state})</i></summary>"
+        f"<code>{escaped(text(model))}</code> <i>({state})</i></summary>"
         f"<table><thead><tr><th>parameter</th><th>value</th><th>meaning</th></tr></thead><tbody>{rows}</tbody></table>"
         f"</details>{proof}</div>"
     )
 
 
 def _embedded(certificate: Any) -> str:
-    from html import escape  # noqa: PLC0415
+    from qed.core._escape import escaped  # noqa: PLC0415  (notebooks only)
 
     show = getattr(certificate, "_repr_html_", None)
-    return str(show()) if show is not None else f"<pre>{escape(str(certificate))}</pre>"
+    return str(show()) if show is not None else f"<pre>{escaped(str(certificate))}</pre>"
 
 
 def _differing(model: Any) -> list[tuple[str, Any]]:

@@ -44,6 +44,9 @@ class Estimator:
     _fields: ClassVar[dict[str, Field]] = {}
     _results: ClassVar[dict[str, Fitted]] = {}
     _declared_traits: ClassVar[Traits] = Traits()
+    _not_saved: ClassVar[frozenset[str]] = (
+        frozenset()
+    )  # attributes of a running program, which files and copies do without
     _metadata: ClassVar[dict[str, tuple[str, ...]]] = {}
     _parameter_constraints: ClassVar[Any] = _Constraints()
 
@@ -197,9 +200,6 @@ class Estimator:
         from qed.core import _persistence  # noqa: PLC0415  (json and friends, for those who save)
 
         _persistence.save(self, path)
-
-    def _check_fitted_state(self) -> None:
-        """Refuse fitted attributes that cannot be true, after loading; each model checks its own arrays."""
 
     # -- display ---------------------------------------------------------------------------------------
 

@@ -12,15 +12,9 @@ from __future__ import annotations
 
 import sys
 from functools import cache
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 from qed.core import _aliases
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-__all__ = ["MissingFinder", "install", "lacking", "later", "missing"]
 
 
 def missing(package: str, name: str) -> AttributeError:
@@ -42,37 +36,6 @@ def missing(package: str, name: str) -> AttributeError:
     if theirs is None:
         return AttributeError(f"module {package!r} has no attribute {name!r}", name=name)
     return AttributeError(_advice(package, name, theirs), name=name)
-
-
-def lacking(package: str) -> Callable[[str], NoReturn]:
-    """Return the ``__getattr__`` of a package that has no names but those in its door: ``__getattr__ = lacking(__name__)``."""
-
-    def __getattr__(name: str) -> NoReturn:  # noqa: N807
-        raise missing(package, name)
-
-    return __getattr__
-
-
-def later(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package whose names are loaded when they are first asked for.
-
-    Parameters
-    ----------
-    package : str
-        Its full name.
-    homes : dict of str to names
-        Which names live in which of its modules.
-    """
-    home_of = {name: home for home, names in homes.items() for name in names}
-
-    def __getattr__(name: str) -> Any:  # noqa: N807
-        if name not in home_of:
-            raise missing(package, name)
-        value = getattr(import_module(f"{package}.{home_of[name]}"), name)
-        setattr(sys.modules[package], name, value)
-        return value
-
-    return __getattr__
 
 
 class MissingFinder:

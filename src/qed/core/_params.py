@@ -90,18 +90,41 @@ class _Param(NamedTuple):
     text: str
     kind: Kind
     instead: str
+    in_files: Callable[[Any], str] | None
 
 
 class Fitted(NamedTuple):
-    """A fitted attribute: its name, what it holds, its type as written, and whether an answer depends on it."""
+    """A fitted attribute: its name, what it holds, its type as written, and the rules that ``qed.core._state`` explains."""
 
     text: str
     name: str = ""
     written: str = ""
     answers: bool = True
+    module: str = ""
+    shape: str = ""
+    length: str = ""
+    dtype: str = ""
+    low: float | str | None = None
+    high: float | str | None = None
+    above: float | str | None = None
+    below: float | str | None = None
+    finite: bool = True
+    nan: bool = False
+    order: Literal["", "rising", "strictly rising"] = ""
+    permutation: bool = False
+    one_of: tuple[Any, ...] = ()
+    optional: bool = False
+    check: Callable[[Any, Any], str] | None = None
 
 
-def param(default: Any, text: str, *, kind: Kind = "honoured", instead: str = "") -> Any:
+def param(
+    default: Any,
+    text: str,
+    *,
+    kind: Kind = "honoured",
+    instead: str = "",
+    in_files: Callable[[Any], str] | None = None,
+) -> Any:
     """Declare a constructor parameter.
 
     Parameters
@@ -116,6 +139,9 @@ def param(default: Any, text: str, *, kind: Kind = "honoured", instead: str = ""
         ``NotInQed`` at ``fit``.
     instead : str
         For a refused parameter, the sentence that says what to use.
+    in_files : callable, optional
+        Function of a value that returns why a model file must not hold it, or an empty string: for what a program may choose for
+        itself and a file from a stranger may not choose for it.
 
     Returns
     -------
@@ -124,10 +150,16 @@ def param(default: Any, text: str, *, kind: Kind = "honoured", instead: str = ""
     """
     if kind == "refused" and not instead:
         raise TypeError("a refused parameter says what to use instead: param(..., kind='refused', instead='...')")
-    return _Param(default, text, kind, instead)
+    return _Param(default, text, kind, instead, in_files)
 
 
-def fitted(text: str, *, answers: bool = True, init: Literal[False] = False) -> Any:  # noqa: ARG001  (read by type checkers)
+def fitted(
+    text: str,
+    *,
+    answers: bool = True,
+    init: Literal[False] = False,  # noqa: ARG001  (read by type checkers)
+    **rules: Any,
+) -> Any:
     """Declare an attribute that ``fit`` sets; it does not exist on the class or before ``fit``.
 
     Parameters
@@ -139,8 +171,11 @@ def fitted(text: str, *, answers: bool = True, init: Literal[False] = False) -> 
         Say False of what only tells about the fit, such as a number of iterations.
     init : False
         Read by type checkers.
+    **rules : dict
+        Shape, type, range and relations, in the words that ``qed.core._state`` lists: ``shape="(k, p)"``, ``low=0`` and so on. A
+        model is held against them when it is saved, loaded and verified.
     """
-    return Fitted(text, answers=answers)
+    return Fitted(text, answers=answers, **rules)
 
 
 class Field:
@@ -152,6 +187,7 @@ class Field:
         self.text = given.text
         self.kind = given.kind
         self.instead = given.instead
+        self.in_files = given.in_files
         self.written = written  # the annotation as it stands in the class, usually a string
         self.module = module
         self.positional = positional
@@ -207,7 +243,8 @@ def declared(cls: type) -> tuple[dict[str, Field], dict[str, Fitted]]:
             fields[name] = Field(name, given, written, cls.__module__, positional=place)
             setattr(cls, name, given.default)  # so that a state from before this parameter existed still works
         elif isinstance(given, Fitted):
-            results[name] = given._replace(name=name, written=written if isinstance(written, str) else repr(written))
+            text = written if isinstance(written, str) else repr(written)
+            results[name] = given._replace(name=name, written=text, module=cls.__module__)
             delattr(cls, name)
     return fields, results
 

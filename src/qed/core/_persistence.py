@@ -3,7 +3,7 @@
 A model file is data, never code. Loading one can run nothing but qed's own checks, so a file from a stranger is as safe
 as a picture: it gives a model or a `ModelFileError` that says what is wrong. ``_container`` describes the bytes,
 ``_codec`` the values. The state of a model is its parameters and its fitted attributes; both pass the checks of their
-class again, parameters through their declared ranges, attributes through ``_check_fitted_state``.
+class again, parameters through their declared ranges, attributes through their declarations (``_state``).
 
 Files live for ever. A qed reads the format versions of all earlier ones; a parameter that did not exist when a file was
 written takes its default; a file of a newer format is refused in words. ``tests/golden`` keeps a file of every version.

@@ -32,7 +32,7 @@ __all__ = [
 class PosteriorClassifier(Classifier):
     """A classifier with a logarithm of the joint probability of a row and each label."""
 
-    classes_: Array = fitted("Labels, sorted.")
+    classes_: Array = fitted("Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising")
     certificate_: LikelihoodCertificate = fitted("What is proved about the parameters.")
 
     def _joint(self, rows: Any) -> Array:

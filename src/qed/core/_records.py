@@ -36,6 +36,7 @@ import numpy as np
 from qed.core._errors import ModelFileError
 
 __all__ = [
+    "check_record",
     "conforms",
     "expect",
     "expect_array",
@@ -196,6 +197,19 @@ def field_hints(cls: type[Any]) -> dict[str, Any]:
             ) from None
         _hints[cls] = {field.name: hints[field.name] for field in dataclasses.fields(cls)}
     return _hints[cls]
+
+
+def check_record(value: Any, where: str) -> None:
+    """Raise `ModelFileError` unless the fields of a record fit their annotations and make sense to its own ``check``."""
+    for name, hint in field_hints(type(value)).items():
+        item = getattr(value, name)
+        if not conforms(item, hint):
+            raise ModelFileError(f"{where}.{name} should be {hint}, and is a value of type {type(item).__qualname__}")
+        if is_record(item):
+            check_record(item, f"{where}.{name}")
+    check = getattr(value, "check", None)
+    if check is not None:
+        check()
 
 
 def conforms(value: object, hint: Any) -> bool:  # noqa: PLR0911  one line per form of annotation

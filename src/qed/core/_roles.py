@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["Classifier", "Clusterer", "OutlierDetector", "Regressor", "Transformer"]
 
 
+MOST_NAMES = 2**22  # a second's work, and 300 MB
+
+
 class Regressor(Estimator, role="regressor", target="number"):
     """Predicts numbers."""
 
@@ -238,6 +241,7 @@ class Transformer(Estimator, role="transformer", transforms=True):
         if n_out is None:
             return names
         prefix = type(self).__name__.lower()
+        require_few_names(n_out, type(self).__name__)
         return np.asarray([f"{prefix}{i}" for i in range(n_out)], dtype=object)
 
     def set_output(self, *, transform: str | None = None) -> Self:
@@ -264,6 +268,14 @@ def _container(kind: Any) -> str:
     return str(kind)
 
 
+def require_few_names(number: int, owner: str) -> None:
+    """Refuse to write more names than anybody reads: a model file of a few bytes can ask for any number of them."""
+    if number > MOST_NAMES:
+        raise InvalidData(
+            f"{owner} has {number:,} columns, and names are written for at most {MOST_NAMES:,}. Use their numbers instead."
+        )
+
+
 def _input_names(model: Any, given: Any) -> Array:
     known, n_columns = model.__dict__.get("feature_names_in_"), getattr(model, "n_features_in_", None)
     if n_columns is None:  # a model that needs no fit to transform still needs one to know its columns
@@ -272,8 +284,10 @@ def _input_names(model: Any, given: Any) -> Array:
             " estimator."
         )
     if given is None:
-        generated = np.asarray([f"x{i}" for i in range(n_columns)], dtype=object)
-        return generated if known is None else np.asarray(known, dtype=object)
+        if known is not None:
+            return np.asarray(known, dtype=object)
+        require_few_names(n_columns, type(model).__name__)
+        return np.asarray([f"x{i}" for i in range(n_columns)], dtype=object)
     names = np.asarray(given, dtype=object)
     if known is not None and not np.array_equal(known, names):
         raise InvalidData("input_features is not equal to feature_names_in_")

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from qed.core._params import Array
     from qed.core._traits import Traits
 
-__all__ = ["is_sparse", "read"]
-
 
 def read(X: Any, what: str, traits: Traits, owner: str) -> tuple[Any, Array | None]:
     """Read a table as float rows and columns, with the names of its columns.
@@ -88,7 +86,7 @@ def _sparse(X: Any, what: str, traits: Traits, owner: str) -> Any:
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
     data = floats(X.data, what)
-    _require_indices(X, what)
+    require_indices(X, what)
     indices, indptr = X.indices, X.indptr
     if indices.dtype != indptr.dtype:  # one width for both, as native code reads them
         wide = np.promote_types(indices.dtype, indptr.dtype)
@@ -103,7 +101,7 @@ def _sparse(X: Any, what: str, traits: Traits, owner: str) -> Any:
     return X
 
 
-def _require_indices(X: Any, what: str) -> None:
+def require_indices(X: Any, what: str) -> None:
     """Refuse a container whose indices point outside it: native code would follow them."""
     major, minor = X.shape if X.format == "csr" else X.shape[::-1]
     indices, indptr = X.indices, X.indptr
@@ -115,3 +113,26 @@ def _require_indices(X: Any, what: str) -> None:
             f"{what} is a sparse container whose indices point outside its shape {X.shape}. Rebuild it with"
             " scipy.sparse.coo_array((data, (rows, columns)), shape=shape).tocsr()."
         )
+
+
+def csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int], *, is_sorted: bool = False) -> Any:
+    """Make a CSR matrix of its parts, and look at them: one whose indices leave its shape cannot be made.
+
+    SciPy does not look, and writes outside of its arrays later. `is_sorted` says that indices rise within every row.
+    """
+    from scipy import sparse  # noqa: PLC0415
+
+    made = sparse.csr_matrix((data, indices, indptr), shape=shape)
+    require_indices(made, "The result")
+    if is_sorted:
+        made.has_sorted_indices = made.has_canonical_format = True
+    return made
+
+
+def only_column(table: Any) -> Any:
+    """Return the single column of a table as a sequence of its values."""
+    if hasattr(table, "iloc"):  # pandas
+        return table.iloc[:, 0]
+    if hasattr(table, "to_series"):  # polars
+        return table.to_series(0)
+    return table.column(0).to_numpy() if hasattr(table, "column") else table[:, 0]  # Arrow; arrays

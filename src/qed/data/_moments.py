@@ -254,12 +254,34 @@ class Moments:
         return replace(left, scatter=clipped.high, scatter_low=clipped.low)
 
     def _of_one_row(self) -> Self:
-        """Finish the statistic of a single row: no scatter, and zero for values that rounding cannot tell from it."""
+        """Finish the statistic of a single row: no scatter, and zero for values that rounding cannot tell from it.
+
+        Its values are known up to what was cancelled, which is charged from here on relative to the values themselves: rows
+        that are added later are compared with them, and not with what is gone.
+        """
         nothing = np.zeros_like(self.scatter)
-        is_zero = np.abs(self.mean) <= self.mean_rounding * np.sqrt(self.peak / self.weight)
+        error = self.mean_rounding * np.sqrt(self.peak / self.weight)
+        is_zero = np.abs(self.mean) <= error
         mean, low = np.where(is_zero, 0.0, self.mean), np.where(is_zero, 0.0, self.mean_low)
-        error = 2 * self.mean_error if np.any(is_zero & (self.mean != 0)) else self.mean_error
-        return replace(self, mean=mean, mean_low=low, mean_error=error, scatter=nothing, scatter_low=nothing)
+        error = np.where(is_zero & (self.mean != 0), 2 * error, error)
+        share = max(self.mean_error, float(np.max(error / np.where(mean != 0, np.abs(mean), np.inf), initial=0.0)))
+        if share > FORGETTING_LIMIT:
+            j = int(np.argmax(error / np.where(mean != 0, np.abs(mean), np.inf)))
+            raise Forgetting(
+                f"Cannot forget all rows but one accurately: its value {mean[j]:.3g} in column {j} would be known to within"
+                f" {error[j]:.3g} only (the limit is a relative {FORGETTING_LIMIT:g}). Refit on the row that remains."
+            )
+        peak = (1 + 8 * UNIT) * self.weight * (error / share) ** 2 if share > 0 else np.zeros_like(self.peak)
+        return replace(
+            self,
+            mean=mean,
+            mean_low=low,
+            mean_error=share,
+            scatter=nothing,
+            scatter_low=nothing,
+            scatter_error=0.0,
+            peak=peak,
+        )
 
     @property
     def weight_pair(self) -> Pair:

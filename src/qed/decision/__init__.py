@@ -10,7 +10,6 @@ One rule: **probabilities come from models, costs from people, and the decision 
 
 from __future__ import annotations
 
-from qed.decision._bayes import BayesRule
-from qed.decision._costs import CostTable
+from qed.core._exports import exports
 
-__all__ = ["BayesRule", "CostTable"]
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

@@ -13,18 +13,6 @@ what is proved about them is proved from it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from qed.core._exports import exports
 
-from qed.core._missing import later
-
-if TYPE_CHECKING:
-    from qed.decomposition._pca import PCA
-
-__all__ = ["PCA"]
-
-_HOMES = {"_pca": ("PCA",)}
-__getattr__ = later(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

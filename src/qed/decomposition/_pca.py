@@ -23,7 +23,6 @@ from qed.core import (
     generator,
     param,
 )
-from qed.core._records import expect, expect_array
 from qed.decomposition import _kernels
 from qed.decomposition._learn import learn, merge
 
@@ -100,16 +99,24 @@ class PCA(Transformer, sparse=True, min_samples=2):
     )
     random_state: Seed = param(None, "Seed of the random vectors; no component depends on it beyond the certificate.")
 
-    components_: Array = fitted("Directions, largest variance first, shape (k, p).")
-    explained_variance_: Array = fitted("Variance along each direction, shape (k,); the divisor is n - 1.")
-    explained_variance_ratio_: Array = fitted("The same as shares of the total variance, shape (k,).")
-    singular_values_: Array = fitted("Lengths of the coordinates of all rows along each direction, shape (k,).")
-    mean_: Array = fitted("Mean of each column, shape (p,).")
-    n_components_: int = fitted("Number of components.")
-    n_samples_: Any = fitted("Number of rows, or their weight.")
-    noise_variance_: float = fitted("Mean variance of the directions that were left out, as in probabilistic PCA.")
+    components_: Array = fitted("Directions, largest variance first, shape (k, p).", shape="(n_components_, p)")
+    explained_variance_: Array = fitted(
+        "Variance along each direction, shape (k,); the divisor is n - 1.", shape="(n_components_,)", low=0
+    )
+    explained_variance_ratio_: Array = fitted(
+        "The same as shares of the total variance, shape (k,).", shape="(n_components_,)", low=0
+    )
+    singular_values_: Array = fitted(
+        "Lengths of the coordinates of all rows along each direction, shape (k,).", shape="(n_components_,)", low=0
+    )
+    mean_: Array = fitted("Mean of each column, shape (p,).", shape="(p,)")
+    n_components_: int = fitted("Number of components.", low=0)
+    n_samples_: int | float = fitted("Number of rows, or their weight.", low=0)
+    noise_variance_: float = fitted(
+        "Mean variance of the directions that were left out, as in probabilistic PCA.", low=0
+    )
     solver_used_: str = fitted("What components were found from: 'columns', 'rows', 'full' or 'krylov'.")
-    moments_: Moments = fitted("The statistic of the rows, if products of columns were formed.")
+    moments_: Moments = fitted("The statistic of the rows, if products of columns were formed.", optional=True)
     certificate_: SubspaceCertificate = fitted("What is proven about the fit.")
 
     def _traits(self) -> Traits:
@@ -230,6 +237,12 @@ class PCA(Transformer, sparse=True, min_samples=2):
         """Return what whitening divides by; a direction without variance is divided by next to nothing, as in scikit-learn."""
         return np.maximum(np.sqrt(self.explained_variance_), np.finfo(np.float64).eps)
 
+    @property
+    def eigenvalues_(self) -> Array:
+        """Eigenvalues of the covariance matrix with divisor n, as maximum likelihood has it; ``explained_variance_`` has n - 1."""
+        self._check_is_fitted()
+        return np.asarray(self.singular_values_**2 / self.n_samples_)
+
     def get_covariance(self) -> Array:
         """Return the covariance of the probabilistic model: that of the components, and the noise in all directions.
 
@@ -316,14 +329,3 @@ class PCA(Transformer, sparse=True, min_samples=2):
             The mean.
         """
         return float(np.mean(self.score_samples(X)))
-
-    def _check_fitted_state(self) -> None:
-        k, p = self.n_components_, len(self.mean_)
-        expect(self.__dict__.get("n_features_in_", p) == p, "PCA.mean_ has another number of columns than the model")
-        expect_array(self.components_, "PCA.components_", shape=(k, p), finite=True)
-        expect_array(self.mean_, "PCA.mean_", shape=(p,), finite=True)
-        for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_"):
-            values = getattr(self, name)
-            expect_array(values, f"PCA.{name}", shape=(k,), finite=True)
-            expect(bool((values >= 0).all()), f"PCA.{name} is negative")
-        expect(0 <= self.noise_variance_ < np.inf, "PCA.noise_variance_ is not a variance")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.core._interruptible import interruptible
 from qed.core._threads import one_blas_thread
 from qed.data._kernels import UNIT
 from qed.decomposition._krylov import leading, random_block
@@ -134,7 +135,8 @@ def from_rows(rows: Rows, spread: Array, search: Search, *, full: bool) -> Found
     with one_blas_thread(rows.shape[0] * p):
         every = None
         if full:
-            _, triangle = np.linalg.qr(rows.formed().T)
+            formed = rows.formed().T
+            _, triangle = interruptible(np.linalg.qr, formed, work=4.0 * formed.size * min(formed.shape))
             every = _by_singular_values(triangle)
         pairs = _pairs(M, doubt, search, every)
         k = len(pairs.values) if search.known is None else search.known
@@ -190,7 +192,7 @@ def _pairs(M: Array, doubt: float, search: Search, every: tuple[Array, Array] | 
         if few is not None:
             return few
     if every is None:
-        values, vectors = np.linalg.eigh(M)
+        values, vectors = interruptible(np.linalg.eigh, M, work=9.0 * d**3)
         values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     else:
         values, vectors = every
@@ -220,7 +222,7 @@ def _few(M: Array, doubt: float, k: int, search: Search) -> _Pairs | None:
 
 def _by_singular_values(A: Array) -> tuple[Array, Array]:
     """Return the squared singular values of a square matrix and its right singular vectors."""
-    _, sigma, Vh = np.linalg.svd(A)
+    _, sigma, Vh = interruptible(np.linalg.svd, A, work=20.0 * A.size * min(A.shape))
     return sigma**2, Vh.T
 
 
@@ -246,7 +248,7 @@ def _completed(V: Array) -> Array:
 
     Directions without variance are not told by the rows: here they follow from the others alone.
     """
-    basis, turn = np.linalg.qr(V)
+    basis, turn = interruptible(np.linalg.qr, V, work=4.0 * V.size * min(V.shape))
     return _signed((basis * np.where(turn.diagonal() < 0, -1.0, 1.0)).T)
 
 

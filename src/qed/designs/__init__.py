@@ -7,11 +7,6 @@ than memory. Map: `Design` is the protocol, `design` picks one for what it is gi
 
 from __future__ import annotations
 
-from qed.designs._choice import design
-from qed.designs._chunked import Chunked
-from qed.designs._dense import Dense
-from qed.designs._design import Adjoint, Compressed, Design
-from qed.designs._sparse import Sparse
-from qed.designs._standardised import Standardised
+from qed.core._exports import exports
 
-__all__ = ["Adjoint", "Chunked", "Compressed", "Dense", "Design", "Sparse", "Standardised", "design"]
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qed.core._interruptible import interruptible
 from qed.data._kernels import UNIT
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def error_of_all(M: Array, values: Array, vectors: Array) -> float:
     """Bound how far each of all d values, in order, can be from the eigenvalue of M in its place."""
     d = len(M)
     top = max(float(values[0]), -float(values[-1]))
-    residual = length(M @ vectors - vectors * values)
+    residual = length(interruptible(np.matmul, M, vectors, work=2.0 * d**3) - vectors * values)
     noise = (d + 8) * UNIT * math.sqrt(d)
     skew = skewness(vectors.T) + noise
     return 1.01 * residual + 2.02 * top * skew + 2 * noise * length(M)
@@ -34,6 +35,6 @@ def length(A: Array) -> float:
 
 def skewness(V: Array) -> float:
     """Return how far the products of rows are from those of an orthonormal set."""
-    products = V @ V.T
+    products = interruptible(np.matmul, V, V.T, work=2.0 * V.size * len(V))
     products.flat[:: len(products) + 1] -= 1
     return length(products)

@@ -13,10 +13,6 @@ One rule: **everything follows from the mean and the products of the columns of 
 
 from __future__ import annotations
 
-from qed.core._missing import lacking
-from qed.discriminant_analysis._linear import LinearDiscriminantAnalysis
-from qed.discriminant_analysis._quadratic import QuadraticDiscriminantAnalysis
+from qed.core._exports import exports
 
-__all__ = ["LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"]
-
-__getattr__ = lacking(__name__)
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

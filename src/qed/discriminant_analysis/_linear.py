@@ -12,7 +12,6 @@ from qed.core import (
     InvalidData,
     InvalidParameter,
     LikelihoodCertificate,
-    ModelFileError,
     NonNegative,
     NotInQed,
     PositiveInt,
@@ -117,18 +116,25 @@ class LinearDiscriminantAnalysis(
         instead="Use shrinkage, or sklearn.discriminant_analysis.LinearDiscriminantAnalysis.",
     )
 
-    means_: Array = fitted("Mean of each class, (k, p).")
-    priors_: Array = fitted("Probability of each class.")
-    xbar_: Array = fitted("Mean of the means, weighted by their probabilities; for solver='svd'.")
+    means_: Array = fitted("Mean of each class, (k, p).", shape="(k, p)")
+    priors_: Array = fitted("Probability of each class.", shape="(k,)", low=0)
+    xbar_: Array = fitted(
+        "Mean of the means, weighted by their probabilities; for solver='svd'.", shape="(p,)", optional=True
+    )
     scalings_: Array = fitted(
-        "Directions that separate classes, the best first, scaled to a variance of one; not for 'lsqr'."
+        "Directions that separate classes, the best first, scaled to a variance of one; not for 'lsqr'.",
+        shape="(p, *)",
+        optional=True,
     )
     explained_variance_ratio_: Array = fitted(
-        "Share of the variance between classes along each direction; not for 'lsqr'."
+        "Share of the variance between classes along each direction; not for 'lsqr'.",
+        shape="(*,)",
+        optional=True,
+        nan=True,
     )
-    covariance_: Array = fitted("Covariance within classes, (p, p), if kept.")
+    covariance_: Array = fitted("Covariance within classes, (p, p), if kept.", shape="(p, p)", optional=True)
     moments_: ClassMoments = fitted(
-        "The statistic that everything follows from, if kept: more rows are merged into it."
+        "The statistic that everything follows from, if kept: more rows are merged into it.", optional=True
     )
     certificate_: LikelihoodCertificate = fitted("What is proved about the estimates and the coefficients.")
 
@@ -284,23 +290,6 @@ class LinearDiscriminantAnalysis(
             squares, turn = squares[::-1], turn[:, ::-1]
         total = float(squares.sum())
         return whitening @ turn, np.asarray(squares / total if total > 0 else np.zeros_like(squares))
-
-    def _check_fitted_state(self) -> None:
-        super()._check_fitted_state()
-        state = self.__dict__
-        k, p = len(self.classes_), self.__dict__["n_features_in_"]
-        shapes = {"means_": (k, p), "priors_": (k,), "xbar_": (p,), "scalings_": (p, None), "covariance_": (p, p)}
-        needed = {"means_", "priors_", *(("xbar_",) if self.solver == "svd" else ())}
-        needed |= {"scalings_"} if self.solver != "lsqr" else set()
-        for name, shape in shapes.items():
-            value: Any = state.get(name)
-            if value is None and name not in needed:
-                continue
-            fits = isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == len(shape)
-            if not fits or any(size not in (None, own) for size, own in zip(shape, value.shape, strict=True)):
-                raise ModelFileError(f"{name} of LinearDiscriminantAnalysis does not fit {shape}")
-            if not np.isfinite(value).all():
-                raise ModelFileError(f"{name} of LinearDiscriminantAnalysis is not finite")
 
 
 class _Solved(NamedTuple):

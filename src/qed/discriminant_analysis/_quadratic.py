@@ -12,7 +12,6 @@ from qed.core import (
     InvalidData,
     InvalidParameter,
     LikelihoodCertificate,
-    ModelFileError,
     NonNegative,
     Probability,
     Vector,
@@ -37,6 +36,10 @@ if TYPE_CHECKING:
 __all__ = ["QuadraticDiscriminantAnalysis"]
 
 ALIKE = 1e3  # largest ratio of deviations of columns for which a covariance is taken apart as it is
+
+
+def _is_not_all_zero(model: Any, priors: Array) -> str:  # noqa: ARG001
+    return "" if priors.any() else "should not be zero for every class"
 
 
 class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunks=True):
@@ -105,13 +108,19 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
         instead="Use shrinkage, or sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis.",
     )
 
-    priors_: Array = fitted("Probability of each class.")
-    means_: Array = fitted("Mean of each class, (k, p).")
-    rotations_: list[Array] = fitted("For each class the axes of its covariance, (p, p), one a column.")
-    scalings_: list[Array] = fitted("For each class the variances along its axes, (p,), the largest first.")
-    covariance_: list[Array] = fitted("For each class its covariance, (p, p), if kept.")
+    priors_: Array = fitted("Probability of each class.", shape="(k,)", low=0, check=_is_not_all_zero)
+    means_: Array = fitted("Mean of each class, (k, p).", shape="(k, p)")
+    rotations_: list[Array] = fitted(
+        "For each class the axes of its covariance, (p, p), one a column.", length="k", shape="(p, p)"
+    )
+    scalings_: list[Array] = fitted(
+        "For each class the variances along its axes, (p,), the largest first.", length="k", shape="(p,)", above=0
+    )
+    covariance_: list[Array] = fitted(
+        "For each class its covariance, (p, p), if kept.", length="k", shape="(p, p)", optional=True
+    )
     moments_: ClassMoments = fitted(
-        "The statistic that everything follows from, if kept: more rows are merged into it."
+        "The statistic that everything follows from, if kept: more rows are merged into it.", optional=True
     )
 
     def decision_function(self, X: Any) -> Array:
@@ -232,29 +241,6 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
         with np.errstate(over="ignore", invalid="ignore"):
             lost = np.where(further > 0, 0.5 * further * size[:, :, 0] ** 2, 0.0).astype(np.float64)
         return np.asarray(levels - lost)
-
-    def _check_fitted_state(self) -> None:
-        state = self.__dict__
-        labels, p = state.get("classes_"), state.get("n_features_in_")
-        if not (isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels) >= 2):
-            raise ModelFileError("QuadraticDiscriminantAnalysis lacks its labels")
-        k = len(labels)
-        tables: list[tuple[str, Any, Any]] = [
-            ("means_", state.get("means_"), (k, p)),
-            ("priors_", state.get("priors_"), (k,)),
-        ]
-        for name, shape in (("rotations_", (p, p)), ("scalings_", (p,))):
-            given = state.get(name)
-            if not (isinstance(given, list) and len(given) == k):
-                raise ModelFileError(f"{name} of QuadraticDiscriminantAnalysis is not one for each class")
-            tables += [(name, value, shape) for value in given]
-        for name, value, shape in tables:
-            if not (isinstance(value, np.ndarray) and value.dtype == np.float64 and value.shape == shape):
-                raise ModelFileError(f"{name} of QuadraticDiscriminantAnalysis does not fit {shape}")
-            if not np.isfinite(value).all() or (name in ("scalings_", "priors_") and not (value >= 0).all()):
-                raise ModelFileError(f"{name} of QuadraticDiscriminantAnalysis holds numbers that no rows give")
-        if not all(s.all() for s in self.scalings_) or not self.priors_.any():
-            raise ModelFileError("QuadraticDiscriminantAnalysis holds a variance of zero")
 
 
 def _axes_of(covariance: Array) -> tuple[Array, Array]:

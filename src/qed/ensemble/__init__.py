@@ -10,10 +10,6 @@ One rule: **members are known by the estimator contract alone**, so that models 
 
 from __future__ import annotations
 
-from qed.core._missing import lacking
-from qed.ensemble._stacking import StackingClassifier, StackingRegressor
-from qed.ensemble._voting import VotingClassifier, VotingRegressor
+from qed.core._exports import exports
 
-__all__ = ["StackingClassifier", "StackingRegressor", "VotingClassifier", "VotingRegressor"]
-
-__getattr__ = lacking(__name__)
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

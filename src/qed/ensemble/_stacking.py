@@ -9,12 +9,14 @@ import numpy as np
 from qed.compose._steps import (
     accepts_weight,
     announced,
+    are_models,
     copy_columns,
     one_column,
     parts_certificate,
 )
 from qed.core import (
     KW_ONLY,
+    Array,
     Classifier,
     InvalidData,
     InvalidParameter,
@@ -38,6 +40,9 @@ from qed.model_selection._judge import is_classifier
 from qed.model_selection._subset import countable, rows_of
 
 __all__ = ["StackingClassifier", "StackingRegressor"]
+
+
+METHODS = ("predict_proba", "decision_function", "predict")
 
 
 class _Stack(Members):
@@ -204,13 +209,17 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
     passthrough: bool = param(False, "Whether the final model sees the rows themselves too.")
     verbose: NonNegativeInt = param(0, "Whether to show how long each member and the final model take.")
 
-    estimators_: Any = fitted("The fitted members.")
+    estimators_: list[Any] = fitted("The fitted members.", check=are_models)
     final_estimator_: Any = fitted("The fitted final model.")
-    stack_method_: list[str] = fitted("What each member is asked.")
-    folds_: Any = fitted(
-        "The fold of each row, in their order; None for members that were fitted already.", answers=False
+    stack_method_: list[str] = fitted("What each member is asked.", length="estimators_", one_of=METHODS)
+    folds_: Array | None = fitted(
+        "The fold of each row, in their order; None for members that were fitted already.",
+        dtype="uint8 or uint16 or uint32",
+        shape="(*,)",
+        answers=False,
+        optional=True,
     )
-    fold_estimators_: Any = fitted("Of each member the models fitted without each fold.", answers=False)
+    fold_estimators_: Any = fitted("Of each member the models fitted without each fold.", answers=False, optional=True)
     certificate_: PartsCertificate = fitted("The certificates of the members and of the final model.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -321,14 +330,18 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     passthrough: bool = param(False, "Whether the final model sees the rows themselves too.")
     verbose: NonNegativeInt = param(0, "Whether to show how long each member and the final model take.")
 
-    estimators_: Any = fitted("The fitted members.")
+    estimators_: list[Any] = fitted("The fitted members.", check=are_models)
     final_estimator_: Any = fitted("The fitted final model.")
-    stack_method_: list[str] = fitted("What each member is asked.")
-    folds_: Any = fitted(
-        "The fold of each row, in their order; None for members that were fitted already.", answers=False
+    stack_method_: list[str] = fitted("What each member is asked.", length="estimators_", one_of=METHODS)
+    folds_: Array | None = fitted(
+        "The fold of each row, in their order; None for members that were fitted already.",
+        dtype="uint8 or uint16 or uint32",
+        shape="(*,)",
+        answers=False,
+        optional=True,
     )
-    fold_estimators_: Any = fitted("Of each member the models fitted without each fold.", answers=False)
-    classes_: Any = fitted("The labels.")
+    fold_estimators_: Any = fitted("Of each member the models fitted without each fold.", answers=False, optional=True)
+    classes_: Array = fitted("The labels.", dtype="label", shape="(k,)", order="strictly rising")
     certificate_: PartsCertificate = fitted("The certificates of the members and of the final model.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -359,7 +372,7 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
             if not hasattr(model, self.stack_method):
                 raise InvalidParameter(f"Member {name!r} has no {self.stack_method}.")
             return self.stack_method
-        for method in ("predict_proba", "decision_function", "predict"):
+        for method in METHODS:
             if hasattr(model, method):
                 return method
         raise InvalidParameter(f"Member {name!r} has neither predict_proba, decision_function nor predict.")

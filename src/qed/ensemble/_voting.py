@@ -11,6 +11,7 @@ from qed.compose._steps import (
     NamedParts,
     accepts_weight,
     announced,
+    are_models,
     copy_columns,
     one_column,
     parts_certificate,
@@ -19,6 +20,7 @@ from qed.compose._steps import (
 )
 from qed.core import (
     KW_ONLY,
+    Array,
     Classifier,
     InvalidData,
     InvalidParameter,
@@ -122,9 +124,9 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
     flatten_transform: bool = param(True, "Whether transform puts the probabilities of all members side by side.")
     verbose: bool = param(False, "Whether to show how long each member takes.")
 
-    estimators_: Any = fitted("The fitted members.")
+    estimators_: list[Any] = fitted("The fitted members.", check=are_models)
     certificate_: PartsCertificate = fitted("The certificates of the members.")
-    classes_: Any = fitted("The labels.")
+    classes_: Array = fitted("The labels.", dtype="label", shape="(k,)", order="strictly rising")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit every member.
@@ -268,7 +270,7 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
     n_jobs: Any = param(None, "Members fitted at the same time, in threads.")
     verbose: bool = param(False, "Whether to show how long each member takes.")
 
-    estimators_: Any = fitted("The fitted members.")
+    estimators_: list[Any] = fitted("The fitted members.", check=are_models)
     certificate_: PartsCertificate = fitted("The certificates of the members.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

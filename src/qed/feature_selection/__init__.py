@@ -11,22 +11,6 @@ can be judged. Scores may share work between sets; no search knows.
 
 from __future__ import annotations
 
-from qed.core._missing import lacking
-from qed.feature_selection._sequential import SequentialFeatureSelector
-from qed.feature_selection._subsets import (
-    Selection,
-    backward_elimination,
-    exhaustive_search,
-    forward_selection,
-    subset_score,
-)
+from qed.core._exports import exports
 
-__all__ = [
-    "Selection",
-    "SequentialFeatureSelector",
-    "backward_elimination",
-    "exhaustive_search",
-    "forward_selection",
-    "subset_score",
-]
-__getattr__ = lacking(__name__)
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

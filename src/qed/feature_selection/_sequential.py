@@ -12,7 +12,6 @@ from qed.core import (
     ExactCertificate,
     InvalidData,
     InvalidParameter,
-    ModelFileError,
     Traits,
     Transformer,
     fitted,
@@ -86,10 +85,12 @@ class SequentialFeatureSelector(Transformer, sparse=True, min_samples=2):
     cv: Any = param(5, "Folds: a number, a splitter or pairs of indices; five by default.")
     n_jobs: Any = param(None, "Fits at the same time, in threads; -1 for as many as there are processors.")
 
-    n_features_to_select_: int = fitted("How many columns are kept.")
-    support_: Array = fitted("Whether each column is kept, shape (p,).")
-    order_: Array = fitted("The columns in the order in which they were added, or left out.")
-    scores_: Array = fitted("The mean score after each of these steps.")
+    n_features_to_select_: int = fitted("How many columns are kept.", low=1, high="p")
+    support_: Array = fitted("Whether each column is kept, shape (p,).", dtype="bool", shape="(p,)")
+    order_: Array = fitted(
+        "The columns in the order in which they were added, or left out.", dtype="int64", shape="(s,)", low=0, below="p"
+    )
+    scores_: Array = fitted("The mean score after each of these steps.", shape="(s,)", finite=False, nan=True)
     certificate_: ExactCertificate = fitted("What is proved about the steps.")
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
@@ -282,15 +283,6 @@ class SequentialFeatureSelector(Transformer, sparse=True, min_samples=2):
         traits: Traits = super()._traits()
         own = getattr(self.estimator, "_traits", None)
         return traits if own is None else traits._replace(allow_nan=own().allow_nan)
-
-    def _check_fitted_state(self) -> None:
-        support = self.__dict__.get("support_")
-        if not (
-            isinstance(support, np.ndarray)
-            and support.dtype == np.bool_
-            and support.shape == (self.__dict__.get("n_features_in_"),)
-        ):
-            raise ModelFileError("support_ of SequentialFeatureSelector does not say yes or no for each column")
 
 
 def _set_of(taken: list[int], more: int, p: int, *, grows: bool) -> list[int]:

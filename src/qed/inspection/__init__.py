@@ -14,22 +14,6 @@ One rule: **a figure shows what the model says, at every point that it shows.**
 
 from __future__ import annotations
 
-from qed.core._missing import lacking
-from qed.inspection._coefficient_path import CoefficientPathDisplay
-from qed.inspection._decision_boundary import DecisionBoundaryDisplay
-from qed.inspection._fit_pictures import FitDisplay, ProjectionDisplay
-from qed.inspection._loss_curve import LossCurveDisplay
-from qed.inspection._norm_ball import NormBallDisplay
-from qed.inspection._scree import ScreeDisplay
+from qed.core._exports import exports
 
-__all__ = [
-    "CoefficientPathDisplay",
-    "DecisionBoundaryDisplay",
-    "FitDisplay",
-    "LossCurveDisplay",
-    "NormBallDisplay",
-    "ProjectionDisplay",
-    "ScreeDisplay",
-]
-
-__getattr__ = lacking(__name__)
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

@@ -13,7 +13,6 @@ from qed.core import (
     KW_ONLY,
     Array,
     InvalidParameter,
-    ModelFileError,
     NonNegative,
     NonNegativeInt,
     NotReached,
@@ -97,9 +96,11 @@ class BoundedRegressor(SingleTarget):
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
-    threshold_: float = fitted("The threshold: as given, or estimated.")
-    weights_: Array = fitted("How much each row of the fit counts, from 0 to 1, shape (n,).")
-    n_iter_: int = fitted("Steps from the start that was kept.")
+    threshold_: float = fitted("The threshold: as given, or estimated.", above=0)
+    weights_: Array = fitted(
+        "How much each row of the fit counts, from 0 to 1, shape (n,).", shape="(n,)", low=0, high=1
+    )
+    n_iter_: int = fitted("Steps from the start that was kept.", low=0)
     certificate_: StationaryCertificate = fitted("What is proved about the coefficients.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -188,16 +189,6 @@ class BoundedRegressor(SingleTarget):
         value = float(rows.share @ loss.value(plain.product(self.coef_) + self.intercept_))
         sizes = design(abs(rows.X)).product(np.abs(self.coef_)) + abs(self.intercept_) + np.abs(rows.y)
         return value, 4 * (len(rows.mean) + 4) * UNIT * float(sizes.max(initial=0.0))
-
-    def _check_fitted_state(self) -> None:
-        super()._check_fitted_state()
-        state = self.__dict__
-        threshold, weights = state.get("threshold_"), state.get("weights_")
-        if not (isinstance(threshold, float) and np.isfinite(threshold) and threshold > 0):
-            raise ModelFileError("threshold_ of BoundedRegressor is not a finite number > 0")
-        is_row = isinstance(weights, np.ndarray) and weights.ndim == 1 and weights.dtype == np.float64
-        if weights is None or not is_row or not bool(np.all((weights >= 0) & (weights <= 1))):
-            raise ModelFileError("weights_ of BoundedRegressor are not numbers between 0 and 1, one for each row")
 
 
 def _loss(y: Array, shape: Any, threshold: float) -> Bounded:

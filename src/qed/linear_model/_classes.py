@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from qed.core import Array, Classifier, InvalidData, ModelFileError, fitted
+from qed.core import Array, Classifier, InvalidData, fitted
 from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
 from qed.linear_model._inference import refused_table
-from qed.linear_model._linear import predict_linear, require_linear_state
+from qed.linear_model._linear import predict_linear
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
@@ -20,9 +20,15 @@ __all__ = ["LinearClassifier", "ProbabilisticClassifier", "require_classes"]
 class LinearClassifier(Classifier, sparse=True):
     """A classifier whose scores are linear in the columns."""
 
-    classes_: Array = fitted("Labels, sorted.")
-    coef_: Array = fitted("Coefficients of the scores, shape (1, p) for two classes, otherwise one row a class.")
-    intercept_: Array = fitted("Intercepts, one for each row of ``coef_``; zeros without an intercept.")
+    classes_: Array = fitted(
+        "Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising", length="at least 2"
+    )
+    coef_: Array = fitted(
+        "Coefficients of the scores, shape (1, p) for two classes, otherwise one row a class.", shape="(k or 1, p)"
+    )
+    intercept_: Array = fitted(
+        "Intercepts, one for each row of ``coef_``; zeros without an intercept.", shape="(k or 1,)"
+    )
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores: with two classes that of the second against the first, otherwise one column a class.
@@ -72,19 +78,11 @@ class LinearClassifier(Classifier, sparse=True):
         """
         refused_table(self)
 
-    def _check_fitted_state(self) -> None:
-        require_linear_state(self)
-        labels = self.__dict__.get("classes_")
-        rows = self.coef_.shape[0] if self.coef_.ndim == 2 else 0
-        if not isinstance(labels, np.ndarray) or len(labels) < 2 or rows != (1 if len(labels) == 2 else len(labels)):
-            msg = f"classes_ of {type(self).__name__} does not fit coef_"
-            raise ModelFileError(msg)
-
 
 class ProbabilisticClassifier(LinearClassifier):
     """A classifier whose probabilities follow from scores that are linear in the columns."""
 
-    n_iter_: Array = fitted("Steps that the solver took.")
+    n_iter_: Array = fitted("Steps that the solver took.", dtype="int", low=0)
     solver_used_: str = fitted("How the coefficients were found.")
     certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
 

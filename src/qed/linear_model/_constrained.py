@@ -63,7 +63,7 @@ class ConstrainedRidge(ConvexRegressor):
     fit_intercept: bool = param(True, "Whether to fit an intercept, which is not limited.")
     tol: NonNegative = param(1e-9, "Largest accepted gap, relative to the objective of the intercept alone.")
 
-    alpha_: float = fitted("Strength of the penalty that gives the same coefficients.")
+    alpha_: float = fitted("Strength of the penalty that gives the same coefficients.", low=0)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False))
@@ -126,7 +126,7 @@ class ConstrainedLasso(ConvexRegressor):
     tol: NonNegative = param(1e-9, "Largest accepted gap, relative to the objective of the intercept alone.")
     max_iter: PositiveInt = param(100_000, "Most passes of coordinate descent.")
 
-    alpha_: float = fitted("Strength of the penalty that gives the same coefficients.")
+    alpha_: float = fitted("Strength of the penalty that gives the same coefficients.", low=0)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False))

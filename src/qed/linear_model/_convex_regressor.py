@@ -7,7 +7,7 @@ from typing import Any, NoReturn, Self
 from qed.core import Array, Regressor, fitted
 from qed.core._certificates import DualityGapCertificate
 from qed.linear_model._inference import refused_table
-from qed.linear_model._linear import predict_linear, require_linear_state, require_scale_state
+from qed.linear_model._linear import predict_linear
 
 __all__ = ["ConvexRegressor", "SingleTarget"]
 
@@ -15,7 +15,7 @@ __all__ = ["ConvexRegressor", "SingleTarget"]
 class SingleTarget(Regressor, sparse=True):
     """A regressor of one target that is linear in the columns, without classical standard errors."""
 
-    coef_: Array = fitted("Coefficients, shape (p,).")
+    coef_: Array = fitted("Coefficients, shape (p,).", shape="(p,)")
     intercept_: float = fitted("Intercept.")
 
     def predict(self, X: Any) -> Array:
@@ -48,14 +48,11 @@ class SingleTarget(Regressor, sparse=True):
         """
         refused_table(self)
 
-    def _check_fitted_state(self) -> None:
-        require_linear_state(self)
-
 
 class ConvexRegressor(SingleTarget):
     """One whose coefficients solve a convex problem."""
 
-    n_iter_: int = fitted("Steps of the solver.")
+    n_iter_: int = fitted("Steps of the solver.", low=0)
     solver_used_: str = fitted("How the coefficients were found.")
     certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
 
@@ -82,7 +79,3 @@ class ConvexRegressor(SingleTarget):
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Solve the problem that the parameters declare."""
         raise NotImplementedError
-
-    def _check_fitted_state(self) -> None:
-        super()._check_fitted_state()
-        require_scale_state(self)

@@ -13,7 +13,6 @@ from qed.core import (
     KW_ONLY,
     Array,
     InvalidParameter,
-    ModelFileError,
     NonNegative,
     NonNegativeInt,
     PositiveInt,
@@ -27,6 +26,11 @@ from qed.linear_model._groups import group_numbers, group_weights
 from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
 
 __all__ = ["GroupLasso", "GroupPath", "group_lasso_path"]
+
+
+def _are_all_used(model: Any, groups: Array) -> str:
+    used = np.bincount(groups, minlength=len(model.weights_))
+    return "" if used.all() else "should give every group a column"
 
 
 class GroupLasso(ConvexRegressor, chunks=True):
@@ -89,8 +93,15 @@ class GroupLasso(ConvexRegressor, chunks=True):
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
-    groups_: Array = fitted("The number of the group of each column, from 0 on, shape (p,).")
-    weights_: Array = fitted("What the length of each group was multiplied by.")
+    groups_: Array = fitted(
+        "The number of the group of each column, from 0 on, shape (p,).",
+        dtype="int",
+        shape="(p,)",
+        low=0,
+        below="weights_",
+        check=_are_all_used,
+    )
+    weights_: Array = fitted("What the length of each group was multiplied by.", shape="(g,)", above=0)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         start = (self.__dict__.get("coef_"), self.__dict__.get("intercept_"))
@@ -108,22 +119,6 @@ class GroupLasso(ConvexRegressor, chunks=True):
             wish=Wish(self.fit_intercept, self.tol, self.max_iter or 2**31, self.strict, self.verbose),
             start=start if data.warm else None,
         )
-
-    def _check_fitted_state(self) -> None:
-        super()._check_fitted_state()
-        number, weights = self.__dict__.get("groups_"), self.__dict__.get("weights_")
-        good = (
-            isinstance(number, np.ndarray)
-            and isinstance(weights, np.ndarray)
-            and number.shape == (self.__dict__.get("n_features_in_"),)
-            and number.dtype.kind == "i"
-            and np.array_equal(np.unique(number), np.arange(len(weights)))
-            and weights.ndim == 1
-            and weights.dtype == np.float64
-            and bool(np.all(np.isfinite(weights) & (weights > 0)))
-        )
-        if not good:
-            raise ModelFileError("groups_ and weights_ of GroupLasso do not describe groups of its columns")
 
 
 class GroupPath(NamedTuple):

@@ -69,8 +69,10 @@ class HuberRegressor(ConvexRegressor, chunks=True):
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
-    scale_: float = fitted("The scale: residuals are divided by it before they are compared with epsilon.")
-    outliers_: Array = fitted("Whether each row of the fit lies beyond epsilon scales, shape (n,).")
+    scale_: float = fitted("The scale: residuals are divided by it before they are compared with epsilon.", low=0)
+    outliers_: Array = fitted(
+        "Whether each row of the fit lies beyond epsilon scales, shape (n,).", dtype="bool", shape="(n,)"
+    )
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         learn_scaled(

@@ -28,7 +28,7 @@ from qed.core import (
 from qed.core._certificates import DualityGapCertificate
 from qed.linear_model._cross_validated_path import Choice, choose_strength, penalty_of
 from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
-from qed.linear_model._linear import predict_linear, require_linear_state
+from qed.linear_model._linear import one_for_each_target, predict_linear
 from qed.linear_model._sparse_regression import require_targets
 
 __all__ = ["ElasticNetCV", "LassoCV", "MultiTaskElasticNetCV", "MultiTaskLassoCV"]
@@ -39,17 +39,22 @@ class CrossValidatedRegression(Regressor, sparse=True):
 
     _together: ClassVar[bool] = False
 
-    alpha_: float = fitted("The chosen strength.")
+    alpha_: float = fitted("The chosen strength.", low=0)
     alphas_: Array = fitted(
-        "Strengths that were tried, from strong to weak; one row for each ratio if there are several."
+        "Strengths that were tried, from strong to weak; one row for each ratio if there are several.",
+        shape="(a,) or (r, a)",
+        low=0,
     )
     mse_path_: Array = fitted(
-        "Mean squared error for each (ratio,) strength and fold; NaN for those that Ctrl-C or a callback left out."
+        "Mean squared error for each (ratio,) strength and fold; NaN for those that Ctrl-C or a callback left out.",
+        shape="(a, f) or (r, a, f)",
+        finite=False,
+        nan=True,
     )
-    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).")
-    intercept_: Any = fitted("Intercept, a number or one for each target.")
-    dual_gap_: float = fitted("Bound on objective minus optimum, as in the certificate.")
-    n_iter_: int = fitted("Working sets that the last fit solved for.")
+    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).", shape="(p,) or (m, p)")
+    intercept_: float | Array = fitted("Intercept, a number or one for each target.", check=one_for_each_target)
+    dual_gap_: float = fitted("Bound on objective minus optimum, as in the certificate.", low=0)
+    n_iter_: int = fitted("Working sets that the last fit solved for.", low=0)
     solver_used_: str = fitted("How the coefficients were found.")
     certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
 
@@ -135,9 +140,6 @@ class CrossValidatedRegression(Regressor, sparse=True):
             max_iter=int(own["max_iter"]),
             verbose=int(own["verbose"]),
         )
-
-    def _check_fitted_state(self) -> None:
-        require_linear_state(self)
 
 
 class LassoCV(CrossValidatedRegression):
@@ -263,7 +265,7 @@ class ElasticNetCV(CrossValidatedRegression):
     )
     strict: bool = param(False, "Whether to raise NotReached when the gap of the last fit is above tol.")
 
-    l1_ratio_: float = fitted("The chosen ratio.")
+    l1_ratio_: float = fitted("The chosen ratio.", low=0, high=1)
 
 
 class MultiTaskLassoCV(CrossValidatedRegression, multi_output=True, single_output=False):
@@ -382,4 +384,4 @@ class MultiTaskElasticNetCV(CrossValidatedRegression, multi_output=True, single_
     strict: bool = param(False, "Whether to raise NotReached when the gap of the last fit is above tol.")
 
     _together: ClassVar[bool] = True
-    l1_ratio_: float = fitted("The chosen ratio.")
+    l1_ratio_: float = fitted("The chosen ratio.", low=0, high=1)

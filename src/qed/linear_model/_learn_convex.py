@@ -17,7 +17,7 @@ from qed.core._threads import one_blas_thread
 from qed.data import ArraySource
 from qed.data._sources import Positive
 from qed.designs import Chunked, design
-from qed.designs._range import fingerprint, fingerprint_of_columns, require_range
+from qed.designs._range import fingerprint, fingerprint_of_columns, require_finite_objective, require_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from qed.core import FitData
 
 __all__ = ["Declared", "Rows", "Wish", "from_model", "learn_convex", "learn_rows", "store"]
+
+LEAST_SHARE = (
+    1e-30  # of the largest weight: squares of what rounding leaves of a heavy row weigh more than a lighter one
+)
 
 
 class Declared(NamedTuple):
@@ -107,6 +111,11 @@ class Rows:
     def _seen(cls, X: Any, y: Vector, weight: Vector | None, seen: Fingerprint) -> Rows:
         n, p = X.shape
         share = np.full(n, 1.0 / n) if weight is None else weight / seen.weight
+        if weight is not None and not weight.min() >= LEAST_SHARE * weight.max():
+            raise InvalidData(
+                f"Weights lie between {weight.min():.3g} and {weight.max():.3g}: beside the heaviest row the lightest is less than"
+                f" rounding. Leave out rows of less than {LEAST_SHARE:g} of the largest weight."
+            )
         return cls(X, y, seen.weight, share, seen.mean[:p], np.sqrt(seen.spread[:p] / seen.weight), seen)
 
     def weighed(self, factor: Vector) -> Rows:
@@ -196,6 +205,7 @@ def store(
     w, b, gap = solution.w, solution.b, solution.gap
     if not np.all(np.isfinite(w)):
         raise InvalidData(f"{type(model).__name__} found no finite coefficients; scale the columns.")
+    require_finite_objective(type(model).__name__, unit * gap.objective, unit * problem.null_objective)
     if problem.centre is not None:
         b = b - problem.centre @ w
     model.coef_ = np.ascontiguousarray(w.T)

@@ -11,7 +11,7 @@ from qed.core._certificates import LeastSquaresCertificate
 from qed.data import Moments
 from qed.linear_model._inference import coefficient_table
 from qed.linear_model._learn import Settings, learn
-from qed.linear_model._linear import predict_linear, require_linear_state
+from qed.linear_model._linear import one_for_each_target, predict_linear
 from qed.linear_model._shared_columns import predict_columns
 from qed.linear_model._stream import forget, merge
 
@@ -23,19 +23,31 @@ if TYPE_CHECKING:
 __all__ = ["LeastSquares", "Solved"]
 
 
+def _have_its_columns(model: Any, moments: Moments) -> str:
+    p = model.n_features_in_
+    return "" if moments.n_features == p else f"should be of {p} columns, and are of {moments.n_features}"
+
+
 class Solved(Regressor, sparse=True, multi_output=True):
     """A regressor whose coefficients solve a least-squares problem."""
 
-    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).")
-    intercept_: Any = fitted("Intercept, a number or one for each target.")
+    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).", shape="(p,) or (m, p)")
+    intercept_: float | Array = fitted("Intercept, a number or one for each target.", check=one_for_each_target)
     rank_: int = fitted(
         "Directions in which the fit is determined by more than rounding. Without a penalty the numerical rank of the design,"
-        " centred if there is an intercept (after conjugate gradients an upper bound on it); with one, the number of columns."
+        " centred if there is an intercept (after conjugate gradients an upper bound on it); with one, the number of columns.",
+        low=0,
     )
     solver_used_: str = fitted("How the coefficients were found.")
-    n_iter_: int = fitted("Steps of the iterative solver, 1 for a direct one.")
-    squared_residuals_: Any = fitted("Weighted sum of squared residuals, for each target.")
-    moments_: Moments = fitted("Means and products of all columns; absent after a fit that did not form them.")
+    n_iter_: int = fitted("Steps of the iterative solver, 1 for a direct one.", low=0)
+    squared_residuals_: float | Array = fitted(
+        "Weighted sum of squared residuals, for each target.", low=0, shape="(m,)"
+    )
+    moments_: Moments = fitted(
+        "Means and products of all columns; absent after a fit that did not form them.",
+        optional=True,
+        check=_have_its_columns,
+    )
     certificate_: LeastSquaresCertificate = fitted("What is proved about the coefficients.")
 
     def predict(self, X: Any) -> Array:
@@ -78,9 +90,6 @@ class Solved(Regressor, sparse=True, multi_output=True):
     def _settings(self) -> Settings:
         """Translate the parameters to what a fit needs to know."""
         raise NotImplementedError
-
-    def _check_fitted_state(self) -> None:
-        require_linear_state(self)
 
 
 class LeastSquares(Solved):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.core._interruptible import interruptible
 from qed.data import ArraySource, fold
 from qed.linear_model._kernels import one_blas_thread, projected_squares
 from qed.linear_model._quadratic import UNIT, Quadratic
@@ -72,7 +73,7 @@ def wide_left_out(wide: Wide, K: Array, y: Array, alphas: Array, *, one: Array |
     if wide.has_intercept:
         K = K + (1 + np.trace(K)) * np.multiply.outer(v, v)  # moves that direction to the top, where it is dropped
     with one_blas_thread():
-        values, vectors = np.linalg.eigh(K)
+        values, vectors = interruptible(np.linalg.eigh, K, work=9.0 * len(K) ** 3)
     if wide.has_intercept:
         values, vectors = values[:-1], vectors[:, :-1]
     shrink = alphas / (np.maximum(values, 0.0)[:, None] + alphas)
@@ -87,7 +88,8 @@ def wide_left_out(wide: Wide, K: Array, y: Array, alphas: Array, *, one: Array |
 def wide_path(wide: Wide, alphas: Array) -> tuple[Array, Array]:
     """Return coefficients (p, m, strengths) and intercepts (m, strengths) for fewer rows than columns."""
     with one_blas_thread():
-        values, vectors = np.linalg.eigh(wide.products())
+        products = wide.products()
+        values, vectors = interruptible(np.linalg.eigh, products, work=9.0 * len(products) ** 3)
     floor = np.maximum(values, len(values) * UNIT * values[-1])
     inside = (vectors.T @ wide.y)[:, :, None] / (floor[:, None] + alphas)[:, None, :]
     n, m, k = inside.shape
@@ -99,7 +101,7 @@ def wide_path(wide: Wide, alphas: Array) -> tuple[Array, Array]:
 def _spectrum(quadratic: Quadratic, alphas: Array, X: NDArray[Any], y: Array, s: Array | None) -> tuple[Array, Array]:
     """Return eigenvalues and eigenvectors of ``S``; by the columns themselves where squaring would drown alpha."""
     with one_blas_thread():
-        values, vectors = np.linalg.eigh(quadratic.S)
+        values, vectors = interruptible(np.linalg.eigh, quadratic.S, work=9.0 * len(quadratic.S) ** 3)
     if len(values) * UNIT * values[-1] <= 1e-8 * (max(values[0], 0.0) + alphas.min()):
         return np.maximum(values, 0.0), vectors
     triangle = fold(ArraySource(X, y, s), TriangleOf.about(quadratic))
@@ -116,7 +118,7 @@ def ridge_path(moments: Moments, alphas: Array, *, intercept: bool, digits: floa
     """
     quadratic = Quadratic.of(moments, intercept=intercept)
     with one_blas_thread():
-        values, vectors = np.linalg.eigh(quadratic.S)
+        values, vectors = interruptible(np.linalg.eigh, quadratic.S, work=9.0 * len(quadratic.S) ** 3)
     if digits is not None and len(values) * UNIT * values[-1] > digits * (max(values[0], 0.0) + alphas.min()):
         raise FloatingPointError("the columns are too nearly dependent for their products")
     floor = np.maximum(values, len(values) * UNIT * values[-1])

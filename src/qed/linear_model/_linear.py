@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import Array, InvalidData, ModelFileError
+from qed.core import Array, InvalidData
 from qed.core._doors import is_source, learn_columns
 from qed.core._records import record
 from qed.data._finite import first_not_finite, raise_not_finite
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from qed.data import Chunk, Source
 
-__all__ = ["CoefficientTable", "predict_linear", "require_linear_state", "require_names", "require_scale_state"]
+__all__ = ["CoefficientTable", "fits_coefficients", "one_for_each_target", "predict_linear", "require_names"]
 
 
 def predict_linear(model: Any, X: Any) -> Array:
@@ -74,35 +74,18 @@ def _predict_chunk(chunk: Chunk, w: Array, b: Array) -> Array:
     return predicted
 
 
-def require_linear_state(model: Any) -> None:
-    """Refuse coefficients that do not fit the columns, or that are not finite numbers."""
-    state = model.__dict__
-    coef, intercept = state.get("coef_"), np.asarray(state.get("intercept_"))
-    columns = state.get("n_features_in_")
-    good_shape = (
-        isinstance(coef, np.ndarray) and coef.ndim in (1, 2) and isinstance(columns, int) and coef.shape[-1] == columns
+def one_for_each_target(model: Any, intercept: Any) -> str:
+    """Say what is wrong with intercepts: they are one number, or as many as ``coef_`` has rows."""
+    shape = model.coef_.shape[:-1]
+    return (
+        "" if np.shape(intercept) in ((), shape) else f"should have shape () or {shape}, and has {np.shape(intercept)}"
     )
-    if not good_shape or coef.dtype != np.float64:
-        msg = f"coef_ of {type(model).__name__} does not fit {columns!r} columns"
-        raise ModelFileError(msg)
-    if intercept.dtype.kind != "f" or intercept.shape not in ((), coef.shape[:-1]):
-        msg = f"intercept_ of {type(model).__name__} does not fit coef_"
-        raise ModelFileError(msg)
-    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
-        msg = f"coefficients of {type(model).__name__} are not finite"
-        raise ModelFileError(msg)
 
 
-def require_scale_state(model: Any) -> None:
-    """Refuse a scale that no residuals have, and marks of outliers that are not one for each row; models without pass."""
-    state = model.__dict__
-    scale, outliers = state.get("scale_", 0.0), state.get("outliers_", np.zeros(0, dtype=bool))
-    if not (isinstance(scale, float) and np.isfinite(scale) and scale >= 0):
-        msg = f"scale_ of {type(model).__name__} is not a number >= 0"
-        raise ModelFileError(msg)
-    if not (isinstance(outliers, np.ndarray) and outliers.dtype == np.bool_ and outliers.ndim == 1):
-        msg = f"outliers_ of {type(model).__name__} does not say yes or no for each row"
-        raise ModelFileError(msg)
+def fits_coefficients(model: Any, memory: Any) -> str:
+    """Say what is wrong with the memory of an online learner: its coefficients have the shape of ``coef_``."""
+    shape = np.atleast_2d(model.coef_).shape
+    return "" if memory.w.shape == shape else f"should hold coefficients of shape {shape}, and holds {memory.w.shape}"
 
 
 @record("coefficient-table")
@@ -145,14 +128,14 @@ class CoefficientTable:
         return "\n\n".join(blocks)
 
     def _repr_html_(self) -> str:
-        from html import escape  # noqa: PLC0415  (notebooks only)
+        from qed.core._escape import escaped  # noqa: PLC0415  (notebooks only)
 
         titles = ("", "estimate", "std. error", f"{100 * self.level:.4g} % interval")
         head = "".join(f"<th style='text-align:right'>{title}</th>" for title in titles)
         tables = []
         for target, rows in enumerate(self._targets()):
             cells = "".join(
-                f"<tr><th style='text-align:left'>{escape(name)}</th><td>{e:.6g}</td><td>{s:.4g}</td>"
+                f"<tr><th style='text-align:left'>{escaped(name)}</th><td>{e:.6g}</td><td>{s:.4g}</td>"
                 f"<td>[{lo:.6g}, {hi:.6g}]</td></tr>"
                 for name, e, s, lo, hi in rows
             )

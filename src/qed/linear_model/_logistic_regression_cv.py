@@ -114,14 +114,24 @@ class LogisticRegressionCV(ProbabilisticClassifier):
     )
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
 
-    Cs_: Array = fitted("Weights of the losses that were tried, shape (c,).")
-    l1_ratios_: Array = fitted("Shares of the absolute values that were tried, shape (r,).")
-    C_: float = fitted("The chosen weight of the losses.")
-    l1_ratio_: float = fitted("The chosen share of the absolute values.")
-    scores_: Array = fitted(
-        "Score of each fold, share and weight, shape (f, r, c); NaN for folds that Ctrl-C left out."
+    Cs_: Array = fitted("Weights of the losses that were tried, shape (c,).", shape="(c,)", above=0)
+    l1_ratios_: Array = fitted(
+        "Shares of the absolute values that were tried, shape (r,).", shape="(r,)", low=0, high=1
     )
-    coefs_paths_: Array = fitted("Coefficients of each fold with the intercept last, shape (f, r, c, k, p + 1).")
+    C_: float = fitted("The chosen weight of the losses.", above=0)
+    l1_ratio_: float = fitted("The chosen share of the absolute values.", low=0, high=1)
+    scores_: Array = fitted(
+        "Score of each fold, share and weight, shape (f, r, c); NaN for folds that Ctrl-C left out.",
+        shape="(f, r, c)",
+        finite=False,
+        nan=True,
+    )
+    coefs_paths_: Array = fitted(
+        "Coefficients of each fold with the intercept last, shape (f, r, c, k, p + 1).",
+        shape="(f, r, c, *, *)",
+        finite=False,
+        nan=True,
+    )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the strength and find the coefficients.

@@ -20,7 +20,6 @@ from qed.core import (
     Array,
     Classifier,
     InvalidParameter,
-    ModelFileError,
     NonNegative,
     NotReached,
     Positive,
@@ -30,6 +29,7 @@ from qed.core import (
 )
 from qed.core._certificates import DualityGapCertificate
 from qed.core._events import STOP, Progress
+from qed.core._memory import require_memory
 from qed.core._threads import one_blas_thread
 from qed.designs import design
 from qed.linear_model._classes import require_classes
@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 __all__ = ["OrdinalRegressor"]
 
 EPS = float(np.finfo(np.float64).eps)
+
+
+def _are_the_labels(model: Any, order: Array) -> str:
+    return "" if np.array_equal(np.sort(order), model.classes_) else "should be the labels of classes_ in some order"
 
 
 class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes without an order are not its business
@@ -91,11 +95,19 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
     max_iter: PositiveInt = param(100, "Most Newton steps.")
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
 
-    classes_: Array = fitted("Labels, sorted.")
-    coef_: Array = fitted("Coefficients of the score, shape (p,).")
-    order_: Array = fitted("Labels from the lowest to the highest.")
-    thresholds_: Array = fitted("Cut points between the classes, rising, one less than there are classes.")
-    n_iter_: int = fitted("Newton steps.")
+    classes_: Array = fitted(
+        "Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising", length="at least 2"
+    )
+    coef_: Array = fitted("Coefficients of the score, shape (p,).", shape="(p,)")
+    order_: Array = fitted(
+        "Labels from the lowest to the highest.", dtype="label", shape="(k,)", optional=True, check=_are_the_labels
+    )
+    thresholds_: Array = fitted(
+        "Cut points between the classes, rising, one less than there are classes.",
+        shape="(k - 1,)",
+        order="strictly rising",
+    )
+    n_iter_: int = fitted("Newton steps.", low=0)
     certificate_: DualityGapCertificate = fitted("What is proved about coefficients and cut points.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -226,23 +238,6 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
             )
         return np.array([places[label] for label in classes.tolist()])
 
-    def _check_fitted_state(self) -> None:
-        state = self.__dict__
-        w, cuts, labels = state.get("coef_"), state.get("thresholds_"), state.get("classes_")
-        order = state.get("order_", labels)
-        good = (
-            isinstance(order, np.ndarray) and isinstance(labels, np.ndarray) and np.array_equal(np.sort(order), labels)
-        ) and (
-            isinstance(w, np.ndarray)
-            and isinstance(cuts, np.ndarray)
-            and isinstance(labels, np.ndarray)
-            and w.shape == (state.get("n_features_in_"),)
-            and cuts.shape == (len(labels) - 1,)
-            and bool(np.isfinite(w).all() and np.isfinite(cuts).all() and (np.diff(cuts) > 0).all())
-        )
-        if not good:
-            raise ModelFileError("coefficients and cut points of OrdinalRegressor do not fit each other")
-
 
 def categories_in_order(y: Any) -> Array | None:
     """Return the categories of an ordered categorical, pandas' or an Enum of polars; None for anything else."""
@@ -308,6 +303,10 @@ class _Cuts:
 
     def solve(self, tol: float, max_iter: int, progress: Progress) -> _Found:
         """Follow Newton's method from cut points at the quantiles of the classes."""
+        p, m = self.table.shape[1], self.k - 1
+        fewer = "Choose fewer columns, for example those with more than a few entries that are not zero."
+        # second derivatives, the products in them, a scaled copy, and its decomposition
+        require_memory(5 * 8 * (p + m) ** 2, f"Newton's method with the products of {p} columns", fewer)
         share = np.cumsum(self.weight)[:-1]
         at = self.at(np.zeros(self.table.shape[1]), np.log(share) - np.log1p(-share))
         count, gap, outcome = 0, self.gap(at), "max_iter"

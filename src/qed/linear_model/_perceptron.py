@@ -11,7 +11,6 @@ from qed.core import (
     Fraction,
     InvalidParameter,
     MistakesCertificate,
-    ModelFileError,
     NonNegative,
     NonNegativeInt,
     Positive,
@@ -25,6 +24,7 @@ from qed.designs._range import fingerprint, require_no_overflow
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._kernels import margins
 from qed.linear_model._learn_online import Course, Shown, begin, favours, held_out, run, show, shown, stream
+from qed.linear_model._linear import fits_coefficients
 from qed.linear_model._online import Memory, Rule, Stop, Visits
 
 __all__ = ["Perceptron"]
@@ -88,6 +88,9 @@ class Perceptron(LinearClassifier):
     )
     warm_start: bool = param(False, "Whether to go on from the plane there is.")
     variant: Literal["last", "averaged"] = param("last", "Which plane to keep: the last one, or the mean of all.")
+    burn_in: NonNegativeInt = param(
+        0, "Rows shown before the mean of ``variant='averaged'`` begins; it is zero if no more are shown."
+    )
     multi_class: Literal["ovr", "machine"] = param(
         "ovr", "Several classes: each against the others, or scores that compete."
     )
@@ -96,12 +99,12 @@ class Perceptron(LinearClassifier):
     )
     batch_size: PositiveInt = param(1, "Rows that are judged before the plane moves by the mean of their steps.")
 
-    n_iter_: int = fitted("Passes over the rows.")
-    t_: float = fitted("Steps taken, plus one.")
+    n_iter_: int = fitted("Passes over the rows.", low=0)
+    t_: float = fitted("Steps taken, plus one.", low=0)
     outcome_: str = fitted(
         "How the course ended: 'solved' without mistakes, 'stalled', 'max_iter', 'stopped', 'stream'."
     )
-    memory_: Memory = fitted("What ``partial_fit`` goes on from.")
+    memory_: Memory = fitted("What ``partial_fit`` goes on from.", check=fits_coefficients)
     certificate_: MistakesCertificate = fitted("What is proved about the mistakes.")
 
     def _rule(self) -> Rule:
@@ -119,7 +122,7 @@ class Perceptron(LinearClassifier):
 
     def _course(self) -> Course:
         visits = Visits(self.shuffle, self.sampling == "replacement")
-        averages = 0.0 if self.variant == "averaged" else None
+        averages = float(self.burn_in) if self.variant == "averaged" else None
         return Course(self.max_iter, self.tol, self.n_iter_no_change, True, visits, averages)
 
     def _ready(self, rows: Shown) -> tuple[Rule, Shown]:
@@ -219,9 +222,3 @@ class Perceptron(LinearClassifier):
             counted.rows, counted.mistakes, np.nan, np.zeros(len(self.coef_)), np.inf
         )
         return self
-
-    def _check_fitted_state(self) -> None:
-        super()._check_fitted_state()
-        if self.memory_.w.shape != self.coef_.shape:
-            msg = f"the memory of {type(self).__name__} does not fit its coefficients"
-            raise ModelFileError(msg)

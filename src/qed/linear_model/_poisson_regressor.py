@@ -12,7 +12,7 @@ from qed.core import KW_ONLY, Array, InvalidData, NonNegative, NonNegativeInt, P
 from qed.core import _targets as targets
 from qed.core._certificates import DualityGapCertificate
 from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_convex
-from qed.linear_model._linear import predict_linear, require_linear_state
+from qed.linear_model._linear import predict_linear
 
 __all__ = ["PoissonRegressor"]
 
@@ -67,9 +67,9 @@ class PoissonRegressor(Regressor, sparse=True, chunks=True, positive_target=True
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
 
-    coef_: Array = fitted("Coefficients, shape (p,).")
+    coef_: Array = fitted("Coefficients, shape (p,).", shape="(p,)")
     intercept_: float = fitted("Intercept.")
-    n_iter_: int = fitted("Steps that the solver took.")
+    n_iter_: int = fitted("Steps that the solver took.", low=0)
     solver_used_: str = fitted("How the coefficients were found.")
     certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
 
@@ -153,6 +153,3 @@ class PoissonRegressor(Regressor, sparse=True, chunks=True, positive_target=True
         total = float(s @ loss.value(constant))
         rest = float(s @ loss.value(t))
         return 1.0 - rest / total if total > 0 else float(rest == 0)
-
-    def _check_fitted_state(self) -> None:
-        require_linear_state(self)

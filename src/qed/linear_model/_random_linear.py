@@ -58,10 +58,10 @@ class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=Tru
     fit_intercept: bool = param(True, "Whether planes may leave the origin.")
     random_state: Seed = param(None, "Seed of the draws.")
 
-    draw_: int = fitted("Which draw it was.")
-    seed_: int = fitted("What the draws follow from.")
-    wrongs_: Array = fitted("Weight of the rows that each draw gets wrong, shape (n_draws,).")
-    mistakes_: float = fitted("Weight of the rows that the best one gets wrong.")
+    draw_: int = fitted("Which draw it was.", low=0, below="wrongs_")
+    seed_: int = fitted("What the draws follow from.", low=0)
+    wrongs_: Array = fitted("Weight of the rows that each draw gets wrong, shape (n_draws,).", shape="(d,)", low=0)
+    mistakes_: float = fitted("Weight of the rows that the best one gets wrong.", low=0)
     certificate_: ExactCertificate = fitted("What is proved about the plane.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -73,8 +73,8 @@ class RidgeClassifier(LinearClassifier):
     random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
 
-    n_iter_: int = fitted("Steps of the fit inside; 1 if it was solved at once.")
-    ridge_: Any = fitted("The least-squares fit to the signs.")
+    n_iter_: int = fitted("Steps of the fit inside; 1 if it was solved at once.", low=0)
+    ridge_: Ridge = fitted("The least-squares fit to the signs.")
     solver_used_: str = fitted("How the coefficients were found.")
     certificate_: PartsCertificate = fitted("What is proved about the fit inside.")
 

@@ -70,12 +70,15 @@ class RidgeClassifierCV(LinearClassifier):
     )
     store_cv_results: bool = param(False, "Whether to keep what leave-one-out found for every row, class and strength.")
 
-    alpha_: float = fitted("The chosen strength.")
-    best_score_: float = fitted("Its score.")
+    alpha_: float = fitted("The chosen strength.", low=0)
+    best_score_: float = fitted("Its score.", finite=False)
     cv_results_: Array = fitted(
-        "Squared errors of the signs (or their predictions, with ``scoring``), (n, m, k); if stored."
+        "Squared errors of the signs (or their predictions, with ``scoring``), (n, m, k); if stored.",
+        finite=False,
+        nan=True,
+        optional=True,
     )
-    ridge_: Any = fitted("The least-squares fit to the signs of all rows.")
+    ridge_: Ridge = fitted("The least-squares fit to the signs of all rows.")
     solver_used_: str = fitted("How the coefficients were found.")
     certificate_: PartsCertificate = fitted("What is proved about the fit inside.")
 
@@ -144,7 +147,7 @@ def _balanced_accuracy(y: Array, t: Array, s: Array) -> Array:
 class _Answers(Classifier, requires_fit=False):
     """A classifier whose scores are what it is given: how a score of (model, X, y) sees predictions already made."""
 
-    classes_: Array = fitted("Labels.")
+    classes_: Array = fitted("Labels.", dtype="label", shape="(k,)", order="strictly rising")
 
     def decision_function(self, X: Any) -> Any:
         return X[:, 0] if X.shape[1] == 1 else X

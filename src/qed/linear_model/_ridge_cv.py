@@ -75,10 +75,13 @@ class RidgeCV(Solved):
     alpha_per_target: bool = param(False, "Whether each target chooses its own strength.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
-    alpha_: Any = fitted("The chosen strength, or one for each target.")
-    best_score_: Any = fitted("Its score.")
+    alpha_: float | Array = fitted("The chosen strength, or one for each target.", low=0, shape="(m,)")
+    best_score_: float | Array = fitted("Its score.", finite=False, shape="(m,)")
     cv_results_: Array = fitted(
-        "Squared errors (or predictions, with ``scoring``), shape (n, k) or (n, m, k); if stored."
+        "Squared errors (or predictions, with ``scoring``), shape (n, k) or (n, m, k); if stored.",
+        finite=False,
+        nan=True,
+        optional=True,
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

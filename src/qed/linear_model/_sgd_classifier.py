@@ -12,7 +12,6 @@ from qed.core import (
     DualityGapCertificate,
     Fingerprint,
     MistakesCertificate,
-    ModelFileError,
     PartsCertificate,
     fitted,
     param,
@@ -195,12 +194,6 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
     def _log_probabilities(self, X: Any) -> Array:
         with np.errstate(divide="ignore"):
             return np.log(self._probabilities(X))
-
-    def _check_fitted_state(self) -> None:
-        super()._check_fitted_state()
-        if self.memory_.w.shape != self.coef_.shape:
-            msg = f"the memory of {type(self).__name__} does not fit its coefficients"
-            raise ModelFileError(msg)
 
 
 def _favoured(looked: Rows, rows: Shown, problem: int, signs: Array) -> Rows:

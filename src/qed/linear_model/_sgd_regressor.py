@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-import numpy as np
-
-from qed.core import Array, DualityGapCertificate, ModelFileError, Regressor, Uncertified, fitted, param
+from qed.core import Array, DualityGapCertificate, Regressor, Uncertified, fitted, param
 from qed.linear_model._learn_convex import Rows
 from qed.linear_model._learn_online import begin, show, shown
 from qed.linear_model._linear import predict_linear
@@ -128,13 +126,3 @@ class SGDRegressor(Regressor, StochasticLearner, sparse=True):
             Numbers.
         """
         return predict_linear(self, X)
-
-    def _check_fitted_state(self) -> None:
-        known = [self.__dict__.get(name) for name in ("coef_", "intercept_")]
-        coef, intercept = (part if isinstance(part, np.ndarray) else np.zeros(0) for part in known)
-        columns = self.__dict__.get("n_features_in_")
-        good = coef.shape == (columns,) and intercept.shape == (1,) and self.memory_.w.shape == (1, columns)
-        good = good and coef.dtype == intercept.dtype == np.float64
-        if not good or not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
-            msg = f"coefficients or memory of {type(self).__name__} do not fit {columns!r} columns"
-            raise ModelFileError(msg)

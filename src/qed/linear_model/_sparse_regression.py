@@ -10,7 +10,7 @@ from qed.core import Array, InvalidData, Regressor, fitted
 from qed.core._certificates import DualityGapCertificate
 from qed.linear_model._inference import refused_table
 from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_convex
-from qed.linear_model._linear import predict_linear, require_linear_state
+from qed.linear_model._linear import one_for_each_target, predict_linear
 
 if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
@@ -33,10 +33,10 @@ def require_targets(model: Regressor, y: Array) -> None:
 class SparseRegression(Regressor, sparse=True, chunks=True, multi_output=True):
     """A regressor whose penalty makes coefficients zero."""
 
-    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).")
-    intercept_: Any = fitted("Intercept, a number or one for each target.")
-    dual_gap_: float = fitted("Bound on objective minus optimum, as in the certificate.")
-    n_iter_: int = fitted("Working sets that were solved for.")
+    coef_: Array = fitted("Coefficients, shape (p,) or (m, p).", shape="(p,) or (m, p)")
+    intercept_: float | Array = fitted("Intercept, a number or one for each target.", check=one_for_each_target)
+    dual_gap_: float | Array = fitted("Bound on objective minus optimum, as in the certificate.", low=0, shape="(m,)")
+    n_iter_: int | list[int] = fitted("Working sets that were solved for.", low=0)
     solver_used_: str = fitted("How the coefficients were found.")
     certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
 
@@ -114,6 +114,3 @@ class SparseRegression(Regressor, sparse=True, chunks=True, multi_output=True):
     def _penalty(self) -> Penalty:
         """Translate the parameters to a penalty."""
         raise NotImplementedError
-
-    def _check_fitted_state(self) -> None:
-        require_linear_state(self)

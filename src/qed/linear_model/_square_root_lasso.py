@@ -61,7 +61,7 @@ class SquareRootLasso(ConvexRegressor, chunks=True):
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
-    scale_: float = fitted("Root mean square of the residuals.")
+    scale_: float = fitted("Root mean square of the residuals.", low=0)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         learn_scaled(

@@ -21,6 +21,7 @@ from qed.core import (
     param,
 )
 from qed.linear_model._learn_online import Course, Shown, begin, held_out, run
+from qed.linear_model._linear import fits_coefficients
 from qed.linear_model._online import Memory, Rule, Trail, Visits, optimal_offset
 from qed.linear_model._prove_online import prove
 from qed.linear_model._small_proofs import prove_small
@@ -74,11 +75,11 @@ class StochasticLearner(Estimator):
     )
     batch_size: PositiveInt = param(1, "Rows that are judged before the coefficients move by the mean of their steps.")
 
-    coef_: Array = fitted("Coefficients.")
-    intercept_: Array = fitted("The intercept, as an array of one number.")
-    n_iter_: int = fitted("Passes over the rows.")
-    t_: float = fitted("Steps taken, plus one.")
-    memory_: Memory = fitted("What ``partial_fit`` goes on from.")
+    coef_: Array = fitted("Coefficients.", shape="(p,)")
+    intercept_: Array = fitted("The intercept, as an array of one number.", shape="(1,)")
+    n_iter_: int = fitted("Passes over the rows.", low=0)
+    t_: float = fitted("Steps taken, plus one.", low=0)
+    memory_: Memory = fitted("What ``partial_fit`` goes on from.", check=fits_coefficients)
 
     def _rule(self) -> Rule:
         """Translate the parameters of a step."""

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, Classifier, ExactCertificate, ModelFileError, fitted, param
+from qed.core import KW_ONLY, Array, Classifier, ExactCertificate, fitted, param
 from qed.core._class_weights import class_factors
 
 __all__ = ["ThresholdClassifier"]
@@ -49,11 +49,19 @@ class ThresholdClassifier(Classifier, poor_score=True):
         None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
     )
 
-    classes_: Array = fitted("Labels, sorted.")
-    column_: int = fitted("The column that is cut.")
-    threshold_: float = fitted("Rows up to here get the first of ``sides_``; infinite when one label is best for all.")
-    sides_: Array = fitted("Indices in ``classes_`` of the labels up to the threshold and above it.")
-    mistakes_: float = fitted("Weight of the rows that the cut gets wrong.")
+    classes_: Array = fitted("Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising")
+    column_: int = fitted("The column that is cut.", low=0, below="p")
+    threshold_: float = fitted(
+        "Rows up to here get the first of ``sides_``; infinite when one label is best for all.", finite=False
+    )
+    sides_: Array = fitted(
+        "Indices in ``classes_`` of the labels up to the threshold and above it.",
+        dtype="int",
+        shape="(2,)",
+        low=0,
+        below="k",
+    )
+    mistakes_: float = fitted("Weight of the rows that the cut gets wrong.", low=0)
     certificate_: ExactCertificate = fitted("What is proved about the cut.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -128,22 +136,6 @@ class ThresholdClassifier(Classifier, poor_score=True):
         """
         indices, _ = self._sides(X)
         return np.asarray(self.classes_[indices])
-
-    def _check_fitted_state(self) -> None:
-        sides, labels = self.__dict__.get("sides_"), self.__dict__.get("classes_")
-        if (
-            not isinstance(sides, np.ndarray)
-            or not isinstance(labels, np.ndarray)
-            or sides.shape != (2,)
-            or sides.dtype.kind != "i"
-            or not ((sides >= 0) & (sides < len(labels))).all()
-            or not isinstance(self.__dict__.get("threshold_"), float)
-            or np.isnan(self.threshold_)
-            or not isinstance(self.__dict__.get("column_"), int)
-            or not 0 <= self.column_ < self.__dict__.get("n_features_in_", 0)
-        ):
-            msg = "ThresholdClassifier names a label or a column that it does not have"
-            raise ModelFileError(msg)
 
 
 class _Cut(NamedTuple):

@@ -291,7 +291,8 @@ def d2_brier_moments(
 def d2_log(moments: Moments) -> float:
     """Explained log loss of `d2_log_loss_moments`."""
     share = moments.mean_y
-    entropy = -float(np.sum(share[share > 0] * np.log(share[share > 0])))
+    # One class has the entropy -0.0, and a loss divided by that would be minus infinity: the worst would look best.
+    entropy = max(0.0, -float(np.sum(share[share > 0] * np.log(share[share > 0]))))
     with np.errstate(all="ignore"):
         return float(1 - moments.mean_x[0] / np.float64(entropy))
 
@@ -299,7 +300,7 @@ def d2_log(moments: Moments) -> float:
 def d2_brier(moments: Moments) -> float:
     """Explained Brier score of `d2_brier_moments`."""
     with np.errstate(all="ignore"):
-        return float(1 - moments.mean_x[0] / (1 - moments.mean_y @ moments.mean_y))
+        return float(1 - moments.mean_x[0] / np.float64(max(0.0, 1 - moments.mean_y @ moments.mean_y)))
 
 
 def d2_log_loss_score(y_true: Any, y_proba: Any, *, sample_weight: Any = None, labels: Any = None) -> float:

@@ -134,7 +134,7 @@ def positives(truth: Array, pos_label: Any) -> Array:
     if truth.dtype.kind not in "UT":
         positive = truth == 1
         low = truth.min()
-        if low == 1 or (low in (0, -1) and np.count_nonzero(truth == low) + np.count_nonzero(positive) == len(truth)):
+        if low in (1, 0, -1) and np.count_nonzero((truth == low) | positive) == len(truth):
             return positive
     classes = np.unique(truth)
     if len(classes) > 2:

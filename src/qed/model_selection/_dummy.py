@@ -13,7 +13,6 @@ from qed.core import (
     ExactCertificate,
     InvalidData,
     InvalidParameter,
-    ModelFileError,
     Probability,
     Regressor,
     Seed,
@@ -46,6 +45,11 @@ def _count_rows(model: Any, X: Any, y: Any, *, learns: bool = True, reset: bool 
     if not shape:
         raise InvalidData(f"{type(model).__name__} needs rows, got the single value {X!r:.100}.")
     return int(shape[0])
+
+
+def add_up_to_one(model: Any, shares: Array) -> str:  # noqa: ARG001
+    """Say what is wrong with the shares of labels."""
+    return "" if np.isclose(shares.sum(), 1.0) else f"should add up to 1, and add up to {shares.sum():.6g}"
 
 
 class DummyClassifier(Classifier, sparse=True, allow_nan=True, strings=True, poor_score=True, validates=False):
@@ -88,10 +92,10 @@ class DummyClassifier(Classifier, sparse=True, allow_nan=True, strings=True, poo
     random_state: Seed = param(None, "Seed of the draws.")
     constant: int | str | bool | Array | None = param(None, "The label to predict with strategy='constant'.")
 
-    classes_: Array = fitted("Labels, sorted.")
-    n_classes_: int = fitted("How many labels there are.")
-    class_prior_: Array = fitted("Share of each label, by weight.")
-    class_count_: Array = fitted("Weight of the rows of each label.")
+    classes_: Array = fitted("Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising")
+    n_classes_: int = fitted("How many labels there are.", low="k", high="k")
+    class_prior_: Array = fitted("Share of each label, by weight.", shape="(k,)", low=0, check=add_up_to_one)
+    class_count_: Array = fitted("Weight of the rows of each label.", shape="(k,)", low=0, optional=True)
     certificate_: ExactCertificate = fitted("What is proved about the shares.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -277,20 +281,6 @@ class DummyClassifier(Classifier, sparse=True, allow_nan=True, strings=True, poo
         """
         return super().score(np.zeros((len(y), 1)) if X is None else X, y, sample_weight)
 
-    def _check_fitted_state(self) -> None:
-        shares, labels = self.__dict__.get("class_prior_"), self.__dict__.get("classes_")
-        if (
-            not isinstance(shares, np.ndarray)
-            or not isinstance(labels, np.ndarray)
-            or shares.shape != (self.n_classes_,)
-            or labels.shape != (self.n_classes_,)
-            or shares.dtype != np.float64
-            or not (shares >= 0).all()
-            or not np.isclose(shares.sum(), 1.0)
-        ):
-            msg = "the shares of DummyClassifier are not those of its labels"
-            raise ModelFileError(msg)
-
 
 class DummyRegressor(
     Regressor, sparse=True, allow_nan=True, strings=True, multi_output=True, poor_score=True, validates=False
@@ -327,8 +317,8 @@ class DummyRegressor(
     constant: float | Array | None = param(None, "The number with strategy='constant'; one a target.")
     quantile: Probability | None = param(None, "Level of the quantile: 0.5 is the median, 0 the least.")
 
-    constant_: Array = fitted("The number predicted, shape (1, m) for m targets.")
-    n_outputs_: int = fitted("How many targets there are.")
+    constant_: Array = fitted("The number predicted, shape (1, m) for m targets.", shape="(1, n_outputs_)")
+    n_outputs_: int = fitted("How many targets there are.", low=1)
     certificate_: ExactCertificate = fitted("What is proved about the number.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -429,17 +419,6 @@ class DummyRegressor(
             R².
         """
         return super().score(np.zeros((len(y), 1)) if X is None else X, y, sample_weight)
-
-    def _check_fitted_state(self) -> None:
-        numbers = self.__dict__.get("constant_")
-        if (
-            not isinstance(numbers, np.ndarray)
-            or numbers.dtype != np.float64
-            or numbers.shape != (1, self.n_outputs_)
-            or not np.isfinite(numbers).all()
-        ):
-            msg = "constant_ of DummyRegressor does not hold one finite number a target"
-            raise ModelFileError(msg)
 
 
 def _quantile(values: Array, s: Array, level: float) -> float:

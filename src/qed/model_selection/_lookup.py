@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, Classifier, ExactCertificate, InvalidParameter, ModelFileError, fitted, param
+from qed.core import KW_ONLY, Array, Classifier, ExactCertificate, InvalidParameter, fitted, param
 
 __all__ = ["LookupClassifier"]
 
@@ -46,11 +46,13 @@ class LookupClassifier(Classifier, poor_score=True):
         None, "Label of rows that were not seen; None for the most frequent one of all."
     )
 
-    classes_: Array = fitted("Labels, sorted.")
-    rows_: Array = fitted("The different rows, sorted.")
-    row_labels_: Array = fitted("Index in ``classes_`` of the label of each of them.")
-    default_: int = fitted("Index in ``classes_`` of the label of all others.")
-    mistakes_: float = fitted("Weight of the rows whose label is not the one remembered.")
+    classes_: Array = fitted("Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising")
+    rows_: Array = fitted("The different rows, sorted.", shape="(n, p)")
+    row_labels_: Array = fitted(
+        "Index in ``classes_`` of the label of each of them.", dtype="int", shape="(n,)", low=0, below="k"
+    )
+    default_: int = fitted("Index in ``classes_`` of the label of all others.", low=0, below="k")
+    mistakes_: float = fitted("Weight of the rows whose label is not the one remembered.", low=0)
     certificate_: ExactCertificate = fitted("What is proved about the table.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -111,14 +113,3 @@ class LookupClassifier(Classifier, poor_score=True):
         known = {row.tobytes(): label for row, label in zip(self.rows_, self.row_labels_.tolist(), strict=True)}
         indices = np.array([known.get(row.tobytes(), self.default_) for row in rows], dtype=np.intp)
         return np.asarray(self.classes_[indices])
-
-    def _check_fitted_state(self) -> None:
-        found = [self.__dict__.get(name) for name in ("rows_", "row_labels_", "classes_")]
-        rows, labels, classes = (one if isinstance(one, np.ndarray) else np.empty(0) for one in found)
-        good = (
-            rows.ndim == 2 and labels.shape == rows.shape[:1] and labels.dtype.kind == "i" and rows.dtype == np.float64
-        )
-        used = [*labels.tolist(), self.default_] if good else [-1]
-        if not 0 <= min(used) <= max(used) < len(classes):
-            msg = "the table of LookupClassifier names rows or labels that it does not have"
-            raise ModelFileError(msg)

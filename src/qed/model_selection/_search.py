@@ -24,6 +24,7 @@ from qed.core import (
 from qed.core._delegated import Delegated
 from qed.core._events import STOP, Progress
 from qed.core._jobs import mapped
+from qed.core._once import cached_property
 from qed.model_selection._choice_of_folds import check_cv
 from qed.model_selection._cross_validate import report_failures, require_error_score, require_folds
 from qed.model_selection._judge import Judged, Table, is_classifier, judge, scorers_of
@@ -39,6 +40,19 @@ __all__ = ["GridSearchCV", "RandomizedSearchCV"]
 Array = np.ndarray[Any, Any]
 
 
+def _is_a_table(model: Any, results: dict[str, Any]) -> str:
+    lengths = {len(column) for column in results.values() if hasattr(column, "__len__")}
+    sized = all(isinstance(column, np.ndarray | list) for column in results.values())
+    if not sized or len(lengths) != 1:
+        return "should hold columns of one length"
+    at = model.__dict__.get("best_index_", 0)
+    return "" if at < next(iter(lengths)) else "should have a row of number best_index_"
+
+
+def _is_a_model(model: Any, best: Any) -> str:  # noqa: ARG001
+    return "" if hasattr(best, "get_params") and not isinstance(best, type) else "should be a model"
+
+
 class _Search(Estimator):
     """What both searches share."""
 
@@ -48,17 +62,33 @@ class _Search(Estimator):
         resume: bool
         scoring: Any
 
-    scores_: dict[str, Any] = fitted("Every setting with its scores and times, by name of the column.", answers=False)
-    best_estimator_: Any = fitted("The best setting, fitted on all rows.")
-    best_params_: dict[str, Any] = fitted("The best setting.")
-    best_score_: float = fitted("Its mean score.")
-    best_index_: int = fitted("Its row in ``cv_results_``; of equal ones the first.")
-    n_splits_: int = fitted("Number of folds.")
-    refit_time_: float = fitted("Seconds of the last fit, on all rows.")
+    _not_saved = frozenset({"_judged"})  # what a fit goes on from with resume=True, in the same program
+
+    cv_results_: dict[str, Any] = fitted(
+        "Every setting with its scores, by name of the column.",
+        dtype="label",
+        finite=False,
+        nan=True,
+        check=_is_a_table,
+        answers=False,
+    )
+    best_estimator_: Any = fitted("The best setting, fitted on all rows.", optional=True, check=_is_a_model)
+    best_params_: dict[str, Any] = fitted("The best setting.", optional=True, dtype="label", finite=False, nan=True)
+    best_score_: float = fitted("Its mean score.", optional=True, finite=False, nan=True)
+    best_index_: int = fitted("Its row in ``cv_results_``; of equal ones the first.", optional=True, low=0)
+    n_splits_: int = fitted("Number of folds.", low=1)
+    refit_time_: float = fitted("Seconds of the last fit, on all rows.", optional=True, low=0)
     multimetric_: bool = fitted("Whether several scores were asked for.")
     outcome_: str = fitted(
         "``'searched'``, or ``'budget'``, ``'stopped'`` or ``'interrupted'`` when some settings were left out."
     )
+
+    @cached_property
+    def scorer_(self) -> Any:
+        """The scorers that judged: a function, or several by name."""
+        self._check_is_fitted()
+        scorers, several = scorers_of(self.estimator, self.scoring)
+        return dict(scorers) if several else scorers["score"]
 
     predict = Delegated("Predict with the best model.")
     predict_proba = Delegated("Return the probabilities of the best model.")
@@ -96,27 +126,6 @@ class _Search(Estimator):
         earlier = self.__dict__.get("_judged", {}) if self.resume else {}
         search.run(earlier)
         return self
-
-    @property
-    def cv_results_(self) -> dict[str, Any]:
-        """Every setting with its scores, by name of the column; values of a parameter that a setting does not name are masked."""
-        if "scores_" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no scores yet: call fit.")
-        settings = self.scores_["params"]
-        times = {name: column for name, column in self.scores_.items() if name.endswith("_time")}
-        tried = {
-            f"param_{name}": _masked([setting.get(name, np.ma.masked) for setting in settings])
-            for name in sorted({name for setting in settings for name in setting})
-        }
-        return {**times, **tried, **{name: column for name, column in self.scores_.items() if name not in times}}
-
-    @property
-    def scorer_(self) -> Any:
-        """The scorers that judged."""
-        if "scores_" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no scorer yet: call fit.")
-        scorers, several = scorers_of(self.estimator, self.scoring)
-        return dict(scorers) if several else scorers["score"]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the score of the best model, by the scorer that chose it.
@@ -386,12 +395,12 @@ class _Run:
         order = sorted(judged)
         settings = [self.settings[k] for k in order]
         results = _table(settings, [judged[k] for k in order], self.scorers, several=self.several)
-        search.scores_, search.outcome_ = results, outcome
+        search.cv_results_, search.outcome_ = results, outcome
         search.n_splits_, search.multimetric_ = len(self.folds), self.several
-        for name in ("best_estimator_", "best_index_", "best_params_", "best_score_", "refit_time_"):
+        for name in ("scorer_", "best_estimator_", "best_index_", "best_params_", "best_score_", "refit_time_"):
             search.__dict__.pop(name, None)
         if callable(search.refit):
-            search.best_index_ = int(search.refit(search.cv_results_))
+            search.best_index_ = int(search.refit(results))
         elif search.refit is not False or not self.several:
             name = search.refit if self.several else "score"
             search.best_index_ = int(np.argmin(results[f"rank_test_{name}"]))
@@ -424,6 +433,8 @@ def _table(
     for column in ("fit_time", "score_time"):
         values = np.array([[getattr(one, column) for one in row] for row in judged])
         results[f"mean_{column}"], results[f"std_{column}"] = values.mean(axis=1), values.std(axis=1)
+    for name in sorted({name for setting in settings for name in setting}):
+        results[f"param_{name}"] = _masked([setting.get(name, np.ma.masked) for setting in settings])
     results["params"] = [dict(setting) for setting in settings]
     for name in scorers:
         label = name if several else "score"

@@ -16,12 +16,6 @@ Probabilities are kept as logarithms throughout: products of many small numbers 
 
 from __future__ import annotations
 
-from qed.core._missing import lacking
-from qed.naive_bayes._bernoulli import BernoulliNB
-from qed.naive_bayes._categorical import CategoricalNB
-from qed.naive_bayes._gaussian import GaussianNB
-from qed.naive_bayes._multinomial import ComplementNB, MultinomialNB
+from qed.core._exports import exports
 
-__all__ = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"]
-
-__getattr__ = lacking(__name__)
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

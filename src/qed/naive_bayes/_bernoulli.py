@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import Array, InvalidData, ModelFileError, NonNegative, _finite, fitted, param
+from qed.core import Array, InvalidData, NonNegative, _finite, fitted, param
 from qed.core._kernels import all_finite
 from qed.naive_bayes._counting import LinearCounts, logarithms, times
 from qed.naive_bayes._kernels import products
@@ -62,7 +62,9 @@ class BernoulliNB(LinearCounts, positive_only=False):
         0.0, "Entries above this count as one, others as zero; None for columns that hold only zeros and ones."
     )
 
-    feature_log_absence_: Array = fitted("Logarithm of the probability that a property is not there, (k, p).")
+    feature_log_absence_: Array = fitted(
+        "Logarithm of the probability that a property is not there, (k, p).", shape="(k, p)", high=0, finite=False
+    )
 
     def _prepared(self, rows: Any) -> Any:
         dense = isinstance(rows, np.ndarray)
@@ -114,13 +116,6 @@ class BernoulliNB(LinearCounts, positive_only=False):
         against = products(rows, never.astype(np.float64) - always, always.sum(axis=1).astype(np.float64))
         joint[against > 0.5] = -np.inf
         return joint
-
-    def _check_fitted_state(self) -> None:
-        super()._check_fitted_state()
-        absent: Any = self.__dict__.get("feature_log_absence_")
-        fits = isinstance(absent, np.ndarray) and absent.dtype == np.float64
-        if not fits or absent.shape != self.feature_log_prob_.shape or not (absent <= 0).all():
-            raise ModelFileError("feature_log_absence_ of BernoulliNB does not go with feature_log_prob_")
 
 
 def _require_binary(values: Array) -> None:

@@ -10,7 +10,6 @@ from qed.core import (
     Array,
     InvalidData,
     InvalidParameter,
-    ModelFileError,
     NonNegative,
     Number,
     Numbers,
@@ -34,6 +33,11 @@ else:  # naming it for real would load numpy.typing at import
 __all__ = ["CategoricalNB"]
 
 MOST_CATEGORIES = 1 << 24
+
+
+def _has_its_columns(model: Any, moments: CategoryCounts) -> str:
+    good = np.array_equal(moments.sizes, model.n_categories_) and moments.sums.n_classes == len(model.classes_)
+    return "" if good else "should be of the columns and classes of the model"
 
 
 class CategoricalNB(CountingClassifier, categorical=True):
@@ -84,12 +88,22 @@ class CategoricalNB(CountingClassifier, categorical=True):
         None, "Least number of values of the columns: one for all, or one for each; None for what the rows show."
     )
 
-    category_count_: list[Array] = fitted("For each column the weight of each value in each class, (k, values).")
-    feature_log_prob_: list[Array] = fitted(
-        "For each column the logarithm of the probability of each value, (k, values)."
+    category_count_: list[Array] = fitted(
+        "For each column the weight of each value in each class, (k, values).",
+        length="p",
+        shape="(k, n_categories_[j])",
     )
-    n_categories_: Array = fitted("How many values each column has.")
-    moments_: CategoryCounts = fitted("The statistic that everything follows from; more rows are merged into it.")
+    feature_log_prob_: list[Array] = fitted(
+        "For each column the logarithm of the probability of each value, (k, values).",
+        length="p",
+        shape="(k, n_categories_[j])",
+        finite=False,
+        high=1e-12,
+    )
+    n_categories_: Array = fitted("How many values each column has.", dtype="int64", shape="(p,)", low=1)
+    moments_: CategoryCounts = fitted(
+        "The statistic that everything follows from; more rows are merged into it.", check=_has_its_columns
+    )
 
     def _counted(self, chunk: Chunk, n_classes: int) -> CategoryCounts:
         _require_numbers(chunk.X)
@@ -126,32 +140,6 @@ class CategoricalNB(CountingClassifier, categorical=True):
         _require_numbers(rows)
         weights = np.concatenate(self.feature_log_prob_, axis=1)
         return category_products(rows, self.n_categories_, weights, self.class_log_prior_)
-
-    def _check_fitted_state(self) -> None:
-        state: dict[str, Any] = dict.fromkeys(("classes_", "n_categories_", "moments_")) | self.__dict__
-        labels, sizes, moments = (state[name] for name in ("classes_", "n_categories_", "moments_"))
-        good = isinstance(labels, np.ndarray) and labels.ndim == 1 and isinstance(moments, CategoryCounts)
-        good = good and isinstance(sizes, np.ndarray) and sizes.dtype == np.int64
-        if not good or sizes.shape != (state.get("n_features_in_"),) or len(moments.sizes) != len(sizes):
-            raise ModelFileError("CategoricalNB lacks its labels, its values or its statistic")
-        k = len(labels)
-        for name in ("category_count_", "feature_log_prob_"):
-            tables: Any = state.get(name)
-            fits = isinstance(tables, list) and len(tables) == len(sizes)
-            if not fits or not all(
-                isinstance(one, np.ndarray)
-                and one.dtype == np.float64
-                and one.shape == (k, size)
-                and not np.isnan(one).any()
-                for one, size in zip(tables, sizes.tolist(), strict=True)
-            ):
-                raise ModelFileError(f"{name} of CategoricalNB does not fit its columns")
-        level: Any = state.get("class_log_prior_")
-        fits = isinstance(level, np.ndarray) and level.dtype == np.float64 and level.shape == (k,)
-        if not fits or np.isnan(level).any() or not np.isfinite(level).any() or (level > 1e-12).any():
-            raise ModelFileError("class_log_prior_ of CategoricalNB does not fit its labels")
-        if any((one > 1e-12).any() for one in self.feature_log_prob_) or moments.sums.n_classes != k:
-            raise ModelFileError("CategoricalNB holds probabilities above one")
 
 
 def _require_numbers(rows: Array) -> None:

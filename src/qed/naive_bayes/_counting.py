@@ -14,7 +14,6 @@ from qed.core import (
     InvalidData,
     InvalidParameter,
     LikelihoodCertificate,
-    ModelFileError,
     NonNegative,
     NonNegativeVector,
     Vector,
@@ -35,6 +34,15 @@ LEAST_ALPHA = 1e-10
 UNIT = 2.0**-53
 
 
+def _is_not_all_infinite(model: Any, prior: Array) -> str:  # noqa: ARG001
+    return "" if np.isfinite(prior).any() else "should not be infinite for every class"
+
+
+def _has_its_shape(model: Any, moments: ClassSums) -> str:
+    shape = model.feature_count_.shape
+    return "" if moments.total.shape == shape else f"should be of a table of shape {shape}"
+
+
 class CountingClassifier(NaiveBayes, chunks=True, positive_only=True):
     """Naive Bayes from counts: smoothed, added to by more rows, taken from by rows to forget."""
 
@@ -52,8 +60,10 @@ class CountingClassifier(NaiveBayes, chunks=True, positive_only=True):
         None, "Probabilities of the classes, in the order of ``classes_``; they overrule ``fit_prior``."
     )
 
-    class_count_: Array = fitted("Weight of the rows of each class.")
-    class_log_prior_: Array = fitted("Logarithm of the probability of each class.")
+    class_count_: Array = fitted("Weight of the rows of each class.", shape="(k,)", low=0)
+    class_log_prior_: Array = fitted(
+        "Logarithm of the probability of each class.", shape="(k,)", finite=False, check=_is_not_all_infinite
+    )
 
     def _learn(self, moments: Any, classes: Array) -> None:
         """Store the parameters that follow from the statistic, and what is proved about them."""
@@ -106,9 +116,13 @@ class CountingClassifier(NaiveBayes, chunks=True, positive_only=True):
 class LinearCounts(CountingClassifier, sparse=True, poor_score=True):
     """Naive Bayes whose joint logarithms are linear in the columns."""
 
-    feature_count_: Array = fitted("Weighted sum of each column in each class, (k, p).")
-    feature_log_prob_: Array = fitted("Logarithm of the probability of each column in each class, (k, p).")
-    moments_: ClassSums = fitted("The statistic that everything follows from; more rows are merged into it.")
+    feature_count_: Array = fitted("Weighted sum of each column in each class, (k, p).", shape="(k, p)")
+    feature_log_prob_: Array = fitted(
+        "Logarithm of the probability of each column in each class, (k, p).", shape="(k, p)", below=np.inf, finite=False
+    )
+    moments_: ClassSums = fitted(
+        "The statistic that everything follows from; more rows are merged into it.", check=_has_its_shape
+    )
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores: with two classes that of the second against the first, otherwise one column a class.
@@ -166,23 +180,6 @@ class LinearCounts(CountingClassifier, sparse=True, poor_score=True):
         joint = products(rows, np.where(never, 0.0, weights), levels)
         joint[products(rows, never.astype(np.float64), np.zeros(len(levels))) > 0] = -np.inf
         return joint
-
-    def _check_fitted_state(self) -> None:
-        state, name = self.__dict__, type(self).__name__
-        labels, moments = state.get("classes_"), state.get("moments_")
-        if not (isinstance(labels, np.ndarray) and labels.ndim == 1 and isinstance(moments, ClassSums)):
-            raise ModelFileError(f"{name} lacks its labels or its statistic")
-        table, each = (len(labels), state.get("n_features_in_")), (len(labels),)
-        shapes = {"feature_count_": table, "feature_log_prob_": table, "class_count_": each, "class_log_prior_": each}
-        for attribute, shape in shapes.items():
-            value = state.get(attribute)
-            if not (isinstance(value, np.ndarray) and value.dtype == np.float64 and value.shape == shape):
-                raise ModelFileError(f"{attribute} of {name} does not fit {shape}")
-            if np.isnan(value).any() or (value == np.inf).any():
-                raise ModelFileError(f"{attribute} of {name} holds numbers that no rows give")
-        counts = np.isfinite(self.feature_count_).all() and (self.class_count_ >= 0).all()
-        if moments.total.shape != table or not counts or not np.isfinite(self.class_log_prior_).any():
-            raise ModelFileError(f"{name} holds counts that no rows give")
 
 
 def logarithms(numbers: Array) -> Array:

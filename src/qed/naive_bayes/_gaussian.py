@@ -11,7 +11,6 @@ from qed.core import (
     Array,
     InvalidData,
     LikelihoodCertificate,
-    ModelFileError,
     NonNegative,
     Vector,
     fitted,
@@ -30,6 +29,14 @@ __all__ = ["GaussianNB"]
 
 UNIT = 2.0**-53
 CIRCLE = float(np.log(2 * np.pi))
+
+
+def _is_not_all_zero(model: Any, prior: Array) -> str:  # noqa: ARG001
+    return "" if prior.any() else "should not be zero for every class"
+
+
+def _has_its_shape(model: Any, moments: ClassSpreads) -> str:
+    return "" if moments.mean.shape == model.theta_.shape else f"should be of a table of shape {model.theta_.shape}"
 
 
 class GaussianNB(NaiveBayes, chunks=True):
@@ -83,12 +90,16 @@ class GaussianNB(NaiveBayes, chunks=True):
         1e-9, "What is added to variances, as a part of the largest variance of a column."
     )
 
-    class_count_: Array = fitted("Weight of the rows of each class.")
-    class_prior_: Array = fitted("Probability of each class.")
-    theta_: Array = fitted("Mean of each column in each class, (k, p).")
-    var_: Array = fitted("Variance of each column in each class, ``epsilon_`` included, (k, p).")
-    epsilon_: float = fitted("What was added to the variances.")
-    moments_: ClassSpreads = fitted("The statistic that everything follows from; more rows are merged into it.")
+    class_count_: Array = fitted("Weight of the rows of each class.", shape="(k,)", low=0)
+    class_prior_: Array = fitted("Probability of each class.", shape="(k,)", low=0, check=_is_not_all_zero)
+    theta_: Array = fitted("Mean of each column in each class, (k, p).", shape="(k, p)")
+    var_: Array = fitted(
+        "Variance of each column in each class, ``epsilon_`` included, (k, p).", shape="(k, p)", above=0
+    )
+    epsilon_: float = fitted("What was added to the variances.", low=0)
+    moments_: ClassSpreads = fitted(
+        "The statistic that everything follows from; more rows are merged into it.", check=_has_its_shape
+    )
 
     def _counted(self, chunk: Chunk, n_classes: int) -> ClassSpreads:
         return ClassSpreads.of(chunk, n_classes)
@@ -178,23 +189,6 @@ class GaussianNB(NaiveBayes, chunks=True):
         relative = self._levels() - 0.5 * (apart * around).sum(axis=2)
         with np.errstate(over="ignore"):
             return np.asarray(relative - relative.max(axis=1, keepdims=True), dtype=np.float64)
-
-    def _check_fitted_state(self) -> None:
-        state = self.__dict__
-        labels, moments = state.get("classes_"), state.get("moments_")
-        if not (isinstance(labels, np.ndarray) and labels.ndim == 1 and isinstance(moments, ClassSpreads)):
-            raise ModelFileError("GaussianNB lacks its labels or its statistic")
-        table, each = (len(labels), state.get("n_features_in_")), (len(labels),)
-        shapes = {"theta_": table, "var_": table, "class_prior_": each, "class_count_": each}
-        for name, shape in shapes.items():
-            value = state.get(name)
-            if not (isinstance(value, np.ndarray) and value.dtype == np.float64 and value.shape == shape):
-                raise ModelFileError(f"{name} of GaussianNB does not fit {shape}")
-            if not np.isfinite(value).all():
-                raise ModelFileError(f"{name} of GaussianNB is not finite")
-        positive = (self.var_ > 0).all() and (self.class_prior_ >= 0).all() and self.class_prior_.any()
-        if moments.mean.shape != table or not positive:
-            raise ModelFileError("GaussianNB holds variances or shares that no rows have")
 
 
 def _require_variances(model: GaussianNB, variance: Array, moments: ClassSpreads, classes: Array) -> None:

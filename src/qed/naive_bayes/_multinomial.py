@@ -107,7 +107,7 @@ class ComplementNB(LinearCounts):
 
     norm: bool = param(False, "Whether the weights of a class are divided by their sum.")
 
-    feature_all_: Array = fitted("Weighted sum of each column in all classes, (p,).")
+    feature_all_: Array = fitted("Weighted sum of each column in all classes, (p,).", shape="(p,)")
 
     def _learn(self, moments: ClassSums, classes: Array) -> None:
         self._learn_classes(moments, classes)

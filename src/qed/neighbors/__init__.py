@@ -14,18 +14,6 @@ order of the rows, so that trees, scans and any number of threads give the same 
 
 from __future__ import annotations
 
-from qed.core._missing import lacking
-from qed.neighbors._classifier import KNeighborsClassifier
-from qed.neighbors._kernel_density import KernelDensity
-from qed.neighbors._local import localisation_kernel
-from qed.neighbors._nearest_neighbors import NearestNeighbors
-from qed.neighbors._regressor import KNeighborsRegressor
+from qed.core._exports import exports
 
-__all__ = [
-    "KNeighborsClassifier",
-    "KNeighborsRegressor",
-    "KernelDensity",
-    "NearestNeighbors",
-    "localisation_kernel",
-]
-__getattr__ = lacking(__name__)
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core import Array, Classifier, ModelFileError, fitted, param
+from qed.core import Array, Classifier, fitted, param
 from qed.core._doors import stream_data
 from qed.neighbors._model import NeighborModel
 from qed.neighbors._rows import look
@@ -49,8 +49,10 @@ class KNeighborsClassifier(NeighborModel, Classifier):
 
     weights: WeightsOption = param("uniform", "Votes of a neighbour: one each, one over the distance, or a function.")
 
-    classes_: Array = fitted("Labels, sorted.")
-    targets_: Array = fitted("Index in ``classes_`` of the label of each row.")
+    classes_: Array = fitted("Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising")
+    targets_: Array = fitted(
+        "Index in ``classes_`` of the label of each row.", dtype="int64", shape="(n_samples_fit_,)", low=0, below="k"
+    )
     outputs_2d_: bool = fitted("False: there is one label a row.")
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -140,15 +142,6 @@ class KNeighborsClassifier(NeighborModel, Classifier):
         counted = None if weights is None else weights.reshape(-1)
         votes = np.bincount(places.reshape(-1), counted, n_rows * n_labels).reshape(n_rows, n_labels)
         return np.asarray(votes / votes.sum(axis=1, keepdims=True))
-
-    def _check_fitted_state(self) -> None:
-        super()._check_fitted_state()
-        codes: Any = self.__dict__.get("targets_")
-        classes: Any = self.__dict__.get("classes_")
-        good = isinstance(codes, np.ndarray) and codes.shape == (len(self.rows_),) and codes.dtype == np.int64
-        good = good and isinstance(classes, np.ndarray) and classes.ndim == 1
-        if not good or not 0 <= codes.min() <= codes.max() < len(classes):
-            raise ModelFileError("KNeighborsClassifier names labels that it does not have")
 
 
 def _blocks(n_rows: int) -> list[slice]:

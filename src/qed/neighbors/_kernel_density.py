@@ -12,7 +12,6 @@ from qed.core import (
     Array,
     Estimator,
     InvalidParameter,
-    ModelFileError,
     NonNegative,
     NotInQed,
     Positive,
@@ -29,7 +28,7 @@ from qed.core._targets import weights
 from qed.neighbors import _kernels
 from qed.neighbors._index import Index, pays
 from qed.neighbors._metric import Metric, named
-from qed.neighbors._model import require_metric
+from qed.neighbors._model import is_a_metric
 from qed.neighbors._rows import look
 from qed.neighbors._windows import NUMBERS, WindowName, log_integral
 
@@ -90,10 +89,14 @@ class KernelDensity(Estimator, role="density_estimator"):
     leaf_size: PositiveInt = param(40, "Rows in a leaf of scikit-learn's trees.", kind="hint")
     metric_params: dict[str, Any] | None = param(None, "``p`` of the metric 'minkowski'.")
 
-    rows_: Array = fitted("The rows of positive weight, (n, p).")
-    weights_: Array | None = fitted("Their weights; None when each counts once.")
-    bandwidth_: float = fitted("The bandwidth.")
-    effective_metric_: str = fitted("Name of the metric, powers that have a name by theirs.")
+    rows_: Array = fitted("The rows of positive weight, (n, p).", shape="(n, p)", length="at least 1")
+    weights_: Array | None = fitted("Their weights; None when each counts once.", shape="(n,)", above=0)
+    bandwidth_: float = fitted("The bandwidth.", above=0)
+    effective_metric_: str = fitted(
+        "Name of the metric, powers that have a name by theirs.",
+        one_of=("euclidean", "manhattan", "chebyshev", "minkowski"),
+        check=is_a_metric,
+    )
     effective_metric_params_: dict[str, Any] = fitted("Its parameters.")
     certificate_: SearchCertificate = fitted("What is proved about the sums.")
 
@@ -234,24 +237,6 @@ class KernelDensity(Estimator, role="density_estimator"):
             steps /= np.sqrt((steps**2).sum(axis=1, keepdims=True))
             steps *= stream.random((n_samples, 1)) ** (1 / p)
         return np.asarray(self.rows_[chosen] + self.bandwidth_ * steps)
-
-    def _check_fitted_state(self) -> None:
-        state: dict[str, Any] = self.__dict__
-        rows: Any = state.get("rows_")
-        counts: Any = state.get("weights_")
-        h = state.get("bandwidth_")
-        good = isinstance(rows, np.ndarray) and rows.dtype == np.float64 and rows.ndim == 2 and min(rows.shape) > 0
-        if not good or rows.shape[1] != self.__dict__.get("n_features_in_") or not np.isfinite(rows).all():
-            raise ModelFileError("the rows of this KernelDensity are not a table of finite numbers")
-        if not isinstance(h, float) or not 0 < h < math.inf:
-            raise ModelFileError("the bandwidth of this KernelDensity is not a positive number")
-        if counts is not None:
-            good = isinstance(counts, np.ndarray) and counts.dtype == np.float64 and counts.shape == rows.shape[:1]
-            if not good or not (np.isfinite(counts).all() and (counts > 0).all()):
-                raise ModelFileError("the weights of this KernelDensity are not positive numbers, one a row")
-        require_metric(self)
-        if self._fitted_metric().name not in ("euclidean", "manhattan", "chebyshev", "minkowski"):
-            raise ModelFileError("the metric of this KernelDensity is none of lengths")
 
 
 def _without_idle(data: FitData) -> FitData:

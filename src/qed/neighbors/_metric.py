@@ -155,4 +155,11 @@ def _factors(owner: str, weights: Any, power: float, n_columns: int) -> Array:
             f"{owner}.metric_params['w'] must hold weights >= 0, one of them positive, beside a finite p; got"
             f" w={w!r:.100}, p={power}."
         )
-    return np.asarray(w ** (1.0 / power))
+    with np.errstate(over="ignore"):
+        factors = np.asarray(w ** (1.0 / power))
+    if not np.array_equal(factors > 1e-100, w > 0) or factors.max() > 1e100:
+        raise InvalidParameter(
+            f"{owner}.metric_params['w'] holds weights whose power 1/p leaves float64: w={w!r:.100}, p={power}. Take weights nearer"
+            " to one, or a larger p."
+        )
+    return factors

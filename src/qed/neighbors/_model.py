@@ -13,15 +13,16 @@ from qed.core import (
     Estimator,
     InvalidData,
     InvalidParameter,
-    ModelFileError,
     PositiveInt,
     PositiveOrInfinite,
+    QedError,
     SearchCertificate,
     fitted,
     param,
 )
 from qed.core._memory import require_memory
 from qed.core._once import cached_property
+from qed.core._tables import csr
 from qed.neighbors._index import Index, pays
 from qed.neighbors._metric import Metric, MetricName, named
 from qed.neighbors._rows import look
@@ -29,9 +30,18 @@ from qed.neighbors._rows import look
 if TYPE_CHECKING:
     from qed.core import Fingerprint, FitData
 
-__all__ = ["NeighborModel", "graph", "require_metric", "require_mode"]
+__all__ = ["NeighborModel", "graph", "is_a_metric", "require_mode"]
 
 UNIT = 2.0**-53
+
+
+def is_a_metric(model: Any, name: str) -> str:
+    """Say what is wrong with the metric of a fitted model: its parameters go with its name."""
+    try:
+        model._fitted_metric()  # noqa: SLF001
+    except (QedError, AttributeError, KeyError, TypeError, ValueError) as error:
+        return f"is {name!r}, whose parameters make no sense: {error}"
+    return ""
 
 
 class NeighborModel(Estimator):
@@ -54,11 +64,13 @@ class NeighborModel(Estimator):
         None, "Number of threads that scikit-learn would use; see `qed.set_num_threads`.", kind="hint"
     )
 
-    rows_: Array = fitted("The rows, (n, p).")
-    n_samples_fit_: int = fitted("How many they are.")
-    effective_metric_: str = fitted("Name of the metric, powers that have a name by theirs.")
+    rows_: Array = fitted("The rows, (n, p).", shape="(n_samples_fit_, p)")
+    n_samples_fit_: int = fitted("How many they are.", low=1)
+    effective_metric_: str = fitted(
+        "Name of the metric, powers that have a name by theirs.", one_of=get_args(MetricName), check=is_a_metric
+    )
     effective_metric_params_: dict[str, Any] = fitted("Its parameters.")
-    algorithm_used_: str = fitted("``'kd_tree'`` or ``'brute'``.")
+    algorithm_used_: str = fitted("``'kd_tree'`` or ``'brute'``.", one_of=("kd_tree", "brute"))
     certificate_: SearchCertificate = fitted("What is proved about the search.")
 
     def _keep(self, data: FitData) -> Fingerprint:
@@ -87,7 +99,7 @@ class NeighborModel(Estimator):
     @staticmethod
     def _rounding(metric: Metric, n_columns: int) -> float:
         """Bound the rounding of a distance, relative to itself; of angles, relative to one."""
-        return (n_columns + 8) * UNIT * max(1.0, metric.power) * (4.0 if metric.is_angle else 1.0)
+        return (n_columns + 8) * UNIT * max(1.0, metric.power, 1.0 / metric.power) * (4.0 if metric.is_angle else 1.0)
 
     def _metric_params(self) -> dict[str, Any]:
         params = dict(self.metric_params or {})
@@ -174,27 +186,6 @@ class NeighborModel(Estimator):
         values = distances if mode == "distance" else np.ones(ids.shape)
         return graph(values.reshape(-1), ids.reshape(-1), starts, self.n_samples_fit_)
 
-    def _check_fitted_state(self) -> None:
-        rows: Any = self.__dict__.get("rows_")
-        good = isinstance(rows, np.ndarray) and rows.dtype == np.float64 and rows.ndim == 2 and min(rows.shape) > 0
-        if not good or rows.shape != (self.__dict__.get("n_samples_fit_"), self.__dict__.get("n_features_in_")):
-            raise ModelFileError(f"the rows of this {type(self).__name__} are not a table of the size it states")
-        if not np.isfinite(rows).all():
-            raise ModelFileError(f"the rows of this {type(self).__name__} hold a value that is not finite")
-        if self.__dict__.get("algorithm_used_") not in ("kd_tree", "brute"):
-            raise ModelFileError(f"this {type(self).__name__} was searched in a way that does not exist")
-        require_metric(self)
-
-
-def require_metric(model: Any) -> None:
-    """Refuse a file whose metric does not exist."""
-    try:
-        if model.effective_metric_ not in get_args(MetricName):
-            raise ModelFileError(f"the metric of this {type(model).__name__} does not exist")
-        model._fitted_metric()  # noqa: SLF001
-    except (InvalidData, InvalidParameter, AttributeError, TypeError, ValueError) as error:
-        raise ModelFileError(f"the metric of this {type(model).__name__} makes no sense: {error}") from error
-
 
 def _whole(k: Any) -> int:
     if isinstance(k, bool | np.bool_) or not isinstance(k, int | np.integer):
@@ -214,6 +205,4 @@ def require_mode(mode: str) -> None:
 
 def graph(values: Array, ids: Array, starts: Array, n_columns: int) -> Any:
     """Return lists of rows as a sparse matrix."""
-    from scipy.sparse import csr_matrix  # noqa: PLC0415  (for those who want graphs)
-
-    return csr_matrix((values, ids, starts), shape=(len(starts) - 1, n_columns))
+    return csr(values, ids, starts, (len(starts) - 1, n_columns))

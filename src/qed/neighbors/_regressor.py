@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core import Array, ModelFileError, Regressor, fitted, param
+from qed.core import Array, Regressor, fitted, param
 from qed.neighbors._model import NeighborModel
 from qed.neighbors._weights import WeightsOption, weights_of
 
@@ -41,7 +41,7 @@ class KNeighborsRegressor(NeighborModel, Regressor, multi_output=True):
 
     weights: WeightsOption = param("uniform", "Weight of a neighbour: one each, one over the distance, or a function.")
 
-    targets_: Array = fitted("Targets of the rows, (n,) or (n, m).")
+    targets_: Array = fitted("Targets of the rows, (n,) or (n, m).", shape="(n_samples_fit_,) or (n_samples_fit_, m)")
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the rows and their targets.
@@ -82,10 +82,3 @@ class KNeighborsRegressor(NeighborModel, Regressor, multi_output=True):
         if weights is None:
             return np.asarray(targets.mean(axis=1))
         return np.asarray(np.einsum("ij...,ij->i...", targets, weights / weights.sum(axis=1, keepdims=True)))
-
-    def _check_fitted_state(self) -> None:
-        super()._check_fitted_state()
-        y: Any = self.__dict__.get("targets_")
-        good = isinstance(y, np.ndarray) and y.dtype == np.float64 and y.ndim in (1, 2) and len(y) == len(self.rows_)
-        if not good or y.size < len(y) or not np.isfinite(y).all():
-            raise ModelFileError("KNeighborsRegressor does not have one finite target for each of its rows")

@@ -11,15 +11,11 @@ need NumPy alone; ``pip install "qed[neural]"`` brings what fits need.
     _gradients                        backpropagation, in blocks of rows
     _steps, _course                   rules of steps; passes over the rows
     _prove                            the certificate      _forward     predictions, in NumPy
-    _torch                            the door to PyTorch, one thread wide
+    _torch                            the door to PyTorch, one thread wide      _summary  layers and parameters, counted
 """
 
 from __future__ import annotations
 
-from qed.core._missing import lacking
-from qed.neural_network._mlp_classifier import MLPClassifier
-from qed.neural_network._mlp_regressor import MLPRegressor
+from qed.core._exports import exports
 
-__all__ = ["MLPClassifier", "MLPRegressor"]
-
-__getattr__ = lacking(__name__)
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qed.core import Array, Classifier, InvalidData, InvalidParameter, ModelFileError, fitted
+from qed.core import Array, Classifier, InvalidData, InvalidParameter, fitted
 from qed.core._doors import stream_data
 from qed.core._targets import as_target
 from qed.neural_network._forward import outputs
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from qed.neural_network._gradients import Rows
 
 __all__ = ["MLPClassifier"]
+
+
+def _are_those_of_outputs(model: Any, labels: Array) -> str:
+    k = model.n_outputs_
+    return "" if len(labels) == (2 if k == 1 else k) else f"should be one for each of {k} outputs (two for one)"
 
 
 class MLPClassifier(Network, Classifier, multi_label=True):
@@ -55,7 +60,14 @@ class MLPClassifier(Network, Classifier, multi_label=True):
     ['same', 'other', 'other', 'same']
     """
 
-    classes_: Array = fitted("Labels, sorted; of several labels a row the numbers of their columns.")
+    classes_: Array = fitted(
+        "Labels, sorted; of several labels a row the numbers of their columns.",
+        dtype="label",
+        shape="(k,)",
+        order="strictly rising",
+        length="at least 2",
+        check=_are_those_of_outputs,
+    )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from labelled rows.
@@ -209,10 +221,3 @@ class MLPClassifier(Network, Classifier, multi_label=True):
     def _judged(self, z: Array, truth: Array, weight: Array | None) -> float:
         told = z.argmax(axis=1)[:, None] if truth.dtype.kind == "i" else z > 0
         return float(np.average((told == truth).all(axis=1), weights=weight))
-
-    def _check_fitted_state(self) -> None:
-        super()._check_fitted_state()
-        labels, k = self.__dict__.get("classes_"), self.n_outputs_
-        fits = isinstance(labels, np.ndarray) and labels.ndim == 1 and len(labels) == (2 if k == 1 else k)
-        if not fits or self.out_activation_ not in ("logistic", "softmax"):
-            raise ModelFileError(f"classes_ of {type(self).__name__} does not fit its outputs")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from qed.core import Array, InvalidParameter, ModelFileError, Regressor, param
+from qed.core import Array, InvalidParameter, Regressor, param
 from qed.neural_network._forward import outputs
 from qed.neural_network._network import Network, OfSteps
 
@@ -145,8 +145,3 @@ class MLPRegressor(Network, _Losses):
 
     def _traits(self) -> Traits:
         return self._declared_traits._replace(positive_target=self.loss == "poisson")
-
-    def _check_fitted_state(self) -> None:
-        super()._check_fitted_state()
-        if self.out_activation_ not in ("identity", "exp"):
-            raise ModelFileError(f"the outputs of {type(self).__name__} are no numbers")

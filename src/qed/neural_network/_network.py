@@ -14,7 +14,6 @@ from qed.core import (
     Array,
     Estimator,
     InvalidParameter,
-    ModelFileError,
     NetworkCertificate,
     NonNegative,
     NonNegativeInt,
@@ -30,11 +29,12 @@ from qed.core import (
 from qed.core._memory import require_memory
 from qed.core._rules import Rule
 from qed.neural_network._course import Course, Task, Trail, descend, descend_by_all, refuse_overflow
-from qed.neural_network._forward import ENDS, UNITS, scores
+from qed.neural_network._forward import scores
 from qed.neural_network._gradients import Rows
 from qed.neural_network._layout import Layout, drawn
 from qed.neural_network._prove import Effort, fingerprint, prove
 from qed.neural_network._steps import Adam, Memory, Momentum, Steps
+from qed.neural_network._summary import LayerSummary, NetworkSummary
 from qed.neural_network._torch import load_torch, one_torch_thread
 
 if TYPE_CHECKING:
@@ -88,6 +88,26 @@ class OfSteps:
         return self.method.__get__(model, owner)
 
 
+def _fit_each_other(model: Any, coefs: list[Array]) -> str:
+    below = model.n_features_in_
+    for weights, own in zip(coefs, model.intercepts_, strict=True):
+        if len(weights) != below or own.shape != weights.shape[1:] or not own.size:
+            return f"should fit each other and the columns: {below} come in, and {weights.shape} and {own.shape} follow"
+        below = weights.shape[1]
+    return "" if len({one.dtype for one in (*coefs, *model.intercepts_)}) == 1 else "should be of one type"
+
+
+def _are_those_of_the_last_layer(model: Any, number: int) -> str:
+    own = len(model.intercepts_[-1])
+    return "" if number == own else f"should be {own}, and is {number}"
+
+
+def _fits_the_weights(model: Any, memory: Memory | None) -> str:
+    size = sum(one.size for one in (*model.coefs_, *model.intercepts_))
+    good = memory is None or (len(memory.first) == size and len(memory.second) in (0, size))
+    return "" if good else f"should have one number for each of {size} weights"
+
+
 class Network(Estimator, sparse=True):
     """A network of dense layers."""
 
@@ -135,19 +155,31 @@ class Network(Estimator, sparse=True):
     if TYPE_CHECKING:
         classes_: Array  # of classifiers
 
-    coefs_: list[Array] = fitted("Weights of each layer, of shape (units below, units above).")
-    intercepts_: list[Array] = fitted("Intercepts of each layer.")
-    n_layers_: int = fitted("Layers, columns and outputs counted.")
-    n_outputs_: int = fitted("Outputs.")
-    out_activation_: str = fitted("Activation of the outputs.")
-    n_iter_: int = fitted("Passes over the rows; of 'lbfgs', steps.")
-    t_: int = fitted("Rows shown, in all passes together.")
-    loss_: float = fitted("The objective in the last pass, of batches as they were met.")
-    best_loss_: float | None = fitted("The least of ``loss_curve_``; None with early stopping.")
-    loss_curve_: list[float] = fitted("The objective in each pass; of 'lbfgs', whenever it fell.")
-    validation_scores_: list[float] | None = fitted("Score of held-out rows after each pass, with early stopping.")
-    best_validation_score_: float | None = fitted("The largest of ``validation_scores_``.")
-    memory_: Memory | None = fitted("What ``partial_fit`` goes on from, beside the weights; None after 'lbfgs'.")
+    coefs_: list[Array] = fitted(
+        "Weights of each layer, of shape (units below, units above).",
+        dtype="float",
+        shape="(*, *)",
+        length="at least 1",
+        check=_fit_each_other,
+    )
+    intercepts_: list[Array] = fitted("Intercepts of each layer.", dtype="float", shape="(*,)", length="coefs_")
+    n_layers_: int = fitted("Layers, columns and outputs counted.", low="coefs_ + 1", high="coefs_ + 1")
+    n_outputs_: int = fitted("Outputs.", low=1, check=_are_those_of_the_last_layer)
+    out_activation_: str = fitted("Activation of the outputs.", one_of=("identity", "exp", "logistic", "softmax"))
+    n_iter_: int = fitted("Passes over the rows; of 'lbfgs', steps.", low=0)
+    t_: int = fitted("Rows shown, in all passes together.", low=0)
+    loss_: float = fitted("The objective in the last pass, of batches as they were met.", finite=False, nan=True)
+    best_loss_: float | None = fitted("The least of ``loss_curve_``; None with early stopping.", finite=False, nan=True)
+    loss_curve_: list[float] = fitted(
+        "The objective in each pass; of 'lbfgs', whenever it fell.", finite=False, nan=True
+    )
+    validation_scores_: list[float] | None = fitted(
+        "Score of held-out rows after each pass, with early stopping.", finite=False, nan=True
+    )
+    best_validation_score_: float | None = fitted("The largest of ``validation_scores_``.", finite=False, nan=True)
+    memory_: Memory | None = fitted(
+        "What ``partial_fit`` goes on from, beside the weights; None after 'lbfgs'.", check=_fits_the_weights
+    )
     certificate_: NetworkCertificate = fitted("What is proved about the weights.")
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -334,31 +366,22 @@ class Network(Estimator, sparse=True):
                 f" parameters ask for {list(layout.sizes)} and {end!r}. Set warm_start=False, or fit a clone."
             )
 
+    def summary(self) -> NetworkSummary:
+        """Return the layers of the fitted network with the number of their parameters; printed, it is a table.
+
+        Returns
+        -------
+        NetworkSummary
+            Its ``layers`` and ``n_parameters``.
+        """
+        self._check_is_fitted()
+        ends = [self.activation] * (len(self.coefs_) - 1) + [self.out_activation_]
+        shapes = (weights.shape for weights in self.coefs_)
+        return NetworkSummary(tuple(LayerSummary(*shape, end) for shape, end in zip(shapes, ends, strict=True)))
+
     def _scores(self, X: Any) -> Array:
         """Return the values of the last layer before its activation."""
         X = self._new_data(X)
         if not isinstance(X, np.ndarray):
             X = X.tocsr()
         return scores(X, self.coefs_, self.intercepts_, self.activation)
-
-    def _check_fitted_state(self) -> None:
-        name = type(self).__name__
-        coefs, intercepts = self.__dict__.get("coefs_"), self.__dict__.get("intercepts_")
-        lists = isinstance(coefs, list) and isinstance(intercepts, list) and 0 < len(coefs) == len(intercepts)
-        parts = [*coefs, *intercepts] if lists else []  # type: ignore[misc]
-        if not lists or not all(isinstance(one, np.ndarray) and one.dtype.kind == "f" for one in parts):
-            raise ModelFileError(f"the layers of {name} are not lists of arrays of numbers")
-        below = self.__dict__.get("n_features_in_")
-        for weights, own in zip(self.coefs_, self.intercepts_, strict=True):
-            if weights.ndim != 2 or weights.shape[0] != below or own.shape != weights.shape[1:] or not len(own):
-                raise ModelFileError(f"the layers of {name} do not fit each other or the columns")
-            below = weights.shape[1]
-        if not all(np.isfinite(one).all() for one in parts):
-            raise ModelFileError(f"the weights of {name} hold NaN or infinity")
-        if self.n_outputs_ != below or self.n_layers_ != len(self.coefs_) + 1:
-            raise ModelFileError(f"{name} has other layers than it says")
-        if self.activation not in UNITS or self.out_activation_ not in ENDS:
-            raise ModelFileError(f"{name} has an activation that does not exist")
-        memory = self.__dict__.get("memory_")
-        if memory is not None and len(memory.first) != sum(one.size for one in parts):
-            raise ModelFileError(f"the memory of {name} does not fit its weights")

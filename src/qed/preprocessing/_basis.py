@@ -187,8 +187,12 @@ class RadialBasis(Transformer):
         None, "Width of the bumps; the distance of neighbours by default (1 for given centres)."
     )
 
-    centers_: Array = fitted("The centres: (k, p), or without ``centers`` those of each column, (n_centers, p).")
-    width_: Any = fitted("The width, or without ``centers`` that of each column.")
+    centers_: Array = fitted(
+        "The centres: (k, p), or without ``centers`` those of each column, (n_centers, p).",
+        shape="(c, p)",
+        length="at least 1",
+    )
+    width_: float | Array = fitted("The width, or without ``centers`` that of each column.", shape="(p,)", above=0)
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
@@ -278,7 +282,7 @@ class PiecewiseBasis(Transformer):
     knots: Any = param(None, "Knots of each column: one list for every column.")
     degree: Literal[0, 1] = param(0, "0 for steps, 1 for hinges.")
 
-    knots_: list[Any] = fitted("Knots of each column, in order.")
+    knots_: list[Array] = fitted("Knots of each column, in order.", length="p", shape="(*,)", order="rising")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002

@@ -62,8 +62,15 @@ class KBinsDiscretizer(Transformer, keeps_dtype=True):
     subsample: PositiveInt | None = param(200_000, "Rows to draw, with replacement, if there are more; None for all.")
     random_state: Seed = param(None, "Where the drawn rows come from.")
 
-    bin_edges_: Any = fitted("Edges of the bins of each column, an array of arrays.")
-    n_bins_: Array = fitted("Number of bins of each column.")
+    bin_edges_: list[Array] = fitted(
+        "Edges of the bins of each column, an array of arrays.",
+        length="p",
+        dtype="float",
+        shape="(n_bins_[j] + 1,)",
+        finite=False,
+        order="rising",
+    )
+    n_bins_: Array = fitted("Number of bins of each column.", dtype="int", shape="(p,)", low=1)
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
@@ -127,7 +134,7 @@ class KBinsDiscretizer(Transformer, keeps_dtype=True):
 
     def _edges(self, column: Array, weight: Array | None, n_bins: int, j: int) -> Array:
         counted = column if weight is None or self.strategy == "quantile" else column[weight > 0]
-        low, high = counted.min(), counted.max()
+        low, high = float(counted.min()), float(counted.max())
         if low == high:
             warnings.warn(f"Feature {j} is constant and will be replaced with 0.", stacklevel=4)
             return np.array([-np.inf, np.inf])
@@ -224,21 +231,35 @@ class KBinsDiscretizer(Transformer, keeps_dtype=True):
 
 
 def _centres(column: Array, weight: Array | None, n_bins: int) -> Array:
-    """Run Lloyd's iteration on a line, from centres at equal distances."""
-    order = np.argsort(column, kind="stable")
-    x = column[order]
-    s = np.ones(len(x)) if weight is None else weight[order]
+    """Run Lloyd's iteration on a line, from centres at equal distances; a centre without rows moves to the farthest row."""
+    x, place = np.unique(column, return_inverse=True)
+    s = np.bincount(place, weight, len(x))  # equal rows move together, so that a weight is a repetition
+    x, s = x[s > 0], s[s > 0]
     weights, moments = np.concatenate([[0], np.cumsum(s)]), np.concatenate([[0], np.cumsum(s * (x - x[0]))])
-    low, high = x[s > 0][[0, -1]]
-    edges = np.linspace(low, high, n_bins + 1)
+    edges = np.linspace(x[0], x[-1], n_bins + 1)
     centres = (edges[1:] + edges[:-1]) / 2
-    tolerance, before = 1e-4 * np.var(x), None
+    middle = moments[-1] / weights[-1]
+    tolerance, before = 1e-4 * float(s @ (x - x[0] - middle) ** 2 / weights[-1]), None
     for _ in range(300):
-        cuts = np.concatenate([[0], np.searchsorted(x, (centres[1:] + centres[:-1]) / 2, side="left"), [len(x)]])
+        cuts = np.concatenate([[0], np.searchsorted(x, (centres[1:] + centres[:-1]) / 2, side="right"), [len(x)]])
         mass, moment = np.diff(weights[cuts]), np.diff(moments[cuts])
+        filled = bool((mass > 0).all())
+        if not filled:
+            _fill_empty(x, s, cuts, centres, mass, moment)
         moved = np.where(mass > 0, x[0] + moment / np.where(mass > 0, mass, 1), centres)
-        step, centres = float(np.sum((moved - centres) ** 2)), moved
-        if (before is not None and np.array_equal(cuts, before)) or step <= tolerance:
+        step, centres = float(np.sum((moved - centres) ** 2)), np.sort(moved)
+        if (filled and before is not None and np.array_equal(cuts, before)) or step <= tolerance:
             break
         before = cuts
-    return np.sort(centres)
+    return centres
+
+
+def _fill_empty(x: Array, s: Array, cuts: Array, centres: Array, mass: Array, moment: Array) -> None:
+    """Give each cluster without rows one of the rows that are farthest from their centre; `mass` and `moment` are changed."""
+    own = np.repeat(np.arange(len(centres)), np.diff(cuts))
+    far = np.argsort(-((x - centres[own]) ** 2), kind="stable")
+    for empty, row in zip(np.flatnonzero(~(mass > 0)), far, strict=False):
+        gained = s[row], s[row] * (x[row] - x[0])
+        mass[empty], moment[empty] = gained
+        mass[own[row]] -= gained[0]
+        moment[own[row]] -= gained[1]

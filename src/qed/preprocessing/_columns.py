@@ -13,7 +13,7 @@ from qed.data import ColumnMoments
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["certificate", "looked_at", "refuse_sparse_centring", "scaled_sparse", "without_zeros"]
+__all__ = ["certificate", "has_its_columns", "looked_at", "refuse_sparse_centring", "scaled_sparse", "without_zeros"]
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -25,6 +25,12 @@ def looked_at(data: Any) -> ColumnMoments:
     if np.isinf(np.where(present, seen.low, 0)).any() or np.isinf(np.where(present, seen.high, 0)).any():
         require(data.X, "X", data.names, data.owner, allow_nan=True)
     return seen
+
+
+def has_its_columns(model: Any, seen: ColumnMoments) -> str:
+    """Say what is wrong with the statistics of a fitted model: they are of its columns."""
+    own, p = len(seen.count), model.n_features_in_
+    return "" if own == p else f"should be of {p} columns, and is of {own}"
 
 
 def certificate(what: str, seen: ColumnMoments, *, rounded: bool = True) -> ExactCertificate:

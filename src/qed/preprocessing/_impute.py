@@ -134,8 +134,8 @@ class SimpleImputer(Transformer, sparse=True):
     add_indicator: bool = param(False, "Whether columns that mark the gaps are put beside.")
     keep_empty_features: bool = param(False, "Whether columns without a single value are kept, filled with zeros.")
 
-    statistics_: Array = fitted("What gaps of each column become.")
-    indicator_: Any = fitted("The model that marks the gaps; None without ``add_indicator``.")
+    statistics_: Array = fitted("What gaps of each column become.", dtype="label", shape="(p,)", finite=False, nan=True)
+    indicator_: MissingIndicator | None = fitted("The model that marks the gaps; None without ``add_indicator``.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def _traits(self) -> Any:
@@ -390,7 +390,9 @@ class MissingIndicator(Transformer, sparse=True, strings=True, keeps_dtype=None)
     sparse: Any = param("auto", "Whether the result is sparse; 'auto' for as the table is.")
     error_on_new: bool = param(True, "Whether gaps in columns that had none in the fit raise.")
 
-    features_: Array = fitted("Numbers of the columns that are marked.")
+    features_: Array = fitted(
+        "Numbers of the columns that are marked.", dtype="int", shape="(*,)", low=0, below="p", order="strictly rising"
+    )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def _traits(self) -> Any:

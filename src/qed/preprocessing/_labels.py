@@ -18,10 +18,9 @@ from qed.core import (
     param,
 )
 from qed.core._mixed import Column
-from qed.core._tables import is_sparse
+from qed.core._tables import csr, is_sparse
 from qed.core._targets import as_target
 from qed.preprocessing._categories import Numbered, numbered, places
-from qed.preprocessing._sparse import csr
 
 __all__ = ["LabelBinarizer", "LabelEncoder", "MultiLabelBinarizer", "label_binarize"]
 
@@ -69,7 +68,7 @@ class LabelEncoder(Estimator, role="transformer", transforms=True, table=False, 
     ['yes']
     """
 
-    classes_: Array = fitted("The labels, in order.")
+    classes_: Array = fitted("The labels, in order.", dtype="label", shape="(k,)", finite=False, nan=True)
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, y: Any) -> Self:
@@ -189,8 +188,10 @@ class LabelBinarizer(Estimator, role="transformer", transforms=True, table=False
     pos_label: int = param(1, "Number for the class that a row has.")
     sparse_output: bool = param(False, "Whether the result is a SciPy CSR container.")
 
-    classes_: Array = fitted("The labels, in order.")
-    y_type_: str = fitted("'binary', 'multiclass' or 'multilabel-indicator'.")
+    classes_: Array = fitted("The labels, in order.", dtype="label", shape="(k,)", finite=False, nan=True)
+    y_type_: str = fitted(
+        "'binary', 'multiclass' or 'multilabel-indicator'.", one_of=("binary", "multiclass", "multilabel-indicator")
+    )
     sparse_input_: bool = fitted("Whether the labels came as a sparse table of zeros and ones.")
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
@@ -272,7 +273,9 @@ class LabelBinarizer(Estimator, role="transformer", transforms=True, table=False
             elif self.sparse_output:
                 known = codes >= 0
                 ends = np.concatenate([[0], np.cumsum(known)])
-                table = csr(np.ones(ends[-1], np.int64), codes[known], ends, (len(codes), len(self.classes_)))
+                table = csr(
+                    np.ones(ends[-1], np.int64), codes[known], ends, (len(codes), len(self.classes_)), is_sorted=True
+                )
             else:
                 shape = (len(codes), len(self.classes_))
                 filled = np.full(shape, self.neg_label) if self.neg_label else np.zeros(shape, np.int64)
@@ -401,7 +404,9 @@ class MultiLabelBinarizer(Estimator, role="transformer", transforms=True, table=
     classes: Any = param(None, "The labels, in the order of the columns; those that occur by default.")
     sparse_output: bool = param(False, "Whether the result is a SciPy CSR container.")
 
-    classes_: Array = fitted("The labels, in the order of the columns.")
+    classes_: Array = fitted(
+        "The labels, in the order of the columns.", dtype="label", shape="(k,)", finite=False, nan=True
+    )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, y: Any) -> Self:
@@ -481,6 +486,7 @@ class MultiLabelBinarizer(Estimator, role="transformer", transforms=True, table=
             np.array(indices, dtype=np.int32),
             np.array(ends, dtype=np.int32),
             (len(ends) - 1, len(self.classes_)),
+            is_sorted=True,
         )
         return made if self.sparse_output else made.toarray()
 

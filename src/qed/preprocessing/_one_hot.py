@@ -59,6 +59,18 @@ def learnt_categories(table: MixedTable, given: Any, *, refuse: bool) -> tuple[l
     return categories, codes, counts
 
 
+def are_places(model: Any, listed: Any) -> str:
+    """Say what is wrong with places in ``categories_``: of one category a column, or of several; None for none."""
+    for known, given in zip(model.categories_, () if listed is None else listed, strict=listed is not None):
+        own = np.atleast_1d(np.asarray([] if given is None else given))
+        whole = own.dtype.kind == "i" or not own.size
+        if not whole or len(np.unique(own)) != len(own) or (own.size and not 0 <= own.min() <= own.max() < len(known)):
+            return f"should name different ones of {len(known)} categories"
+        if given is not None and not own.size:
+            return "should name a category or be None"
+    return ""
+
+
 class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=False):
     r"""One column of zeros and ones for each category.
 
@@ -104,9 +116,22 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
     max_categories: PositiveInt | None = param(None, "Most categories of a column, all rare ones together being one.")
     feature_name_combiner: Any = param("concat", "How a name is made: 'concat', or a function of column and category.")
 
-    categories_: list[Any] = fitted("Categories of each column, in order.")
-    drop_idx_: Any = fitted("Place of the category without a column, for each column of X; None without ``drop``.")
-    rare_: list[Any] = fitted("Places of the rare categories of each column; None where no one is rare.")
+    categories_: list[Array] = fitted(
+        "Categories of each column, in order.", length="p", dtype="label", shape="(*,)", finite=False, nan=True
+    )
+    drop_idx_: Array | None = fitted(
+        "Place of the category without a column, for each column of X; None without ``drop``.",
+        dtype="object",
+        shape="(p,)",
+        check=are_places,
+    )
+    rare_: list[Array | None] = fitted(
+        "Places of the rare categories of each column; None where no one is rare.",
+        length="p",
+        dtype="int",
+        shape="(*,)",
+        check=are_places,
+    )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
@@ -374,17 +399,6 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
             raise InvalidParameter("When `feature_name_combiner` is a callable, it should return a Python string.")
         return np.asarray(names, dtype=object)
 
-    def _check_fitted_state(self) -> None:
-        _check_categories(self)
-
 
 def _joined(name: str, category: Any) -> str:
     return f"{name}_{category}"
-
-
-def _check_categories(model: Any) -> None:
-    from qed.core._records import expect  # noqa: PLC0415
-
-    listed = model.__dict__.get("categories_")
-    sound = isinstance(listed, list) and all(isinstance(one, np.ndarray) and one.ndim == 1 for one in listed)
-    expect(sound and len(listed) == model.n_features_in_, "the categories do not fit the columns")

@@ -11,7 +11,8 @@ from qed.core import KW_ONLY, Array, ExactCertificate, InvalidData, InvalidParam
 from qed.core._mixed import Column, MixedTable, fit_table, new_table
 from qed.core._roles import _input_names
 from qed.preprocessing._categories import numbered, places, refuse_unknown
-from qed.preprocessing._one_hot import _check_categories, learnt_categories
+from qed.preprocessing._one_hot import learnt_categories
+from qed.preprocessing._patterns import why_not_simple_ones
 
 __all__ = ["FactoredEncoder", "ThermometerEncoder"]
 
@@ -53,7 +54,9 @@ class ThermometerEncoder(Transformer, allow_nan=False, categorical=True, keeps_d
     )
     dtype: Any = param(np.float64, "Type of the result.")
 
-    categories_: list[Any] = fitted("Levels of each column, from low to high.")
+    categories_: list[Array] = fitted(
+        "Levels of each column, from low to high.", length="p", dtype="label", shape="(*,)", finite=False, nan=True
+    )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
@@ -152,13 +155,16 @@ class ThermometerEncoder(Transformer, allow_nan=False, categorical=True, keeps_d
         pairs = zip(inside, self.categories_, strict=True)
         return np.asarray([f"{name}>={level}" for name, known in pairs for level in known.tolist()], dtype=object)
 
-    def _check_fitted_state(self) -> None:
-        _check_categories(self)
-
 
 def _as_objects(table: MixedTable) -> MixedTable:
     """See columns as objects, so that levels may be listed in any order."""
     return table._replace(columns=[Column(column.dense.astype(object)) for column in table.columns], whole=None)
+
+
+def _are_of_its_columns(model: Any, parts: list[list[Array]]) -> str:
+    p = model.n_features_in_ if model.factors is None else 0
+    words = all(isinstance(one, str) for column in parts for place in column for one in place.tolist())
+    return "" if words and len(parts) == p else f"should be words for each of {p} columns"
 
 
 class FactoredEncoder(Transformer, categorical=True, keeps_dtype=False):
@@ -192,14 +198,21 @@ class FactoredEncoder(Transformer, categorical=True, keeps_dtype=False):
     """
 
     _: KW_ONLY
-    factors: Any = param(None, "Regular expression for each name: the bit is on where it is found.")
+    factors: Any = param(
+        None, "Regular expression for each name: the bit is on where it is found.", in_files=why_not_simple_ones
+    )
     separator: str = param("|", "Where values are split when there are no factors.")
     handle_unknown: Literal["error", "ignore"] = param(
         "error", "Whether parts that the fit has not seen raise, or turn nothing on."
     )
     dtype: Any = param(np.float64, "Type of the result.")
 
-    categories_: list[Any] = fitted("Without factors: for each column, the parts that occur at each place.")
+    categories_: list[list[Array]] = fitted(
+        "Without factors: for each column, the parts that occur at each place.",
+        dtype="object",
+        shape="(*,)",
+        check=_are_of_its_columns,
+    )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002

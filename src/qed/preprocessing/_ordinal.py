@@ -21,7 +21,7 @@ from qed.core import (
 )
 from qed.core._mixed import fit_table, new_table
 from qed.preprocessing._categories import is_nan, places, refuse_unknown
-from qed.preprocessing._one_hot import _check_categories, learnt_categories
+from qed.preprocessing._one_hot import are_places, learnt_categories
 from qed.preprocessing._rare import grouping, rare_ones
 
 Array = np.ndarray[Any, Any]
@@ -65,8 +65,16 @@ class OrdinalEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=
     )
     max_categories: PositiveInt | None = param(None, "Most categories of a column, all rare ones together being one.")
 
-    categories_: list[Any] = fitted("Categories of each column, in order.")
-    rare_: list[Any] = fitted("Places of the rare categories of each column; None where no one is rare.")
+    categories_: list[Array] = fitted(
+        "Categories of each column, in order.", length="p", dtype="label", shape="(*,)", finite=False, nan=True
+    )
+    rare_: list[Array | None] = fitted(
+        "Places of the rare categories of each column; None where no one is rare.",
+        length="p",
+        dtype="int",
+        shape="(*,)",
+        check=are_places,
+    )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
@@ -263,6 +271,3 @@ class OrdinalEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=
             found = found.astype(object)
             found[strange] = None
         return found
-
-    def _check_fitted_state(self) -> None:
-        _check_categories(self)

@@ -64,8 +64,8 @@ class PowerTransformer(Transformer, allow_nan=True):
     standardize: bool = param(True, "Whether bent columns are brought to mean zero and variance one.")
     copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
 
-    lambdas_: Array = fitted("The power of each column; one for columns that do not vary.")
-    scaler_: Any = fitted("The scaler of the bent columns; None without ``standardize``.")
+    lambdas_: Array = fitted("The power of each column; one for columns that do not vary.", shape="(p,)", nan=True)
+    scaler_: StandardScaler | None = fitted("The scaler of the bent columns; None without ``standardize``.")
     certificate_: BracketCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
@@ -186,7 +186,7 @@ class PowerTransformer(Transformer, allow_nan=True):
         """
         table = self._new_data(X)
         if self.scaler_ is not None:
-            table = self.scaler_.inverse_transform(table)
+            table = self.scaler_.inverse_transform(table, copy=True)
         out = np.empty_like(table, subok=False)
         unbend = _box_cox_inverse if self.method == "box-cox" else _yeo_johnson_inverse
         for j, power in enumerate(self.lambdas_.tolist()):

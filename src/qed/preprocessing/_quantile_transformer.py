@@ -68,9 +68,13 @@ class QuantileTransformer(Transformer, sparse=True, allow_nan=True):
     random_state: Seed = param(None, "Where the drawn rows come from.")
     copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
 
-    n_quantiles_: int = fitted("Number of quantiles that were taken.")
-    quantiles_: Array = fitted("Quantiles of each column, (quantiles, p).")
-    references_: Array = fitted("Shares of the rows below each quantile.")
+    n_quantiles_: int = fitted("Number of quantiles that were taken.", low=1)
+    quantiles_: Array = fitted(
+        "Quantiles of each column, (quantiles, p).", shape="(n_quantiles_, p)", nan=True, order="rising"
+    )
+    references_: Array = fitted(
+        "Shares of the rows below each quantile.", shape="(n_quantiles_,)", low=0, high=1, order="rising"
+    )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002

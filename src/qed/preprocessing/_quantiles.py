@@ -17,7 +17,8 @@ def percentile(column: Array, levels: Array, method: str) -> Array:
     A whole sort costs less than many partitions, and the inverse of the distribution function is read off it.
     """
     if method not in ("averaged_inverted_cdf", "inverted_cdf"):
-        return np.asarray(np.percentile(column, levels, method=method), dtype=np.float64)  # type: ignore[call-overload]
+        wide = column.astype(np.float64, copy=False)
+        return np.asarray(np.percentile(wide, levels, method=method))  # type: ignore[call-overload]
     values = np.sort(column).astype(np.float64)
     place = np.asarray(levels) / 100 * len(values)
     above = np.clip(np.ceil(place).astype(np.intp) - 1, 0, len(values) - 1)

@@ -9,7 +9,7 @@ import numpy as np
 from qed.core import KW_ONLY, Array, ExactCertificate, InvalidDataType, InvalidParameter, Transformer, fitted, param
 from qed.core._tables import is_sparse
 from qed.preprocessing import _kernels
-from qed.preprocessing._columns import certificate, looked_at, scaled_sparse, without_zeros
+from qed.preprocessing._columns import certificate, has_its_columns, looked_at, scaled_sparse, without_zeros
 
 if TYPE_CHECKING:
     from qed.data import ColumnMoments
@@ -48,13 +48,17 @@ class MinMaxScaler(Transformer, allow_nan=True):
     copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
     clip: bool = param(False, "Whether entries beyond those of the fit are cut off at the ends of the range.")
 
-    min_: Array = fitted("What is added to each column after scaling.")
-    scale_: Array = fitted("What each column is multiplied by.")
-    data_min_: Array = fitted("Least entry of each column.")
-    data_max_: Array = fitted("Largest entry of each column.")
-    data_range_: Array = fitted("Their difference.")
-    n_samples_seen_: int = fitted("Rows seen.")
-    statistics_: ColumnMoments = fitted("The statistics behind, which further rows are merged into.")
+    min_: Array = fitted(
+        "What is added to each column after scaling.", dtype="float", shape="(p,)", finite=False, nan=True
+    )
+    scale_: Array = fitted("What each column is multiplied by.", dtype="float", shape="(p,)", finite=False, nan=True)
+    data_min_: Array = fitted("Least entry of each column.", dtype="float", shape="(p,)", finite=False, nan=True)
+    data_max_: Array = fitted("Largest entry of each column.", dtype="float", shape="(p,)", finite=False, nan=True)
+    data_range_: Array = fitted("Their difference.", dtype="float", shape="(p,)", finite=False, nan=True)
+    n_samples_seen_: int = fitted("Rows seen.", low=0)
+    statistics_: ColumnMoments = fitted(
+        "The statistics behind, which further rows are merged into.", check=has_its_columns
+    )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
@@ -175,10 +179,12 @@ class MaxAbsScaler(Transformer, sparse=True, allow_nan=True):
     copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
     clip: bool = param(False, "Whether entries beyond those of the fit are cut off at -1 and 1.")
 
-    scale_: Array = fitted("What each column is divided by.")
-    max_abs_: Array = fitted("Largest size in each column.")
-    n_samples_seen_: int = fitted("Rows seen.")
-    statistics_: ColumnMoments = fitted("The statistics behind, which further rows are merged into.")
+    scale_: Array = fitted("What each column is divided by.", dtype="float", shape="(p,)", finite=False, nan=True)
+    max_abs_: Array = fitted("Largest size in each column.", dtype="float", shape="(p,)", finite=False, nan=True)
+    n_samples_seen_: int = fitted("Rows seen.", low=0)
+    statistics_: ColumnMoments = fitted(
+        "The statistics behind, which further rows are merged into.", check=has_its_columns
+    )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002

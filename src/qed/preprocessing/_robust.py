@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, ExactCertificate, InvalidParameter, Traits, Transformer, fitted, param
+from qed.core import KW_ONLY, Array, ExactCertificate, InvalidParameter, Traits, Transformer, fitted, param
 from qed.core._tables import is_sparse
 from qed.preprocessing import _kernels
 from qed.preprocessing._columns import refuse_sparse_centring, scaled_sparse, without_zeros
@@ -43,8 +43,15 @@ class RobustScaler(Transformer, sparse=True, allow_nan=True):
     copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
     unit_variance: bool = param(False, "Whether normal columns get variance one.")
 
-    center_: Any = fitted("Median of each column; None without ``with_centering``.")
-    scale_: Any = fitted("Quantile range of each column, 1 where it is zero; None without ``with_scaling``.")
+    center_: Array | None = fitted(
+        "Median of each column; None without ``with_centering``.", dtype="float", shape="(p,)", nan=True
+    )
+    scale_: Array | None = fitted(
+        "Quantile range of each column, 1 where it is zero; None without ``with_scaling``.",
+        dtype="float",
+        shape="(p,)",
+        nan=True,
+    )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def _traits(self) -> Traits:

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from qed.core._tables import csr
+
 Array = np.ndarray[Any, Any]
 
-__all__ = ["compressed_ones", "csr"]
+__all__ = ["compressed_ones"]
 
 
 def compressed_ones(
@@ -37,23 +39,13 @@ def compressed_ones(
         full = full and bool((tables[j][:-1] >= 0).all()) and (tables[j][-1] >= 0 or not _any_negative(place))
     if full:
         ends = np.arange(0, n_rows * len(codes) + 1, len(codes), dtype=width)
-        return csr(np.ones(indices.size, dtype), indices.ravel(), ends, (n_rows, total))
+        return csr(np.ones(indices.size, dtype), indices.ravel(), ends, (n_rows, total), is_sorted=True)
     here = indices >= 0
     ends = np.zeros(n_rows + 1, width)
     np.cumsum(here.sum(axis=1), out=ends[1:])
     kept = indices[here]
-    return csr(np.ones(len(kept), dtype), kept, ends, (n_rows, total))
+    return csr(np.ones(len(kept), dtype), kept, ends, (n_rows, total), is_sorted=True)
 
 
 def _any_negative(place: Array) -> bool:
     return bool(len(place)) and int(place.min()) < 0
-
-
-def csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
-    """Make a CSR matrix of parts that are known to be sound and sorted."""
-    from scipy import sparse  # noqa: PLC0415
-
-    made = sparse.csr_matrix((data, indices, indptr), shape=shape)
-    made.has_sorted_indices = True
-    made.has_canonical_format = True
-    return made

@@ -24,6 +24,21 @@ Array = np.ndarray[Any, Any]
 __all__ = ["SplineTransformer"]
 
 
+def _go_with_the_degree(model: Any, knots: Array) -> str:
+    least = 2 * model.degree + 2
+    return (
+        ""
+        if len(knots) >= least
+        else f"should be at least {least} a column for degree {model.degree}, and are {len(knots)}"
+    )
+
+
+def _is_their_number(model: Any, number: int) -> str:
+    base = len(model.knots_) - 2 * model.degree
+    each = (base - 1 if model.extrapolation == "periodic" else base + model.degree - 1) - (not model.include_bias)
+    return "" if number == each * model.n_features_in_ else f"should be {each * model.n_features_in_}, and is {number}"
+
+
 class SplineTransformer(Transformer):
     r"""Each column as a family of B-splines, between which a linear model can bend.
 
@@ -60,8 +75,13 @@ class SplineTransformer(Transformer):
     handle_missing: Literal["error", "zeros"] = param("error", "Whether NaN raises, or turns every spline off.")
     sparse_output: bool = param(False, "Whether the result is a SciPy CSR container.")
 
-    knots_: Array = fitted("Knots of each column with those outside, (knots + 2 degree, p).")
-    n_features_out_: int = fitted("Columns that come out.")
+    knots_: Array = fitted(
+        "Knots of each column with those outside, (knots + 2 degree, p).",
+        shape="(*, p)",
+        nan=True,
+        check=_go_with_the_degree,
+    )
+    n_features_out_: int = fitted("Columns that come out.", check=_is_their_number)
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
@@ -112,11 +132,12 @@ class SplineTransformer(Transformer):
         if self.knots == "quantile":
             levels = np.linspace(0, 100, self.n_knots)
             if weight is None:
-                quantiles: Array = np.nanpercentile(X, levels, axis=0).astype(np.float64)
+                quantiles: Array = np.nanpercentile(X.astype(np.float64, copy=False), levels, axis=0)
                 return quantiles
             return np.array([weighted_percentile(X[:, j], weight, levels) for j in range(X.shape[1])]).T
         rows = X if weight is None else X[weight > 0]
-        return np.linspace(np.nanmin(rows, axis=0), np.nanmax(rows, axis=0), self.n_knots, dtype=np.float64)
+        low, high = (end(rows, axis=0).astype(np.float64) for end in (np.nanmin, np.nanmax))  # steps are of doubles
+        return np.linspace(low, high, self.n_knots)
 
     def _traits(self) -> Any:
         return super()._traits()._replace(allow_nan=self.handle_missing == "zeros")
@@ -175,7 +196,8 @@ class SplineTransformer(Transformer):
 
     def _evaluated(self, x: Array, spline: Any, low: float, high: float) -> Array:
         if self.extrapolation == "periodic":
-            return np.asarray(spline(low + (x - low) % (high - low)))
+            # A constant column has no period: all its knots are one point, and every row lies there.
+            return np.asarray(spline(low + (x - low) % (high - low) if high > low else np.full(len(x), low)))
         if self.extrapolation == "continue":
             return np.asarray(spline(x))
         below, above = x < low, x > high

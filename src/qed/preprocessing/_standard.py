@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, ExactCertificate, Traits, Transformer, fitted, param
+from qed.core import KW_ONLY, Array, ExactCertificate, Traits, Transformer, fitted, param
 from qed.core._tables import is_sparse
 from qed.preprocessing import _kernels
 from qed.preprocessing._columns import (
     EPSILON,
     certificate,
+    has_its_columns,
     looked_at,
     refuse_sparse_centring,
     scaled_sparse,
@@ -59,13 +60,27 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
     with_mean: bool = param(True, "Whether to take the means away.")
     with_std: bool = param(True, "Whether to divide by the standard deviations.")
 
-    mean_: Any = fitted("Mean of each column; None when neither means nor deviations are used.")
-    var_: Any = fitted("Variance of each column, with divisor n; None without ``with_std``.")
-    scale_: Any = fitted(
-        "What columns are divided by: the deviation, 1 for constant columns; None without ``with_std``."
+    mean_: Array | None = fitted(
+        "Mean of each column; None when neither means nor deviations are used.", dtype="float", shape="(p,)", nan=True
     )
-    n_samples_seen_: Any = fitted("Rows, or their weight; an array when columns have different numbers of gaps.")
-    statistics_: ColumnMoments = fitted("The statistics behind, which further rows are merged into.")
+    var_: Array | None = fitted(
+        "Variance of each column, with divisor n; None without ``with_std``.", dtype="float", shape="(p,)", nan=True
+    )
+    scale_: Array | None = fitted(
+        "What columns are divided by: the deviation, 1 for constant columns; None without ``with_std``.",
+        dtype="float",
+        shape="(p,)",
+        nan=True,
+    )
+    n_samples_seen_: int | float | Array = fitted(
+        "Rows, or their weight; an array when columns have different numbers of gaps.",
+        dtype="number",
+        shape="(p,)",
+        low=0,
+    )
+    statistics_: ColumnMoments = fitted(
+        "The statistics behind, which further rows are merged into.", check=has_its_columns
+    )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def _traits(self) -> Traits:
@@ -130,8 +145,8 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
         self.scale_ = None
         if self.with_std:
             # What rounding alone can make of a constant column is no variance.
-            upper = seen.weight * EPSILON * var + (seen.weight * mean * EPSILON) ** 2
-            self.scale_ = without_zeros(np.sqrt(var), var <= upper)
+            upper = seen.count * EPSILON * var + (seen.count * mean * EPSILON) ** 2
+            self.scale_ = without_zeros(np.sqrt(var), (var <= upper) | (seen.low == seen.high))
         self.statistics_ = seen
         self.certificate_ = certificate("means and variances", seen)
         return self

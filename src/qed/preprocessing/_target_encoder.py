@@ -27,6 +27,13 @@ from qed.preprocessing._one_hot import learnt_categories
 __all__ = ["TargetEncoder"]
 
 
+def _are_of_its_categories(model: Any, encodings: list[Array]) -> str:
+    each = np.atleast_1d(model.target_mean_).size
+    sizes = [len(known) for known in model.categories_ for _ in range(each)]
+    good = [len(one) for one in encodings] == sizes
+    return "" if good else "should be one number for each category (and class)"
+
+
 class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=True, keeps_dtype=False):
     r"""Each category as the mean target of its rows, drawn towards the mean of all rows.
 
@@ -71,13 +78,23 @@ class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=Tr
     shuffle: bool = param(True, "Whether rows are shuffled before a number of folds is cut.")
     random_state: Seed = param(None, "Seed of the shuffle.")
 
-    categories_: list[Any] = fitted("Categories of each column, in order.")
-    encodings_: list[Any] = fitted("Codes of the categories of each column; of several classes, one after the other.")
-    target_mean_: Any = fitted("Mean of the target, or the share of each class.")
-    target_type_: str = fitted("What the target is.")
-    classes_: Any = fitted("The labels; None for numbers.")
-    folds_: Any = fitted(
-        "The fold of each row of ``fit_transform``, in their order; None after ``fit``.", answers=False
+    categories_: list[Array] = fitted(
+        "Categories of each column, in order.", length="p", dtype="label", shape="(*,)", finite=False, nan=True
+    )
+    encodings_: list[Array] = fitted(
+        "Codes of the categories of each column; of several classes, one after the other.",
+        shape="(*,)",
+        check=_are_of_its_categories,
+    )
+    target_mean_: float | Array = fitted("Mean of the target, or the share of each class.", shape="(k,)")
+    target_type_: str = fitted("What the target is.", one_of=("continuous", "binary", "multiclass"))
+    classes_: Array | None = fitted("The labels; None for numbers.", dtype="label", shape="(*,)")
+    folds_: Array | None = fitted(
+        "The fold of each row of ``fit_transform``, in their order; None after ``fit``.",
+        dtype="uint8 or uint16 or uint32",
+        shape="(*,)",
+        answers=False,
+        optional=True,
     )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 

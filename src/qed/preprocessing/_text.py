@@ -10,10 +10,14 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import KW_ONLY, Estimator, ExactCertificate, InvalidData, InvalidParameter, NotInQed, fitted, param
+from qed.core._tables import csr, only_column
+from qed.preprocessing._patterns import why_not_simple
 
 Array = np.ndarray[Any, Any]
 
 __all__ = ["CountVectorizer"]
+
+LONGEST_NGRAM = 100  # their number, and their length, grow with it
 
 _SPACES = re.compile(r"\s\s+")
 USUAL_WORDS = r"(?u)\b\w\w+\b"
@@ -54,7 +58,7 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
     preprocessor: Any = param(None, "Function of a text in place of accents and capitals.")
     tokenizer: Any = param(None, "Function of a text in place of the pattern.")
     stop_words: Any = param(None, "Words to leave out, as a list.")
-    token_pattern: Any = param(USUAL_WORDS, "Regular expression of a word.")
+    token_pattern: Any = param(USUAL_WORDS, "Regular expression of a word.", in_files=why_not_simple)
     ngram_range: Any = param((1, 1), "Fewest and most neighbouring words (or letters) that count as one.")
     analyzer: Any = param("word", "'word', 'char', 'char_wb' (letters within words), or a function of a raw text.")
 
@@ -143,17 +147,29 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
 
     def _ngrams(self) -> tuple[int, int]:
         pair = self.ngram_range
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or pair[0] > pair[1] or pair[0] < 1:
+        whole = isinstance(pair, tuple | list) and all(isinstance(end, int | np.integer) for end in pair)
+        if not whole or len(pair) != 2 or pair[0] > pair[1] or pair[0] < 1:
             raise InvalidParameter(
                 f"Invalid value for ngram_range={pair} lower boundary larger than the upper boundary, or below one."
             )
+        if pair[1] > LONGEST_NGRAM:
+            raise InvalidParameter(f"ngram_range={pair} asks for more than {LONGEST_NGRAM} words or letters in a row.")
         return int(pair[0]), int(pair[1])
 
     def _documents(self, raw_documents: Any) -> Any:
         if isinstance(raw_documents, str):
             raise InvalidData("Iterable over raw text documents expected, string object received.")
-        if hasattr(raw_documents, "to_list"):
-            return raw_documents.to_list()
+        shape = getattr(raw_documents, "shape", None)
+        if isinstance(shape, tuple) and len(shape) == 2:  # a table: its only column holds the texts
+            if shape[1] != 1:
+                raise InvalidData(
+                    f"{type(self).__name__} reads one column of texts, and this table has {shape[1]} columns. Pass the column"
+                    " itself, such as frame['text'], or name it in a ColumnTransformer."
+                )
+            raw_documents = only_column(raw_documents)
+        for name in ("to_list", "to_pylist"):  # pandas and polars; Arrow
+            if hasattr(raw_documents, name):
+                return getattr(raw_documents, name)()
         return raw_documents
 
 
@@ -226,9 +242,9 @@ class CountVectorizer(TextReader, keeps_dtype=False):
     binary: bool = param(False, "Whether only ones and zeros are counted.")
     dtype: Any = param(np.int64, "Type of the result.")
 
-    vocabulary_: dict[str, int] = fitted("Words and their columns.")
+    vocabulary_: dict[str, int] = fitted("Words and their columns.", permutation=True, length="at least 1")
     fixed_vocabulary_: bool = fitted("Whether the words were given in advance.")
-    certificate_: ExactCertificate = fitted("What is proven about the fit.")
+    certificate_: ExactCertificate = fitted("What is proven about the fit.", optional=True)
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the vocabulary.
@@ -275,8 +291,6 @@ class CountVectorizer(TextReader, keeps_dtype=False):
             if not found:
                 raise InvalidData("empty vocabulary; perhaps the documents only contain stop words")
             counts = self._limited(counts, dict(found))
-        if self.binary:
-            counts.data.fill(1)
         self.certificate_ = ExactCertificate(f"vocabulary of {len(self.vocabulary_)} words", counts.shape[0], 0.0)
         return counts
 
@@ -300,8 +314,6 @@ class CountVectorizer(TextReader, keeps_dtype=False):
         return numbered
 
     def _counts(self, raw_documents: Any, vocabulary: dict[str, int]) -> Any:
-        from scipy import sparse  # noqa: PLC0415
-
         analysed, ends = self.build_analyzer(), [0]
         places: list[int] = []
         fixed = not isinstance(vocabulary, Vocabulary)
@@ -312,10 +324,10 @@ class CountVectorizer(TextReader, keeps_dtype=False):
             places.extend(map(vocabulary.__getitem__, words))
             ends.append(len(places))
         indices = np.array(places, dtype=np.int32)
-        made = sparse.csr_matrix(
-            (np.ones(len(places), self.dtype), indices, np.array(ends)), shape=(len(ends) - 1, len(vocabulary))
-        )
+        made = csr(np.ones(len(places), self.dtype), indices, np.array(ends), (len(ends) - 1, len(vocabulary)))
         made.sum_duplicates()
+        if self.binary:  # before words are chosen: the most frequent ones are then those in most texts
+            made.data.fill(1)
         return made
 
     def _limited(self, counts: Any, found: dict[str, int]) -> Any:
@@ -367,10 +379,7 @@ class CountVectorizer(TextReader, keeps_dtype=False):
             if given is not None:
                 self.vocabulary_, self.fixed_vocabulary_ = given, True
         self._check_is_fitted()
-        counts = self._counts(raw_documents, self.vocabulary_)
-        if self.binary:
-            counts.data.fill(1)
-        return counts
+        return self._counts(raw_documents, self.vocabulary_)
 
     def inverse_transform(self, X: Any) -> list[Array]:
         """Return the words of each row of counts.
@@ -412,12 +421,10 @@ class CountVectorizer(TextReader, keeps_dtype=False):
 
 def _renamed(counts: Any, rank: Array, width: int) -> Any:
     """Give columns other numbers; those of negative rank go."""
-    from scipy import sparse  # noqa: PLC0415
-
     places = rank[counts.indices]
     kept = places >= 0
     row_of = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))[kept]
     ends = np.concatenate([[0], np.cumsum(np.bincount(row_of, minlength=counts.shape[0]))])
-    made = sparse.csr_matrix((counts.data[kept], places[kept].astype(np.int32), ends), shape=(counts.shape[0], width))
+    made = csr(counts.data[kept], places[kept].astype(np.int32), ends, (counts.shape[0], width))
     made.sort_indices()
     return made

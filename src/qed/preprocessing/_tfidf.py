@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import KW_ONLY, ExactCertificate, PositiveInt, Transformer, fitted, param
-from qed.core._tables import is_sparse
+from qed.core._tables import csr, is_sparse
 from qed.preprocessing import _kernels
 from qed.preprocessing._rows import _normalized
 from qed.preprocessing._text import CountVectorizer, TextReader, Vocabulary
@@ -46,7 +46,7 @@ class TfidfTransformer(Transformer, sparse=True):
     smooth_idf: bool = param(True, "Whether one text with every word is added, so that nothing is divided by zero.")
     sublinear_tf: bool = param(False, "Whether counts become one plus their logarithm.")
 
-    idf_: Array = fitted("Weight of each word; ones without ``use_idf``.")
+    idf_: Array = fitted("Weight of each word; ones without ``use_idf``.", dtype="float", shape="(p,)", finite=False)
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
@@ -111,6 +111,11 @@ def _weighed(rows: Any, idf: Array | None, norm: str | None, *, sublinear: bool)
     return rows if norm is None else _normalized(rows, norm, copy=False)[0]
 
 
+def _are_of_its_words(model: Any, weights: TfidfTransformer) -> str:
+    own, words = len(weights.idf_), len(model.vocabulary_)
+    return "" if own == words else f"should be of {words} words, and are of {own}"
+
+
 class TfidfVectorizer(CountVectorizer):
     r"""Texts as weighted counts of words: counting, then weighing.
 
@@ -140,7 +145,7 @@ class TfidfVectorizer(CountVectorizer):
     smooth_idf: bool = param(True, "Whether one text with every word is added, so that nothing is divided by zero.")
     sublinear_tf: bool = param(False, "Whether counts become one plus their logarithm.")
 
-    weights_: TfidfTransformer = fitted("The fitted weights.")
+    weights_: TfidfTransformer = fitted("The fitted weights.", check=_are_of_its_words)
 
     @property
     def idf_(self) -> Array:
@@ -307,8 +312,6 @@ class HashingVectorizer(TextReader, requires_fit=False, keeps_dtype=False):
         CSR container of shape (n, n_features)
             Counts.
         """
-        from scipy import sparse  # noqa: PLC0415
-
         analysed, ends = self.build_analyzer(), [0]
         places: list[int] = []
         words = Vocabulary()
@@ -318,9 +321,7 @@ class HashingVectorizer(TextReader, requires_fit=False, keeps_dtype=False):
         hashes = _kernels.hashed(list(words)).astype(np.int64)[np.array(places, dtype=np.int64)]
         signs = np.where(hashes >= 0, 1, -1) if self.alternate_sign else np.ones(len(hashes))
         columns = (np.abs(hashes) % self.n_features).astype(np.int32)
-        made = sparse.csr_matrix(
-            (signs.astype(self.dtype), columns, np.array(ends)), shape=(len(ends) - 1, self.n_features)
-        )
+        made = csr(signs.astype(self.dtype), columns, np.array(ends), (len(ends) - 1, self.n_features))
         made.sum_duplicates()
         if self.binary:
             made.data.fill(1)

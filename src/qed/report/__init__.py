@@ -17,9 +17,8 @@ Map
 `_page`        the HTML and its style
 """
 
-from qed.report._parts import Figure, Section, Table, Verdict
-from qed.report._regression import regression_report
-from qed.report._report import Report
-from qed.report._study import study_report
+from __future__ import annotations
 
-__all__ = ["Figure", "Report", "Section", "Table", "Verdict", "regression_report", "study_report"]
+from qed.core._exports import exports
+
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

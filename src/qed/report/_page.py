@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
+
+from qed.core._escape import escaped
 
 if TYPE_CHECKING:
     from qed.report._parts import Figure, Section, Table, Verdict
@@ -101,19 +102,19 @@ footer p { max-width: none; }
 def page(title: str, lead: str, sections: tuple[Section, ...], footer: str = "") -> str:
     """Return the whole document."""
     body = "\n".join(_section(section) for section in sections)
-    end = f"<footer><p>{escape(footer)}</p></footer>" if footer else ""
+    end = f"<footer><p>{escaped(footer)}</p></footer>" if footer else ""
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
+<title>{escaped(title)}</title>
 <style>{STYLE}</style>
 </head>
 <body>
 <main>
-<h1>{escape(title)}</h1>
-<p class="lead">{escape(lead)}</p>
+<h1>{escaped(title)}</h1>
+<p class="lead">{escaped(lead)}</p>
 {body}
 {end}
 </main>
@@ -125,13 +126,13 @@ def page(title: str, lead: str, sections: tuple[Section, ...], footer: str = "")
 def _section(section: Section) -> str:
     parts = []
     if section.title:
-        parts.append(f"<h2>{escape(section.title)}</h2>")
+        parts.append(f"<h2>{escaped(section.title)}</h2>")
     if section.figures:
         # the drawings were made by this package, which escapes every word in them
         cards = "\n".join(_figure(figure) for figure in section.figures)
         many = " three" if len(section.figures) in (3, 5, 6) else ""
         parts.append(f'<div class="figures{many}">{cards}</div>')
-    parts += [f"<p>{escape(words)}</p>" for words in section.words]
+    parts += [f"<p>{escaped(words)}</p>" for words in section.words]
     if section.verdicts:
         parts.append(f'<div class="verdicts">{"".join(_verdict(verdict) for verdict in section.verdicts)}</div>')
     if section.facts:
@@ -145,23 +146,23 @@ def _section(section: Section) -> str:
 
 
 def _figure(figure: Figure) -> str:
-    title = f"<h3>{escape(figure.title)}</h3>" if figure.title else ""
-    caption = f"<figcaption>{escape(figure.caption)}</figcaption>" if figure.caption else ""
+    title = f"<h3>{escaped(figure.title)}</h3>" if figure.title else ""
+    caption = f"<figcaption>{escaped(figure.caption)}</figcaption>" if figure.caption else ""
     return f"<figure>{title}{figure.svg}{caption}</figure>"
 
 
 def _verdict(verdict: Verdict) -> str:
     kind, mark = ("good", "✓") if verdict.is_accepted else ("bad", "✗")
-    return f'<div class="verdict {kind}"><b>{mark} {escape(verdict.title)}</b><p>{escape(verdict.words)}</p></div>'
+    return f'<div class="verdict {kind}"><b>{mark} {escaped(verdict.title)}</b><p>{escaped(verdict.words)}</p></div>'
 
 
 def _fact(name: str, value: str) -> str:
-    return f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
+    return f"<div><dt>{escaped(name)}</dt><dd>{escaped(value)}</dd></div>"
 
 
 def _table(table: Table) -> str:
     minor = [' class="minor"' if at in table.minor else "" for at in range(len(table.head))]
-    head = "".join(f"<th{kind}>{escape(name)}</th>" for name, kind in zip(table.head, minor, strict=True))
+    head = "".join(f"<th{kind}>{escaped(name)}</th>" for name, kind in zip(table.head, minor, strict=True))
     rows = "\n".join(_row(table.head, row, minor) for row in table.rows)
     # a table whose last column holds sentences reads from the left
     style = ' class="words"' if any(len(row[-1]) > 24 for row in table.rows) else ""
@@ -173,6 +174,6 @@ def _row(head: tuple[str, ...], row: tuple[str, ...], minor: list[str]) -> str:
     cells = zip(row, head, minor, strict=True)
     return (
         "<tr>"
-        + "".join(f'<td{kind} data-name="{escape(name, quote=True)}">{escape(cell)}</td>' for cell, name, kind in cells)
+        + "".join(f'<td{kind} data-name="{escaped(name)}">{escaped(cell)}</td>' for cell, name, kind in cells)
         + "</tr>"
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qed.core._escape import escaped
 from qed.report._svg import LETTER, SMALL, WIDTH, Plot, lines_of, number, room_for
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def whiskers(
         up = len(rows) - 1 - at
         plot.line((lower, up), (upper, up), f"whisker tone{group}")
         x, y = plot.at(middle, up)
-        hover = escape(f"{name}: {middle:.4g} ({lower:.4g} to {upper:.4g})".replace("\n", " "))
+        hover = escaped(f"{name}: {middle:.4g} ({lower:.4g} to {upper:.4g})".replace("\n", " "))
         plot.parts.append(f'<circle class="dot fill{group}" cx="{x}" cy="{y}" r="5.5"><title>{hover}</title></circle>')
         for line, words in enumerate(names[at]):
             style = "tick" if line and "\n" in name else "name"
@@ -189,7 +189,7 @@ def confusion(counts: NDArray[np.int64], names: Sequence[str], *, description: s
         x, y = left + (at + 0.5) * size, head + (at + 0.5) * cell
         if tilted:
             place = f'transform="translate({x + 4:.1f} {head - 8}) rotate(-55)"'
-            plot.parts.append(f'<text class="tick" {place} text-anchor="start">{escape(name)}</text>')
+            plot.parts.append(f'<text class="tick" {place} text-anchor="start">{escaped(name)}</text>')
         else:
             plot.text(round(x, 1), head - 10, name, style="tick")
         plot.text(left - 10, round(y + 5, 1), name, anchor="end", style="name")

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from html import escape
+
+from qed.core._escape import escaped
 
 WIDTH, HEIGHT = 460, 370
 SMALL = 380  # wide: for figures that stand three in a row
@@ -94,12 +95,12 @@ class Plot:
     def mark(self, x: float, y: float, group: int = 0, size: float = 4.0, hover: str = "") -> None:
         """Draw one observation; `hover` is shown when the pointer rests on it."""
         a, b = self.at(x, y)
-        title = f"<title>{escape(hover)}</title>" if hover else ""
+        title = f"<title>{escaped(hover)}</title>" if hover else ""
         self.parts.append(mark(a, b, group, size, title))
 
     def text(self, x: float, y: float, words: str, *, anchor: str = "middle", style: str = "tick") -> None:
         """Write words at a place of the drawing, not of the data."""
-        self.parts.append(f'<text class="{style}" x="{x}" y="{y}" text-anchor="{anchor}">{escape(words)}</text>')
+        self.parts.append(f'<text class="{style}" x="{x}" y="{y}" text-anchor="{anchor}">{escaped(words)}</text>')
 
     def bottom_axis(self, label: str) -> None:
         """Draw grid lines, ticks and a label for x."""
@@ -133,14 +134,14 @@ class Plot:
         middle = (self.top + self.height - self.bottom) / 2
         shown = label if LETTER * len(label) < self.height else label[: int(self.height / LETTER) - 1] + "…"
         place = f'transform="translate(16 {middle}) rotate(-90)"'
-        self.parts.append(f'<text class="label" {place} text-anchor="middle">{escape(shown)}</text>')
+        self.parts.append(f'<text class="label" {place} text-anchor="middle">{escaped(shown)}</text>')
 
     def svg(self, description: str) -> str:
         """Return the finished element; the description is for those who cannot see it."""
         body = "\n".join(self.parts)
         size = f'viewBox="0 0 {self.width} {self.height + self.below}"'
         small = ' class="small"' if self.width == SMALL else ""
-        return f'<svg{small} {size} role="img" aria-label="{escape(description, quote=True)}">\n{body}\n</svg>'
+        return f'<svg{small} {size} role="img" aria-label="{escaped(description)}">\n{body}\n</svg>'
 
 
 def lines_of(text: str, width: int, most: int = 2) -> list[str]:

@@ -25,26 +25,6 @@ One rule: **whatever the machine decides, it says why, and the user can say othe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from qed.core._exports import exports
 
-from qed.core._missing import later
-
-if TYPE_CHECKING:
-    from qed.study._fit import Study, fit
-    from qed.study._model import TableModel, load
-    from qed.study._source import read_table
-    from qed.study._versus import Versus, versus
-
-__all__ = ["Study", "TableModel", "Versus", "fit", "load", "read_table", "versus"]
-
-_HOMES = {
-    "_fit": ("Study", "fit"),
-    "_model": ("TableModel", "load"),
-    "_source": ("read_table",),
-    "_versus": ("Versus", "versus"),
-}
-__getattr__ = later(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

@@ -18,27 +18,16 @@ import numpy as np
 
 from qed.core import InvalidData, QedError
 from qed.core._events import STOP, Progress, listen
+from qed.model_selection import KFold, StratifiedKFold
 from qed.study._recipes import MOST_CATEGORIES, constant, pipeline, preparation, prepared_width
-from qed.study._twins import together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from qed.core._events import Event
+    from qed.model_selection._candidate import Candidate
     from qed.study._clock import Clock
-    from qed.study._recipes import Candidate
     from qed.study._schema import ColumnSchema, TargetSchema
-
-__all__ = [
-    "Comparison",
-    "Entry",
-    "compare",
-    "cost_of_a_row",
-    "fit_quietly",
-    "most_categories",
-    "row_limit",
-    "row_losses",
-]
 
 Array = np.ndarray[Any, Any]
 
@@ -115,14 +104,14 @@ class Comparison:
 def most_categories(columns: Sequence[ColumnSchema], n_rows: int) -> int:
     """Return how many categories of a column get a place of their own, so that the prepared table fits in memory."""
     for most in (MOST_CATEGORIES, 15, 10, 6, 4):
-        if 8 * n_rows * prepared_width(columns, most, curved=False) <= MEMORY:
+        if 8 * n_rows * prepared_width(columns, most, form="linear") <= MEMORY:
             return most
     return 3
 
 
 def row_limit(candidate: Candidate, columns: Sequence[ColumnSchema], most: int) -> int:
     """Return how many rows of a candidate's prepared table fit in memory."""
-    return int(MEMORY / (8 * prepared_width(columns, most, curved=candidate.curved)))
+    return int(MEMORY / (8 * prepared_width(columns, most, form=candidate.preparation)))
 
 
 def compare(
@@ -194,10 +183,9 @@ def compare(
 
 
 def _warm_up(X: Array, y: Array, columns: Sequence[ColumnSchema], options: Sequence[Candidate], most: int) -> None:
-    for curved in (False, True):
-        for candidate in [one for one in options if one.curved == curved][:1]:
-            with contextlib.suppress(QedError, FloatingPointError, np.linalg.LinAlgError):  # the comparison will say it
-                fit_quietly(pipeline(candidate, columns, len(y), float(y.std()), most), X, y, 1.0)
+    for candidate in {one.preparation: one for one in reversed(options)}.values():  # the first of each preparation
+        with contextlib.suppress(QedError, FloatingPointError, np.linalg.LinAlgError):  # the comparison will say it
+            fit_quietly(pipeline(candidate, columns, len(y), float(y.std()), most), X, y, 1.0)
 
 
 def _stages(n: int) -> list[int]:
@@ -266,10 +254,11 @@ class _Stage:
         return True
 
     def _groups(self) -> list[list[Candidate]]:
-        """Return those with curves and those without, which are prepared apart; the one that leads is in the first."""
-        lead = next(iter(self.losses)).curved if self.losses else False
-        groups = [[one for one in self.losses if one.curved == curved] for curved in (lead, not lead)]
-        return [group for group in groups if group]
+        """Return the candidates by what their columns become, done once for all of them; the leader's group comes first."""
+        groups: dict[str, list[Candidate]] = {}
+        for one in self.losses:
+            groups.setdefault(one.preparation, []).append(one)
+        return list(groups.values())
 
     def _even_out(self) -> None:
         """Judge all that have met a fold by the folds that all of these have met: the others had other rows."""
@@ -281,7 +270,7 @@ class _Stage:
 
     def _fold(self, group: Sequence[Candidate], train: Array, test: Array, progress: Progress) -> bool:
         begin = time.perf_counter()
-        prepare = preparation(self.columns, curved=group[0].curved, most=self.most)
+        prepare = preparation(self.columns, form=group[0].preparation, most=self.most)
         inside, y = quietly(lambda: prepare.fit_transform(self.X[train])), self.y[train]
         outside = prepare.transform(self.X[test])
         prepared = time.perf_counter() - begin
@@ -291,7 +280,7 @@ class _Stage:
             begin = time.perf_counter()
             left = self.clock.left - self.reserve if self.into.entries else self.clock.left
             try:
-                model = fit_quietly(candidate.estimator(len(y), float(y.std())), inside, y, left)
+                model = fit_quietly(candidate.make(len(y), float(y.std()) or 1.0), inside, y, left)
                 losses = row_losses(model, outside, self.y[test], self.target)
             except (QedError, FloatingPointError, np.linalg.LinAlgError, MemoryError) as error:
                 self._failed(candidate, str(error))
@@ -358,17 +347,15 @@ def quietly(work: Callable[[], Any]) -> Any:
 
 
 def _folds(y: Array, target: TargetSchema, seed: int, twins: Array | None) -> list[Array]:
-    """Split the rows; every class is spread evenly over the folds, and copies of one row are in the same."""
-    n = len(y)
-    order = np.random.default_rng(seed).permutation(n)
-    if target.task != "regression":
-        order = order[np.argsort(y[order], kind="stable")]
-    k = min(FOLDS, n)
-    fold = np.empty(n, np.int64)
-    fold[order] = np.arange(n) % k
-    if twins is not None:
-        fold = together(fold, twins)
-    return [np.flatnonzero(fold == at) for at in np.unique(fold)]
+    """Split the rows; every class is spread evenly over the folds, and copies of one row, target and all, are in the same."""
+    _, first, inside = np.unique(np.arange(len(y)) if twins is None else twins, return_index=True, return_inverse=True)
+    k, labels = min(FOLDS, len(first)), y[first]
+    is_stratified = target.task != "regression" and np.bincount(labels.astype(np.int64)).max() >= k
+    splitter = (StratifiedKFold if is_stratified else KFold)(k, shuffle=True, random_state=seed)
+    fold = np.empty(len(first), np.int64)
+    for number, (_, test) in enumerate(quietly(lambda: list(splitter.split(labels, labels)))):
+        fold[test] = number
+    return [np.flatnonzero(fold[inside] == number) for number in range(k)]
 
 
 def _baselines(y: Array, target: TargetSchema) -> list[Entry]:

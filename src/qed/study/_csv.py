@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from qed.core import InvalidData
 from qed.study._raw import LONGEST_ENTRY, RawColumn, RawTable, of_text
+from qed.study._read_limits import ENTRY_SIZE
 from qed.study._written import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from qed.study._read_limits import ReadLimits
 
 __all__ = ["SMALL", "read_csv"]
 
@@ -26,6 +29,7 @@ HEAD = 1 << 16
 LONGEST_HEAD = 1 << 24
 SEPARATORS = ",;\t|"
 MOST_COLUMNS = 10_000
+AT_ONCE = 10_000  # rows between two looks at the clock
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,9 @@ class Dialect:
     renamed: tuple[str, ...]
 
 
-def read_csv(path: Path, size: int, encoding: str | None, *, notes: tuple[str, ...] = ()) -> RawTable:
+def read_csv(
+    path: Path, size: int, encoding: str | None, limits: ReadLimits, *, notes: tuple[str, ...] = ()
+) -> RawTable:
     """Read a file of text.
 
     Parameters
@@ -50,6 +56,8 @@ def read_csv(path: Path, size: int, encoding: str | None, *, notes: tuple[str, .
         Its size in bytes.
     encoding : str or None
         Its encoding; None for UTF-8, or UTF-16 where the file begins with its mark.
+    limits : ReadLimits
+        Time and memory that reading may take.
     notes : tuple of str
         What was noticed before.
     """
@@ -59,7 +67,7 @@ def read_csv(path: Path, size: int, encoding: str | None, *, notes: tuple[str, .
     if dialect.renamed:
         notes = (*notes, f"Two columns have the same name: the later one is called {dialect.renamed[0]!r} here.")
     is_small = size <= SMALL or dialect.encoding not in ("utf-8", "utf-8-sig")
-    columns = _small(path, dialect) if is_small else _large(path, dialect)
+    columns = _small(path, dialect, limits) if is_small else _large(path, dialect, limits)
     n_rows = len(columns[0]) if columns else 0
     return RawTable(tuple(columns), n_rows, str(path), notes=notes)
 
@@ -166,17 +174,24 @@ def _told(path: Path, line: int, problem: str) -> str:
     return f"Line {line} of {str(path)!r} cannot be read: {problem}. Repair that line."
 
 
-def _small(path: Path, dialect: Dialect) -> list[RawColumn]:
-    rows = list(_rows(path, dialect))
+def _small(path: Path, dialect: Dialect, limits: ReadLimits) -> list[RawColumn]:
+    rows: list[list[str]] = []
+    for row in _rows(path, dialect):
+        rows.append(row)
+        if len(rows) % AT_ONCE == 0:
+            entries_size = sum(ENTRY_SIZE + len(entry) for entry in row)
+            limits.add(AT_ONCE, AT_ONCE * entries_size)
     entries: Any = zip(*rows, strict=True) if rows else [[] for _ in dialect.names]
     return [of_text(name, list(column)) for name, column in zip(dialect.names, entries, strict=True)]
 
 
-def _large(path: Path, dialect: Dialect) -> list[RawColumn]:
+def _large(path: Path, dialect: Dialect, limits: ReadLimits) -> list[RawColumn]:
     from qed.study import _duckdb  # noqa: PLC0415  (imports DuckDB and Arrow)
 
     def explain() -> None:
-        for _ in _rows(path, dialect):
-            pass
+        for number, _ in enumerate(_rows(path, dialect)):
+            if number % AT_ONCE == 0:
+                limits.require_time()
 
-    return _duckdb.read_text(path, dialect.names, dialect.separator, has_names=dialect.has_names, explain=explain)
+    names, separator = dialect.names, dialect.separator
+    return _duckdb.read_text(path, names, separator, limits, has_names=dialect.has_names, explain=explain)

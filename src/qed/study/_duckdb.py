@@ -11,16 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qed.core import InvalidData, QedError
+from qed.core._memory import available_memory
 from qed.study._arrow import of_arrow
 from qed.study._raw import RawColumn, RawTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from qed.study._read_limits import ReadLimits
+
 __all__ = ["is_query", "read_database", "read_file", "read_query", "read_text"]
 
 _QUERY = re.compile(r"\s*(select|with|from)\s", re.IGNORECASE)
 _FILES = frozenset({".csv", ".tsv", ".parquet", ".pq", ".json", ".jsonl", ".ndjson"})
+LEAST_MEMORY = 1 << 27  # bytes, without which DuckDB itself does not run
 _QUOTED = re.compile(r"'((?:[^']|'')*)'")
 
 
@@ -49,6 +53,7 @@ def _connected(paths: Sequence[str], database: str | None = None) -> Any:
         raise InvalidData(f"{database!r} is no DuckDB file that this version can open: {_first(error)}.") from error
     listed = ", ".join(_literal(path) for path in paths)
     connection.execute(f"SET allowed_paths = [{listed}]")
+    connection.execute(f"SET memory_limit = '{max(available_memory(), LEAST_MEMORY) // 1024}KiB'")
     for setting in ("enable_external_access = false", "preserve_insertion_order = true", "lock_configuration = true"):
         connection.execute(f"SET {setting}")
     return connection
@@ -64,20 +69,27 @@ def _first(error: Exception) -> str:
     return re.sub(r"^([A-Za-z ]*Error: )+", "", text)[:300]
 
 
-def _columns(connection: Any, query: str, failed: Callable[[Exception], Exception]) -> list[RawColumn]:
+def _columns(
+    connection: Any, query: str, limits: ReadLimits, failed: Callable[[Exception], Exception]
+) -> list[RawColumn]:
     import pyarrow as pa  # noqa: PLC0415
 
+    batches = []
     try:
-        _require_select(connection, query)
-        relation = connection.sql(query)
-        reader = relation.to_arrow_reader(100_000)
-        names = list(reader.schema.names)
-        batches = list(reader)
+        with limits.calling(connection.interrupt):
+            _require_select(connection, query)
+            relation = connection.sql(query)
+            reader = relation.to_arrow_reader(100_000)
+            names = list(reader.schema.names)
+            for batch in reader:
+                limits.add(batch.num_rows, batch.nbytes)
+                batches.append(batch)
     except (QedError, MemoryError):
         raise
     except (
         Exception
     ) as error:  # DuckDB's own, Arrow's, or whatever comes through both: the data or the query are at fault
+        limits.require_time()  # an interrupted query fails in several words
         raise failed(error) from error
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -103,7 +115,13 @@ def _table(columns: list[RawColumn], source: str) -> RawTable:
 
 
 def read_text(
-    path: Path, names: Sequence[str], separator: str, *, has_names: bool, explain: Callable[[], None]
+    path: Path,
+    names: Sequence[str],
+    separator: str,
+    limits: ReadLimits,
+    *,
+    has_names: bool,
+    explain: Callable[[], None],
 ) -> list[RawColumn]:
     """Read a large file of text, every column as words; `explain` is asked what is wrong when DuckDB cannot."""
     types = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in names)
@@ -116,10 +134,10 @@ def read_text(
         explain()  # raises, with the line and what to do, in most cases
         return InvalidData(f"{str(path)!r} cannot be read: {_first(error)}.")
 
-    return _columns(_connected([str(path)]), query, failed)
+    return _columns(_connected([str(path)]), query, limits, failed)
 
 
-def read_file(path: Path, kind: str) -> RawTable:
+def read_file(path: Path, kind: str, limits: ReadLimits) -> RawTable:
     """Read a Parquet or JSON file."""
     function = {"parquet": "read_parquet", "json": "read_json"}[kind]
 
@@ -128,10 +146,10 @@ def read_file(path: Path, kind: str) -> RawTable:
         return InvalidData(f"{str(path)!r} is not whole {whole}: {_first(error)}. Write it again or restore it.")
 
     query = f"SELECT * FROM {function}({_literal(str(path))})"  # noqa: S608  (quoted, and locked in)
-    return _table(_columns(_connected([str(path)]), query, failed), str(path))
+    return _table(_columns(_connected([str(path)]), query, limits, failed), str(path))
 
 
-def read_query(query: str) -> RawTable:
+def read_query(query: str, limits: ReadLimits) -> RawTable:
     """Run a query over the files that it names in quotes."""
     named = [match.replace("''", "'") for match in _QUOTED.findall(query)]
     paths = [name for name in named if Path(name).is_file()]
@@ -151,7 +169,7 @@ def read_query(query: str) -> RawTable:
             return InvalidData(f"The query names {absent[0]!r}, and there is no such file. Check the path.")
         return InvalidData(f"The query failed: {said}. It may read files that it names in quotes, and no others.")
 
-    return _table(_columns(_connected(paths), query, failed), "query")
+    return _table(_columns(_connected(paths), query, limits, failed), "query")
 
 
 def _is_absent_file(name: str) -> bool:
@@ -160,7 +178,7 @@ def _is_absent_file(name: str) -> bool:
     return ("/" in name or Path(name).suffix.lower() in _FILES) and not Path(name).is_file()
 
 
-def read_database(path: Path, table: str | None, query: str | None) -> RawTable:
+def read_database(path: Path, table: str | None, query: str | None, limits: ReadLimits) -> RawTable:
     """Read a table of a DuckDB file, or the answer to a query to it."""
     connection = _connected([], str(path))
 
@@ -179,7 +197,7 @@ def read_database(path: Path, table: str | None, query: str | None) -> RawTable:
         except duckdb.Error as error:
             raise failed(error) from error
         query = f"SELECT * FROM {quoted(chosen_table(table, found, str(path)))}"  # noqa: S608
-    return _table(_columns(connection, query, failed), str(path))
+    return _table(_columns(connection, query, limits, failed), str(path))
 
 
 def quoted(name: str) -> str:

@@ -18,7 +18,7 @@ from qed.study._encode import encode
 from qed.study._judge import TOP, HeldOut, judge
 from qed.study._kinds import describe, said_form
 from qed.study._model import TableModel, shuffled, usable_rows
-from qed.study._recipes import Candidate, candidates, constant, pipeline, prepared_width
+from qed.study._recipes import candidates, constant, pipeline, prepared_width
 from qed.study._schema import ColumnSchema, Sheet, Story, TargetSchema, words_array
 from qed.study._source import digest_of, read_table
 from qed.study._task import describe_target
@@ -27,6 +27,7 @@ from qed.study._twins import together, twins_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from qed.model_selection._candidate import Candidate
     from qed.study._raw import RawColumn, RawTable
 
 __all__ = ["Checked", "Study", "fit"]
@@ -149,7 +150,7 @@ def _studied(
     clock: Clock,
 ) -> Study:
     with Progress("reading") as progress:
-        raw = read_table(table)
+        raw = read_table(table, clock=clock)
         digest = raw.digest or digest_of(table)
         progress.step(message=f"{raw.n_rows:,} rows, {len(raw.columns)} columns")
     sheet, rows, y = _understood(raw, target, task, types, drop, seed, digest, command, clock)
@@ -284,7 +285,7 @@ class _Work:
         self.train = self.order[~self.held]
         self.held_rows = rows.rows(self.order[self.held])
         # What comes after the comparison besides fits: judging, checking, writing. A guess, on the safe side.
-        width = prepared_width(sheet.columns, self.most, curved=True)
+        width = prepared_width(sheet.columns, self.most, form="splines")
         self.reserve = min(0.3 * max(0.0, clock.left), 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width)
 
     def _kept_aside(self) -> Array:
@@ -310,7 +311,7 @@ class _Work:
             compare(self.X, self.y, self.train, self.sheet.columns, target, self.options, self.clock,
                     reserve=self.reserve, seed=self.seed, into=self.found, twins=self.twins)  # fmt: skip
         except KeyboardInterrupt:
-            self.found.is_interrupted = True
+            self._interrupt()
         winner = self._winner()
         candidate = winner.candidate
         assert candidate is not None  # noqa: S101  (constants are no candidates)
@@ -322,7 +323,8 @@ class _Work:
         try:
             checked = self._checked(model, rows_fitted, candidate)
         except KeyboardInterrupt:
-            self.found.is_interrupted, checked = True, None
+            self._interrupt()
+            checked = None
         sheet = self._told(winner, held_out, rows_fitted, trial)
         return Study(TableModel(model, sheet), self.found, held_out, checked, winner)
 
@@ -332,9 +334,15 @@ class _Work:
             try:
                 return work(candidate, rows), rows
             except KeyboardInterrupt:
-                self.found.is_interrupted = True
+                self._interrupt()
         rows = min(rows, AFTER_INTERRUPT)
         return work(candidate, rows), rows
+
+    def _interrupt(self) -> None:
+        """Note that Ctrl-C came, and say at once what happens now."""
+        self.found.is_interrupted = True
+        with Progress("interrupted") as progress:
+            progress.step(message="the best so far is fitted on few rows and written; Ctrl-C again ends without a file")
 
     def _affordable(self, cost: float, measured: int, share: float) -> int:
         """Return how many rows can be fitted in a share of the time that is left, if one row of some cost so much."""
@@ -398,7 +406,7 @@ class _Work:
         return fit_quietly(model, self.X[rows], self.y[rows], seconds)
 
     def _checked(self, model: Any, rows_fitted: int, candidate: Candidate) -> Checked | None:
-        size = rows_fitted * prepared_width(self.sheet.columns, self.most, curved=candidate.curved)
+        size = rows_fitted * prepared_width(self.sheet.columns, self.most, form=candidate.preparation)
         if size > MOST_CHECKED or self.clock.left < 1.5e-6 * size + 0.5 or self.found.is_interrupted:
             return None
         from qed.verify import verify  # noqa: PLC0415

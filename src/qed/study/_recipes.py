@@ -1,139 +1,43 @@
-"""What is tried: how columns are prepared, and the certified linear models behind them.
-
-Strengths of penalties are stated per row and in units of the target, so that a strength found on some rows means the same on all.
-"""
+"""What is tried: how columns are prepared, and the candidates that families declare behind them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from qed.model_selection._candidate import Candidate, TableTask, declared_candidates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from qed.compose import ColumnTransformer, Pipeline
+    from qed.model_selection._candidate import Preparation
     from qed.study._schema import ColumnSchema, TargetSchema
-
-__all__ = ["Candidate", "candidates", "constant", "pipeline", "preparation", "prepared_width"]
 
 MOST_CATEGORIES = 25
 CURVE_KNOTS = 5
-WIDE = 300  # prepared columns
-MANY_ROWS = 50_000
 FEWEST_FOR_A_CURVE = 12  # distinct values below which a column stays straight
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A model to try.
-
-    Attributes
-    ----------
-    family : str
-        Its name for people.
-    detail : str
-        What tells it from others of its family.
-    curved : bool
-        Whether numbers may bend.
-    kind : str
-        Which estimator.
-    strength : float
-        Of its penalty, per row; unused where the estimator finds its own.
-    """
-
-    family: str
-    detail: str
-    curved: bool
-    kind: str
-    strength: float = 0.0
-
-    @property
-    def title(self) -> str:
-        """Family and detail."""
-        return f"{self.family}, {self.detail}" if self.detail else self.family
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether it says the same of every row."""
-        return self.kind in ("mean", "shares")
-
-    def estimator(self, n_rows: int, spread: float) -> Any:  # noqa: PLR0911  one line per estimator
-        """Make the estimator for so many rows of a target of this spread."""
-        from qed import linear_model as lm  # noqa: PLC0415  (loads the solvers)
-
-        if self.is_constant:
-            from qed.model_selection import DummyClassifier, DummyRegressor  # noqa: PLC0415
-
-            return DummyRegressor() if self.kind == "mean" else DummyClassifier(strategy="prior")
-        a, scale = self.strength, spread or 1.0
-        if self.kind == "ridge" and n_rows > MANY_ROWS:
-            # far more rows than columns: a strength that only keeps the problem well posed is as good as a chosen one
-            return lm.Ridge(alpha=3e-7 * n_rows)
-        if self.kind == "ridge":
-            return lm.RidgeCV(alphas=np.logspace(-3, 4, 15))
-        if self.kind == "plain ridge":
-            return lm.Ridge(alpha=a * n_rows)
-        if self.kind == "lasso":
-            return lm.Lasso(alpha=a * scale)
-        if self.kind == "elastic net":
-            # absolute values scale with the target and squares do not: each part gets its own strength
-            return lm.ElasticNet(alpha=a * scale + a, l1_ratio=scale / (scale + 1))
-        if self.kind == "huber":
-            return lm.HuberRegressor(
-                alpha=a * n_rows / scale
-            )  # its losses grow as the target does, squares as its square
-        if self.kind == "poisson":
-            return lm.PoissonRegressor(alpha=a)
-        ratio = 1.0 if self.kind == "logistic l1" else 0.0
-        return lm.LogisticRegression(C=1 / (a * n_rows), l1_ratio=ratio, tol=1e-6, solver="saga")
 
 
 def constant(target: TargetSchema) -> Candidate:
     """Return what every candidate has to be better than, and what is taken where none is."""
+    from qed.model_selection import DummyClassifier, DummyRegressor  # noqa: PLC0415  (loads what predicts)
+
     if target.task == "regression":
-        return Candidate("always the mean", "", False, "mean")
-    return Candidate("always the usual shares", "", False, "shares")
+        return Candidate("always the mean", "", lambda *_: DummyRegressor(), is_constant=True)
+    return Candidate("always the usual shares", "", lambda *_: DummyClassifier(strategy="prior"), is_constant=True)
 
 
 def candidates(target: TargetSchema, columns: Sequence[ColumnSchema]) -> list[Candidate]:
-    """List what to try, most promising first."""
-    is_wide = prepared_width(columns, MOST_CATEGORIES, curved=False) > WIDE
-    bend = any(_may_bend(column) for column in columns) and not is_wide
-    if target.task == "regression":
-        found = [Candidate("ridge regression", "", False, "ridge")]
-        if is_wide:  # exact leave-one-out factors the table for every fold, which costs the cube of its width
-            found = [Candidate("lasso", "strength 0.03", False, "lasso", 0.03)]  # of many columns few matter, as a rule
-            found += [
-                Candidate("ridge regression", f"strength {a:g}", False, "plain ridge", a) for a in (1e-1, 1e-2, 1.0)
-            ]
-        if bend:
-            found.append(Candidate("ridge on curves", "", True, "ridge"))
-        if target.counts:
-            found += [Candidate("Poisson regression", f"strength {a:g}", False, "poisson", a) for a in (1e-3, 1e-1)]
-            if bend:
-                found.append(Candidate("Poisson on curves", "strength 0.01", True, "poisson", 1e-2))
-        found += [Candidate("lasso", f"strength {a:g}", False, "lasso", a) for a in (0.01, 0.1, 0.001)]
-        found.append(Candidate("Huber regression", "", False, "huber", 1e-4))
-        found += [Candidate("elastic net", f"strength {a:g}", False, "elastic net", a) for a in (0.02, 0.2, 0.002)]
-        return found
-    kind = "logistic" if target.task == "binary" else "multinomial"
-    name = f"{kind} regression"
-    strengths = (1e-2, 1e-3, 1e-1, 1e-4)
-    found = [Candidate(name, f"strength {strengths[0]:g}", False, "logistic l2", strengths[0])]
-    if bend:
-        found += [Candidate(f"{kind} on curves", f"strength {a:g}", True, "logistic l2", a) for a in (1e-3, 1e-2, 1e-4)]
-    found += [Candidate(name, f"strength {a:g}", False, "logistic l2", a) for a in strengths[1:]]
-    found += [Candidate(f"sparse {kind}", f"strength {a:g}", False, "logistic l1", a) for a in (3e-3, 1e-2, 1e-3)]
-    return found
+    """List what all families offer for this table, most promising first."""
+    width = prepared_width(columns, MOST_CATEGORIES, form="linear")
+    return declared_candidates(TableTask(target.task, target.counts, width, any(map(_may_bend, columns))))
 
 
 def _may_bend(column: ColumnSchema) -> bool:
     return column.kind == "number" and column.distinct >= FEWEST_FOR_A_CURVE
 
 
-def prepared_width(columns: Sequence[ColumnSchema], most: int, *, curved: bool) -> int:
+def prepared_width(columns: Sequence[ColumnSchema], most: int, *, form: Preparation) -> int:
     """Count the columns behind the preparation, at most."""
     width = 0
     for column in columns:
@@ -144,7 +48,7 @@ def prepared_width(columns: Sequence[ColumnSchema], most: int, *, curved: bool) 
         elif column.kind == "text":
             width += column.width
         elif column.is_used:
-            width += 1 + (column.missing > 0) + (CURVE_KNOTS + 1 if curved and _may_bend(column) else 0)
+            width += 1 + (column.missing > 0) + (CURVE_KNOTS + 1 if form == "splines" and _may_bend(column) else 0)
     return width
 
 
@@ -166,16 +70,16 @@ def pipeline(candidate: Candidate, columns: Sequence[ColumnSchema], n_rows: int,
     """
     from qed.compose import Pipeline  # noqa: PLC0415
 
-    model = candidate.estimator(n_rows, spread)
-    return Pipeline([("columns", preparation(columns, curved=candidate.curved, most=most)), ("model", model)])
+    prepare = preparation(columns, form=candidate.preparation, most=most)
+    return Pipeline([("columns", prepare), ("model", candidate.make(n_rows, spread or 1.0))])
 
 
-def preparation(columns: Sequence[ColumnSchema], *, curved: bool, most: int) -> ColumnTransformer:
+def preparation(columns: Sequence[ColumnSchema], *, form: Preparation, most: int) -> ColumnTransformer:
     """Prepare every column by its kind: gaps filled and marked, numbers scaled, categories and dates taken apart."""
     from qed.compose import ColumnTransformer, Pipeline  # noqa: PLC0415
     from qed.preprocessing import DateFeatures, OneHotEncoder, SimpleImputer, SplineTransformer, StandardScaler  # noqa: PLC0415
 
-    places = _places(columns, curved=curved)
+    places = _places(columns, curved=form == "splines")
     parts: list[tuple[str, Any, list[int]]] = []
     if places["number"]:
         fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)

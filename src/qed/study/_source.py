@@ -6,14 +6,18 @@ import os
 import stat
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.core import InvalidData, InvalidDataType
 from qed.study import _csv
 from qed.study._raw import RawColumn, RawTable, of_text, of_words
+from qed.study._read_limits import ReadLimits
 from qed.study._written import DAY
+
+if TYPE_CHECKING:
+    from qed.study._clock import Clock
 
 __all__ = ["digest_of", "read_table"]
 
@@ -23,7 +27,12 @@ _PACKED = frozenset({".gz", ".zip", ".bz2", ".xz", ".zst", ".7z"})
 
 
 def read_table(
-    data: Any, *, table: str | None = None, query: str | None = None, encoding: str | None = None
+    data: Any,
+    *,
+    table: str | None = None,
+    query: str | None = None,
+    encoding: str | None = None,
+    clock: Clock | None = None,
 ) -> RawTable:
     """Read a table, wherever it is.
 
@@ -35,6 +44,8 @@ def read_table(
         For a database: which table, or what to ask it.
     encoding : str, optional
         How a file of text is written; UTF-8 unless said.
+    clock : Clock, optional
+        The budget that reading is part of: a file or a query that does not end within it raises an error.
 
     Returns
     -------
@@ -46,7 +57,7 @@ def read_table(
     name = os.fspath(data)
     if isinstance(name, bytes):
         raise InvalidDataType("A path is a string, got bytes.")
-    found = _read_named(name, table, query, encoding)
+    found = _read_named(name, table, query, encoding, clock)
     if not found.columns:
         raise InvalidData(f"{name!r} has no columns.")
     if not found.n_rows:
@@ -54,25 +65,30 @@ def read_table(
     return found
 
 
-def _read_named(name: str, table: str | None, query: str | None, encoding: str | None) -> RawTable:
+def _read_named(name: str, table: str | None, query: str | None, encoding: str | None, clock: Clock | None) -> RawTable:
     if _looks_like_query(name):
         from qed.study import _duckdb  # noqa: PLC0415
 
-        return _duckdb.read_query(name)
+        return _duckdb.read_query(name, ReadLimits("the answer to the query", clock))
     path = _file(name)
     kind = _kind(path)
     if kind not in ("sqlite", "duckdb") and (table or query):
         raise InvalidData(f"{name!r} is no database, so --table and --query mean nothing for it. Leave them out.")
+    limits = ReadLimits(name, clock)
     if kind == "sqlite":
         from qed.study._sqlite import read_sqlite  # noqa: PLC0415
 
-        found = read_sqlite(path, table, query)
+        found = read_sqlite(path, table, query, limits)
     elif kind == "csv":
-        found = _csv.read_csv(path, path.stat().st_size, encoding)
+        found = _csv.read_csv(path, path.stat().st_size, encoding, limits)
     else:
         from qed.study import _duckdb  # noqa: PLC0415
 
-        found = _duckdb.read_database(path, table, query) if kind == "duckdb" else _duckdb.read_file(path, kind)
+        found = (
+            _duckdb.read_database(path, table, query, limits)
+            if kind == "duckdb"
+            else _duckdb.read_file(path, kind, limits)
+        )
     return found
 
 

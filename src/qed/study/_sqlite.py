@@ -10,16 +10,21 @@ import numpy as np
 from qed.core import InvalidData
 from qed.study._duckdb import chosen_table, quoted
 from qed.study._raw import RawColumn, RawTable, of_text
+from qed.study._read_limits import ENTRY_SIZE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from qed.study._read_limits import ReadLimits
+
 __all__ = ["read_sqlite"]
 
 AT_ONCE = 50_000
+BYTES_AT_ONCE = 1 << 26  # of long texts fewer rows are read at a time
+STEPS_AT_ONCE = 20_000  # of SQLite's machine between two looks at the clock: about a millisecond
 
 
-def read_sqlite(path: Path, table: str | None, query: str | None) -> RawTable:
+def read_sqlite(path: Path, table: str | None, query: str | None, limits: ReadLimits) -> RawTable:
     """Read a table of a SQLite file, or the answer to a query to it.
 
     Parameters
@@ -28,12 +33,16 @@ def read_sqlite(path: Path, table: str | None, query: str | None) -> RawTable:
         The file.
     table, query : str or None
         Which table, or what to ask; neither is needed where there is one table.
+    limits : ReadLimits
+        Time and memory that reading may take.
     """
     connection = None
     try:
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.set_authorizer(_allowed)
+        # A query may run for ever before its first row. Python runs its signal handlers here too, so Ctrl-C is obeyed.
+        connection.set_progress_handler(lambda: int(limits.is_over), STEPS_AT_ONCE)
         if query is None:
             found = connection.execute(
                 "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
@@ -44,9 +53,22 @@ def read_sqlite(path: Path, table: str | None, query: str | None) -> RawTable:
             raise InvalidData("The query gives no table. It should be a SELECT.")
         names = [part[0] for part in cursor.description]
         parts: list[list[Any]] = [[] for _ in names]
-        while rows := cursor.fetchmany(AT_ONCE):
+        at_once = 100
+        while rows := cursor.fetchmany(at_once):
+            size = 0
             for at, column in enumerate(zip(*rows, strict=True)):
-                parts[at].append(_compact(list(column)))
+                part = _compact(list(column))
+                size += part.nbytes if isinstance(part, np.ndarray) else _size(part)
+                parts[at].append(part)
+            limits.add(len(rows), size)
+            at_once = max(1, min(AT_ONCE, BYTES_AT_ONCE * len(rows) // max(1, size)))
+    except sqlite3.OperationalError as error:
+        if (
+            error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT
+        ):  # only our handler interrupts: time is over, or Ctrl-C came
+            limits.require_time()
+            raise KeyboardInterrupt from None
+        raise InvalidData(f"{str(path)!r} cannot be read: {error}. Restore it, or repair the query.") from error
     except (sqlite3.Error, OverflowError, UnicodeError) as error:
         raise InvalidData(f"{str(path)!r} cannot be read: {error}. Restore it, or repair the query.") from error
     finally:
@@ -67,6 +89,10 @@ def _compact(entries: list[Any]) -> Any:
     if all(entry is None or type(entry) in (int, float) for entry in entries):
         return np.array([np.nan if entry is None else float(entry) for entry in entries])
     return entries
+
+
+def _size(entries: list[Any]) -> int:
+    return sum(ENTRY_SIZE + (len(entry) if isinstance(entry, str | bytes) else 0) for entry in entries)
 
 
 def _column(name: str, parts: list[Any]) -> RawColumn:

@@ -13,10 +13,6 @@ One rule: **a machine is a loss of the margin and a penalty, as its documentatio
 
 from __future__ import annotations
 
-from qed.core._missing import lacking
-from qed.svm._linear_svc import LinearSVC
-from qed.svm._linear_svr import LinearSVR
+from qed.core._exports import exports
 
-__all__ = ["LinearSVC", "LinearSVR"]
-
-__getattr__ = lacking(__name__)
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

@@ -134,7 +134,7 @@ class LinearSVC(LinearClassifier):
     max_iter: PositiveInt = param(1000, "Most steps of the solver, for each plane.")
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
 
-    n_iter_: int = fitted("Most steps that a plane took.")
+    n_iter_: int = fitted("Most steps that a plane took.", low=0)
     solver_used_: str = fitted("How the coefficients were found.")
     certificate_: DualityGapCertificate = fitted("What is proved about the planes.")
 

@@ -13,20 +13,6 @@ One rule: **a tree is arrays, one entry for each node**; growing makes them, pru
 
 from __future__ import annotations
 
-from qed.core._missing import lacking
-from qed.tree._classifier import DecisionTreeClassifier
-from qed.tree._export_text import export_text
-from qed.tree._plot import plot_tree
-from qed.tree._prune import PruningPath
-from qed.tree._regressor import DecisionTreeRegressor
-from qed.tree._structure import DecisionTree
+from qed.core._exports import exports
 
-__all__ = [
-    "DecisionTree",
-    "DecisionTreeClassifier",
-    "DecisionTreeRegressor",
-    "PruningPath",
-    "export_text",
-    "plot_tree",
-]
-__getattr__ = lacking(__name__)
+__getattr__, __dir__, __all__ = exports(__name__, __file__)

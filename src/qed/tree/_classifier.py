@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import Array, Classifier, ModelFileError, fitted, param
+from qed.core import Array, Classifier, fitted, param
 from qed.core._class_weights import class_weights
 from qed.tree._grow import learn, most_features
 from qed.tree._kernels import Targets
 from qed.tree._tree_model import TreeModel, float_like
-
-if TYPE_CHECKING:
-    from qed.tree._structure import DecisionTree
 
 __all__ = ["DecisionTreeClassifier"]
 
@@ -67,8 +64,8 @@ class DecisionTreeClassifier(TreeModel, Classifier):
         None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
     )
 
-    classes_: Array = fitted("Labels, sorted.")
-    n_classes_: int = fitted("Number of labels.")
+    classes_: Array = fitted("Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising")
+    n_classes_: int = fitted("Number of labels.", low="k", high="k")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow the tree.
@@ -148,16 +145,3 @@ class DecisionTreeClassifier(TreeModel, Classifier):
         """
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
-
-    def _check_values(self, tree: DecisionTree) -> None:
-        labels = self.__dict__.get("classes_")
-        known = len(labels) if isinstance(labels, np.ndarray) and labels.ndim == 1 else 0
-        shares = tree.value
-        if (
-            not known
-            or shares.shape[1:] != (1, known)
-            or (shares < 0).any()
-            or (np.abs(shares.sum(axis=2) - 1) > 1e-6).any()
-        ):
-            msg = "DecisionTreeClassifier holds nodes without shares of its labels"
-            raise ModelFileError(msg)

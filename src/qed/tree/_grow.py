@@ -23,6 +23,7 @@ Array = np.ndarray[Any, Any]
 ANY_DEPTH = 2**31 - 1
 SEARCHED = 1 << 19  # steps of a search among trees of depth two: a millisecond
 SMALL = 1 << 16  # entries of a table above which such a search is not begun
+LEAST, MOST = 1e-50, 1e50  # of weights and of the largest target: sixth powers of both stay within float64
 FEW = 512  # rows above which it is not begun for absolute errors
 
 
@@ -34,22 +35,37 @@ def learn(model: Any, data: FitData, targets: _kernels.Targets) -> None:
         f"the sorted columns of {n_rows} x {n_columns} values",
         "Fit on a sample of the rows, or on fewer columns.",
     )
+    _require_range(targets)
     total = float(n_rows if targets.s is None else targets.s.sum())
     limits = _limits(model, n_rows, n_columns, total)
     draws = model.splitter == "random" or limits.features < n_columns
     seed = int(generator(model.random_state).integers(2**63)) if draws else 0
     grown = _kernels.grow(data.X, targets, limits, is_random=model.splitter == "random", seed=seed)
     tree = _as_tree(grown, n_columns, is_class=targets.criterion in ("gini", "entropy"))
-    if not np.isfinite(tree.impurity).all():
-        heaviest = 1.0 if targets.s is None else float(targets.s.max())
-        raise InvalidData(
-            f"Sums of squares overflow: y reaches {float(np.abs(targets.y).max()):.3g}, weights reach {heaviest:.3g}. Divide"
-            " them by a constant first."
-        )
     if model.ccp_alpha > 0:
         tree = pruned(tree, model.ccp_alpha)
     model.tree_, model.n_outputs_ = tree, tree.n_outputs
     model.certificate_ = _certify(model, data.X, targets, limits, tree, all_distinct=grown.all_distinct)
+
+
+def _require_range(targets: _kernels.Targets) -> None:
+    """Refuse weights and targets whose gains leave float64: squares of targets times fourth powers of weights."""
+    s, y = targets.s, targets.y
+    if s is not None:
+        used = s > 0
+        least, total = float(s[used].min(initial=MOST)), float(s.sum())
+        if not (least >= LEAST and total <= MOST):
+            raise InvalidData(
+                f"Weights reach down to {least:.3g} and sum to {total:.3g}. Their powers overflow above {MOST:g} and underflow"
+                f" below {LEAST:g}: multiply them by a constant first."
+            )
+        y = y.reshape(len(s), -1)[used].ravel()
+    size = float(np.abs(y).max(initial=0.0))
+    if not (size == 0 or LEAST <= size <= MOST):
+        raise InvalidData(
+            f"The largest target is {size:.3g}. Squares of targets overflow above {MOST:g} and underflow below {LEAST:g}:"
+            " multiply y by a constant first."
+        )
 
 
 def _limits(model: Any, n_rows: int, n_columns: int, total: float) -> _kernels.Limits:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import Array, InvalidData, ModelFileError, Regressor, param
+from qed.core import Array, InvalidData, Regressor, param
 from qed.tree._grow import learn, most_features
 from qed.tree._kernels import Targets
 from qed.tree._tree_model import TreeModel, float_like
-
-if TYPE_CHECKING:
-    from qed.tree._structure import DecisionTree
 
 __all__ = ["DecisionTreeRegressor"]
 
@@ -119,8 +116,3 @@ class DecisionTreeRegressor(TreeModel, Regressor, multi_output=True):
         rows = self._new_data(X)
         found = self.tree_.value[self.tree_.apply(rows), :, 0]
         return float_like(rows, found[:, 0] if found.shape[1] == 1 else found)
-
-    def _check_values(self, tree: DecisionTree) -> None:
-        if tree.value.shape[2] != 1:
-            msg = "DecisionTreeRegressor holds nodes that do not predict numbers"
-            raise ModelFileError(msg)

@@ -9,6 +9,7 @@ import numpy as np
 from qed.core import ModelFileError
 from qed.core._once import cached_property
 from qed.core._records import expect, expect_array, record
+from qed.core._tables import csr
 from qed.tree import _kernels
 
 if TYPE_CHECKING:
@@ -129,8 +130,6 @@ class DecisionTree:
 
     def decision_path(self, X: Any) -> Any:
         """Return a sparse table of rows and nodes: one where the row passes through the node."""
-        from scipy.sparse import csr_matrix  # noqa: PLC0415  (who asks for paths needs it)
-
         leaves = self.apply(X)
         starts = np.concatenate([[0], np.cumsum(self.depths[leaves] + 1)])
         indices = np.empty(starts[-1], dtype=np.int64)
@@ -141,7 +140,7 @@ class DecisionTree:
             at = self.parents[at]
             rows, at = rows[at >= 0], at[at >= 0]
         shape = (len(leaves), self.node_count)
-        return csr_matrix((np.ones(len(indices), dtype=np.int64), indices, starts), shape=shape)
+        return csr(np.ones(len(indices), dtype=np.int64), indices, starts, shape)
 
     def compute_feature_importances(self, normalize: bool = True) -> Array:
         """Return how much the splits on each column lower the impurity, as shares of the weight; summing to one if asked."""

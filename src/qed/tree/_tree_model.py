@@ -10,7 +10,6 @@ from qed.core import (
     KW_ONLY,
     Array,
     Estimator,
-    ModelFileError,
     NonNegative,
     Number,
     PositiveInt,
@@ -21,13 +20,24 @@ from qed.core import (
     param,
 )
 from qed.tree._prune import PruningPath, pruning_path
-from qed.tree._structure import DecisionTree
+from qed.tree._structure import DecisionTree  # noqa: TC001  (names the type of an attribute)
 
 __all__ = ["TreeModel"]
 
 Share = Annotated[float, Number(low=0, high=1, open_low=True)]
 ShareBelowOne = Annotated[float, Number(low=0, high=1, open_low=True, open_high=True)]
 TwoOrMore = Annotated[int, Number(low=2, whole=True)]
+
+
+def _fits_the_model(model: Any, tree: DecisionTree) -> str:
+    labels = model.__dict__.get("classes_")
+    wanted = (model.n_outputs_, 1 if labels is None else len(labels))
+    if tree.n_features != model.n_features_in_:
+        return f"should be over {model.n_features_in_} columns, and is over {tree.n_features}"
+    if tree.value.shape[1:] != wanted:
+        return f"should hold {wanted} values a node, and holds {tree.value.shape[1:]}"
+    are_shares = labels is None or ((tree.value >= 0).all() and (np.abs(tree.value.sum(axis=2) - 1) <= 1e-6).all())
+    return "" if are_shares else "should hold shares of the labels in each node"
 
 
 class TreeModel(Estimator, sparse=True, allow_nan=True):
@@ -71,10 +81,11 @@ class TreeModel(Estimator, sparse=True, allow_nan=True):
         instead="Trees of qed know no such limits; use sklearn.tree with monotonic_cst.",
     )
 
-    n_outputs_: int = fitted("Number of targets.")
-    max_features_: int = fitted("Columns that a split looks at.")
+    n_outputs_: int = fitted("Number of targets.", low=1)
+    max_features_: int = fitted("Columns that a split looks at.", low=1)
     tree_: DecisionTree = fitted(
-        "The nodes, as arrays: ``children_left``, ``feature``, ``threshold``, ``value`` and so on."
+        "The nodes, as arrays: ``children_left``, ``feature``, ``threshold``, ``value`` and so on.",
+        check=_fits_the_model,
     )
     certificate_: TreeCertificate = fitted("What is proved about the tree.")
 
@@ -157,17 +168,6 @@ class TreeModel(Estimator, sparse=True, allow_nan=True):
         """
         whole: Self = clone(self)
         return pruning_path(whole.set_params(ccp_alpha=0.0).fit(X, y, sample_weight).tree_)  # type: ignore[attr-defined]
-
-    def _check_fitted_state(self) -> None:
-        tree = self.__dict__.get("tree_")
-        if not isinstance(tree, DecisionTree) or tree.n_features != self.__dict__.get("n_features_in_"):
-            msg = f"{type(self).__name__} holds no tree over its columns"
-            raise ModelFileError(msg)
-        self._check_values(tree)
-
-    def _check_values(self, tree: DecisionTree) -> None:
-        """Refuse values that do not fit the targets."""
-        raise NotImplementedError
 
 
 def float_like(X: Any, values: Array) -> Array:

@@ -16,13 +16,14 @@ decompositions; importing anything that fits is barred by contract.
     _largest         the largest error, and _ordinal, cut points between ordered classes
     _table           passes over the rows, and _search, dual points of its own
     _duality         objective and distance from the optimum of a convex model
-    _transformers    means, ranges, quantiles, categories: what transformers learnt
+    _transformers    what transformers learnt, class by class; _learnt: their columns, comparisons and refusals
+    _scales          means, ranges and quantile ranges; _fillings: gaps; _categories: categories, labels and mean targets
     _networks        slopes of networks, by plain backpropagation and by differences
     _mistakes        margins and mistake bounds of online learners
     _counts          shares of labels, best constants and cuts: what the simplest predictors learnt
     _likelihood      parameters with a closed form, and their likelihood; _by_class: sums of the rows of each class
     _discriminants   covariances, planes and axes; _class_counts: counts of each class
-    _levels          edges, knots and quantiles; _words: vocabularies and codes of categories
+    _levels          edges, knots and quantiles; _words: vocabularies and weights of words
     _bounded         losses that stop growing: what is proved near a fit
     _subsets         subsets of columns, by a search of its own
     _clusters        centres, and a bound on all others

@@ -35,18 +35,28 @@ class Sample(NamedTuple):
 
 
 def mass_of(criterion: str, target: Array, s: Array, group: Array, mean: Array) -> Array:
-    """Return weight times impurity of each group, about the given means (shares of classes)."""
+    """Return weight times impurity of each group, about the given means; classes are counted, which needs none."""
     if criterion in ("gini", "entropy"):
-        weight = np.bincount(group, s)
-        if criterion == "gini":
-            return np.asarray(weight * (1 - (mean**2).sum(axis=1)))
-        return np.asarray(-weight * (mean * np.log2(np.where(mean > 0, mean, 1))).sum(axis=1))
+        sums = [np.bincount(group, s * own, minlength=len(mean)) for own in target.T]
+        return _mixed(criterion, np.stack(sums, axis=1))
     if criterion == "poisson":
         own = mean[group, 0]
         excess = (target[:, 0] - own) / np.where(own > 0, own, 1)  # without events nothing deviates
         return np.bincount(group, s * own * _deviance(excess), minlength=len(mean))
     errors = ((target - mean[group]) ** 2).mean(axis=1)
     return np.bincount(group, s * errors, minlength=len(mean))
+
+
+def _mixed(criterion: str, sums: Array) -> Array:
+    """Return weight times impurity from the weights of classes, (m, k); only positive numbers are added."""
+    others = np.zeros_like(sums)
+    others[:, 1:] += np.cumsum(sums[:, :-1], axis=1)
+    others[:, :-1] += np.cumsum(sums[:, :0:-1], axis=1)[:, ::-1]
+    if criterion == "gini":
+        total = sums.sum(axis=1)
+        return np.asarray((sums * (others / np.where(total > 0, total, 1)[:, None])).sum(axis=1))
+    own = np.where(sums > 0, sums, 1)
+    return np.asarray((sums * np.log1p(others / own)).sum(axis=1) / np.log(2))
 
 
 def least_of_one_cut(X: Array, sample: Sample, fewest: int = 1, lightest: float = 0.0) -> float:
@@ -96,34 +106,33 @@ def _orders(column: Array) -> list[tuple[Array, Array]]:
 
 def _prefixes(sample: Sample, cuts: Array) -> Array:
     """Return what cuts leave on both sides together, for rows in order."""
-    s, target = sample.s, sample.target
     if sample.criterion == "absolute_error":
-        rows = np.arange(len(s))
+        rows = np.arange(len(sample.s))
         return np.array([sample.of(rows[:cut]).mass() + sample.of(rows[cut:]).mass() for cut in cuts])
-    if sample.criterion == "squared_error":
-        target = target - s @ target / s.sum()
-    sums = np.cumsum(s[:, None] * target, axis=0)
+    before, after = _running(sample), _running(sample.of(np.arange(len(sample.s))[::-1]))[::-1]
+    return np.asarray(before[cuts - 1] + after[cuts])
+
+
+def _running(sample: Sample) -> Array:
+    """Return weight times impurity of the first row, the first two, and so on: each adds something positive to those before.
+
+    Sides are never found by subtracting one from the whole: a light side would be the rounding of a heavy one.
+    """
+    s, target = sample.s, sample.target
+    if sample.criterion in ("gini", "entropy"):
+        return _mixed(sample.criterion, np.cumsum(s[:, None] * target, axis=0))
     weight = np.cumsum(s)
-    left, right = sums[cuts - 1], sums[-1] - sums[cuts - 1]
-    here, there = weight[cuts - 1], weight[-1] - weight[cuts - 1]
-    if sample.criterion == "gini":
-        return np.asarray(here - (left**2).sum(axis=1) / here + there - (right**2).sum(axis=1) / there)
+    origin = 0.0 if sample.criterion == "poisson" else target[0]  # events are added, squares are about a row
+    mean = origin + np.cumsum(s[:, None] * (target - origin), axis=0) / weight[:, None]
+    step = target[1:] - mean[:-1]  # from the mean so far to the next row
     if sample.criterion == "squared_error":
-        squares = float((s @ target**2).sum())
-        parted = (left**2).sum(axis=1) / here + (right**2).sum(axis=1) / there
-        return np.asarray((squares - parted) / target.shape[1])
-    if sample.criterion == "entropy":
-        parts = _xlog2x(here) - _xlog2x(left).sum(axis=1) + _xlog2x(there) - _xlog2x(right).sum(axis=1)
-        return np.asarray(parts)
-    mean = float((s @ target)[0] / s.sum())
-    if not mean > 0:
-        return np.full(len(cuts), np.inf)
-    excess = np.cumsum(s * (target[:, 0] - mean))
-    low, high = excess[cuts - 1] / (here * mean), (excess[-1] - excess[cuts - 1]) / (there * mean)
-    fine = np.minimum(here * (1 + low), there * (1 + high)) > 1e-13 * weight[-1]  # a side without events has no mean
-    low, high = np.where(fine, low, 0), np.where(fine, high, 0)
-    total = float(s @ _deviance((target[:, 0] - mean) / mean))
-    return np.where(fine, mean * (total - here * _deviance(low) - there * _deviance(high)), np.inf)
+        more = (step**2).mean(axis=1) * (s[1:] / weight[1:]) * weight[:-1]
+    else:
+        level = np.maximum(mean[1:, 0], 0)
+        step = step[:, 0] / np.where(level > 0, level, 1)
+        old, new = weight[:-1] / weight[1:], s[1:] / weight[1:]
+        more = level * (weight[:-1] * _deviance(-new * step) + s[1:] * _deviance(old * step))
+    return np.concatenate([[0.0], np.cumsum(more)])
 
 
 def _deviance(r: Array) -> Array:
@@ -136,8 +145,3 @@ def _deviance(r: Array) -> Array:
     near = np.where(small, r, 0.0)
     steady = near**2 * sum(w / 2 * (1 - a) / (1 + a * near) for a, w in zip(at, weights, strict=True))
     return np.asarray(np.where(small, steady, plain))
-
-
-def _xlog2x(x: Array) -> Array:
-    x = np.maximum(x, 0)
-    return np.asarray(x * np.log2(np.where(x > 0, x, 1)))

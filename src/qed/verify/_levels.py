@@ -1,7 +1,8 @@
 """Edges, knots and quantiles, checked: placed again from the sorted rows, by definition, and compared.
 
-What was learnt from rows that were drawn is held to what a draw can promise: the empirical distribution of m drawn rows is within
-``sqrt(log(2 / delta) / (2 m))`` of that of all rows (Dvoretzky, Kiefer, Wolfowitz, with Massart's constant), delta being 1e-9.
+What was learnt from rows that were drawn with a seed is held to the same draw. Without a seed it is held to what a draw can
+promise: the empirical distribution of m drawn rows is within ``sqrt(log(2 / delta) / (2 m))`` of that of all rows (Dvoretzky,
+Kiefer, Wolfowitz, with Massart's constant), delta being 1e-9.
 """
 
 from __future__ import annotations
@@ -10,73 +11,60 @@ from typing import Any
 
 import numpy as np
 
-from qed.core import CertificateError
-from qed.core._mixed import read as read_columns
 from qed.core._tables import is_sparse
-from qed.verify._names import called
+from qed.verify._learnt import DOUBLE, EXTENDED, Column, Learnt
+from qed.verify._scales import quantile
 
-__all__ = ["check_bins", "check_centres", "check_knots", "check_quantiles"]
+__all__ = ["check_bins", "check_centres", "check_pieces", "check_quantiles", "check_splines"]
 
-EXTENDED = np.longdouble
 Array = np.ndarray[Any, Any]
 LINEAR = "linear"
+BY_COUNTING = ("inverted_cdf", "averaged_inverted_cdf")
+NARROW = 1e-8  # bins of this width and less are joined
 
 
-class _Column:
+class _Sorted:
     """The entries of a column that count, sorted, with the weight up to each."""
 
-    def __init__(self, values: Array, s: Array | None) -> None:
-        x = np.asarray(values, dtype=EXTENDED)
-        here = ~np.isnan(x) if s is None else ~np.isnan(x) & (s > 0)
-        order = np.argsort(x[here], kind="stable")
-        self.x = x[here][order]
-        self.weights = np.ones(len(self.x), EXTENDED) if s is None else s[here][order]
-        self.reached = np.cumsum(self.weights)
+    def __init__(self, column: Column) -> None:
+        self.x, s = column.sorted(weighted=True)
+        self.s = s
+        self.reached = np.cumsum(s)
+        self.is_equal = bool(len(s)) and bool((s == s[0]).all())
 
-    def quantile(self, share: float, method: str) -> Any:
-        """Return a quantile by its definition: linear between rows, or the inverse of the distribution function."""
-        n = len(self.x)
+    @property
+    def size(self) -> float:
+        """The rounding that placing among these numbers may cost."""
+        return (16 + 4 * len(self.x)) * DOUBLE * float(np.max(np.abs(self.x), initial=0))
+
+    def possible(self, share: Any, method: str) -> list[Any]:
+        """Return a quantile by its definition; several where rounding decides whether a share is met exactly."""
         if method == LINEAR:
-            place = EXTENDED(share) * (n - 1)
-            below = int(np.floor(place))
-            return self.x[below] + (place - below) * (self.x[min(below + 1, n - 1)] - self.x[below])
-        wanted = share * self.reached[-1]
-        slack = 1e-12 * self.reached[-1]
-        below = min(int(np.count_nonzero(self.reached < wanted - slack)), n - 1)
+            return [quantile(self.x, share)]
+        n, whole = len(self.x), self.reached[-1]
+        wanted = EXTENDED(share) * whole
+        # Shares of equal rows are counted; sums of weights are rounded, and what is met up to rounding may count as met.
+        near = (4 if self.is_equal else 64 * n) * DOUBLE * whole
+        first = min(int(np.count_nonzero(self.reached < wanted - near)), n - 1)
+        last = min(int(np.count_nonzero(self.reached <= wanted + near)), n - 1)
+        if wanted <= near:
+            return [self.x[0]]
         if method == "inverted_cdf":
-            return self.x[below]
-        above = min(int(np.count_nonzero(self.reached <= wanted + slack)), n - 1)
-        return (self.x[below] + self.x[0 if wanted <= slack else above]) / 2
+            return [self.x[k] for k in range(first, last + 1)]
+        between = {(self.x[first] + self.x[last]) / 2}
+        if not self.is_equal:
+            between |= {self.x[k] for k in range(first, last + 1)}
+            between |= {(self.x[k] + self.x[k + 1]) / 2 for k in range(first, last)}
+        return sorted(between)
+
+    def nearest(self, share: Any, method: str, stored: Any) -> Any:
+        """Return that possible quantile which is nearest to a stored one."""
+        return min(self.possible(share, method), key=lambda one: abs(one - stored) if stored == stored else 0)  # noqa: PLR0124
 
     def ranks(self, value: Any) -> tuple[float, float]:
         """Return the shares of the weight below a value, and up to it."""
         whole = self.reached[-1]
-        return float(self.weights[self.x < value].sum() / whole), float(self.weights[self.x <= value].sum() / whole)
-
-
-def _read(X: Any, sample_weight: Any) -> list[_Column]:
-    s = None if sample_weight is None else np.asarray(sample_weight, dtype=EXTENDED)
-    table = read_columns(X.toarray() if is_sparse(X) else X, "qed.verify")
-    return [_Column(column.dense, s) for column in table.columns]
-
-
-def _refuse(model: Any, what: str, j: int, stored: Any, true: Any) -> None:
-    raise CertificateError(
-        f"{type(model).__name__} stores {what} {stored!s:.60} for {called(model, j)}, and the rows give {true!s:.60}. The model was"
-        " changed, or the data are others."
-    )
-
-
-def _compare(model: Any, what: str, j: int, stored: Any, true: Any, size: float) -> float:
-    stored, true = np.asarray(stored, dtype=EXTENDED), np.asarray(true, dtype=EXTENDED)
-    if stored.shape != true.shape or not (np.abs(stored - true) <= size).all():
-        _refuse(model, what, j, np.asarray(stored, dtype=float), np.asarray(true, dtype=float))
-    return float(np.max(np.abs(stored - true), initial=0))
-
-
-def _size(column: _Column) -> float:
-    """Return the rounding that placing among these numbers may cost."""
-    return 64 * 2.0**-53 * float(np.max(np.abs(column.x), initial=0)) if len(column.x) else 0.0
+        return float(self.s[self.x < value].sum() / whole), float(self.s[self.x <= value].sum() / whole)
 
 
 def _of_a_draw(drawn: int) -> float:
@@ -84,144 +72,246 @@ def _of_a_draw(drawn: int) -> float:
     return float(np.sqrt(np.log(2e9) / (2 * drawn))) + 1.0 / drawn
 
 
-def _require_ranks(model: Any, what: str, j: int, column: _Column, levels: Any, stored: Any, off: float) -> float:
+def _require_ranks(fit: Learnt, what: str, j: int, column: _Sorted, levels: Any, stored: Any, off: float) -> float:
     """Hold quantiles to shares of the rows up to them, to within ``off``."""
-    if (np.diff(stored) < 0).any():
-        _refuse(model, what, j, stored, "numbers that never fall")
+    fit.require((np.diff(stored) >= 0).all(), f"stores {what} for column {j} that fall")
     for level, value in zip(levels, stored, strict=True):
         below, upto = column.ranks(value)
-        if not below - off <= level <= upto + off:
-            _refuse(model, f"{what}: the quantile {level:.4g} is", j, value, f"a share of {upto:.4g} up to it")
+        fit.require(
+            below - off <= level <= upto + off,
+            f"stores {what} for column {j}: {float(value):.6g} is no quantile {level:.4g}, {upto:.4g} of the rows are up to it",
+        )
     return off
 
 
-def check_bins(model: Any, X: Any, sample_weight: Any) -> float:
+# -- bins --------------------------------------------------------------------------------------------------
+
+
+def check_bins(fit: Learnt) -> float:
     """Check the edges of bins."""
-    columns = _read(X, sample_weight)
-    if len(model.bin_edges_) != len(columns):
-        _refuse(model, "edges of", -1, len(model.bin_edges_), len(columns))
-    given, off = np.broadcast_to(np.asarray(model.n_bins), len(columns)), 0.0
-    drawn = model.subsample is not None and (X.shape[0] if hasattr(X, "shape") else len(X)) > model.subsample
-    for j, (column, stored) in enumerate(zip(columns, model.bin_edges_, strict=True)):
-        if len(stored) != model.n_bins_[j] + 1:
-            _refuse(model, "a number of bins", j, model.n_bins_[j], len(stored) - 1)
-        if not (np.diff(stored) > 0).all():
-            _refuse(model, "edges", j, stored, "edges that rise")
-        if column.x[0] == column.x[-1]:
-            if not np.array_equal(stored, [-np.inf, np.inf]):
-                _refuse(model, "edges", j, stored, [-np.inf, np.inf])
+    model, p = fit.model, fit.p
+    is_drawn = model.subsample is not None and fit.n > model.subsample
+    fit.require_claim(f"edges of {p} columns", model.subsample if is_drawn else fit.n, 8 * DOUBLE)
+    edges, asked = model.bin_edges_, np.broadcast_to(np.asarray(model.n_bins), p)
+    fit.require(isinstance(edges, list) and len(edges) == p, "does not store edges for each column")
+    counts = fit.numbers("n_bins_", (p,))
+    fit.require(model.n_bins_.dtype.kind in "iu", "stores numbers of bins that are no counts")
+    rows, drawn = _drawn_rows(fit, is_drawn=is_drawn)
+    off = 0.0
+    for j, column in enumerate(rows.columns):
+        stored = edges[j]
+        good = isinstance(stored, np.ndarray) and stored.ndim == 1 and stored.dtype.kind == "f" and len(stored) > 1
+        fit.require(good and counts[j] == len(stored) - 1, f"stores {counts[j]} bins for column {j}, and other edges")
+        fit.require((np.diff(stored) > 0).all(), f"stores edges for column {j} that do not rise")
+        values = _Sorted(column)
+        x = column.x if model.strategy == "quantile" else values.x
+        if drawn is None and x.min() == x.max():
+            fit.require(np.array_equal(stored, [-np.inf, np.inf]), f"stores edges for column {j}, which does not vary")
             continue
-        off = max(off, _bins_of(model, j, column, np.asarray(stored), int(given[j]), drawn=drawn))
+        fit.require(np.isfinite(stored).all(), f"stores edges for column {j} that are no numbers")
+        if drawn is None:
+            off = max(off, _check_edges(fit, j, values, stored.astype(EXTENDED), int(asked[j])))
+        else:
+            off = max(off, _check_drawn_edges(fit, j, values, stored, int(asked[j]), drawn))
     return off
 
 
-def _bins_of(model: Any, j: int, column: _Column, stored: Array, n_bins: int, *, drawn: bool) -> float:
-    ends = (stored[0], stored[-1]) if drawn else (column.x[0], column.x[-1])
-    if drawn and model.strategy != "quantile":
-        _require_ranks(model, "outer edges", j, column, [0.0, 1.0], np.array(ends), _of_a_draw(model.subsample))
+def _drawn_rows(fit: Learnt, *, is_drawn: bool) -> tuple[Learnt, float | None]:
+    """Return the rows that edges were computed from, and how far shares may be off where the draw cannot be repeated."""
+    model = fit.model
+    if not is_drawn:
+        return fit, None
+    if not isinstance(model.random_state, int | np.integer):
+        return fit, _of_a_draw(model.subsample)
+    share = None if fit.sample_weight is None else np.asarray(fit.s, np.float64) / np.asarray(fit.s, np.float64).sum()
+    chosen = np.random.default_rng(model.random_state).choice(fit.n, model.subsample, replace=True, p=share)
+    dense = np.stack([np.asarray(column.dense, np.float64) for column in fit.table.columns], axis=1)[chosen]
+    return Learnt(model, fit.certificate, dense), None
+
+
+def _check_edges(fit: Learnt, j: int, column: _Sorted, stored: Array, n_bins: int) -> float:
+    model, near = fit.model, column.size
     if model.strategy == "uniform":
-        return _compare(model, "edges", j, stored, np.linspace(*ends, n_bins + 1), _size(column))
+        return fit.compare("edges", stored, np.linspace(column.x[0], column.x[-1], n_bins + 1), near, j)
     if model.strategy == "kmeans":
-        return _centres_of(model, j, column, stored, ends, drawn=drawn)
-    levels = np.linspace(0, 1, n_bins + 1)
-    method = model.quantile_method
-    if drawn or (method not in (LINEAR, "inverted_cdf", "averaged_inverted_cdf")):
+        return _check_middles(fit, j, column, stored)
+    levels, method = np.linspace(0, 1, n_bins + 1), model.quantile_method
+    if method not in (LINEAR, *BY_COUNTING):
+        read_off = np.percentile(column.x.astype(np.float64), 100 * levels, method=method).astype(EXTENDED)
+        options = [[one] for one in read_off]
+    else:
+        options = [column.possible(level, method) for level in levels]
+    true = [min(choice, key=lambda one: np.min(np.abs(stored - one))) for choice in options]
+    kept = [
+        edge for edge, width in zip(true, [np.inf, *np.diff(true)], strict=True) if _is_kept(edge, width, stored, near)
+    ]
+    return fit.compare("edges", stored, kept, near, j)
+
+
+def _is_kept(edge: Any, width: Any, stored: Array, near: float) -> bool:
+    """Tell whether an edge is there: bins that are too narrow are joined, and rounding may decide which are."""
+    if abs(width - NARROW) <= 4 * near:
+        return bool(np.min(np.abs(stored - edge)) <= near)
+    return bool(width > NARROW)
+
+
+def _check_drawn_edges(fit: Learnt, j: int, column: _Sorted, stored: Array, n_bins: int, off: float) -> float:
+    """Hold edges of rows that were drawn without a seed to what any draw must give."""
+    model = fit.model
+    if model.strategy == "quantile":
         if len(stored) != n_bins + 1:
             return 0.0  # narrow bins were joined: which, only the drawn rows tell
-        off = _of_a_draw(model.subsample) if drawn else 1.0 / len(column.x)
-        return _require_ranks(model, "edges", j, column, levels, stored, off)
-    true = np.array([column.quantile(level, method) for level in levels])
-    true = true[np.ediff1d(true, to_begin=np.inf) > 1e-8]
-    return _compare(model, "edges", j, stored, true, _size(column))
-
-
-def _centres_of(model: Any, j: int, column: _Column, stored: Array, ends: Any, *, drawn: bool) -> float:
-    """Check that edges lie halfway between the means of the bins beside them, as far as Lloyd's iteration and a draw go."""
-    _compare(model, "outer edges", j, stored[[0, -1]], ends, _size(column))
+        return _require_ranks(fit, "edges", j, column, np.linspace(0, 1, n_bins + 1), stored, off)
+    ends = np.array([stored[0], stored[-1]])
+    fit.require(
+        len(stored) == n_bins + 1 or model.strategy == "kmeans", f"stores another number of edges for column {j}"
+    )
+    _require_ranks(fit, "outer edges", j, column, [0.0, 1.0], ends, off)
+    if model.strategy == "uniform":
+        return fit.compare("edges", stored, np.linspace(ends[0], ends[1], n_bins + 1), column.size, j)
     spread = float(np.sqrt(np.mean((column.x - column.x.mean()) ** 2)))
+    halves, beside = _halves(column, stored.astype(EXTENDED))
+    allowed = (1e-2 + 3 * np.sqrt(len(stored) / model.subsample)) * spread
+    return fit.compare("edges", stored[1:-1][beside], halves[beside], allowed, j)
+
+
+def _check_middles(fit: Learnt, j: int, column: _Sorted, stored: Array) -> float:
+    """Check that edges lie halfway between the means of the bins beside them, as far as Lloyd's iteration goes.
+
+    It ends when the centres move by less than 1e-2 of the deviation, in the root of their squares; the edges are where one
+    further step from the bins of the stored edges leads, to within that.
+    """
+    near = column.size
+    fit.compare("outer edges", stored[[0, -1]], [column.x[0], column.x[-1]], near, j)
+    middle = (column.s @ column.x) / column.reached[-1]
+    spread = np.sqrt((column.s @ (column.x - middle) ** 2) / column.reached[-1])
+    halves, beside = _halves(column, stored)
+    return fit.compare("edges", stored[1:-1][beside], halves[beside], 1e-2 * spread + near, j)
+
+
+def _halves(column: _Sorted, stored: Array) -> tuple[Array, Array]:
+    """Return the middles between the means of neighbouring bins, and whether both have rows."""
     places = np.searchsorted(stored[1:-1], column.x, side="right")
-    mass = np.bincount(places, column.weights.astype(float), len(stored) - 1)
-    mean = np.bincount(places, (column.weights * column.x).astype(float), len(stored) - 1) / np.where(mass > 0, mass, 1)
-    beside = (mass[1:] > 0) & (mass[:-1] > 0)  # a bin without rows keeps a centre that nothing tells
-    halves = (mean[1:] + mean[:-1]) / 2
-    allowed = (1e-2 + (3 * np.sqrt(len(stored) / model.subsample) if drawn else 0.0)) * spread
-    return _compare(model, "edges", j, stored[1:-1][beside], halves[beside], allowed)
+    bins = len(stored) - 1
+    mass, moment = np.zeros(bins, EXTENDED), np.zeros(bins, EXTENDED)
+    np.add.at(mass, places, column.s)
+    np.add.at(moment, places, column.s * column.x)
+    mean = moment / np.where(mass > 0, mass, 1)
+    return (mean[1:] + mean[:-1]) / 2, (mass[1:] > 0) & (mass[:-1] > 0)
 
 
-def check_quantiles(model: Any, X: Any, sample_weight: Any) -> float:  # noqa: ARG001
+# -- quantiles ---------------------------------------------------------------------------------------------
+
+
+def check_quantiles(fit: Learnt) -> float:
     """Check the quantiles that ranks are read from."""
-    columns = _read(X, None)
-    if is_sparse(X) and model.ignore_implicit_zeros:
-        by_columns = X.tocsc()
-        parts = np.split(by_columns.data, by_columns.indptr[1:-1])
-        columns = [_Column(part if len(part) else np.zeros(1), None) for part in parts]
-    off = 0.0
-    levels = np.linspace(0, 1, model.n_quantiles_)
-    _compare(model, "levels", -1, model.references_, levels, 1e-15)
-    for j, column in enumerate(columns):
-        stored = model.quantiles_[:, j]
-        if not len(column.x):
-            if not np.isnan(stored).all():
-                _refuse(model, "quantiles", j, stored, np.nan)
+    model, p = fit.model, fit.p
+    used = fit.n if model.subsample is None else min(fit.n, model.subsample)
+    fit.require_claim(f"quantiles of {p} columns", used, 8 * DOUBLE)
+    k = max(1, min(model.n_quantiles, fit.n))
+    fit.whole_number("n_quantiles_", k)
+    levels = np.linspace(0, 1, k)
+    fit.compare("shares", fit.numbers("references_", (k,)), levels, 2 * DOUBLE)
+    quantiles, off = fit.numbers("quantiles_", (k, p)), 0.0
+    for j, column in enumerate(fit.columns):
+        only_stored = is_sparse(fit.X) and model.ignore_implicit_zeros
+        own = column._replace(zeros=0, weight_of_zeros=EXTENDED(0)) if only_stored else column
+        values, stored = _Sorted(own), quantiles[:, j]
+        if not len(values.x):
+            fit.compare("quantiles", stored, np.full(k, 0.0 if only_stored else np.nan), 0.0, j)
             continue
-        if model.subsample is not None and max(len(column.x), len(columns[0].x)) > model.subsample:
-            off = max(off, _require_ranks(model, "quantiles", j, column, levels, stored, _of_a_draw(model.subsample)))
+        # Of a sparse column the entries that it stores are drawn, where they are many.
+        many = len(own.x) if is_sparse(fit.X) else fit.n
+        if model.subsample is not None and many > model.subsample:
+            off = max(off, _require_ranks(fit, "quantiles", j, values, levels, stored, _of_a_draw(model.subsample)))
         else:
-            true = [column.quantile(level, LINEAR) for level in levels]
-            off = max(off, _compare(model, "quantiles", j, stored, true, _size(column)))
+            true = [quantile(values.x, level) for level in levels]
+            off = max(off, fit.compare("quantiles", stored, true, values.size, j))
     return off
 
 
-def check_knots(model: Any, X: Any, sample_weight: Any) -> float:
-    """Check the knots of splines and of pieces."""
-    columns, off = _read(X, sample_weight), 0.0
-    degree = model.degree if "extrapolation" in model.get_params(deep=False) else 0
-    for j, column in enumerate(columns):
-        if isinstance(model.knots_, list):
-            stored, true = model.knots_[j], _pieces(model, column, j)
+# -- knots and bumps ---------------------------------------------------------------------------------------
+
+
+def check_splines(fit: Learnt) -> float:
+    """Check the knots of splines, and how many splines there are."""
+    model, p, off = fit.model, fit.p, 0.0
+    fit.require_claim(f"knots of {p} columns", fit.n, 8 * DOUBLE)
+    is_given, is_periodic, degree = not isinstance(model.knots, str), model.extrapolation == "periodic", model.degree
+    base = len(model.knots) if is_given else model.n_knots
+    knots = fit.numbers("knots_", (base + 2 * degree, p))
+    each = (base - 1 if is_periodic else base + degree - 1) - (not model.include_bias)
+    fit.whole_number("n_features_out_", p * each)
+    for j, column in enumerate(fit.columns):
+        values, stored = _Sorted(column), knots[:, j]
+        inner = stored[degree : degree + base]
+        if is_given:
+            true = np.asarray(model.knots, dtype=EXTENDED)[:, j]
+        elif model.knots == "uniform":
+            true = np.linspace(values.x[0], values.x[-1], base)
         else:
-            stored = model.knots_[:, j]
-            true = _with_outer(_base(model, column, j, weighted=sample_weight is not None), degree, model.extrapolation)
-        size = _size(column) + 64 * 2.0**-53 * float(np.max(np.abs(np.asarray(true, dtype=float)), initial=0))
-        off = max(off, _compare(model, "knots", j, stored, true, size * (1 + degree)))
+            method = LINEAR if fit.sample_weight is None else "averaged_inverted_cdf"
+            levels = np.linspace(0, 1, base)
+            true = np.array([values.nearest(level, method, own) for level, own in zip(levels, inner, strict=True)])
+        near = 0.0 if is_given else values.size
+        off = max(off, fit.compare("knots", inner, true, near, j))
+        outer = _with_outer(inner, degree, is_periodic=is_periodic)
+        size = 16 * (1 + degree) * DOUBLE * float(np.max(np.abs(outer)))
+        off = max(off, fit.compare("knots", stored, outer, size, j))
     return off
 
 
-def _pieces(model: Any, column: _Column, j: int) -> Array:
-    if model.knots is not None:
-        return np.unique(np.asarray(model.knots[j], dtype=np.float64))
-    levels = np.linspace(0, 1, model.n_knots + 2)[1:-1]
-    return np.unique(np.array([column.quantile(level, LINEAR) for level in levels], dtype=np.float64))
-
-
-def _base(model: Any, column: _Column, j: int, *, weighted: bool) -> Array:
-    if not isinstance(model.knots, str):
-        return np.asarray(model.knots, dtype=EXTENDED)[:, j]
-    if model.knots == "uniform":
-        return np.linspace(column.x[0], column.x[-1], model.n_knots)
-    method = "averaged_inverted_cdf" if weighted else LINEAR
-    return np.array([column.quantile(level, method) for level in np.linspace(0, 1, model.n_knots)])
-
-
-def _with_outer(base: Array, degree: int, extrapolation: str) -> Array:
-    if extrapolation == "periodic":
+def _with_outer(base: Array, degree: int, *, is_periodic: bool) -> Array:
+    """Return knots with as many outside, on both sides, as the degree."""
+    if is_periodic:
         period = base[-1] - base[0]
-        return np.concatenate([base[-degree - 1 : -1] - period, base, base[1 : degree + 1] + period])
+        return np.concatenate([base[len(base) - 1 - degree : -1] - period, base, base[1 : degree + 1] + period])
     below = [base[0] - k * (base[1] - base[0]) for k in range(degree, 0, -1)]
     above = [base[-1] + k * (base[-1] - base[-2]) for k in range(1, degree + 1)]
     return np.concatenate([np.array(below, EXTENDED), base, np.array(above, EXTENDED)])
 
 
-def check_centres(model: Any, X: Any, sample_weight: Any) -> float:  # noqa: ARG001
+def check_pieces(fit: Learnt) -> float:
+    """Check the knots of piecewise linear functions."""
+    model, p, off = fit.model, fit.p, 0.0
+    fit.require_claim(f"knots of {p} columns", fit.n, 8 * DOUBLE)
+    fit.require(isinstance(model.knots_, list) and len(model.knots_) == p, "does not store knots for each column")
+    for j, column in enumerate(fit.columns):
+        stored = model.knots_[j]
+        good = isinstance(stored, np.ndarray) and stored.dtype.kind == "f" and stored.ndim == 1
+        fit.require(good, f"stores no knots for column {j}")
+        fit.require((np.diff(stored) > 0).all(), f"stores knots for column {j} that do not rise")
+        if model.knots is not None:
+            off = max(
+                off, fit.compare("knots", stored, np.unique(np.asarray(model.knots[j], dtype=np.float64)), 0.0, j)
+            )
+            continue
+        values = _Sorted(column)
+        wanted = [quantile(values.x, level) for level in np.linspace(0, 1, model.n_knots + 2)[1:-1]]
+        fit.require(len(stored) > 0, f"stores no knots for column {j}")
+        # Quantiles that are equal up to rounding may be one knot or several.
+        places = [int(np.argmin([abs(one - knot) for one in wanted])) for knot in stored]
+        nearest = [wanted[place] for place in places]
+        off = max(off, fit.compare("knots", stored, nearest, values.size, j))
+        left = [min(abs(one - knot) for knot in stored) for one in wanted]
+        fit.require(max(left) <= values.size, f"stores fewer knots for column {j} than its rows give")
+    return off
+
+
+def check_centres(fit: Learnt) -> float:
     """Check centres and widths of bumps."""
+    model, p = fit.model, fit.p
+    fit.require_claim(f"centres for {p} columns", fit.n, 8 * DOUBLE)
     if model.centers is not None:
-        _compare(model, "centres", -1, model.centers_, model.centers, 0.0)
-        return _compare(model, "the width", -1, model.width_, 1.0 if model.width is None else model.width, 0.0)
-    off = 0.0
-    for j, column in enumerate(_read(X, None)):
-        true, size = np.linspace(column.x[0], column.x[-1], model.n_centers), _size(column)
-        off = max(off, _compare(model, "centres", j, model.centers_[:, j], true, size))
-        step = (column.x[-1] - column.x[0]) / max(model.n_centers - 1, 1)
+        given = np.asarray(model.centers, dtype=np.float64)
+        fit.compare("the width", model.width_, 1.0 if model.width is None else model.width, 0.0)
+        return fit.compare("centres", fit.numbers("centers_", given.shape).ravel(), given.ravel(), 0.0, 0)
+    centres, widths, off = fit.numbers("centers_", (model.n_centers, p)), fit.numbers("width_", (p,)), 0.0
+    for j, column in enumerate(fit.columns):
+        low, high = column.x.min(), column.x.max()
+        near = 16 * DOUBLE * column.size
+        off = max(off, fit.compare("centres", centres[:, j], np.linspace(low, high, model.n_centers), near, j))
+        step = (high - low) / max(model.n_centers - 1, 1)
         width = model.width if model.width is not None else step if step > 0 else 1.0
-        off = max(off, _compare(model, "the width", j, model.width_[j], width, size))
+        off = max(off, fit.compare("the width", widths[j], width, near if model.width is None else 0.0, j))
     return off

@@ -9,7 +9,7 @@ code each row by the other folds, the codes are computed here.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
-    "PRIVATE",
-    "SEARCH_OPTIONAL",
     "Part",
     "certificate_of",
     "column_names",
@@ -47,10 +45,6 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
-
-SEARCH_OPTIONAL = ("best_estimator_", "best_index_", "best_params_", "best_score_", "refit_time_")
-# state that is no part of a model: how far a search that was interrupted has come
-PRIVATE = {"GridSearchCV": frozenset({"_judged"}), "RandomizedSearchCV": frozenset({"_judged"})}
 
 
 @dataclass(frozen=True)
@@ -105,8 +99,8 @@ def require_template(model: Any, part: Part) -> None:
     """Refuse a part of another class, or with other parameters, than the parameters of the whole say."""
     if not isinstance(part.model, Estimator):
         raise CertificateError(
-            f"The part {part.name!r} of this {type(model).__name__} is {public_name(type(part.model))}, which the checker does not"
-            " know: it carries no certificate. Verify the models of qed in it one by one, each with the rows that reached it."
+            f"The part {part.name!r} of this {type(model).__name__} is {public_name(type(part.model))}, which the checker does"
+            " not know: it carries no certificate. Verify the models of qed in it one by one, each with the rows that reached it."
         )
     if part.template is None:
         return
@@ -705,6 +699,10 @@ def each_class(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]
         part.__dict__.update(vars(model))
         part.classes_ = np.array([False, True])
         part.coef_, part.intercept_ = model.coef_[number : number + 1], model.intercept_[number : number + 1]
+        own = {f.name: getattr(model.memory_, f.name) for f in fields(model.memory_)}
+        part.memory_ = replace(
+            model.memory_, **{key: one[number : number + 1] for key, one in own.items() if np.shape(one)[:1] == (k,)}
+        )
         part.certificate_ = claims[name]
         part.class_weight = None if model.class_weight is None else {True: factor[label], False: 1.0}
         yield Part(name, part, None, X, labels == label, sample_weight)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import CertificateError
-from qed.core._mixed import read as read_columns
+from qed.verify._learnt import Learnt
 from qed.verify._names import called
-from qed.verify._transformers import check_scaler
+from qed.verify._scales import require_scaler
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -23,42 +23,56 @@ __all__ = ["check"]
 
 EXTENDED = np.longdouble
 Array = np.ndarray[Any, Any]
+TOLERANCE = 1e-12  # nats a row: far below what any number of rows can tell apart
 
 
 def check(model: Any, certificate: BracketCertificate, X: Any, sample_weight: Any) -> Verdict:
     """Enclose the best powers anew; raise CertificateError when those of the model are others."""
-    table = read_columns(X, "qed.verify")
-    if table.n_rows != certificate.rows or len(table.columns) != len(model.lambdas_):
+    fit = Learnt(model, certificate, X if hasattr(X, "shape") else list(X), None, sample_weight)
+    fit.require_columns()
+    p, table, s = fit.p, fit.table, fit.s
+    if type(certificate.rows) is not int or certificate.rows != fit.n:
         raise CertificateError(
-            f"These are not the data of the certificate: it is about {certificate.rows} rows of {len(model.lambdas_)} columns,"
-            f" these are {table.n_rows} of {len(table.columns)}. Pass the rows of the fit."
+            f"These are not the data of the certificate: it is about {certificate.rows} rows, these are {fit.n}. Pass the rows of"
+            " the fit."
         )
-    s = np.ones(table.n_rows, EXTENDED) if sample_weight is None else np.asarray(sample_weight, dtype=EXTENDED)
-    single = all(column.dense.dtype == np.float32 for column in table.columns)
+    fit.require(certificate.what == f"powers of {p} columns", f"claims {certificate.what!r:.60} instead of {p} powers")
+    fit.require(
+        type(certificate.tol) is float and certificate.tol == TOLERANCE,
+        f"claims a tolerance of {certificate.tol!r:.40}, which no fit has",
+    )
+    powers, low, high = (
+        fit.numbers("lambdas_", (p,)),
+        *(fit.numbers(end, (p,), owner=certificate) for end in ("low", "high")),
+    )
+    fit.require(np.isfinite(powers).all(), "stores powers that are no numbers")
     positive = model.method == "box-cox"
     worst, doubt, bent = 0.0, 0.0, []
     for j, column in enumerate(table.columns):
-        x = np.asarray(column.dense, dtype=EXTENDED)
-        power = EXTENDED(model.lambdas_[j])
-        bent.append(_bent(x, power, positive=positive))
+        x = np.asarray(column.dense).astype(np.float64).astype(EXTENDED)  # models learn from doubles
+        bent.append(_bent(x, powers[j], positive=positive))
         here = ~np.isnan(x) & (s > 0)
-        ends = certificate.low[j], certificate.high[j]
-        if np.isnan(ends[0]):
+        if np.isnan(low[j]):
+            fit.require(np.isnan(high[j]), f"encloses the power of {called(model, j)} on one side alone")
             _require_nothing_to_choose(model, j, x[here])
             continue
-        distance, slack = _distance(model, j, _Column(x[here], s[here], positive=positive, single=single), ends)
+        own = _Column(x[here], s[here], positive=positive, single=fit.is_single)
+        distance, slack = _distance(model, j, own, (float(low[j]), float(high[j])))
         worst, doubt = max(worst, distance), max(doubt, slack)
-    if worst > certificate.gap + doubt:
+    gap = certificate.gap if isinstance(certificate.gap, float) else np.nan
+    if not (worst <= gap + doubt and 0 <= gap < np.inf):
         raise CertificateError(
-            f"PowerTransformer claims that no power is better by more than {certificate.gap:.3g} a row; the slopes allow"
+            f"PowerTransformer claims that no power is better by more than {gap:.3g} a row; the slopes allow"
             f" {worst:.3g}. The model was changed, or the data are others."
         )
-    if model.scaler_ is not None:
-        kind = np.float32 if single else np.float64
-        check_scaler(
-            model.scaler_, np.stack(bent, axis=1).astype(np.float64), sample_weight, 8 * float(np.finfo(kind).eps)
-        )
-    return Verdict(certificate.statement, 0.0, worst, doubt, certificate.gap, measure="")
+    if model.standardize:
+        # An exponential is rounded relative to its exponent, which is at most that of the largest allowed power.
+        unit = 2.0**-24 if fit.is_single else 2.0**-53
+        columns = np.stack(bent, axis=1).astype(np.float64)
+        require_scaler(fit, model.scaler_, columns, 16 * unit + 8 * 340.0 * 2.0**-53)
+    else:
+        fit.nothing("scaler_")
+    return Verdict(certificate.statement, 0.0, worst, doubt, gap, measure="")
 
 
 def _require_nothing_to_choose(model: Any, j: int, x: Array) -> None:
@@ -84,21 +98,35 @@ def _bent(x: Array, power: Any, *, positive: bool) -> Array:
 
 
 class _Column:
-    """One column: logarithms with signs, and the range of powers that is allowed."""
+    """One column: logarithms with signs, and the range of powers that is allowed.
+
+    Multiplying every ``1 + |x|`` (or x) by a constant adds a constant to the objective of entries of one sign. Their logarithms are
+    therefore taken relative to a middle one: entries far from zero that hardly differ keep the digits in which they do.
+    """
 
     def __init__(self, x: Array, s: Array, *, positive: bool, single: bool) -> None:
         self.share = s / s.sum()
         self.sign = np.ones(len(x), EXTENDED) if positive else np.where(x < 0, EXTENDED(-1), EXTENDED(1))
+        base = x if positive else 1 + np.abs(x)
         self.logs = np.log(x) if positive else np.log1p(np.abs(x))
-        self.signed = self.sign * self.logs
-        self.level = self.share @ self.signed
-        self.spread = np.sqrt(self.share @ (self.signed - self.level) ** 2)
+        is_mixed = bool((self.sign > 0).any() and (self.sign < 0).any())
+        middle = EXTENDED(1) if is_mixed else np.sort(base)[len(base) // 2]
+        size = np.abs(x)
+        away = size - (middle - (0 if positive else 1))
+        self.relative = (
+            self.logs
+            if is_mixed
+            else np.where(np.abs(away) < middle / 2, np.log1p(away / middle), np.log(base / middle))
+        )
+        signed = self.sign * self.relative
+        self.level = self.share @ signed
+        self.spread = np.sqrt(self.share @ (signed - self.level) ** 2)
         self.range = self._allowed(80.0 if single else 340.0, positive=positive)
 
     def _allowed(self, most: float, *, positive: bool) -> tuple[float, float]:
         low, high = float(self.logs.min()), float(self.logs.max())
-        room = max(1.0, float(np.log(1e11 * self.spread / max(abs(low), abs(high)))))
         if positive:
+            room = self._room(max(abs(low), abs(high)))
             largest = most / high if high > 0 else room / -high if high < 0 else most / -low
             least = most / low if low < 0 else -room / low if low > 0 else -most / high
             return least, largest
@@ -106,15 +134,19 @@ class _Column:
         if len(upper) and len(lower):
             top = float(upper.max())
             return 2 - most / float(lower.max()), most / top if top > 0 else most
-        ends = (-room / low if low > 0 else -most / high), most / high
+        ends = (-self._room(high) / low if low > 0 else -most / high), most / high
         return ends if len(upper) else (2 - ends[1], 2 - ends[0])
+
+    def _room(self, size: float) -> float:
+        """Return the exponent up to which entries whose logarithms have one sign still differ by 1e-11 of their size."""
+        return max(1.0, float(np.log(1e11 * self.spread / size)))
 
     def slope(self, power: float) -> float:
         """Return the slope of the objective at a power."""
         value, turn = np.empty_like(self.logs), np.empty_like(self.logs)
         for sign, exponent in ((1, EXTENDED(power)), (-1, 2 - EXTENDED(power))):
             some = self.sign == sign
-            L = self.logs[some]
+            L = self.relative[some]
             t = exponent * L
             near = np.abs(t) < 1e-3
             safe = np.where(near, 1, t)

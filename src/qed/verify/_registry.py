@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from qed.core import CertificateError, InvalidData, _targets
+from qed.core import CertificateError, InvalidData, ModelFileError, _targets
 from qed.core._certificates import (
     BracketCertificate,
     Certificate,
@@ -41,6 +41,7 @@ from qed.core._certificates import (
 from qed.core._doors import is_source
 from qed.core._once import cached_property
 from qed.core._records import conforms, field_hints, is_record, public_name
+from qed.core._state import check_state
 from qed.verify import (
     _bounded,
     _clusters,
@@ -63,7 +64,7 @@ from qed.verify import (
     _trees,
 )
 from qed.verify._class_counts import check_counts
-from qed.verify._declared import attributes, declares, parameters
+from qed.verify._declared import declares
 from qed.verify._rows import OtherData, require_columns
 from qed.verify._verdict import Verdict
 
@@ -88,21 +89,18 @@ class Entry:
         The check of each kind of certificate that a fit of the class may carry.
     parts : function or None
         Of a model of models: yields its parts, each with the rows, targets and weights that reached it.
-    optional : tuple of str
-        Declared attributes that some fits do not set.
     """
 
     checks: dict[type[Certificate], Check]
     parts: Parts | None = None
-    optional: tuple[str, ...] = ()
 
 
-def _by(kind: type[Certificate], check: Check, *optional: str) -> Entry:
-    return Entry({kind: check}, optional=optional)
+def _by(kind: type[Certificate], check: Check) -> Entry:
+    return Entry({kind: check})
 
 
-def _of(parts: Parts, *optional: str) -> Entry:
-    return Entry({}, parts, optional)
+def _of(parts: Parts) -> Entry:
+    return Entry({}, parts)
 
 
 def _power_regressor(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any) -> Verdict:
@@ -120,7 +118,7 @@ def _power_transformer(model: Any, certificate: Any, X: Any, y: Any, sample_weig
 
 
 _CONVEX = _by(DualityGapCertificate, _duality.check)
-_SQUARES = _by(LeastSquaresCertificate, _least_squares.check, "moments_")
+_SQUARES = _by(LeastSquaresCertificate, _least_squares.check)
 _EXACT = _by(ExactCertificate, _transformers.check)
 _COUNTS = _by(LikelihoodCertificate, functools.partial(_likelihood.check, check_counts))
 _NEAREST = _by(SearchCertificate, _neighbors.check)
@@ -134,22 +132,19 @@ TABLE: dict[str, Entry] = {
     "qed.compose.OneVsOneClassifier": _of(_parts.one_vs_one),
     "qed.compose.OneVsRestClassifier": _of(_parts.one_vs_rest),
     "qed.compose.OutputCodeClassifier": _of(_parts.output_code),
-    "qed.compose.Pipeline": _of(_parts.pipeline, "weighted_", "sheet_"),
+    "qed.compose.Pipeline": _of(_parts.pipeline),
     "qed.compose.TransformedTargetRegressor": _of(_parts.transformed_target),
-    "qed.decomposition.PCA": _by(SubspaceCertificate, _subspace.check, "moments_"),
+    "qed.decomposition.PCA": _by(SubspaceCertificate, _subspace.check),
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": _by(
         LikelihoodCertificate,
         functools.partial(_likelihood.check, _discriminants.check_linear),
-        *("covariance_", "explained_variance_ratio_", "moments_", "scalings_", "xbar_"),
     ),
     "qed.discriminant_analysis.QuadraticDiscriminantAnalysis": _by(
         LikelihoodCertificate,
         functools.partial(_likelihood.check, _discriminants.check_quadratic),
-        "covariance_",
-        "moments_",
     ),
-    "qed.ensemble.StackingClassifier": _of(_parts.stacking, "folds_", "fold_estimators_"),
-    "qed.ensemble.StackingRegressor": _of(_parts.stacking, "folds_", "fold_estimators_"),
+    "qed.ensemble.StackingClassifier": _of(_parts.stacking),
+    "qed.ensemble.StackingRegressor": _of(_parts.stacking),
     "qed.ensemble.VotingClassifier": _of(_parts.voting),
     "qed.ensemble.VotingRegressor": _of(_parts.voting),
     "qed.feature_selection.SequentialFeatureSelector": _EXACT,
@@ -170,28 +165,28 @@ TABLE: dict[str, Entry] = {
     "qed.linear_model.MultiTaskElasticNetCV": _CONVEX,
     "qed.linear_model.MultiTaskLasso": _CONVEX,
     "qed.linear_model.MultiTaskLassoCV": _CONVEX,
-    "qed.linear_model.OrdinalRegressor": _by(DualityGapCertificate, _ordinal.check, "order_"),
+    "qed.linear_model.OrdinalRegressor": _by(DualityGapCertificate, _ordinal.check),
     "qed.linear_model.Perceptron": _by(MistakesCertificate, _mistakes.check),
     "qed.linear_model.PoissonRegressor": _CONVEX,
     "qed.linear_model.PowerRegressor": _by(DualityGapCertificate, _power_regressor),
     "qed.linear_model.QuantileRegressor": _CONVEX,
     "qed.linear_model.RandomLinearClassifier": _by(ExactCertificate, _counts.check_drawn),
     "qed.linear_model.Ridge": _SQUARES,
-    "qed.linear_model.RidgeCV": _by(LeastSquaresCertificate, _least_squares.check, "cv_results_", "moments_"),
+    "qed.linear_model.RidgeCV": _by(LeastSquaresCertificate, _least_squares.check),
     "qed.linear_model.RidgeClassifier": _of(_parts.ridge_classifier),
-    "qed.linear_model.RidgeClassifierCV": _of(_parts.ridge_classifier, "cv_results_"),
+    "qed.linear_model.RidgeClassifierCV": _of(_parts.ridge_classifier),
     "qed.linear_model.SGDClassifier": Entry(
         {DualityGapCertificate: _duality.check, MistakesCertificate: _mistakes.refuse_stream}, _parts.each_class
     ),
     "qed.linear_model.SGDRegressor": _CONVEX,
     "qed.linear_model.SquareRootLasso": _CONVEX,
     "qed.linear_model.ThresholdClassifier": _by(ExactCertificate, _counts.check_threshold),
-    "qed.linear_model.VotedPerceptron": _by(MistakesCertificate, _mistakes.check_votes, "seed_", "steps_"),
+    "qed.linear_model.VotedPerceptron": _by(MistakesCertificate, _mistakes.check_votes),
     "qed.model_selection.DummyClassifier": _by(ExactCertificate, _counts.check_shares),
     "qed.model_selection.DummyRegressor": _by(ExactCertificate, _counts.check_constant),
-    "qed.model_selection.GridSearchCV": _of(_parts.search, *_parts.SEARCH_OPTIONAL),
+    "qed.model_selection.GridSearchCV": _of(_parts.search),
     "qed.model_selection.LookupClassifier": _by(ExactCertificate, _counts.check_table),
-    "qed.model_selection.RandomizedSearchCV": _of(_parts.search, *_parts.SEARCH_OPTIONAL),
+    "qed.model_selection.RandomizedSearchCV": _of(_parts.search),
     "qed.naive_bayes.BernoulliNB": _COUNTS,
     "qed.naive_bayes.CategoricalNB": _COUNTS,
     "qed.naive_bayes.ComplementNB": _COUNTS,
@@ -237,7 +232,7 @@ TABLE: dict[str, Entry] = {
         )
     },
     "qed.preprocessing.PowerTransformer": _by(BracketCertificate, _power_transformer),
-    "qed.preprocessing.TargetEncoder": _by(ExactCertificate, _transformers.check, "folds_"),
+    "qed.preprocessing.TargetEncoder": _by(ExactCertificate, _transformers.check),
     "qed.svm.LinearSVC": _by(DualityGapCertificate, _linear_svc),
     "qed.svm.LinearSVR": _CONVEX,
     "qed.tree.DecisionTreeClassifier": _by(TreeCertificate, _trees.check),
@@ -249,11 +244,6 @@ CLAIMS_NOTHING: dict[str, str] = {
     "qed.preprocessing.BasisFunctions": "nothing is learnt, and the functions are the user's",
     "qed.preprocessing.FunctionTransformer": "the function is the user's",
 }
-
-# What every model may carry besides its declared attributes: the columns it saw and the choices of its user.
-CARRIED = frozenset(
-    {"_metadata_requests", "_output", "_skl_callbacks", "feature_names_in_", "held_out_", "n_features_in_"}
-)
 
 
 def entry_of(model: Any) -> Entry | None:
@@ -288,7 +278,7 @@ def check_model(model: Any, X: Any, y: Any, sample_weight: Any, *, as_part: bool
         Whether it stands inside another model: there a class that claims nothing is let pass, and the whole says so.
     """
     entry = entry_of(model)
-    _require_state(model, entry)
+    _require_state(model)
     _require_columns(model, X)
     if entry is None:
         reason = CLAIMS_NOTHING[public_name(type(model))]
@@ -354,20 +344,13 @@ def _refuse(model: Any, what: str) -> NoReturn:
 # -- what a model holds ----------------------------------------------------------------------------------------
 
 
-def _require_state(model: Any, entry: Entry | None) -> None:
-    """Refuse undeclared attributes and missing ones; drop cached values, which are then computed from what is checked."""
-    state, declared, given = vars(model), attributes(model), parameters(model)
+def _require_state(model: Any) -> None:
+    """Refuse what the class does not declare; drop cached values, which are then computed from what is checked."""
     _drop_caches(model)
-    private = _parts.PRIVATE.get(type(model).__name__, frozenset())
-    unknown = sorted(state.keys() - given - declared - CARRIED - private)
-    if unknown:
-        _refuse(model, f"holds {unknown[0]!r}, which its class does not declare")
-    optional = set(() if entry is None else entry.optional)
-    missing = sorted(declared - state.keys() - optional - given)
-    if missing:
-        _refuse(model, f"lacks {missing[0]!r}, which every fit sets")
-    if state.get("_output") not in (None, "default", "pandas", "polars"):
-        _refuse(model, "names a container of output that there is not")
+    try:
+        check_state(model, deep=False)  # parts are looked at one by one
+    except ModelFileError as error:
+        _refuse(model, f"is not what its class declares ({error})")
     model._validate_params()  # noqa: SLF001
 
 

@@ -2,40 +2,105 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from qed.core import CertificateError, clone
 from qed.verify._names import called
 
+if TYPE_CHECKING:
+    from qed.verify._learnt import Learnt
+
 __all__ = ["check_steps"]
 
-TIE = 1e-9  # scores nearer than this share of their size are the same, rounded differently
+# Scores nearer than this share of their size are the same, rounded differently: of rows of float64, and of float32.
+TIE, TIE_OF_SINGLES = 1e-9, 1e-5
+ROUNDING = 2.0**-40
 Array = np.ndarray[Any, Any]
 
 
-def check_steps(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """Check that each step took the best column, and that the kept columns are those of the steps."""
-    rows = model._new_data(X)  # noqa: SLF001
-    targets, p = None if y is None else np.asarray(y), rows.shape[1]
-    weight = None if sample_weight is None else np.asarray(sample_weight)
-    folds, scorer = model._folds(rows, targets), model._scorer()  # noqa: SLF001
-    order, scores = model.order_.tolist(), model.scores_.tolist()
+def check_steps(fit: Learnt) -> float:
+    """Check that each step took the best column, that they ended where they should, and that the kept columns are theirs."""
+    model, p = fit.model, fit.p
     grows = model.direction == "forward"
+    order, scores = _steps(fit)
+    which = "column to add" if grows else "column to leave out"
+    fit.require_claim(f"the best {which} at each of {len(order)} steps", fit.n, ROUNDING)
     kept = set(order) if grows else set(range(p)) - set(order)
-    if (
-        kept != set(np.flatnonzero(model.support_).tolist())
-        or len(order) != len(set(order))
-        or len(scores) != len(order)
-    ):
+    support = model.support_
+    good = isinstance(support, np.ndarray) and support.dtype == bool and support.shape == (p,)
+    if not good or set(np.flatnonzero(support).tolist()) != kept:
         _refuse(model, "keeps other columns than its steps lead to")
+    fit.whole_number("n_features_to_select_", len(kept))
+    stops = model.tol is not None and isinstance(model.n_features_to_select, str)
+    most = _most_steps(model, p, grows=grows, stops=stops)
+    if len(order) > most or (len(order) < most and not stops):
+        _refuse(model, f"took {len(order)} steps, and {most} were asked for")
+    score = _scores(fit)
+    off, taken, before = 0.0, set[int](), -np.inf
+    for at in range(len(order) + 1):
+        if at == most:
+            break
+        trials = {
+            other: score(sorted(taken | {other} if grows else set(range(p)) - taken - {other}))
+            for other in sorted(set(range(p)) - taken)
+        }
+        slack = (TIE_OF_SINGLES if fit.is_single else TIE) * (1 + max(abs(value) for value in trials.values()))
+        best = max(trials, key=lambda other: trials[other])
+        if stops:
+            rise = trials[best] - before
+            ended = at == len(order)
+            if (ended and rise > model.tol + 2 * slack) or (not ended and rise < model.tol - 2 * slack):
+                _refuse(model, f"ended after {len(order)} steps, and the next would change the score by {rise:.6g}")
+            if ended:
+                break
+        off = max(off, _check_step(model, order[at], scores[at], trials, slack))
+        taken.add(order[at])
+        before = scores[at]
+    return off
+
+
+def _steps(fit: Learnt) -> tuple[list[int], list[float]]:
+    order, scores = fit.model.order_, fit.numbers("scores_")
+    good = (
+        isinstance(order, np.ndarray) and order.dtype.kind in "iu" and order.ndim == 1 and scores.shape == order.shape
+    )
+    good = good and len(set(order.tolist())) == len(order) and all(0 <= j < fit.p for j in order.tolist())
+    if not good:
+        _refuse(fit.model, "does not store a column and a score for each of its steps")
+    return order.tolist(), scores.astype(np.float64).tolist()
+
+
+def _most_steps(model: Any, p: int, *, grows: bool, stops: bool) -> int:
+    """Return how many steps were asked for, or with a tolerance how many there are at most."""
     wish = model.n_features_to_select
-    if not isinstance(wish, str) or model.tol is None:
-        half = p // 2 if grows else p - p // 2
-        count = half if isinstance(wish, str) else int(p * wish) if isinstance(wish, float) else int(wish)
-        if len(kept) != count:
-            _refuse(model, f"keeps {len(kept)} columns, and {count} were asked for")
+    if isinstance(wish, str):
+        return p - 1 if stops else p // 2
+    count = int(p * wish) if isinstance(wish, float) else int(wish)
+    return count if grows else p - count
+
+
+def _check_step(model: Any, column: int, stated: float, trials: dict[int, float], slack: float) -> float:
+    best = max(trials, key=lambda other: trials[other])
+    if not abs(trials[column] - stated) <= slack:
+        _refuse(model, f"states a score of {stated:.10g} with {called(model, column)}, and it is {trials[column]:.10g}")
+    if not trials[best] <= trials[column] + slack:
+        _refuse(
+            model,
+            f"took {called(model, column)}, which scores {trials[column]:.10g}, and {called(model, best)} scores"
+            f" {trials[best]:.10g}",
+        )
+    return abs(trials[column] - stated)
+
+
+def _scores(fit: Learnt) -> Any:
+    """Return a function of sets of columns that fits the model on them and gives its mean score."""
+    model = fit.model
+    rows = model._new_data(fit.X)  # noqa: SLF001
+    targets = None if fit.y is None else np.asarray(fit.y)
+    weight = None if fit.sample_weight is None else np.asarray(fit.sample_weight)
+    folds, scorer = model._folds(rows, targets), model._scorer()  # noqa: SLF001
 
     def score(columns: list[int]) -> float:
         found = []
@@ -49,30 +114,10 @@ def check_steps(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
                 found.append(scorer(one.fit(part, targets[train], **extra), held, targets[test]))
         return float(np.mean(found))
 
-    off, touched = 0.0, set[int]()
-    for column, stated in zip(order, scores, strict=True):
-        trials = {}
-        for other in sorted(set(range(p)) - touched):
-            changed = touched | {other}
-            trials[other] = score(sorted(changed if grows else set(range(p)) - changed))
-        slack = TIE * (1 + max(abs(value) for value in trials.values()))
-        best = max(trials, key=lambda other: trials[other])
-        if not abs(trials[column] - stated) <= slack:
-            _refuse(
-                model, f"states a score of {stated:.10g} with {called(model, column)}, and it is {trials[column]:.10g}"
-            )
-        if trials[best] > trials[column] + slack:
-            _refuse(
-                model,
-                f"took {called(model, column)}, which scores {trials[column]:.10g}, and {called(model, best)} scores"
-                f" {trials[best]:.10g}",
-            )
-        off = max(off, abs(trials[column] - stated))
-        touched.add(column)
-    return off
+    return score
 
 
-def _refuse(model: Any, words: str) -> None:
+def _refuse(model: Any, words: str) -> NoReturn:
     raise CertificateError(
         f"{type(model).__name__} {words}. The model was changed, the data are others, or the folds are cut at random without a"
         " seed."

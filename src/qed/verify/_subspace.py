@@ -72,6 +72,7 @@ class _Scatter:
 
 def check(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Recompute what the certificate claims; raise CertificateError when it is not so."""
+    _require_numbers(model, certificate)
     rows = read(model, X, None, sample_weight)
     seen = look(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
@@ -79,6 +80,7 @@ def check(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, sample_w
     V = np.asarray(model.components_, dtype=np.float64)
     values = np.asarray(model.explained_variance_, dtype=np.float64) * free
     _require_shapes(model, V, values, rows.p)
+    _require_signs(model, V)
     slack = rows.rounding(seen.rows) + 64 * (rows.p + seen.rows) ** 0.5 * DOUBLE
     doubt = slack * total + (rows.p + 16) * DOUBLE * total
     _require_mean(model, seen)
@@ -106,6 +108,39 @@ def check(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, sample_w
     )
     _require_rest(model, values, total, free, seen.rows, float(seen.weight))
     return Verdict(certificate.statement, left, distance, doubt / free, certificate.gap)
+
+
+ARRAYS = {"components_": 2, "explained_variance_": 1, "explained_variance_ratio_": 1, "singular_values_": 1, "mean_": 1}
+BOUNDS = ("gap", "rounding", "objective", "null_objective", "variance_error", "backward_error", "orthogonality")
+
+
+def _require_numbers(model: Any, certificate: SubspaceCertificate) -> None:
+    """Refuse what is not even a number where one belongs."""
+    for name, dimensions in ARRAYS.items():
+        stored: Any = getattr(model, name, None)
+        good = isinstance(stored, np.ndarray) and stored.dtype.kind == "f" and stored.ndim == dimensions
+        if not good or not np.isfinite(stored).all():
+            raise CertificateError(
+                f"This {type(model).__name__} stores no numbers as {name}. It was changed after the fit."
+            )
+    good = isinstance(model.noise_variance_, float) and type(model.n_components_) is int
+    for name in BOUNDS:
+        value = getattr(certificate, name)
+        good = good and isinstance(value, float) and 0 <= value < np.inf
+    if not good or not isinstance(certificate.confidence, float) or not 0 <= certificate.confidence <= 1:
+        raise CertificateError(
+            f"The certificate of this {type(model).__name__} holds what is no number, or one that no fit has. It was changed."
+        )
+
+
+def _require_signs(model: Any, V: Array) -> None:
+    """Hold each direction to its sign: the largest entry is positive; of entries as large up to rounding, some one is."""
+    size = np.abs(V)
+    largest = size >= (1 - 1e-9) * np.max(size, axis=1, initial=0.0, keepdims=True)
+    if not ((V > 0) & largest).any(axis=1).all():
+        raise CertificateError(
+            f"This {type(model).__name__} stores a direction whose largest entry is negative. It was changed after the fit."
+        )
 
 
 def _require(model: Any, words: str, found: float, allowed: float) -> None:

@@ -26,6 +26,7 @@ __all__ = ["check"]
 Array = np.ndarray[Any, Any]
 BUDGET = 4_000_000  # values sorted to see that splits are the best ones
 NEAR = 1e-9  # relative, of sums in double precision
+UNIT = 2.0**-51  # what a term of a sum is rounded by at most, twice over, for the fit and for this check
 
 
 def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
@@ -38,7 +39,11 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
     leaf = tree.children_left < 0
     total = float(rows.sample.s.sum())
     objective, null = float(masses[leaf].sum() / total), float(masses[0] / total)
-    slack = certificate.rounding + NEAR * null
+    is_class = rows.sample.criterion in ("gini", "entropy")
+    rounding = (len(rows.X) + 16) * UNIT * max(null, float(is_class))
+    if not certificate.rounding <= 2 * rounding:
+        _refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
+    slack = 2 * rounding + NEAR * null
     if (certificate.rows, certificate.leaves) != (len(rows.sample.s), int(leaf.sum())):
         _refuse(model, f"it states {certificate.rows} rows and {certificate.leaves} leaves")
     for what, stated, found in (
@@ -254,6 +259,7 @@ def _check_splits(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, 
     )
     lightest = model.min_weight_fraction_leaf * total
     is_absolute = rows.sample.criterion == "absolute_error"
+    is_class = rows.sample.criterion in ("gini", "entropy")  # whose impurities are compared with one
     for node in inner:
         size = int(tree.n_node_samples[node])
         spent += size * p * (size if is_absolute else 1)
@@ -263,7 +269,8 @@ def _check_splits(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, 
         own = here[at == node]
         least = least_of_one_cut(rows.X[own], rows.sample.of(own), int(fewest), float(lightest))
         left = masses[tree.children_left[node]] + masses[tree.children_right[node]]
-        if not left <= least + 1e-8 * masses[node]:
+        rounding = (size + 16) * UNIT * float(tree.weighted_n_node_samples[node]) if is_class else 0.0
+        if not left <= least + 1e-8 * masses[node] + rounding:
             _refuse(model, f"another cut of node {int(node)} leaves {least:.10g}, and its own leaves {left:.10g}")
 
 

@@ -1,156 +1,177 @@
-"""Vocabularies and codes of categories, checked: words and targets are counted again, in plain dictionaries."""
+"""Vocabularies and weights of words, checked: texts are taken apart again and words counted in plain dictionaries."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
-from qed.core._mixed import read as read_columns
+from qed.core._certificates import ExactCertificate
 from qed.core._tables import is_sparse
-from qed.verify._names import called
+from qed.verify._learnt import DOUBLE, EXTENDED, Learnt
 
-__all__ = ["check_encodings", "check_rare", "check_vocabulary", "check_weights"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-EXTENDED = np.longdouble
+__all__ = ["check_hashed", "check_vocabulary", "check_weighed_vocabulary", "check_weights"]
+
 Array = np.ndarray[Any, Any]
+WEIGHING = ("norm", "use_idf", "smooth_idf", "sublinear_tf")
 
 
-def _refuse(model: Any, words: str) -> None:
-    raise CertificateError(f"{type(model).__name__} {words}. The model was changed, or the data are others.")
+def _read(model: Any, text: Any) -> str:
+    """Return a text as letters, from wherever the model is told that it comes."""
+    if model.input == "filename":
+        text = Path(text).read_bytes()
+    elif model.input == "file":
+        text = text.read()
+    return text.decode(model.encoding, model.decode_error) if isinstance(text, bytes) else text
 
 
-def check_vocabulary(model: Any, texts: Any) -> float:
-    """Check that a vocabulary holds exactly the words that occur as often as asked, in order."""
-    stored = model.vocabulary_
-    if sorted(stored.values()) != list(range(len(stored))):
-        _refuse(model, "stores a vocabulary whose columns repeat or leave out a number")
-    analysed = model.build_analyzer()
-    found = [list(analysed(text)) for text in texts]
+def _prepared(model: Any, text: str) -> str:
+    if model.preprocessor is not None:
+        return str(model.preprocessor(text))
+    text = text.lower() if model.lowercase else text
+    if callable(model.strip_accents):
+        return str(model.strip_accents(text))
+    if model.strip_accents is None:
+        return text
+    apart = unicodedata.normalize("NFKD", text)
+    if model.strip_accents == "ascii":
+        return "".join(letter for letter in apart if ord(letter) < 128)
+    return "".join(letter for letter in apart if not unicodedata.combining(letter)) if apart != text else text
+
+
+def words_of(model: Any, text: Any) -> list[str]:
+    """Return what a model counts in a text, from the definition of its parameters."""
+    if callable(model.analyzer):
+        return list(model.analyzer(text if model.input == "content" else _read(model, text)))
+    low, high = model.ngram_range
+    prepared = _prepared(model, _read(model, text))
+    if model.analyzer == "char":
+        return _runs(re.sub(r"\s\s+", " ", prepared), low, high)
+    if model.analyzer == "char_wb":
+        padded = [f" {word} " for word in re.sub(r"\s\s+", " ", prepared).split()]
+        return [run for word in padded for run in _within(word, low, high)]
+    own = model.tokenizer
+    words = re.findall(model.token_pattern, prepared) if own is None else list(own(prepared))
+    if model.stop_words is not None:
+        words = [word for word in words if word not in set(model.stop_words)]
+    return [" ".join(run) for run in _runs(words, low, high)] if high > 1 else words
+
+
+def _runs(letters: Any, low: int, high: int) -> list[Any]:
+    return [letters[at : at + n] for n in range(low, high + 1) for at in range(len(letters) - n + 1)]
+
+
+def _within(word: str, low: int, high: int) -> list[str]:
+    """Return the runs of letters within a word; a word shorter than a run counts once, as it is."""
+    found: list[str] = []
+    for n in range(low, high + 1):
+        found += _runs(word, n, n) or [word]
+        if n >= len(word):
+            break
+    return found
+
+
+def _check_words(fit: Learnt) -> tuple[Counter[str], int]:
+    """Check a vocabulary; return in how many texts each word is, and how many texts there are."""
+    model, stored = fit.model, fit.model.vocabulary_
+    texts = fit.X.to_list() if hasattr(fit.X, "to_list") else fit.X
+    found = [words_of(model, text) for text in texts]
     in_texts = Counter(word for words in found for word in set(words))
-    if model.vocabulary is None:
-        n = len(found)
-        most, least = (
-            limit if isinstance(limit, int | np.integer) else limit * n for limit in (model.max_df, model.min_df)
-        )
-        true = {word for word, times in in_texts.items() if least <= times <= most}
-        if model.max_features is not None and len(true) > model.max_features:
-            total = Counter(word for words in found for word in words if word in true)
-            # of words that are equally frequent, the first in order is kept
-            true = set(sorted(true, key=lambda word: (-total[word], word))[: model.max_features])
-        differ = sorted(true ^ set(stored))
-        if differ:
-            _refuse(model, f"stores another vocabulary than the texts give: they differ in {differ[:5]}")
-        if [stored[word] for word in sorted(stored)] != list(range(len(stored))):
-            _refuse(model, "does not store its vocabulary in the order of the words")
-    off, weights = 0.0, model.__dict__.get("weights_")
-    if weights is not None and weights.use_idf:
-        names = sorted(stored, key=lambda word: stored[word])
-        off = _compare_weights(model, weights, np.array([in_texts[word] for word in names]), len(found))
-    return off
+    whole = isinstance(stored, dict) and all(
+        isinstance(word, str) and isinstance(place, int) and not isinstance(place, bool)
+        for word, place in stored.items()
+    )
+    fit.require(whole and len(stored) > 0, "stores no vocabulary of words and their columns")
+    fit.require(model.fixed_vocabulary_ is (model.vocabulary is not None), "does not say where its words come from")
+    true = _expected(model, found, in_texts) if model.vocabulary is None else _given(model.vocabulary)
+    differ = sorted(set(true) ^ set(stored))
+    fit.require(not differ, f"stores another vocabulary than the texts give: they differ in {differ[:5]}")
+    fit.require(stored == true, "stores the words of its vocabulary in other columns")
+    fit.require_claim(f"vocabulary of {len(true)} words", len(found), 0.0)
+    return in_texts, len(found)
 
 
-def check_weights(model: Any, X: Any) -> float:
-    """Check the weights of words of a table of counts."""
-    counts = (X.toarray() if is_sparse(X) else np.asarray(X)) != 0
-    if not model.use_idf:
-        if not (model.idf_ == 1).all():
-            _refuse(model, "weighs words although use_idf is False")
-        return 0.0
-    return _compare_weights(model, model, counts.sum(axis=0), len(counts))
+def _expected(model: Any, found: list[list[str]], in_texts: Counter[str]) -> dict[str, int]:
+    n = len(found)
+    most, least = (
+        limit if isinstance(limit, int | np.integer) else limit * n for limit in (model.max_df, model.min_df)
+    )
+    kept: Iterable[str] = [word for word, times in in_texts.items() if least <= times <= most]
+    if model.max_features is not None:
+        total = in_texts if model.binary else Counter(word for words in found for word in words)
+        # of words that are equally frequent, the first in order is kept
+        kept = sorted(kept, key=lambda word: (-total[word], word))[: model.max_features]
+    return {word: place for place, word in enumerate(sorted(kept))}
 
 
-def _compare_weights(owner: Any, model: Any, in_texts: Array, n: int) -> float:
-    smooth = int(model.smooth_idf)
-    with np.errstate(divide="ignore"):
-        true = np.log(EXTENDED(n + smooth) / (in_texts.astype(EXTENDED) + smooth)) + 1
-    if model.idf_.shape != true.shape:
-        _refuse(owner, f"stores weights of {len(model.idf_)} words, and there are {len(true)}")
-    same = model.idf_ == true  # infinite for words in no text, without smoothing
-    with np.errstate(invalid="ignore"):
-        off = np.where(same, 0, np.abs(model.idf_ - true))
-    wrong = np.flatnonzero(~(off <= 16 * float(np.finfo(model.idf_.dtype).eps) * np.abs(np.where(same, 0, true))))
-    wrong = wrong[~same[wrong]]
-    if len(wrong):
-        word = int(wrong[0])
-        _refuse(owner, f"weighs word {word} by {model.idf_[word]:.10g}, and the texts give {float(true[word]):.10g}")
-    return float(np.max(off, initial=0))
+def _given(words: Any) -> dict[str, int]:
+    if isinstance(words, dict):
+        return {str(word): int(place) for word, place in words.items()}
+    return {word: place for place, word in enumerate(sorted(words) if isinstance(words, set | frozenset) else words)}
 
 
-def _key(value: Any) -> Any:
-    return "gap: NaN" if isinstance(value, float | np.floating) and np.isnan(value) else value
-
-
-def check_rare(model: Any, X: Any) -> float:
-    """Check which categories are rare."""
-    if not model.get_params(deep=False).get("min_frequency") and not model.get_params(deep=False).get("max_categories"):
-        if any(rare is not None for rare in model.rare_):
-            _refuse(model, "stores rare categories, and none were asked for")
-        return 0.0
-    least, most = model.min_frequency, model.max_categories
-    for j, column in enumerate(read_columns(X, "qed.verify").columns):
-        entries = [_key(one) for one in column.dense.tolist()]
-        times = Counter(entries)
-        known = [_key(one) for one in model.categories_[j].tolist()]
-        if type(model).__name__ == "OrdinalEncoder" and known[-1:] == ["gap: NaN"]:
-            known = known[:-1]  # gaps have a number of their own
-        limit = 0 if least is None else least if isinstance(least, int | np.integer) else least * len(entries)
-        rare = {place for place, one in enumerate(known) if times[one] < limit}
-        if most is not None and most < len(known) - len(rare) + 1:
-            order = sorted(range(len(known)), key=lambda place: (times[known[place]], place))
-            rare |= set(order[: len(known) - (most - 1)])
-        stored = set() if model.rare_[j] is None else set(model.rare_[j].tolist())
-        if stored != rare:
-            _refuse(
-                model,
-                f"stores other rare categories for {called(model, j)} than the rows give: {sorted(stored ^ rare)[:5]}",
-            )
+def check_vocabulary(fit: Learnt) -> float:
+    """Check that a vocabulary holds exactly the words that occur as often as asked, in order."""
+    _check_words(fit)
     return 0.0
 
 
-def check_encodings(model: Any, X: Any, y: Any, rounding: float) -> float:
-    """Check the codes of categories: mean targets, drawn towards the mean of all."""
-    labels = np.asarray(y).ravel()
-    if model.classes_ is None:
-        targets = labels.astype(EXTENDED)[:, np.newaxis]
-    elif set(labels.tolist()) != set(model.classes_.tolist()):
-        _refuse(model, "knows other labels than y holds")
-    elif model.target_type_ == "binary":
-        targets = (labels == model.classes_[-1]).astype(EXTENDED)[:, np.newaxis] * (len(model.classes_) > 1)
+def check_weighed_vocabulary(fit: Learnt) -> float:
+    """Check a vocabulary and the weights of its words."""
+    in_texts, n = _check_words(fit)
+    model, weights = fit.model, fit.model.weights_
+    fit.require(type(weights).__name__ == "TfidfTransformer", f"holds {weights!r:.40} where weights belong")
+    same = all(
+        type(getattr(weights, name)) is type(getattr(model, name)) and getattr(weights, name) == getattr(model, name)
+        for name in WEIGHING
+    )
+    fit.require(same, "weighs words with other parameters than its own")
+    fit.require(type(weights.certificate_) is ExactCertificate, "holds weights without their certificate")
+    stored = weights.__dict__.get("n_features_in_")
+    fit.require(
+        type(stored) is int and stored == len(model.vocabulary_),
+        f"weighs {stored!r:.20} words, and there are {len(model.vocabulary_)}",
+    )
+    fit.require("feature_names_in_" not in weights.__dict__, "holds weights of named columns")
+    names = sorted(model.vocabulary_, key=lambda word: model.vocabulary_[word])
+    inner = Learnt(weights, weights.certificate_, None)
+    return _compare_weights(inner, np.array([in_texts[word] for word in names]), n, np.dtype(model.dtype) == np.float32)
+
+
+def check_weights(fit: Learnt) -> float:
+    """Check the weights of words of a table of counts."""
+    if is_sparse(fit.X):
+        table = fit.X.tocsc(copy=True)
+        table.sum_duplicates()
+        table.eliminate_zeros()
+        in_texts = np.diff(table.indptr)
     else:
-        targets = np.stack([(labels == one).astype(EXTENDED) for one in model.classes_], axis=1)
-    mean, off = targets.mean(axis=0), 0.0
-    slack = (rounding + 2.0**-50) * (1 + float(np.max(np.abs(targets))))
-    if not (np.abs(np.atleast_1d(model.target_mean_) - mean) <= slack).all():
-        _refuse(model, "stores another mean of the target than y has")
-    spread = targets.var(axis=0)
-    for j, column in enumerate(read_columns(X, "qed.verify").columns):
-        entries = np.array([_key(one) for one in column.dense.tolist()], dtype=object)
-        for number in range(targets.shape[1]):
-            stored = model.encodings_[j * targets.shape[1] + number]
-            if len(stored) != len(model.categories_[j]):
-                _refuse(
-                    model,
-                    f"stores {len(stored)} codes for {len(model.categories_[j])} categories of {called(model, j)}",
-                )
-            for place, category in enumerate(model.categories_[j].tolist()):
-                own = targets[entries == _key(category), number]
-                true = _code(own, mean[number], spread[number], model.smooth)
-                if not abs(stored[place] - true) <= 64 * slack:
-                    _refuse(
-                        model,
-                        f"codes {category!r:.40} of {called(model, j)} by {stored[place]:.10g}, and the rows give {true:.10g}",
-                    )
-                off = max(off, float(abs(stored[place] - true)))
-    return off
+        in_texts = np.array([np.count_nonzero(np.asarray(column.dense)) for column in fit.table.columns])
+    return _compare_weights(fit, in_texts, fit.n, fit.is_single)
 
 
-def _code(own: Array, mean: Any, spread: Any, smooth: Any) -> Any:
-    if not len(own):
-        return mean
-    rows = (own.var() / spread if spread > 0 else np.inf) if smooth == "auto" else smooth
-    if np.isinf(rows) or len(own) + rows == 0:
-        return mean
-    return (own.sum() + rows * mean) / (len(own) + rows)
+def _compare_weights(fit: Learnt, in_texts: Array, n: int, is_single: bool) -> float:
+    model, p = fit.model, len(in_texts)
+    fit.require_claim(f"numbers of texts with each of {p} words", n, 4 * DOUBLE)
+    stored = fit.numbers("idf_", (p,))
+    fit.require(model.idf_.dtype == (np.float32 if is_single else np.float64), "stores weights of another type")
+    smooth = int(model.smooth_idf)
+    true = np.ones(p, EXTENDED)
+    if model.use_idf:
+        with np.errstate(divide="ignore"):  # infinite for words in no text, without smoothing
+            true = np.log(EXTENDED(n + smooth) / (in_texts.astype(EXTENDED) + smooth)) + 1
+    unit = 2.0**-24 if is_single else DOUBLE
+    return fit.compare("the weight", stored, true, 8 * unit * np.where(np.isfinite(true), np.abs(true), 0))
+
+
+def check_hashed(fit: Learnt) -> float:
+    """Check that nothing is claimed of words that are hashed: nothing is learnt."""
+    fit.require_claim("nothing is learnt", 0, 0.0)
+    return 0.0

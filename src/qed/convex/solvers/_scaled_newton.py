@@ -19,6 +19,7 @@ from qed.convex._solve import Iterate
 from qed.convex.losses import Absolute
 from qed.convex.solvers._interior_point import InteriorPoint
 from qed.convex.solvers._straight import solver_of
+from qed.core._memory import require_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +33,7 @@ __all__ = ["ScaledNewton"]
 VANISHING = 1e-5  # a scale that may be on its way to zero, compared with the objective of the null model
 SHORT = 0.1  # a step that must be cut to less than this is not worth taking if there is another
 DIGITS = 1e-6  # of the gap asked for: a step that promises less is left out
+FEWER = "Choose fewer columns, for example those with more than a few entries that are not zero."
 FEW = 1 << 20  # products that are made before rows that changed could be told apart
 PATIENCE = 40  # steps after which it is looked for there in any case
 
@@ -158,6 +160,9 @@ class _Grams:
 
     def __init__(self, problem: Concomitant) -> None:
         self.problem = problem
+        p = problem.shape[1]
+        # the products, those of rows that changed, their sum, and what solving needs
+        require_memory(5 * 8 * (p + 1) ** 2, f"Newton's method with the products of {p} columns", FEWER)
         self.rows = np.zeros(problem.shape[0], dtype=bool)
         self.matrix = np.zeros((problem.shape[1] + 1,) * 2)
 

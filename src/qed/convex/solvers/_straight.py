@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
+from qed.core._memory import require_memory
 from qed.core._once import cached_property
 from qed.designs import Dense
 
@@ -231,6 +232,9 @@ class Straight:
         design, used = problem.design, np.flatnonzero(c)
         if 4 * len(used) < self.n:  # most rows play no part
             design, c = design.rows(used), c[used]
+        fewer = "Choose fewer columns, for example those with more than a few entries that are not zero."
+        # the products, what they are gathered in, and their decomposition
+        require_memory(4 * 8 * (p + 1) ** 2, f"A central path with the products of {p} columns", fewer)
         matrix = np.zeros((p + 1, p + 1))
         matrix[:p, :p] = design.gram(c, problem.centre)
         if problem.free_intercept:

@@ -34,15 +34,15 @@ class Certificate:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from html import escape  # noqa: PLC0415  (notebooks only)
+        from qed.core._escape import escaped  # noqa: PLC0415  (notebooks only)
 
         cells = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
+            f"<tr><th style='text-align:left'>{escaped(name)}</th><td>{escaped(value)}</td></tr>"
             for name, value in self.numbers().items()
         )
-        title = escape(type(self).__name__)
+        title = escaped(type(self).__name__)
         return (
-            f"<div class='qed-certificate'><p><b>{title}</b>: {escape(self.statement)}</p><table>{cells}</table></div>"
+            f"<div class='qed-certificate'><p><b>{title}</b>: {escaped(self.statement)}</p><table>{cells}</table></div>"
         )
 
 

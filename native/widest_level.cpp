@@ -1,0 +1,6 @@
+// Run while a build is configured: its status is the level to build for this machine.
+#include "qed/cpu.hpp"
+
+int main() {
+    return qed::widest_level();
+}

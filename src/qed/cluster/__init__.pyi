@@ -1,0 +1,1 @@
+from qed.cluster._kmeans import KMeans as KMeans

@@ -1,0 +1,15 @@
+from qed.compose._choose_columns import make_column_selector as make_column_selector
+from qed.compose._columns import ColumnTransformer as ColumnTransformer
+from qed.compose._columns import FeatureUnion as FeatureUnion
+from qed.compose._columns import make_column_transformer as make_column_transformer
+from qed.compose._columns import make_union as make_union
+from qed.compose._multi_output import MultiOutputClassifier as MultiOutputClassifier
+from qed.compose._multi_output import MultiOutputRegressor as MultiOutputRegressor
+from qed.compose._one_vs_one import OneVsOneClassifier as OneVsOneClassifier
+from qed.compose._one_vs_rest import Claims as Claims
+from qed.compose._one_vs_rest import OneVsRestClassifier as OneVsRestClassifier
+from qed.compose._output_code import OutputCodeClassifier as OutputCodeClassifier
+from qed.compose._output_code import binary_codes as binary_codes
+from qed.compose._pipeline import Pipeline as Pipeline
+from qed.compose._pipeline import make_pipeline as make_pipeline
+from qed.compose._target import TransformedTargetRegressor as TransformedTargetRegressor

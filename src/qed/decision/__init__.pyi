@@ -1,0 +1,2 @@
+from qed.decision._bayes import BayesRule as BayesRule
+from qed.decision._costs import CostTable as CostTable

@@ -1,0 +1,1 @@
+from qed.decomposition._pca import PCA as PCA

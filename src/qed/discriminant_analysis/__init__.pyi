@@ -1,0 +1,2 @@
+from qed.discriminant_analysis._linear import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+from qed.discriminant_analysis._quadratic import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis

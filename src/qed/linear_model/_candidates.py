@@ -1,0 +1,96 @@
+"""Linear models as candidates for a table.
+
+Penalty strengths are stated per row and in units of the target, so that a strength found on some rows means the same on all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.linear_model._elastic_net import ElasticNet
+from qed.linear_model._huber_regressor import HuberRegressor
+from qed.linear_model._lasso import Lasso
+from qed.linear_model._logistic_regression import LogisticRegression
+from qed.linear_model._poisson_regressor import PoissonRegressor
+from qed.linear_model._ridge import Ridge
+from qed.linear_model._ridge_cv import RidgeCV
+from qed.model_selection._candidate import Candidate
+
+if TYPE_CHECKING:
+    from qed.model_selection._candidate import TableTask
+
+WIDE_TABLE = 300  # columns: beyond, leave-one-out, which factors the table for every fold, costs more than trying a few strengths
+ROWS_WITHOUT_CHOICE = 50_000  # with far more rows than columns every small strength gives the same ridge
+
+
+def candidates(task: TableTask) -> list[Candidate]:
+    """List the linear models for a table, most promising first."""
+    return _regressors(task) if task.kind == "regression" else _classifiers(task)
+
+
+def _regressors(task: TableTask) -> list[Candidate]:
+    splines = task.has_splines and task.width <= WIDE_TABLE
+    found = [Candidate("ridge regression", "", _ridge)]
+    if task.width > WIDE_TABLE:
+        found = [_lasso(0.03)]  # of many columns few matter, as a rule
+        found += [_plain_ridge(alpha) for alpha in (1e-1, 1e-2, 1.0)]
+    if splines:
+        found.append(Candidate("ridge on splines", "", _ridge, "splines"))
+    if task.counts:
+        found += [_poisson("Poisson regression", alpha) for alpha in (1e-3, 1e-1)]
+        if splines:
+            found.append(_poisson("Poisson on splines", 1e-2, "splines"))
+    found += [_lasso(alpha) for alpha in (0.01, 0.1, 0.001)]
+    found.append(Candidate("Huber regression", "", _huber))
+    found += [_elastic_net(alpha) for alpha in (0.02, 0.2, 0.002)]
+    return found
+
+
+def _classifiers(task: TableTask) -> list[Candidate]:
+    kind = "logistic" if task.kind == "binary" else "multinomial"
+    first, *others = (_logistic(f"{kind} regression", alpha) for alpha in (1e-2, 1e-3, 1e-1, 1e-4))
+    found = [first]
+    if task.has_splines and task.width <= WIDE_TABLE:
+        found += [_logistic(f"{kind} on splines", alpha, preparation="splines") for alpha in (1e-3, 1e-2, 1e-4)]
+    found += others
+    found += [_logistic(f"sparse {kind}", alpha, l1_ratio=1.0) for alpha in (3e-3, 1e-2, 1e-3)]
+    return found
+
+
+def _ridge(n_rows: int, _: float) -> Any:
+    if n_rows > ROWS_WITHOUT_CHOICE:
+        return Ridge(alpha=3e-7 * n_rows)
+    return RidgeCV(alphas=np.logspace(-3, 4, 15))
+
+
+def _huber(n_rows: int, spread: float) -> Any:
+    return HuberRegressor(alpha=1e-4 * n_rows / spread)  # its losses grow as the target does, squares as its square
+
+
+def _plain_ridge(alpha: float) -> Candidate:
+    return Candidate("ridge regression", f"strength {alpha:g}", lambda n, _: Ridge(alpha=alpha * n))
+
+
+def _lasso(alpha: float) -> Candidate:
+    return Candidate("lasso", f"strength {alpha:g}", lambda _, spread: Lasso(alpha=alpha * spread))
+
+
+def _elastic_net(alpha: float) -> Candidate:
+    def make(_: int, spread: float) -> Any:
+        # absolute values scale with the target and squares do not: each part gets its own strength
+        return ElasticNet(alpha=alpha * spread + alpha, l1_ratio=spread / (spread + 1))
+
+    return Candidate("elastic net", f"strength {alpha:g}", make)
+
+
+def _poisson(family: str, alpha: float, preparation: Any = "linear") -> Candidate:
+    return Candidate(family, f"strength {alpha:g}", lambda *_: PoissonRegressor(alpha=alpha), preparation)
+
+
+def _logistic(family: str, alpha: float, *, l1_ratio: float = 0.0, preparation: Any = "linear") -> Candidate:
+    def make(n_rows: int, _: float) -> Any:
+        return LogisticRegression(C=1 / (alpha * n_rows), l1_ratio=l1_ratio, tol=1e-6, solver="saga")
+
+    return Candidate(family, f"strength {alpha:g}", make, preparation)

@@ -1,0 +1,84 @@
+"""What a family offers to those who choose among models: candidates, declared beside the models themselves.
+
+A package with a module ``_candidates`` takes part in the choice: its function ``candidates(task)`` lists what it offers for a
+table, and nothing else has to know of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Preparation = Literal["linear", "splines"]
+
+
+@dataclass(frozen=True)
+class TableTask:
+    """What is known of a table before anything is fitted.
+
+    Attributes
+    ----------
+    kind : str
+        What is predicted: ``"regression"``, ``"binary"`` or ``"multiclass"``.
+    counts : bool
+        Whether the targets are counts.
+    width : int
+        Columns after categories, dates and texts have become numbers.
+    has_splines : bool
+        Whether a column has enough distinct numbers for a spline.
+    """
+
+    kind: str
+    counts: bool
+    width: int
+    has_splines: bool
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model to try.
+
+    Attributes
+    ----------
+    family : str
+        Its name for people.
+    detail : str
+        What tells it from others of its family.
+    make : function of (int, float)
+        Returns the estimator for so many rows and a target of this standard deviation.
+    preparation : {"linear", "splines"}
+        What the columns become before it: numbers scaled and categories one-hot encoded, or numbers as splines besides.
+    priority : int
+        Candidates of a lower number are tried first; equal ones in the order of their declaration.
+    is_constant : bool
+        Whether it predicts the same for every row.
+    """
+
+    family: str
+    detail: str
+    make: Callable[[int, float], Any]
+    preparation: Preparation = "linear"
+    priority: int = 0
+    is_constant: bool = False
+
+    @property
+    def title(self) -> str:
+        """Family and detail."""
+        return f"{self.family}, {self.detail}" if self.detail else self.family
+
+
+def declared_candidates(task: TableTask) -> list[Candidate]:
+    """Gather the candidates of all families, most promising first."""
+    import qed  # noqa: PLC0415  (its packages are listed when they are asked for)
+
+    found: list[Candidate] = []
+    for package in sorted(one.name for one in iter_modules(qed.__path__) if one.ispkg and not one.name.startswith("_")):
+        if find_spec(f"qed.{package}._candidates") is not None:
+            found += import_module(f"qed.{package}._candidates").candidates(task)
+    return sorted(found, key=lambda one: one.priority)

@@ -1,0 +1,515 @@
+"""Models in many configurations, each with rows to fit it on: what the batteries of the checker go through.
+
+Every public class is in by itself, with its default instance and with every layout, target and weight that its traits allow;
+``GIVEN`` adds parameters that lead through other code, and models of models.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import scipy.sparse as sp
+from tests.instances import instance, lacks
+
+import qed
+from qed import (
+    cluster,
+    compose,
+    decomposition,
+    discriminant_analysis,
+    ensemble,
+    feature_selection,
+    linear_model,
+    model_selection,
+    naive_bayes,
+    neighbors,
+    preprocessing,
+    svm,
+    tree,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Configuration", "Data", "configurations"]
+
+L, P, C, E, M, T, NB = linear_model, preprocessing, compose, ensemble, model_selection, tree, naive_bayes
+LAYOUTS = ("array", "fortran", "float32", "csr", "csc", "pandas", "polars")
+WORDS = ("ant", "bee", "cat", "dog", "emu")
+
+
+class Data(NamedTuple):
+    """Rows of a fit, and further rows of the same kind."""
+
+    X: Any
+    y: Any
+    weight: Any
+    fresh: Any
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """An unfitted model, and what it is fitted on.
+
+    Attributes
+    ----------
+    make : callable
+        Makes the unfitted model.
+    rows : str
+        What X holds: numbers, counts, gaps, words, dates, texts, labels, sets; empty for what the traits of the model ask for.
+    target : str
+        What y holds: number, several, positive, two, three, integers, indicator; empty for what the traits ask for.
+    layout : str
+        One of ``LAYOUTS``.
+    weight : str
+        Weights of the rows: empty for none, counts, wide (over 14 orders of magnitude).
+    options : dict
+        Further arguments of ``fit``, by name; each is called with the weights.
+    """
+
+    make: Callable[[], Any]
+    rows: str = ""
+    target: str = ""
+    layout: str = "array"
+    weight: str = ""
+    options: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The model, and what differs from plain rows of numbers."""
+        told = " ".join(filter(None, (self.rows, self.target, self.layout.replace("array", ""), self.weight)))
+        shown = " ".join(repr(self.make()).split())
+        return f"{shown:.150} [{told}]" if told else f"{shown:.150}"
+
+    @property
+    def kind(self) -> str:
+        """The name of the class."""
+        return type(self.make()).__name__
+
+    def data(self, seed: int, n: int = 40, *, scale: float = 1.0) -> Data:
+        """Return rows of a seed; ``scale`` is the spread of columns and offsets in orders of magnitude."""
+        rng = np.random.default_rng(seed)
+        model = self.make()
+        traits = model._traits()
+        rows = self.rows or _asked_rows(traits)
+        if rows in ("texts", "labels", "sets"):
+            return Data(_loose(rng, n, rows), None, None, _loose(rng, n, rows))
+        X, score = _table(rng, 2 * n, rows, scale)
+        y = _target(rng, score, self.target or _asked_target(model, traits))
+        X = laid_out(X, self.layout)
+        weight = _weights(rng, n, self.weight)
+        return Data(cut(X, slice(0, n)), None if y is None else y[:n], weight, cut(X, slice(n, 2 * n)))
+
+    def fitted(self, data: Data) -> Any:
+        """Return a model fitted on rows; what a fit warns about is no matter here."""
+        model = self.make()
+        options = {name: given(data.weight) for name, given in self.options.items()}
+        if data.weight is not None and not options:
+            options["sample_weight"] = data.weight
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if not model._traits().table or data.y is None:
+                return model.fit(data.X, **options)
+            return model.fit(data.X, data.y, **options)
+
+
+def _asked_rows(traits: Any) -> str:
+    if not traits.table:
+        return "labels" if traits.labels_only else "texts" if traits.strings else "sets"
+    return "words" if traits.categorical and traits.transforms else "counts" if traits.positive_only else "numbers"
+
+
+def _asked_target(model: Any, traits: Any) -> str:
+    if not traits.single_output:
+        return "several" if traits.target == "number" else "indicator"
+    if traits.target == "number" or isinstance(model, feature_selection.SequentialFeatureSelector):
+        return "positive" if traits.positive_target else "number"
+    return "two" if traits.target else ""
+
+
+def _loose(rng: Any, n: int, rows: str) -> Any:
+    words = np.array(WORDS)
+    if rows == "texts":
+        return [" ".join(rng.choice(words, int(rng.integers(1, 7)))) for _ in range(n - 1)] + [" ".join(WORDS)]
+    if rows == "labels":
+        return [*WORDS[:4], *rng.choice(words[:4], n - 4).tolist()]
+    return [set(rng.choice(words, int(rng.integers(1, 4))).tolist()) for _ in range(n - 1)] + [set(WORDS)]
+
+
+def _table(rng: Any, n: int, rows: str, scale: float) -> tuple[Any, Any]:
+    """Return a table, and a number of each row that its target depends on."""
+    base = rng.normal(size=(n, 4))
+    score = base @ np.array([1.0, -1.5, 0.7, 0.3]) + 0.6 * rng.normal(size=n)
+    if rows == "words":
+        codes = np.clip(np.floor(base[:, :3] * 1.3 + 2), 0, 4).astype(int)
+        codes[:5], codes[n // 2 : n // 2 + 5] = np.arange(5)[:, None], np.arange(5)[:, None]
+        return np.array(WORDS, dtype=object)[codes], score
+    if rows == "dates":
+        days = np.datetime64("2020-01-01") + np.floor(base[:, :2] * 300).astype("timedelta64[D]")
+        return days.astype(str).astype(object), score
+    if rows == "counts":
+        X = np.floor(2 * np.abs(base))
+        X[0] = X[n // 2] = X.max(axis=0)  # every category occurs in both halves
+        return X, score
+    X = base * 10.0 ** rng.uniform(-scale, scale, 4) + rng.normal(size=4) * 10.0 ** rng.uniform(-scale, scale, 4)
+    if rows == "gaps":
+        X = np.where(rng.random(X.shape) < 0.15, np.nan, X)
+        X[:, 3] = np.where(np.isnan(X[:, 3]), 0.5, X[:, 3])  # one column without gaps
+    elif rows == "rounded":
+        X = np.round(base)
+    elif rows == "positive":
+        X = np.exp(base / 2)
+    return X, score
+
+
+def _target(rng: Any, score: Any, kind: str) -> Any:
+    if kind == "number":
+        return score
+    if kind == "several":
+        return np.column_stack([score, rng.normal(size=len(score)) - score])
+    if kind == "positive":
+        return np.floor(np.exp(score / 2))
+    if kind == "integers":
+        return np.digitize(score, [-1.0, 1.0]) * 2
+    if kind == "two":
+        return np.where(score > 0, "yes", "no")
+    if kind == "three":
+        return np.array(["low", "middle", "top"])[np.digitize(score, [-1.0, 1.0])]
+    if kind == "indicator":
+        return np.column_stack([score > 0, score + rng.normal(size=len(score)) > 0.3]).astype(int)
+    return None
+
+
+def _weights(rng: Any, n: int, kind: str) -> Any:
+    if not kind:
+        return None
+    return rng.integers(0, 4, n).astype(float) if kind == "counts" else 10.0 ** rng.uniform(-7, 7, n)
+
+
+def laid_out(X: Any, layout: str) -> Any:
+    """Return a table in another container."""
+    names = [f"c{j}" for j in range(X.shape[1])]
+    if layout == "pandas":
+        return pd.DataFrame(X, columns=names)
+    if layout == "polars":
+        return pl.DataFrame({name: X[:, j].tolist() for j, name in enumerate(names)})
+    if layout in ("csr", "csc"):
+        X = np.where(np.abs(X - np.nanmean(X, axis=0)) < 0.5 * np.nanstd(X, axis=0), 0.0, X)
+        return sp.csr_array(X) if layout == "csr" else sp.csc_matrix(X)
+    if layout == "float32":
+        return X.astype(np.float32)
+    return np.asfortranarray(X) if layout == "fortran" else X
+
+
+def cut(X: Any, rows: slice) -> Any:
+    """Return some rows of any container."""
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[rows].reset_index(drop=True)
+    return X.tocsr()[rows] if sp.issparse(X) and X.format != "csr" else X[rows]
+
+
+def takes_weights(model: Any) -> bool:
+    """Tell whether a model can be fitted with weights."""
+    return "sample_weight" in inspect.signature(model.fit).parameters
+
+
+def _two(kind: Any, *parts: Any, **options: Any) -> Callable[[], Any]:
+    """Return a maker of a model of models, from those of its parts."""
+    return lambda: kind([(f"m{k}", part()) for k, part in enumerate(parts)], **options)
+
+
+def _given() -> dict[str, list[Configuration]]:
+    """Return further configurations by class: parameters that lead through other code, and models of models."""
+    rows: dict[str, list[Configuration]] = {}
+
+    def add(make: Callable[[], Any], **how: Any) -> None:
+        one = Configuration(make, **how)
+        rows.setdefault(one.kind, []).append(one)
+
+    _scalers(add)
+    _encoders(add)
+    _texts(add)
+    _linear(add)
+    _others(add)
+    _composites(add)
+    return rows
+
+
+def _scalers(add: Callable[..., None]) -> None:
+    for layout in ("array", "float32", "pandas"):
+        add(lambda: P.StandardScaler(), rows="gaps", layout=layout)
+        add(lambda: P.MinMaxScaler((-1, 3), clip=True), rows="gaps", layout=layout)
+        add(lambda: P.RobustScaler(unit_variance=True, quantile_range=(10.0, 85.0)), rows="gaps", layout=layout)
+        add(lambda: P.SplineTransformer(4, 2, knots="quantile"), layout=layout)
+        add(lambda: P.SplineTransformer(extrapolation="linear", include_bias=False), layout=layout, weight="counts")
+        add(lambda: P.PowerTransformer(), layout=layout)
+        add(lambda: P.QuantileTransformer(n_quantiles=10, output_distribution="normal"), rows="gaps", layout=layout)
+        add(lambda: P.KBinsDiscretizer(3, strategy="uniform", encode="ordinal"), layout=layout)
+        add(lambda: P.SimpleImputer(add_indicator=True), rows="gaps", layout=layout)
+    for layout in ("csr", "csc"):
+        add(lambda: P.StandardScaler(with_mean=False), layout=layout)
+        add(lambda: P.StandardScaler(with_mean=False), layout=layout, weight="counts")
+        add(lambda: P.MaxAbsScaler(clip=True), layout=layout)
+        add(lambda: P.RobustScaler(with_centering=False), layout=layout)
+        add(lambda: P.QuantileTransformer(n_quantiles=8), rows="counts", layout=layout)
+        add(lambda: P.SimpleImputer(strategy="median"), rows="gaps", layout=layout)
+        add(lambda: P.PolynomialFeatures(2), layout=layout)
+        add(lambda: P.TfidfTransformer(), rows="counts", layout=layout)
+    for options in ({"with_std": False}, {"with_mean": False}, {"with_mean": False, "with_std": False}):
+        add(lambda options=options: P.StandardScaler(**options))
+    add(lambda: P.StandardScaler(), weight="wide")
+    add(lambda: P.StandardScaler(), rows="rounded", weight="counts")
+    for options in ({"with_centering": False}, {"with_scaling": False}):
+        add(lambda options=options: P.RobustScaler(**options))
+    add(lambda: P.PowerTransformer(standardize=False), weight="counts")
+    add(lambda: P.PowerTransformer("box-cox"), rows="positive")
+    for knots in ("uniform", "quantile"):
+        add(lambda knots=knots: P.SplineTransformer(knots=knots, extrapolation="periodic"))
+        add(lambda knots=knots: P.SplineTransformer(3, 1, knots=knots, extrapolation="continue"), weight="wide")
+    add(lambda: P.SplineTransformer(knots=np.array([[-9.0] * 4, [0.0] * 4, [9.0] * 4])))
+    for strategy in ("quantile", "uniform", "kmeans"):
+        add(lambda strategy=strategy: P.KBinsDiscretizer(3, strategy=strategy))
+        add(
+            lambda strategy=strategy: P.KBinsDiscretizer([2, 3, 4, 3], strategy=strategy, encode="onehot-dense"),
+            weight="counts",
+        )
+    add(lambda: P.KBinsDiscretizer(3, quantile_method="linear"))
+    add(lambda: P.RadialBasis(3))
+    add(lambda: P.RadialBasis(centers=[[0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]], width=2.0))
+    add(lambda: P.PiecewiseBasis(2))
+    add(lambda: P.PiecewiseBasis(knots=[[0.0], [0.0, 1.0], [1.0], [2.0]]))
+    add(lambda: P.PolynomialFeatures((2, 3), interaction_only=True, include_bias=False))
+    for strategy in ("mean", "median", "most_frequent", "constant"):
+        add(lambda strategy=strategy: P.SimpleImputer(strategy=strategy), rows="gaps")
+        add(lambda strategy=strategy: P.SimpleImputer(strategy=strategy, missing_values=1.0), rows="rounded")
+    add(lambda: P.SimpleImputer(missing_values="bee", strategy="most_frequent", add_indicator=True), rows="words")
+    add(lambda: P.SimpleImputer(missing_values="bee", strategy="constant", fill_value="yak"), rows="words")
+    add(lambda: P.MissingIndicator(), rows="gaps")
+    add(lambda: P.MissingIndicator(features="all"), rows="gaps", layout="pandas")
+    add(lambda: P.MissingIndicator(missing_values=1.0, error_on_new=False), rows="rounded")
+    add(lambda: P.Normalizer("l1"))
+    add(lambda: P.Binarizer(threshold=0.5))
+    add(lambda: P.DateFeatures(["year", "weekday", "days_since"], cyclic=True), rows="dates")
+    add(lambda: P.FunctionTransformer(np.tanh))
+
+
+def _encoders(add: Callable[..., None]) -> None:
+    listed = [list(WORDS[::-1])] * 3
+    for kind in (P.OneHotEncoder, P.OrdinalEncoder):
+        for layout in ("array", "pandas", "polars"):
+            add(lambda kind=kind: kind(), rows="words", layout=layout)
+            add(lambda kind=kind: kind(max_categories=3), rows="words", layout=layout)
+        add(lambda kind=kind: kind(min_frequency=0.2), rows="words")
+        add(lambda kind=kind: kind(categories=listed), rows="words")
+        add(lambda kind=kind: kind(), rows="rounded")
+    add(lambda: P.OneHotEncoder(drop="first", sparse_output=False), rows="words")
+    add(lambda: P.OneHotEncoder(drop=["ant", "bee", "cat"], handle_unknown="ignore"), rows="words")
+    add(lambda: P.OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), rows="words")
+    add(lambda: P.ThermometerEncoder(), rows="words", layout="pandas")
+    add(lambda: P.ThermometerEncoder(levels=listed), rows="words")
+    add(lambda: P.FactoredEncoder(separator="e", handle_unknown="ignore"), rows="words")
+    add(lambda: P.FactoredEncoder(factors={"a": "a", "e": "e"}), rows="words")
+    for target in ("number", "two", "three"):
+        add(lambda: P.TargetEncoder(random_state=0), rows="words", target=target)
+        add(lambda: P.TargetEncoder(smooth=3.0, cv=3, random_state=0), rows="words", target=target, layout="pandas")
+    add(lambda: P.LabelBinarizer(neg_label=-1, pos_label=2))
+    add(lambda: P.MultiLabelBinarizer(classes=list(WORDS[::-1])))
+
+
+def _texts(add: Callable[..., None]) -> None:
+    for kind in (P.CountVectorizer, P.TfidfVectorizer):
+        add(lambda kind=kind: kind(min_df=2, ngram_range=(1, 2)))
+        add(lambda kind=kind: kind(binary=True, max_features=3))
+        add(lambda kind=kind: kind(analyzer="char_wb", ngram_range=(2, 2)))
+        add(lambda kind=kind: kind(vocabulary=["emu", "ant", "bee"]))
+    add(lambda: P.TfidfVectorizer(use_idf=False, sublinear_tf=True, norm="l1"))
+    add(lambda: P.TfidfVectorizer(smooth_idf=False, dtype=np.float32))
+    add(lambda: P.TfidfTransformer(use_idf=False), rows="counts")
+    add(lambda: P.TfidfTransformer(smooth_idf=False, norm=None), rows="counts", layout="float32")
+    add(lambda: P.HashingVectorizer(n_features=16))
+
+
+def _linear(add: Callable[..., None]) -> None:
+    for kind in (L.LinearRegression, L.Ridge):
+        for how in ({"target": "several"}, {"weight": "wide"}, {"layout": "csr"}, {"layout": "float32"}):
+            add(lambda kind=kind: kind(), **how)
+        add(lambda kind=kind: kind(fit_intercept=False), layout="pandas", weight="counts")
+    add(lambda: L.Ridge([0.5, 2.0]), target="several")
+    add(lambda: L.RidgeCV((0.1, 1.0, 10.0)), weight="counts")
+    add(lambda: L.RidgeCV((0.1, 1.0), cv=3), target="several")
+    for kind in (L.RidgeClassifier, L.RidgeClassifierCV):
+        for how in ({"target": "three"}, {"target": "integers", "weight": "counts"}, {"layout": "pandas"}):
+            add(lambda kind=kind: kind(), **how)
+        add(lambda kind=kind: kind(class_weight="balanced"), target="three")
+    for kind in (L.Lasso, L.ElasticNet):
+        for how in ({"weight": "wide"}, {"layout": "csr"}, {"layout": "float32"}, {"layout": "polars"}):
+            add(lambda kind=kind: kind(0.1), **how)
+        add(lambda kind=kind: kind(0.05, positive=True))
+    for options in ({"C": 0.3}, {"l1_ratio": 1.0, "solver": "saga"}, {"fit_intercept": False}, {"C": np.inf}):
+        for target in ("two", "three"):
+            add(lambda options=options: L.LogisticRegression(**options), target=target)
+    add(lambda: L.LogisticRegression(class_weight="balanced"), target="integers", weight="counts")
+    add(lambda: L.LogisticRegression(), layout="csr", weight="wide")
+    add(lambda: L.LogisticRegression(), layout="float32", target="three")
+    add(lambda: L.LogisticRegressionCV(Cs=3, cv=3), target="three")
+    for kind in (L.SGDClassifier, L.Perceptron):
+        add(lambda kind=kind: kind(random_state=0), target="three")
+        add(lambda kind=kind: kind(random_state=0), weight="counts")
+        add(lambda kind=kind: kind(random_state=0), layout="csr")
+    for loss in ("log_loss", "modified_huber", "squared_hinge"):
+        add(lambda loss=loss: L.SGDClassifier(loss=loss, random_state=0), target="three")
+    add(lambda: L.SGDClassifier(penalty="elasticnet", class_weight="balanced", random_state=0), target="integers")
+    for loss in ("squared_error", "huber", "epsilon_insensitive"):
+        add(lambda loss=loss: L.SGDRegressor(loss=loss, random_state=0), weight="counts")
+    add(lambda: L.VotedPerceptron(random_state=0), weight="counts")
+    add(lambda: L.OrdinalRegressor(), target="three")
+    add(lambda: L.OrdinalRegressor(order=["top", "low", "middle"]), target="three")
+    for power in (1.0, 1.5, 4.0, np.inf):
+        add(lambda power=power: L.PowerRegressor(power))
+    for kind in (L.HuberRegressor, L.BoundedRegressor, L.QuantileRegressor, L.SquareRootLasso, svm.LinearSVR):
+        add(lambda kind=kind: kind(), weight="counts")
+        add(lambda kind=kind: kind(), layout="float32")
+    add(lambda: L.GroupLasso(groups=[0, 0, 1, 1], alpha=0.1), weight="counts")
+    add(lambda: L.PoissonRegressor(alpha=0.1), weight="counts", layout="csr")
+    add(lambda: L.BestSubsetRegressor(2), weight="counts")
+    for loss in ("hinge", "squared_hinge"):
+        for target in ("two", "three"):
+            add(lambda loss=loss: svm.LinearSVC(loss=loss), target=target)
+    add(lambda: L.ThresholdClassifier(), weight="counts")
+    add(lambda: L.RandomLinearClassifier(random_state=0), target="two")
+
+
+def _others(add: Callable[..., None]) -> None:
+    for kind in (NB.GaussianNB, discriminant_analysis.LinearDiscriminantAnalysis):
+        for how in ({"target": "three"}, {"weight": "counts"}, {"target": "integers", "layout": "float32"}):
+            add(lambda kind=kind: kind(), **how)
+    add(lambda: discriminant_analysis.QuadraticDiscriminantAnalysis(reg_param=0.1), target="three", weight="counts")
+    add(lambda: discriminant_analysis.LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.2), target="three")
+    add(lambda: discriminant_analysis.LinearDiscriminantAnalysis(solver="lsqr"), target="three")
+    for kind in (NB.MultinomialNB, NB.ComplementNB, NB.BernoulliNB, NB.CategoricalNB):
+        add(lambda kind=kind: kind(alpha=0.5), rows="counts", target="three")
+        add(lambda kind=kind: kind(), rows="counts", weight="counts")
+    add(lambda: NB.MultinomialNB(), rows="counts", layout="csr")
+    for kind in (T.DecisionTreeClassifier, T.DecisionTreeRegressor):
+        target = "three" if kind is T.DecisionTreeClassifier else "several"
+        add(lambda kind=kind: kind(max_depth=3, random_state=0), target=target)
+        add(lambda kind=kind: kind(max_depth=2, random_state=0), weight="counts")
+        add(lambda kind=kind: kind(min_samples_leaf=3, random_state=0), layout="float32")
+        add(lambda kind=kind: kind(max_leaf_nodes=5, random_state=0), weight="wide")
+    add(lambda: T.DecisionTreeClassifier(criterion="entropy", max_depth=3, random_state=0), target="integers")
+    add(lambda: T.DecisionTreeRegressor(criterion="absolute_error", max_depth=2, random_state=0))
+    add(lambda: T.DecisionTreeRegressor(criterion="poisson", max_depth=2, random_state=0), target="positive")
+    add(lambda: neighbors.KNeighborsClassifier(3, weights="distance"), target="three")
+    add(lambda: neighbors.KNeighborsClassifier(3, metric="manhattan"), layout="pandas")
+    add(lambda: neighbors.KNeighborsRegressor(3, p=3), target="several")
+    add(lambda: neighbors.KNeighborsRegressor(4, algorithm="brute"), layout="float32")
+    add(lambda: neighbors.NearestNeighbors(n_neighbors=3, metric="chebyshev"))
+    add(lambda: neighbors.KernelDensity(bandwidth=0.7, kernel="epanechnikov"), weight="counts")
+    add(lambda: cluster.KMeans(3, n_init=1, random_state=0))
+    add(lambda: cluster.KMeans(2, n_init=2, random_state=0), weight="counts", layout="float32")
+    add(lambda: decomposition.PCA(2))
+    add(lambda: decomposition.PCA(0.9, whiten=True), weight="counts")
+    add(lambda: M.DummyClassifier(strategy="most_frequent"), target="three", weight="counts")
+    add(lambda: M.DummyClassifier(strategy="constant", constant="yes"))
+    add(lambda: M.DummyRegressor(strategy="median"), target="several")
+    add(lambda: M.DummyRegressor(strategy="quantile", quantile=0.3), weight="counts")
+    add(lambda: M.LookupClassifier(), rows="rounded", target="three")
+    add(lambda: feature_selection.SequentialFeatureSelector(L.Ridge(), cv=2, direction="backward"), target="number")
+    if lacks("qed.neural_network") is None:
+        from qed.neural_network import MLPClassifier, MLPRegressor
+
+        add(lambda: MLPClassifier((4,), max_iter=30, random_state=0), target="three")
+        add(lambda: MLPClassifier((3, 3), activation="tanh", max_iter=30, random_state=0), weight="counts")
+        add(lambda: MLPRegressor(hidden_layer_sizes=(4,), max_iter=30, random_state=0), target="several")
+
+
+def _composites(add: Callable[..., None]) -> None:
+    scaled = _two(C.Pipeline, P.StandardScaler, L.Ridge)
+    add(scaled, weight="counts")
+    add(scaled, layout="pandas")
+    add(_two(C.Pipeline, lambda: P.TargetEncoder(random_state=0), L.Ridge), rows="words")
+    add(_two(C.Pipeline, lambda: P.TargetEncoder(random_state=0), L.LogisticRegression), rows="words", target="three")
+    add(_two(C.Pipeline, P.OneHotEncoder, L.LogisticRegression), rows="words", target="three", layout="pandas")
+    add(_two(C.Pipeline, lambda: P.SimpleImputer(add_indicator=True), P.StandardScaler, L.Lasso), rows="gaps")
+    add(_two(C.Pipeline, P.TfidfVectorizer, P.MaxAbsScaler))
+    add(_two(C.Pipeline, lambda: decomposition.PCA(2), lambda: T.DecisionTreeClassifier(max_depth=2)), target="three")
+    add(_two(C.Pipeline, lambda: P.FunctionTransformer(np.tanh), L.Ridge))
+    add(scaled, weight="counts", options={"m1__sample_weight": lambda weight: weight})
+    mixed = [("scale", P.StandardScaler(), [0, 2]), ("bins", P.KBinsDiscretizer(3, strategy="uniform"), [1])]
+    add(lambda: C.ColumnTransformer(qed.clone(mixed), remainder="passthrough"))
+    add(lambda: C.ColumnTransformer(qed.clone(mixed)), weight="counts")
+    add(lambda: C.ColumnTransformer([("one", P.OneHotEncoder(), ["c0", "c2"])]), rows="words", layout="pandas")
+    add(lambda: C.ColumnTransformer([("one", P.TargetEncoder(random_state=0), [0, 1])]), rows="words", target="number")
+    add(_two(C.FeatureUnion, P.MinMaxScaler, lambda: decomposition.PCA(2)))
+    for part in (L.LogisticRegression, L.RidgeClassifier, svm.LinearSVC):
+        for kind in (C.OneVsRestClassifier, C.OneVsOneClassifier):
+            add(lambda kind=kind, part=part: kind(part()), target="three")
+        add(lambda part=part: C.OutputCodeClassifier(part(), code_size=3.0, random_state=0), target="integers")
+    add(lambda: C.OneVsRestClassifier(L.LogisticRegression()), target="three", weight="counts")
+    add(lambda: C.OneVsRestClassifier(L.LogisticRegression()), target="indicator")
+    add(lambda: C.MultiOutputRegressor(L.Lasso(0.1)), target="several", weight="counts")
+    add(lambda: C.MultiOutputClassifier(L.LogisticRegression()), target="indicator")
+    for transformer in (P.StandardScaler, P.QuantileTransformer, P.PowerTransformer):
+        add(lambda transformer=transformer: C.TransformedTargetRegressor(L.Ridge(), transformer=transformer()))
+    add(lambda: C.TransformedTargetRegressor(L.Lasso(0.1), transformer=P.StandardScaler()), weight="counts")
+    add(lambda: C.TransformedTargetRegressor(L.Ridge(), func=np.log1p, inverse_func=np.expm1), target="positive")
+    add(lambda: C.TransformedTargetRegressor(L.Ridge(), transformer=P.StandardScaler()), target="several")
+    classifiers = (L.LogisticRegression, NB.GaussianNB, lambda: T.DecisionTreeClassifier(max_depth=2))
+    regressors = (L.Ridge, lambda: L.Lasso(0.1), lambda: T.DecisionTreeRegressor(max_depth=2))
+    for target in ("two", "three", "integers"):
+        add(_two(E.VotingClassifier, *classifiers, voting="soft"), target=target)
+    add(_two(E.VotingClassifier, *classifiers), weight="counts")
+    add(_two(E.VotingRegressor, *regressors, weights=[1.0, 2.0, 3.0]), weight="counts")
+    add(_two(E.VotingRegressor, scaled, L.Lasso))
+    add(_two(E.StackingClassifier, *classifiers, final_estimator=L.LogisticRegression(), cv=3), target="three")
+    add(
+        _two(E.StackingClassifier, *classifiers, final_estimator=L.LogisticRegression(), cv=3, passthrough=True),
+        weight="counts",
+    )
+    add(_two(E.StackingRegressor, *regressors, final_estimator=L.Ridge(), cv=3), weight="counts")
+    add(_two(E.StackingRegressor, scaled, L.Lasso, final_estimator=L.Ridge(), cv=3, passthrough=True))
+    add(lambda: M.GridSearchCV(scaled(), {"m1__alpha": [0.1, 10.0]}, cv=3))
+    add(lambda: M.GridSearchCV(L.LogisticRegression(), {"C": [0.1, 1.0]}, cv=3), target="three", weight="counts")
+    add(_two(C.Pipeline, P.StandardScaler, lambda: M.GridSearchCV(L.Ridge(), {"alpha": [0.1, 1.0]}, cv=2)))
+    add(lambda: M.RandomizedSearchCV(L.Lasso(), {"alpha": [0.1, 0.5]}, n_iter=2, cv=2, random_state=0))
+
+
+def configurations() -> list[Configuration]:
+    """Return all configurations: every public class with its default instance, and those given above."""
+    given, found = _given(), []
+    for name, kind in qed.all_estimators():
+        if lacks(kind.__module__) is None:
+            found.append(Configuration(lambda kind=kind: instance(kind)))
+        found += given.pop(name, [])
+    if given:
+        raise AssertionError(f"configurations of classes that qed does not have: {sorted(given)}")
+    return found
+
+
+def varied(one: Configuration, rng: Any) -> Configuration:
+    """Return a configuration in another layout, with other weights or another target, as its traits allow."""
+    model = one.make()
+    traits = model._traits()
+    if one.options:
+        return one
+    layout, weight, target = one.layout, one.weight, one.target
+    rows = one.rows or _asked_rows(traits)
+    if traits.table and layout == "array" and rows in ("numbers", "rounded", "positive"):
+        allowed = [one for one in LAYOUTS if one[:2] != "cs" or traits.sparse]
+        layout = str(rng.choice(allowed))
+    if takes_weights(model) and traits.table:
+        weight = str(rng.choice(["", "counts", "wide"]))
+    if (
+        traits.target == "label"
+        and traits.multi_class
+        and target in ("", "two", "three", "integers")
+        and traits.single_output
+    ):
+        target = str(rng.choice(["two", "three", "integers"]))
+    return replace(one, layout=layout, weight=weight, target=target)
