@@ -51,7 +51,7 @@ def learn_scaled(
         solution = solve(problem, chosen, tol=wish.tol, max_iter=wish.max_iter, progress=progress, start=begin)
     r = joint.scores(solution.w, solution.b) - rows.y
     model.scale_ = joint.scale(r)
-    if np.isfinite(knee):
+    if "outliers_" in type(model)._results:  # noqa: SLF001
         outliers = np.zeros(data.n_rows, dtype=bool)
         used = slice(None) if data.weight is None else np.flatnonzero(data.weight)
         outliers[used] = np.abs(r) > model.scale_ * knee
