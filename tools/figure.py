@@ -101,7 +101,9 @@ def main() -> int:
     """Measure and draw."""
     rises, verdicts, gap = measure()
     FIGURE.write_text(draw(rises, verdicts, gap), encoding="utf-8")
-    print(f"{FIGURE.relative_to(ROOT)}: {verdicts.sum()} accepted, {(~verdicts).sum()} rejected, gap {gap:.1e} relative")
+    print(
+        f"{FIGURE.relative_to(ROOT)}: {verdicts.sum()} accepted, {(~verdicts).sum()} rejected, gap {gap:.1e} relative"
+    )
     return 0
 
 

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 import qed
 from qed.core import Certificate, CertificateError, Estimator, ModelFileError
+from qed.core._certificates import ExactCertificate, PartsCertificate, Uncertified
 from qed.core._persistence import dumps, loads
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _plain(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-def alike(a: Any, b: Any) -> bool:
+def alike(a: Any, b: Any) -> bool:  # noqa: PLR0911  one line for each kind of value
     """Tell whether two values are the same, up to rounding of numbers."""
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(alike(one, other) for one, other in zip(a, b, strict=True))
@@ -128,7 +129,10 @@ def alike(a: Any, b: Any) -> bool:
             return False
         if one.dtype.kind not in "OUST" and other.dtype.kind not in "OUST":
             return bool(np.allclose(one, other, rtol=1e-7, atol=1e-9 * _size(one), equal_nan=True))
-        return all(x is y or x == y or (x != x and y != y) for x, y in zip(one.flat, other.flat, strict=True))
+        return all(
+            x is y or x == y or (x != x and y != y)  # noqa: PLR0124  NaN
+            for x, y in zip(one.flat, other.flat, strict=True)
+        )
     except (TypeError, ValueError):
         return a is b
 
@@ -214,10 +218,10 @@ def changes(subject: Subject, rng: Any) -> Iterator[Change]:
 
 
 def _other_certificates(subject: Subject) -> Iterator[Change]:
-    from qed.core._certificates import ExactCertificate, PartsCertificate, Uncertified
-
     place = (("attribute", "certificate_"),)
     own = subject.model.__dict__.get("certificate_")
+    if own is None:
+        return  # that of a search is the one of its best model
     rows = getattr(own, "rows", 40)
     for other in (ExactCertificate("anything", rows, 0.0), PartsCertificate({}), Uncertified("nothing is claimed")):
         if type(other) is not type(own):
@@ -259,6 +263,7 @@ def _of_number(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _of_array(value: Any, rng: Any) -> Iterator[tuple[str, Any]]:
+    value = np.asarray(value)  # a masked one as it is stored
     if value.size == 0:
         yield "with entries", np.ones(2)
         return
@@ -334,7 +339,7 @@ def _of_list(value: Any) -> Iterator[tuple[str, Any]]:
 # -- judgement ---------------------------------------------------------------------------------------------
 
 
-def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | None:
+def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | None:  # noqa: PLR0911
     """Return what is wrong with how a changed model is judged; None when nothing is."""
     model = copy.deepcopy(subject.model)
     try:
