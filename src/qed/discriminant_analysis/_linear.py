@@ -134,7 +134,9 @@ class LinearDiscriminantAnalysis(
     )
     covariance_: Array = fitted("Covariance within classes, (p, p), if kept.", shape="(p, p)", optional=True)
     moments_: ClassMoments = fitted(
-        "The statistic that everything follows from, if kept: more rows are merged into it.", optional=True
+        "The statistic that everything follows from, if kept: more rows are merged into it.",
+        optional=True,
+        answers=False,
     )
     certificate_: LikelihoodCertificate = fitted("What is proved about the estimates and the coefficients.")
 

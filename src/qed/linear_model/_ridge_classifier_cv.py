@@ -79,7 +79,7 @@ class RidgeClassifierCV(LinearClassifier):
         optional=True,
     )
     ridge_: Ridge = fitted("The least-squares fit to the signs of all rows.")
-    solver_used_: str = fitted("How the coefficients were found.")
+    solver_used_: str = fitted("How the coefficients were found.", answers=False)
     certificate_: PartsCertificate = fitted("What is proved about the fit inside.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
