@@ -245,7 +245,7 @@ def test_the_parts_are_verified():
     other = make_pipeline(sklearn.preprocessing.StandardScaler(), Ridge()).fit(X, Y)
     assert other.certificate_.silent == ["standardscaler"]
     assert "no certificate" in str(other.certificate_)
-    with pytest.raises(CertificateError, match="'standardscaler' of this Pipeline is sklearn.*does not know"):
+    with pytest.raises(CertificateError, match=r"'standardscaler' of this Pipeline is sklearn.*does not know"):
         qed.verify(other, X, Y)
     assert qed.verify(other[-1], other[:-1].transform(X), Y).holds
 

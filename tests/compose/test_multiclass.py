@@ -231,15 +231,23 @@ def test_books_that_tell_nothing_are_refused_in_words():
 @pytest.mark.covers("MUL-16")
 def test_probabilities_by_one_vector_less_than_classes():
     model = LogisticRegression(C=2.0, tol=1e-14).fit(X, y)
-    w, b = model.coef_ - model.coef_[-1], model.intercept_ - model.intercept_[-1]
-    power = np.exp(X @ w[:-1].T + b[:-1])
-    last = 1 / (1 + power.sum(axis=1))
-    p = np.column_stack([power * last[:, None], last])
-    np.testing.assert_allclose(model.predict_proba(X), p, rtol=1e-9)
+    for reference in model.classes_:
+        w, b = model.log_odds_coefficients(reference)
+        assert (w.shape, b.shape) == ((2, 4), (2,))
+        power = np.exp(X @ w.T + b)  # exponents are positive: a larger score is a likelier class
+        own = 1 / (1 + power.sum(axis=1))
+        p = np.insert(power * own[:, None], reference, own, axis=1)
+        np.testing.assert_allclose(model.predict_proba(X), p, rtol=1e-9)
     np.testing.assert_allclose(2.0 * (np.eye(3)[y] - p).T @ X, model.coef_, atol=1e-6)  # the optimum
     pair = LogisticRegression(C=2.0, tol=1e-14).fit(X[y > 0], y[y > 0])
-    p = 1 / (1 + np.exp(-(X @ pair.coef_[0] + pair.intercept_[0])))
+    (w,), (b,) = pair.log_odds_coefficients()  # one vector, and the probability is sigma(w x + b)
+    np.testing.assert_array_equal(w, pair.coef_[0])
+    p = 1 / (1 + np.exp(-(X @ w + b)))
     np.testing.assert_allclose(pair.predict_proba(X)[:, 1], p, rtol=1e-9)
+    (against,), (level,) = pair.log_odds_coefficients(2)
+    np.testing.assert_allclose(pair.predict_proba(X)[:, 0], 1 / (1 + np.exp(-(X @ against + level))), rtol=1e-9)
+    with pytest.raises(InvalidParameter, match="must be one of the labels"):
+        pair.log_odds_coefficients(0)
     np.testing.assert_allclose(2.0 * ((y == 2) - p)[y > 0] @ X[y > 0], pair.coef_[0], atol=1e-6)
 
 

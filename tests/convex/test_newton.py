@@ -10,6 +10,8 @@ from qed.convex.solvers import LBFGS, Newton, NewtonCG, NewtonKinks, NewtonScore
 from qed.core._events import Progress
 from qed.data import ArraySource
 from qed.designs import Chunked, design
+from qed.linear_model import LogisticRegression
+from qed.optimize import gradient_descent
 
 rng = np.random.default_rng(21)
 n, p = 400, 7
@@ -36,6 +38,23 @@ def solved(problem, solver, tol=1e-10, **options):
 
 
 @pytest.mark.covers("CLS-25")
+def test_newton_takes_few_steps_to_the_optimum_of_descent():
+    rows = rng.standard_normal((300, 3))
+    label = (rng.random(300) < 1 / (1 + np.exp(-rows @ [1.0, -2.0, 0.5]))).astype(float)
+    stated = Problem(design(rows), Logistic(2 * label - 1), L2(1e-3), np.full(300, 1 / 300), False)
+    solution = solved(stated, Newton(), tol=1e-15)
+    f = rows @ solution.w
+    gradient = rows.T @ (1 / (1 + np.exp(-f)) - label) / 300 + 1e-3 * solution.w
+    assert np.abs(gradient).max() < 1e-10
+    assert solution.n_iter <= 8
+    likelihood = np.sum(label * f - np.log1p(np.exp(f)))  # of labels 0 and 1
+    assert solution.gap.objective == pytest.approx(-likelihood / 300 + 5e-4 * solution.w @ solution.w, rel=1e-12)
+    descended = gradient_descent(stated, np.zeros(3), gradient_tol=1e-7)
+    np.testing.assert_allclose(descended.point, solution.w, atol=1e-5)
+    model = LogisticRegression(C=1 / 0.3, fit_intercept=False, tol=1e-15).fit(rows, label)  # C is 1 / (n alpha)
+    np.testing.assert_allclose(model.coef_[0], solution.w, rtol=1e-9)
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_gradient_vanishes(name, intercept):

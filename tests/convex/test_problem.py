@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import cvxpy
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -83,6 +84,29 @@ def test_the_gap_of_a_feasible_dual_point_is_primal_minus_dual():
     two = Problem(design(np.array([[-1.0], [1.0]])), Hinge(np.array([-1.0, 1.0])), L2(0.1), np.full(2, 0.5))
     met = two.certify(np.array([1.0]), 0.0)  # the margin of two points, met exactly: nothing is left but rounding
     assert met.value == met.rounding <= 1e-14
+
+
+@pytest.mark.covers("SVM-14")
+def test_the_gap_is_no_less_than_what_is_missing():
+    """Where every row lies inside the margin the optimum has a formula, and from zero coefficients the gap is all there is."""
+    n, alpha = 40, 5.0
+    X, y = rng.normal(size=(n, 3)), np.tile([1.0, -1.0], n // 2)
+    problem = Problem(design(X), Hinge(y), L2(alpha), np.full(n, 1 / n), free_intercept=False)
+    w = X.T @ y / (n * alpha)  # all multipliers at one
+    assert (y * (X @ w) < 1).all()
+    best = np.mean(1 - y * (X @ w)) + alpha / 2 * w @ w
+    assert best == pytest.approx(1 - alpha / 2 * w @ w, rel=1e-12)
+    assert problem.certify(np.zeros(3), 0.0).value == pytest.approx(1 - best, rel=1e-9)
+    assert 0 <= problem.certify(w, 0.0).value < 1e-14
+    for alpha in (5.0, 0.5, 0.05):  # anywhere, and for any strength, it bounds what an independent solver finds missing
+        problem = Problem(design(X), Hinge(y), L2(alpha), np.full(n, 1 / n), free_intercept=True)
+        v, b = cvxpy.Variable(3), cvxpy.Variable()
+        cost = cvxpy.sum(cvxpy.pos(1 - cvxpy.multiply(y, X @ v + b))) / n + alpha / 2 * cvxpy.sum_squares(v)
+        best = cvxpy.Problem(cvxpy.Minimize(cost)).solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10)
+        for scale in (0.0, 0.01, 0.3, 1.0):
+            at, level = v.value + scale * rng.normal(size=3), float(b.value + scale * rng.normal())
+            here = np.mean(np.maximum(1 - y * (X @ at + level), 0)) + alpha / 2 * at @ at
+            assert problem.certify(at, level).value >= here - best - 1e-9
 
 
 def test_a_proof_that_the_slope_suffices_for_makes_no_pass():

@@ -8,6 +8,8 @@ import sklearn.datasets
 
 from qed import datasets, study
 from qed.core import InvalidParameter
+from qed.model_selection import StratifiedKFold, cross_val_score
+from qed.neighbors import KNeighborsClassifier
 
 NAMES = ["breast_cancer", "diabetes", "digits", "iris", "wine"]
 
@@ -68,3 +70,18 @@ def test_every_table_has_its_terms():
     terms = folder.joinpath("LICENSE.md").read_text(encoding="utf-8")
     for file in folder.iterdir():
         assert file.name == "LICENSE.md" or f"**{file.name}**" in terms
+
+
+@pytest.mark.covers("DAT-20")
+def test_handwritten_digits():
+    digits = datasets.load_digits()
+    assert digits.data.shape == (1797, 64)
+    assert (digits.data.min(), digits.data.max()) == (0, 16)
+    np.testing.assert_array_equal(digits.data, np.round(digits.data))
+    assert sorted(np.unique(digits.target)) == list(range(10))
+    np.testing.assert_array_equal(digits.images.reshape(1797, 64), digits.data)
+    assert "Alpaydin" in digits.DESCR
+    assert "CC BY 4.0" in digits.DESCR
+    X, y = datasets.load_digits(return_X_y=True)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    assert cross_val_score(KNeighborsClassifier(3), X, y, cv=folds).mean() > 0.98

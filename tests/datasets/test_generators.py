@@ -8,7 +8,8 @@ import sklearn.datasets as theirs
 
 from qed import datasets as ours
 from qed.core import InvalidParameter
-from qed.linear_model import LogisticRegression
+from qed.linear_model import LinearRegression, LogisticRegression
+from qed.preprocessing import PolynomialFeatures
 
 NAMES = [
     "make_blobs",
@@ -173,3 +174,29 @@ def test_some_rows_have_labels():
 def test_what_cannot_be_drawn_is_said(name, options, words):
     with pytest.raises(InvalidParameter, match=words):
         made(name, **options)
+
+
+@pytest.mark.covers("DAT-13")
+def test_exclusive_or_in_both_codings():
+    X, y = ours.make_xor()
+    assert X.tolist() == [[-1, -1], [-1, 1], [1, -1], [1, 1]]
+    np.testing.assert_array_equal(y, X[:, 0] * X[:, 1])
+    bits, label = ours.make_xor(coding="bits")
+    np.testing.assert_array_equal(bits, (X + 1) / 2)
+    assert label.tolist() == [0, 1, 1, 0]
+    np.testing.assert_array_equal(label, bits[:, 0].astype(int) ^ bits[:, 1].astype(int))
+    directions = np.random.default_rng(0).normal(size=(500, 2))
+    right = [np.mean((X @ w + b > 0) == (y > 0)) for w in directions for b in (-1.5, 0.0, 1.5)]
+    assert max(right) == 0.75  # of four corners a linear classifier gets at most three
+    product = PolynomialFeatures(2, interaction_only=True, include_bias=False).fit_transform(X)
+    np.testing.assert_allclose(LinearRegression().fit(product, y).coef_, [0, 0, 1], atol=1e-12)
+    many, labels = ours.make_xor(101, noise=0.1, random_state=3)
+    np.testing.assert_array_equal(labels, np.sign(many[:, 0] * many[:, 1]))
+    np.testing.assert_array_equal(many, ours.make_xor(101, noise=0.1, random_state=3)[0])
+    assert abs(np.std(many - np.sign(many)) - 0.1) < 7 * 0.1 / np.sqrt(2 * 202)
+    with pytest.raises(InvalidParameter, match="coding must be"):
+        ours.make_xor(coding="letters")
+    with pytest.raises(InvalidParameter, match="noise must be"):
+        ours.make_xor(noise=-1.0)
+    with pytest.raises(InvalidParameter, match="n_samples must be"):
+        ours.make_xor(0)

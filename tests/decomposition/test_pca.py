@@ -54,6 +54,13 @@ def test_variances_are_the_largest_eigenvalues_and_scores_are_uncorrelated():
     assert v @ S @ v == pytest.approx(model.explained_variance_[0])
     np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(6), atol=1e-13)
     np.testing.assert_allclose(np.cov(model.transform(X).T), np.diag(model.explained_variance_), atol=1e-11)
+    centred = X - X.mean(axis=0)
+    likeliest = centred.T @ centred / len(X)  # divisor n
+    np.testing.assert_allclose(model.eigenvalues_, np.linalg.eigvalsh(likeliest)[::-1], rtol=1e-10)
+    np.testing.assert_allclose(
+        likeliest @ model.components_.T, model.components_.T * model.eigenvalues_, atol=1e-11 * model.eigenvalues_[0]
+    )
+    np.testing.assert_allclose(model.transform(X).var(axis=0), model.eigenvalues_, rtol=1e-10)
     for k in range(7):
         some = PCA(k).fit(X)
         assert left_out(X, some.components_) == pytest.approx(model.explained_variance_[k:].sum(), abs=1e-10)
@@ -84,7 +91,11 @@ def test_codes_are_projections_about_the_mean():
 @pytest.mark.parametrize("table", [X, WIDE], ids=["tall", "wide"])
 def test_columns_rows_and_singular_values_lead_to_the_same(table, solver):
     model = PCA(4, svd_solver=solver).fit(table)
-    _, s, Vh = np.linalg.svd(table - table.mean(axis=0))
+    U, s, Vh = np.linalg.svd(table - table.mean(axis=0))
+    n, d = table.shape
+    assert (U.shape, Vh.shape) == ((n, n), (d, d))
+    np.testing.assert_allclose(model.eigenvalues_, s[:4] ** 2 / n, rtol=1e-9)
+    np.testing.assert_allclose(model.singular_values_, s[:4], rtol=1e-9)
     np.testing.assert_allclose(model.explained_variance_, s[:4] ** 2 / (len(table) - 1))
     np.testing.assert_allclose(model.components_.T @ model.components_, Vh[:4].T @ Vh[:4], atol=1e-8)
     np.testing.assert_allclose(

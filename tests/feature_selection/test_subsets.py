@@ -4,12 +4,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from sklearn.neighbors import KNeighborsRegressor
 
 from qed import feature_selection as fs
 from qed.core import InvalidParameter
-from qed.linear_model import Lasso, LinearRegression, LogisticRegression, lasso_path
+from qed.linear_model import Lasso, LinearRegression, LogisticRegression
 from qed.model_selection import KFold, ShuffleSplit, cross_val_score
+from qed.neighbors import KNeighborsRegressor
 from qed.preprocessing import BasisFunctions
 
 # L(1) = .99, L(2) = 1, L(3) = .5, L(13) = L(23) = .51, L(12) = 0, L(123) = .01, columns counted from zero here
@@ -79,10 +79,24 @@ def test_what_searches_cost_and_for_whom_they_work():
     y = np.sign(X[:, 1]) + 0.1 * rng.normal(size=80)
     neighbours = fs.subset_score(KNeighborsRegressor(5), X, y, cv=4)
     assert fs.forward_selection(neighbours, 4, max_columns=1).columns == (1,)
-    alphas, _, _ = lasso_path(X, y, alphas=[1.0, 0.1, 0.01])
-    assert len(alphas) == 3  # one fit for each strength, whatever the number of columns
-    with pytest.raises(TypeError):
-        lasso_path(KNeighborsRegressor(5), X, y)  # a path of coefficients has no place for other models
+    fits = 0
+
+    class Counted(Lasso):
+        def fit(self, X, y=None, sample_weight=None):
+            nonlocal fits
+            fits += 1
+            return super().fit(X, y, sample_weight)
+
+    for d in (2, 4):  # one fit for each strength, whatever the number of columns
+        fits = 0
+        path = fs.l1_selection(Counted(), X[:, :d], y, [2.0, 0.3, 1e-3])
+        assert fits == path.fits == 3
+        assert path.alphas == (2.0, 0.3, 1e-3)
+        assert path.columns == ((), (1,), tuple(range(d)))
+        for alpha, columns in zip(path.alphas, path.columns, strict=True):
+            assert columns == tuple(np.flatnonzero(Lasso(alpha).fit(X[:, :d], y).coef_))
+    with pytest.raises(InvalidParameter, match="linear model with a penalty"):
+        fs.l1_selection(KNeighborsRegressor(5), X, y, [1.0])
 
 
 @pytest.mark.covers("SEL-22", "SEL-23")

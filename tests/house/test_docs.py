@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,8 @@ def test_code_runs(page, tmp_path, monkeypatch, capsys):
                 exec(program, names)  # noqa: S102  (our own pages)
         else:
             exec(program, names)  # noqa: S102  (our own pages)
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def test_pages_with_code_are_found():

@@ -25,6 +25,7 @@ import sklearn.preprocessing
 from scipy import sparse
 
 import qed
+import qed.study
 from qed import metrics
 from qed.cli import main
 from qed.cli._files import write_whole
@@ -155,6 +156,24 @@ def test_c1_an_interrupted_fit_is_proved_by_what_is_at_hand(model: Any, monkeypa
     certificate = model.certificate_
     assert certificate.objective - certificate.gap <= whole + 1e-9  # what is stated is true of the best there is
     qed.verify(model, X, y)
+
+
+def test_c1_a_study_says_at_once_that_it_was_interrupted(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def press_once(event: qed.Event) -> None:
+        if event.kind == "step":
+            seen.append(event.source)
+        if event.source == "comparing" and seen.count("comparing") == 1 and event.kind == "step":
+            _press()
+
+    with qed.listen(press_once):
+        study = qed.study.fit(_csv(tmp_path), "y", budget="30s")
+    assert study.is_interrupted
+    assert study.model.proof is not None
+    own = [source for source in seen if source in ("comparing", "interrupted", "judging", "fitting", "checking")]
+    assert own[:2] == ["comparing", "interrupted"]
+    assert "comparing" not in own[1:]
 
 
 def test_c1_no_traceback_while_modules_are_imported(monkeypatch: Any, capsys: Any) -> None:

@@ -3,12 +3,20 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import nnls
+from scipy.optimize import minimize, minimize_scalar, nnls
+from scipy.stats import norm
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression as Theirs
 
 import qed
+from qed.compose import make_pipeline
+from qed.convex import Problem, Squared, Zero
+from qed.designs import design
 from qed.linear_model import Lasso, LinearRegression, Ridge
+from qed.optimize import as_function, check_gradient
+from qed.preprocessing import BasisFunctions, PolynomialFeatures
+from qed.tree import DecisionTreeRegressor
 
 rng = np.random.default_rng(7)
 X = rng.normal(size=(60, 4))
@@ -80,17 +88,25 @@ def test_intercept_is_a_constant_column():
 
 
 @pytest.mark.covers("LIN-06")
-def test_gradient_vanishes_at_the_solution():
-    model = LinearRegression().fit(X, y)
-
-    def cost(w):
-        return np.sum((y - X @ w - model.intercept_) ** 2)
-
-    for j in range(4):
-        step = 1e-5 * np.eye(4)[j]
-        slope = (cost(model.coef_ + step) - cost(model.coef_ - step)) / 2e-5
-        assert slope == pytest.approx(-2 * X[:, j] @ (y - model.predict(X)), abs=1e-5)
-        assert slope == pytest.approx(0, abs=1e-5)
+def test_the_gradient_is_minus_twice_the_residuals_times_the_rows():
+    """The loss is half the square, so that its gradient is X'(Xw - y); of the sum of squares it is twice that."""
+    w = np.array([0.3, -1.0, 2.0, 0.7])
+    half = as_function(Problem(design(X), Squared(y), Zero(), np.ones(60), free_intercept=False))
+    residual = y - X @ w
+    assert half.value(w) == pytest.approx(0.5 * residual @ residual, rel=1e-13)
+    np.testing.assert_allclose(half.gradient(w), X.T @ (X @ w - y), rtol=1e-12)
+    np.testing.assert_allclose(
+        2 * half.gradient(w), -2 * sum(r * x for r, x in zip(residual, X, strict=True)), rtol=1e-11
+    )
+    np.testing.assert_allclose(X.T @ Squared(y).slope(X @ w), half.gradient(w), rtol=1e-12)
+    # a parabola: central differences of any length are exact
+    steps = [(half.value(w + h) - half.value(w - h)) / 2 for h in np.eye(4)]
+    np.testing.assert_allclose(steps, half.gradient(w), rtol=1e-10)
+    assert check_gradient(half, w).passed
+    exact = as_function(Problem(design(X), Squared(X @ w), Zero(), np.ones(60), free_intercept=False))
+    np.testing.assert_allclose(exact.gradient(w), 0, atol=1e-12)  # no residuals, no gradient
+    best = LinearRegression(fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(half.gradient(best.coef_), 0, atol=1e-11)
 
 
 @pytest.mark.covers("LIN-11")
@@ -150,10 +166,19 @@ def test_risk_and_unbiasedness():
 
 @pytest.mark.covers("LIN-40")
 def test_a_feature_map_makes_it_non_linear():
-    t = np.linspace(0, 1, 30)
-    features = np.column_stack([np.sin(2 * np.pi * t), t**2])
-    model = LinearRegression(fit_intercept=False).fit(features, 2 * features[:, 0] - features[:, 1])
-    np.testing.assert_allclose(model.coef_, [2, -1], rtol=1e-12)
+    t = np.linspace(-1, 1, 30)[:, None]
+    target = np.sin(3 * t[:, 0]) + 0.1 * np.cos(40 * t[:, 0])
+    for features in (
+        PolynomialFeatures(4),
+        BasisFunctions({"one": np.ones_like, "wave": lambda x: np.sin(3 * x), "fold": np.abs}),
+    ):
+        curve = make_pipeline(features, LinearRegression(fit_intercept=False)).fit(t, target)
+        phi = clone(features).fit_transform(t)
+        w = np.linalg.lstsq(phi, target, rcond=None)[0]
+        np.testing.assert_allclose(curve[-1].coef_, w, rtol=1e-7)
+        np.testing.assert_allclose(curve.predict(t), phi @ w, rtol=1e-9, atol=1e-11)
+        straight = LinearRegression().fit(t, target)
+        assert np.sum((curve.predict(t) - target) ** 2) < np.sum((straight.predict(t) - target) ** 2) / 2
 
 
 @pytest.mark.covers("BAY-19")
@@ -161,14 +186,30 @@ def test_normal_noise_makes_least_squares_the_most_likely():
     model = LinearRegression().fit(X, y)
     variance = model.squared_residuals_ / 60
 
-    def nll(w, b, v):
-        return 30 * np.log(2 * np.pi * v) + np.sum((y - X @ w - b) ** 2) / (2 * v)
+    def nll(told, v):
+        return -norm.logpdf(y, told, np.sqrt(v)).sum()
 
-    best = nll(model.coef_, model.intercept_, variance)
-    assert best == pytest.approx(30 * np.log(2 * np.pi * variance) + 30)
-    for move in np.eye(4):
-        assert nll(model.coef_ + 1e-3 * move, model.intercept_, variance) > best
-    assert nll(model.coef_, model.intercept_, 1.01 * variance) > best
+    for v in (variance, 0.3, 2.0):  # n/2 ln(2 pi v) + RSS / 2v
+        formula = 30 * np.log(2 * np.pi * v) + Squared(y).value(model.predict(X)).sum() / v
+        assert nll(model.predict(X), v) == pytest.approx(formula, rel=1e-12)
+    assert nll(model.predict(X), variance) == pytest.approx(30 * np.log(2 * np.pi * variance) + 30)
+    assert model.squared_residuals_ == pytest.approx(np.sum((y - model.predict(X)) ** 2), rel=1e-12)
+    # the likeliest coefficients, found by a minimiser that knows only densities, are those of least squares
+    ones = np.column_stack([X, np.ones(60)])
+    found = minimize(lambda w: nll(ones @ w, 1.0), np.zeros(5), method="BFGS", options={"gtol": 1e-4})
+    np.testing.assert_allclose(found.x, [*model.coef_, model.intercept_], atol=1e-5)
+    assert minimize_scalar(lambda v: nll(model.predict(X), v), bounds=(0.01, 9), method="bounded").x == pytest.approx(
+        variance, rel=1e-3
+    )
+    # any function class: of several curves the likeliest is the one with the smallest squared error
+    curves = [make_pipeline(PolynomialFeatures(k), LinearRegression()).fit(X, y) for k in (1, 2)]
+    curves += [DecisionTreeRegressor(max_depth=k).fit(X, y) for k in (1, 2, 6)] + [model]
+    told = [curve.predict(X) for curve in curves]
+    errors = [np.sum((one - y) ** 2) for one in told]
+    assert (
+        np.argsort(errors, kind="stable").tolist()
+        == np.argsort([nll(one, 0.5) for one in told], kind="stable").tolist()
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e8])

@@ -13,6 +13,7 @@ from qed import _native
 from qed.convex import Logistic, Poisson, Squared
 from qed.core import CertificateError, InvalidData, InvalidParameter, NotReached, _events
 from qed.core._events import STOP
+from qed.decision import CostTable
 from qed.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 
 CANCER = load_breast_cancer(return_X_y=True)
@@ -134,10 +135,16 @@ def test_labels_are_the_likelier_ones():
     np.testing.assert_array_equal(np.sign(2 * proba[:, 1] - 1), np.sign(score))
     offset = model.intercept_.copy()
     for threshold in (0.1, 0.5, 0.8):  # the same as an offset that is lower by its log-odds
+        model.intercept_ = offset
+        costs = CostTable.asymmetric(false_positive=threshold, false_negative=1 - threshold)
+        assert costs.threshold == pytest.approx(threshold, rel=1e-15)
+        decided = costs.decide(model.predict_proba(X))
+        np.testing.assert_array_equal(decided, proba[:, 1] > threshold)
         model.intercept_ = offset - np.log(threshold / (1 - threshold))
-        above = proba[:, 1] > threshold
-        np.testing.assert_array_equal(above, model.predict(X) == 1)
-        assert 0 < above.sum() < 120
+        np.testing.assert_array_equal(decided, model.predict(X))
+        assert 0 < decided.sum() < 120
+        if threshold == 0.5:
+            np.testing.assert_array_equal(decided, score > 0)
 
 
 @pytest.mark.covers("CLS-38")

@@ -229,10 +229,12 @@ def test_the_average_is_the_mean_of_all_planes(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(15, 3)), rng.choice([-1, 1], 15)
     y[:2] = 1, -1
-    model = Perceptron(variant="averaged", shuffle=False, max_iter=4, tol=None).fit(X, y)
     planes = slow(X, y, passes=4)[3]
-    assert_allclose(model.coef_[0], np.mean([w for w, _ in planes], axis=0), atol=1e-12)
-    assert_allclose(model.intercept_[0], np.mean([b for _, b in planes]), atol=1e-12)
+    for burn_in in (0, 1, 20, len(planes) - 1):
+        settings = {"variant": "averaged", "burn_in": burn_in, "shuffle": False, "max_iter": 4, "tol": None}
+        model = Perceptron(**settings).fit(X, y)
+        assert_allclose(model.coef_[0], np.mean([w for w, _ in planes[burn_in:]], axis=0), atol=1e-12)
+        assert_allclose(model.intercept_[0], np.mean([b for _, b in planes[burn_in:]]), atol=1e-12)
 
 
 @pytest.mark.covers("CLS-17")

@@ -102,15 +102,17 @@ def test_shrinks_towards_a_prior():
 
 
 @pytest.mark.covers("BAY-24")
-def test_ridge_is_the_most_probable_under_a_normal_prior():
-    noise, spread = 0.5, 2.0
+@pytest.mark.parametrize(("noise", "spread"), [(0.5, 2.0), (1.0, 1.0), (3.0, 0.2)])
+def test_ridge_is_the_most_probable_under_a_normal_prior(noise, spread):
+    """The strength is the variance of the noise over that of the prior; one over the latter only for unit noise."""
     model = Ridge(noise**2 / spread**2, fit_intercept=False).fit(X, y)
-
-    def log_posterior(w):
-        return -np.sum((y - X @ w) ** 2) / (2 * noise**2) - np.sum(w**2) / (2 * spread**2)
-
-    best = log_posterior(model.coef_)
-    assert all(log_posterior(model.coef_ + 1e-3 * move) < best for move in (*np.eye(5), *-np.eye(5)))
+    precision = X.T @ X / noise**2 + np.eye(5) / spread**2  # of the posterior, a normal distribution
+    mean = np.linalg.solve(precision, X.T @ y / noise**2)
+    np.testing.assert_allclose(model.coef_, mean, rtol=1e-10)
+    slope = X.T @ (y - X @ model.coef_) / noise**2 - model.coef_ / spread**2  # of the log posterior
+    np.testing.assert_allclose(slope, 0, atol=1e-9 * np.abs(X.T @ y).max() / noise**2)
+    other = Ridge(1 / spread**2, fit_intercept=False).fit(X, y).coef_
+    assert np.allclose(other, mean, rtol=1e-8) == (noise == 1.0)
 
 
 def test_each_target_its_own_strength():

@@ -68,9 +68,10 @@ def test_a_moved_cut_is_refused():
     X, y = rng.normal(size=(80, 2)), rng.integers(0, 2, 80)
     model = ThresholdClassifier(class_weight="balanced").fit(X, y)
     assert qed.verify(model, X, y).holds
+    honest = model.threshold_
     model.threshold_ += 0.7
-    with pytest.raises(qed.CertificateError, match="mistakes"):
+    with pytest.raises(qed.CertificateError, match="threshold"):
         qed.verify(model, X, y)
-    model.mistakes_ = 0.0
+    model.threshold_, model.mistakes_ = honest, 0.0
     with pytest.raises(qed.CertificateError, match="mistakes"):
         qed.verify(model, X, y)

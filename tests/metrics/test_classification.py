@@ -9,6 +9,7 @@ from tests.metrics.rows import labelled, outcome, same_answer
 
 from qed import metrics as ours
 from qed.core import InvalidData, InvalidParameter, UndefinedMetricWarning
+from qed.model_selection import DummyClassifier
 
 flags = st.booleans()
 averages = st.sampled_from(["micro", "macro", "weighted", None])
@@ -183,10 +184,17 @@ def test_a_coin_has_equal_rates():
     random = np.random.default_rng(0)
     n, p = 200_000, 0.3
     y = random.random(n) < 0.2
-    t = random.random(n) < p
+    rows = np.zeros((n, 1))
+    coin = DummyClassifier(strategy="stratified", random_state=1).fit(rows[:10], np.arange(10) < 10 * p)
+    np.testing.assert_allclose(coin.predict_proba(rows[:1000]).mean(axis=0), [1 - p, p], atol=7 * np.sqrt(0.25 / 1000))
+    t = coin.predict(rows)
     slack = 7 * np.sqrt(p * (1 - p) / min(y.sum(), (~y).sum()))  # seven deviations: false alarm below 1e-11
-    assert abs(ours.recall_score(y, t) - p) < slack
-    assert abs(ours.recall_score(~y, t) - p) < slack
+    (tn, fp), (fn, tp) = ours.confusion_matrix(y, t)
+    assert abs(tp / (tp + fn) - p) < slack
+    assert abs(fp / (fp + tn) - p) < slack
+    assert ours.recall_score(y, t) == tp / (tp + fn)
+    fpr, tpr, _ = ours.roc_curve(y, t)  # the point of the coin, between nobody and everybody
+    np.testing.assert_allclose([fpr[1], tpr[1]], [p, p], atol=slack)
 
 
 @pytest.mark.covers("MET-19", "MUL-20")

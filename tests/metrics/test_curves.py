@@ -198,8 +198,12 @@ def test_one_dominates_in_roc_where_it_dominates_in_precision_and_recall(seed, c
     def imprecision(score):
         precision, recall, _ = ours.precision_recall_curve(y, score + np.arange(20) * 1e-9)
         best = {}
+        _, _, fns, tps, _ = ours.confusion_matrix_at_thresholds(y, score + np.arange(20) * 1e-9)
+        known = set(np.round(tps / (tps + fns), 12))
+        assert {round(r, 12) for r in recall} <= known | {0.0}  # shares of the same positives
         for p, r in zip(precision[:-1], recall[:-1], strict=True):
             tp = round(8 * r)
+            assert 8 * r == pytest.approx(tp, abs=1e-12)
             best[tp] = min(1 - p, best.get(tp, np.inf))
         return {tp: q for tp, q in best.items() if tp}
 

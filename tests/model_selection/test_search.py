@@ -6,24 +6,52 @@ import numpy as np
 import pytest
 import sklearn.linear_model as their_models
 import sklearn.model_selection as theirs
-from scipy.stats import loguniform
+from scipy.stats import binom, loguniform
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import make_pipeline as their_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import qed
 import qed.model_selection as ours
+from qed.compose import make_pipeline
 from qed.core import InvalidParameter
 from qed.core._events import STOP
 from qed.linear_model import LinearRegression, Ridge
 from qed.metrics import accuracy_score
+from qed.model_selection import DummyClassifier
+from qed.neighbors import KNeighborsClassifier
+from qed.preprocessing import PolynomialFeatures
+from qed.tree import DecisionTreeClassifier
 
 X, Y = load_diabetes(return_X_y=True)
 GRID = {"alpha": [0.01, 0.1, 1.0, 10.0], "fit_intercept": [True, False]}
 
 
-@pytest.mark.covers("SEL-11", "SEL-07")
+@pytest.mark.covers("SEL-07")
+@pytest.mark.parametrize("seed", range(4))
+def test_the_degree_of_a_polynomial_is_recovered(seed):
+    """The smallest mean validation error, computed by hand. Few rows to learn from and many to judge by find the true degree."""
+    rng = np.random.default_rng(seed)
+    t = rng.uniform(-1, 1, (60, 1))
+    y = 1 - 2 * t[:, 0] + 4 * t[:, 0] ** 3 + 0.2 * rng.normal(size=60)
+    model = make_pipeline(PolynomialFeatures(), LinearRegression(fit_intercept=False))
+    folds = ours.ShuffleSplit(20, test_size=0.7, random_state=0)
+    grid = {"polynomialfeatures__degree": range(8)}
+    search = ours.GridSearchCV(model, grid, scoring="neg_mean_squared_error", cv=folds).fit(t, y)
+    errors = []
+    for degree in range(8):
+        wrong = []
+        for train, test in folds.split(t):
+            w = np.linalg.lstsq(np.vander(t[train, 0], degree + 1), y[train], rcond=None)[0]
+            wrong.append(np.mean((np.vander(t[test, 0], degree + 1) @ w - y[test]) ** 2))
+        errors.append(np.mean(wrong))
+    np.testing.assert_allclose(-search.cv_results_["mean_test_score"], errors, rtol=1e-7)
+    assert search.best_index_ == np.argmin(errors)
+    assert search.best_params_ == {"polynomialfeatures__degree": 3}
+
+
+@pytest.mark.covers("SEL-11")
 @pytest.mark.parametrize("scoring", [None, "neg_mean_absolute_error"])
 @pytest.mark.parametrize("model", [Ridge(), their_models.Ridge()])
 def test_the_table_is_that_of_scikit_learn(model, scoring):
@@ -48,7 +76,69 @@ def test_shared_work_gives_what_single_fits_give():
     assert qed.verify(together.best_estimator_, X, Y).holds
 
 
-@pytest.mark.covers("SEL-25")
+@pytest.mark.covers("SEL-11", "SEL-25")
+def test_ties_go_to_the_simpler_model():
+    corners = np.repeat([[-1.0], [1.0]], 20, axis=0)
+    label = np.repeat([0, 1], 20)  # every number of neighbours and every depth is right on every row
+    grid = {"n_neighbors": [1, 3, 9]}  # many neighbours are the simpler model
+    plain = ours.GridSearchCV(KNeighborsClassifier(), grid).fit(corners, label)
+    assert plain.best_params_ == {"n_neighbors": 1}
+    np.testing.assert_array_equal(plain.cv_results_["rank_test_score"], [1, 1, 1])
+    rule = ours.Simplest(lambda setting: -setting["n_neighbors"])
+    search = ours.GridSearchCV(KNeighborsClassifier(), grid, refit=rule).fit(corners, label)
+    assert search.best_params_ == {"n_neighbors": 9}
+    assert search.best_estimator_.n_neighbors == 9
+    for depths in ([1, 2, 3], [3, 2, 1]):  # whatever the order
+        rule = ours.Simplest(lambda setting: setting["max_depth"])
+        search = ours.GridSearchCV(DecisionTreeClassifier(), {"max_depth": depths}, refit=rule).fit(corners, label)
+        assert search.best_params_ == {"max_depth": 1}
+
+
+def test_the_simplest_within_standard_errors():
+    results = {
+        "params": [{"k": k} for k in range(4)],
+        "mean_test_score": np.array([0.5, 0.79, 0.8, 0.8]),
+        "std_test_score": np.array([0.0, 0.0, 0.02, 0.0]),
+        **{f"split{k}_test_score": np.zeros(4) for k in range(5)},
+    }
+    for errors, kept in ((0.0, 2), (0.99, 2), (1.01, 1), (100.0, 0)):  # one is 0.02 / sqrt(5 - 1)
+        assert ours.Simplest(lambda setting: setting["k"], errors)(results) == kept
+    assert ours.Simplest(lambda setting: -setting["k"])(results) == 3
+    results["mean_test_score"][3] = np.nan
+    assert ours.Simplest(lambda setting: -setting["k"])(results) == 2
+    with pytest.raises(InvalidParameter, match="standard_errors must be"):
+        ours.Simplest(abs, -1.0)
+    with pytest.raises(InvalidParameter, match="function of a setting"):
+        ours.Simplest("degree")
+    with pytest.raises(InvalidParameter, match="the search has score"):
+        ours.Simplest(lambda setting: 0.0, score="r2")(results)
+
+
+@pytest.mark.covers("FND-41")
+def test_under_fitting_comes_before_over_fitting():
+    rng = np.random.default_rng(3)
+    t = rng.uniform(-1, 1, (40, 1))
+    y = 1 - 2 * t[:, 0] + 4 * t[:, 0] ** 3 + 0.3 * rng.normal(size=40)
+    model = make_pipeline(PolynomialFeatures(), LinearRegression(fit_intercept=False))
+    folds = ours.ShuffleSplit(20, test_size=0.3, random_state=0)
+    degrees, name = list(range(13)), "polynomialfeatures__degree"
+    train, test = ours.validation_curve(
+        model, t, y, param_name=name, param_range=degrees, cv=folds, scoring="neg_mean_squared_error"
+    )
+    seen, unseen = -train, -test.mean(axis=1)
+    assert (np.diff(seen, axis=0) <= 1e-9).all()  # training error never rises with the degree, in any fold
+    best = int(np.argmin(unseen))
+    assert 3 <= best < 12
+    assert unseen[0] > 2 * unseen[best]  # it falls first
+    assert unseen[12] > 1.5 * unseen[best]  # then it rises
+    rule = ours.Simplest(lambda setting: setting[name], standard_errors=1.0)
+    search = ours.GridSearchCV(model, {name: degrees}, cv=folds, scoring="neg_mean_squared_error", refit=rule).fit(t, y)
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], -unseen, rtol=1e-9)
+    assert search.best_params_[name] <= best
+    limit = unseen[best] + test[best].std(ddof=1) / np.sqrt(20)
+    assert search.best_params_[name] == min(d for d in degrees if unseen[d] <= limit)
+
+
 def test_of_equal_settings_the_first_is_kept():
     search = ours.GridSearchCV(Ridge(), {"alpha": [1.0, 1.0, 1.0]}).fit(X, Y)
     assert search.best_index_ == 0
@@ -76,7 +166,7 @@ def test_random_settings():
 
 def test_searches_nest_both_ways():
     A, y = load_breast_cancer(return_X_y=True)
-    model = make_pipeline(StandardScaler(), their_models.LogisticRegression())
+    model = their_pipeline(StandardScaler(), their_models.LogisticRegression())
     grid = {"logisticregression__C": [0.1, 1.0]}
     mine = ours.GridSearchCV(model, grid, cv=3).fit(A, y)
     other = theirs.GridSearchCV(model, grid, cv=3).fit(A, y)
@@ -200,12 +290,20 @@ def test_the_drawn_curve_is_the_table():
 
 @pytest.mark.covers("SEL-13")
 def test_choosing_the_best_of_many_guesses_fits_the_test_set():
-    rng = np.random.default_rng(0)
-    n, m, trials = 50, 40, 200
-    truth = rng.integers(0, 2, size=(trials, 1, n))
-    guesses = rng.integers(0, 2, size=(trials, m, n))
-    best = [max(accuracy_score(truth[t, 0], guess) for guess in guesses[t]) for t in range(trials)]
-    fresh = rng.integers(0, 2, size=(trials, n))
-    again = [accuracy_score(fresh[t], guesses[t, 0]) for t in range(trials)]
-    assert np.mean(best) > 0.6
-    assert abs(np.mean(again) - 0.5) < 7 * 0.5 / np.sqrt(n * trials)
+    n, m, trials = 50, 40, 60
+    rows, rng = np.zeros((n, 1)), np.random.default_rng(0)
+    best, again = [], []
+    for trial in range(trials):
+        truth, fresh = rng.integers(0, 2, size=(2, n))
+        coins = [
+            DummyClassifier(strategy="uniform", random_state=m * trial + k).fit([[0.0]] * 2, [0, 1]) for k in range(m)
+        ]
+        told = [coin.predict(rows) for coin in coins]
+        accuracies = [accuracy_score(truth, one) for one in told]
+        best.append(max(accuracies))
+        again.append(accuracy_score(fresh, told[int(np.argmax(accuracies))]))
+    # the largest of m binomial counts is at least k with probability 1 - F(k - 1)^m
+    expected = sum(1 - binom.cdf(k - 1, n, 0.5) ** m for k in range(1, n + 1)) / n
+    assert expected > 0.6
+    assert abs(np.mean(best) - expected) < 7 * np.std(best) / np.sqrt(trials)
+    assert abs(np.mean(again) - 0.5) < 7 * 0.5 / np.sqrt(n * trials)  # on rows that did not choose, a coin

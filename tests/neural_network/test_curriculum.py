@@ -270,10 +270,14 @@ def test_gradients_vanish_through_sigmoids() -> None:
     for activation in ("logistic", "relu"):
         model = with_layers(made((1,) * (depth + 2), activation), ones, [np.zeros(1)] * (depth + 1))
         slopes = [float(np.abs(g).max()) for g in gradients(model, np.ones((1, 1)), np.array([3.0]))[depth + 1 :]]
-        top = slopes[-1]
+        top, told, passed = slopes[-1], 1.0, []
+        for _ in range(depth):  # unit weights: a sigmoid passes on a (1 - a) of what arrives from above
+            told = 1 / (1 + np.exp(-told))
+            passed.append(told * (1 - told))
         for below, slope in enumerate(reversed(slopes)):
             if activation == "logistic":
                 assert slope <= 4.0**-below * top * (1 + 1e-6) + 1e-12
+                assert slope == pytest.approx(top * np.prod(passed[depth - below :]), rel=1e-6)
             else:
                 assert slope == pytest.approx(top)
 
@@ -326,6 +330,14 @@ def test_counts_and_a_search_over_architectures() -> None:
     d, m, k = 3, 5, 4
     model = MLPClassifier((m,), max_iter=1, random_state=0).fit(X, np.arange(12) % k)
     assert sum(part.size for part in parameters(model)) == (d + 1) * m + (m + 1) * k
+    told = model.summary()
+    assert told.n_parameters == (d + 1) * m + (m + 1) * k
+    assert [(one.inputs, one.units, one.activation) for one in told.layers] == [(d, m, "relu"), (m, k, "softmax")]
+    assert [one.n_parameters for one in told.layers] == [(d + 1) * m, (m + 1) * k]
+    assert str(told.n_parameters) in str(told)
+    deep = MLPClassifier((7, 2), activation="tanh", max_iter=1, random_state=0).fit(X, np.arange(12) % 2).summary()
+    assert deep.n_parameters == 4 * 7 + 8 * 2 + 3 * 1
+    assert deep.layers[-1].activation == "logistic"
     table = RNG.standard_normal((60, 2))
     search = GridSearchCV(
         MLPClassifier(activation="tanh", solver="lbfgs", alpha=0.1, max_iter=100, random_state=0),

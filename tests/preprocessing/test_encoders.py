@@ -88,7 +88,11 @@ def test_ordinal_is_scikit_learns(kind, min_frequency):
 def test_codes_keep_order_or_nothing_but_difference():
     ordinal = ours.OrdinalEncoder(categories=[["low", "middle", "high"]])
     assert ordinal.fit_transform([["low"], ["middle"], ["high"]]).ravel().tolist() == [0, 1, 2]
-    one_hot = ours.OneHotEncoder(sparse_output=False).fit_transform([["a"], ["b"], ["c"]])
+    words, model = [["a"], ["b"], ["c"]], ours.OneHotEncoder(sparse_output=False)
+    one_hot = model.fit_transform(words)
+    assert set(one_hot.ravel()) == {0.0, 1.0}
+    assert model.inverse_transform(one_hot).tolist() == words
+    assert model.inverse_transform(one_hot[[2, 0, 2]]).tolist() == [["c"], ["a"], ["c"]]
     assert np.array_equal(one_hot.sum(axis=1), np.ones(3))
     distances = np.linalg.norm(one_hot[:, None] - one_hot[None], axis=2)
     np.testing.assert_allclose(distances, np.sqrt(2) * (1 - np.eye(3)), rtol=1e-15)

@@ -9,10 +9,14 @@ import pytest
 import scipy.sparse as sp
 import sklearn.impute
 import sklearn.preprocessing as theirs
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 import qed
 from qed import preprocessing as ours
 from qed.core import CertificateError
+from qed.datasets import PartlyLabelled
 from qed.linear_model import LinearRegression
 
 RNG = np.random.default_rng(8)
@@ -49,7 +53,7 @@ def test_monomials_are_scikit_learns(degree, interaction_only, include_bias):
         np.testing.assert_allclose(left.toarray(), right.toarray(), rtol=1e-14)
 
 
-@pytest.mark.covers("DAT-07", "DAT-08", "DAT-13")
+@pytest.mark.covers("DAT-07", "DAT-08")
 @pytest.mark.parametrize(("d", "k"), _every(range(1, 5), range(4)))
 def test_the_number_of_monomials(d, k):
     assert ours.PolynomialFeatures(k).fit(np.ones((1, d))).n_output_features_ == comb(d + k, k)
@@ -162,7 +166,6 @@ def test_filled_gaps_are_scikit_learns(strategy, add_indicator, keep):
     np.testing.assert_allclose(a.transform(sparse).toarray(), b.transform(sparse).toarray(), rtol=1e-12)
 
 
-@pytest.mark.covers("DAT-16")
 def test_whole_numbers_stay_whole():
     table = np.array([[1, -1], [2, 3], [2, 2**60 + 1]])
     for options in ({"strategy": "most_frequent"}, {"strategy": "constant", "fill_value": 7}):
@@ -179,9 +182,43 @@ def test_whole_numbers_stay_whole():
         ours.SimpleImputer(missing_values=-1, strategy="constant", fill_value=7.5).fit(table)
 
 
+@pytest.mark.covers("DAT-16")
+@given(
+    table=arrays(
+        np.float64, st.tuples(st.integers(2, 6), st.integers(1, 4)), elements=st.sampled_from([1.0, 2.0, np.nan])
+    ),
+    hidden=st.integers(0, 2**6 - 1),
+)
+def test_masks_of_columns_and_labels_go_round(table, hidden):
+    mask = np.isnan(table)
+    marks = ours.MissingIndicator(features="all").fit_transform(table)
+    assert marks.dtype == bool
+    np.testing.assert_array_equal(marks, mask)
+    np.testing.assert_array_equal(np.where(marks, np.nan, np.nan_to_num(table, nan=7.0)), table)
+    here = ~mask.all(axis=0)
+    if here.all():
+        model = ours.SimpleImputer(add_indicator=True).fit(table)
+        filled = model.transform(table)
+        np.testing.assert_array_equal(filled[:, : table.shape[1]][~mask], table[~mask])
+        np.testing.assert_array_equal(filled[:, table.shape[1] :], mask[:, mask.any(axis=0)])
+        np.testing.assert_array_equal(model.inverse_transform(filled), table)
+    labels = np.arange(len(table)) % 2
+    is_hidden = (hidden >> np.arange(len(table))) & 1 == 1
+    told = PartlyLabelled.of(table, np.where(is_hidden, -1, labels))
+    np.testing.assert_array_equal(told.is_labelled, ~is_hidden)
+    assert (told.n_labelled, told.n_unlabelled) == ((~is_hidden).sum(), is_hidden.sum())
+    np.testing.assert_array_equal(told.labelled[0], table[~is_hidden])
+    np.testing.assert_array_equal(told.labelled[1], labels[~is_hidden])
+    np.testing.assert_array_equal(told.unlabelled, table[is_hidden])
+    again = PartlyLabelled(table, labels, told.is_labelled).masked_target()
+    np.testing.assert_array_equal(again, np.where(is_hidden, -1, labels))
+
+
 def test_gaps_are_marked_and_put_back():
     marks = ours.MissingIndicator(features="all").fit_transform(GAPS)
     assert np.array_equal(marks, np.isnan(GAPS))
+    some = np.column_stack([GAPS, X[:, :1]])  # a column without gaps gets no mark
+    np.testing.assert_array_equal(ours.MissingIndicator().fit_transform(some), np.isnan(GAPS))
     model = ours.SimpleImputer(add_indicator=True).fit(GAPS)
     np.testing.assert_array_equal(model.inverse_transform(model.transform(GAPS)), GAPS)
     with pytest.raises(ValueError, match="have missing values in transform"):

@@ -174,6 +174,26 @@ def test_trees_that_grow_fully_are_consistent():
     np.testing.assert_array_equal(DecisionTreeRegressor().fit(X, y).predict(X), y)
 
 
+def best_of_depth_two(table, y):
+    """Gini impurity of the best tree of depth two, by trying all of them."""
+
+    def impurity(rows):
+        shares = np.bincount(y[rows], minlength=2) / max(rows.sum(), 1)
+        return rows.sum() * (1 - shares @ shares)
+
+    def splits(rows):
+        for column in table.T:
+            for threshold in np.unique(column[rows])[:-1]:
+                yield rows & (column <= threshold), rows & (column > threshold)
+
+    def best_stump(rows):
+        return min([impurity(rows), *(impurity(left) + impurity(right) for left, right in splits(rows))])
+
+    everything = np.ones(len(y), dtype=bool)
+    two = [best_stump(left) + best_stump(right) for left, right in splits(everything)]
+    return min([impurity(everything), *two]) / len(y)
+
+
 @pytest.mark.covers("TRE-11")
 def test_greedy_is_not_best():
     corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
@@ -191,6 +211,20 @@ def test_greedy_is_not_best():
     )  # a tree of depth two is perfect, and was found
     assert greedy.certificate_.depth == 2
     assert qed.verify(greedy, table, y).holds
+    # with two labels turned no tree of depth two is perfect: the best of them, by trying all, still beats the greedy one
+    table, y = np.repeat(table, 2, axis=0), np.repeat(y, 2)
+    y[[1, 30]] = 1
+    greedy = DecisionTreeClassifier(max_depth=2).fit(table, y)
+    best = best_of_depth_two(table, y)
+    assert 0 < best < greedy.certificate_.objective - 0.05
+    assert greedy.certificate_.lower == pytest.approx(best, rel=1e-9)
+    for seed in range(5):
+        random = np.random.default_rng(seed)
+        table, y = random.integers(0, 4, (30, 3)).astype(float), random.integers(0, 2, 30)
+        model = DecisionTreeClassifier(max_depth=2).fit(table, y)
+        best = best_of_depth_two(table, y)
+        assert 0 < best <= model.certificate_.objective * (1 + 1e-12)
+        assert model.certificate_.lower == pytest.approx(best, rel=1e-9)
 
 
 @pytest.mark.covers("TRE-12")

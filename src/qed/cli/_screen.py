@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Screen", "told", "tolerate"]
 
 # Events of a study that people want to see; solvers inside it speak too.
-SPEAKERS = frozenset({"reading", "columns", "comparing", "note", "judging", "fitting", "checking"})
+SPEAKERS = frozenset({"reading", "columns", "comparing", "note", "judging", "fitting", "checking", "interrupted"})
 
 
 def told(error: Exception) -> tuple[int, str]:

@@ -30,10 +30,9 @@ from qed.core import (
     param,
 )
 from qed.core._doors import learn_columns
-from qed.core._frames import only_column
 from qed.core._jobs import mapped
 from qed.core._roles import _input_names
-from qed.core._tables import is_sparse, require_indices
+from qed.core._tables import is_sparse, only_column, require_indices
 
 __all__ = ["ColumnTransformer", "FeatureUnion", "make_column_transformer", "make_union"]
 

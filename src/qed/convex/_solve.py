@@ -153,8 +153,7 @@ def solve(
         outcome = "interrupted"
     if best is None or outcome in ("stopped", "interrupted") or (outcome == "stalled" and at.is_on_its_way):
         # Who pressed Ctrl-C waits: dual points that cost as much as steps of the solver are left out then.
-        dear = {"is_thorough": False} if outcome == "interrupted" else {}
-        gap = problem.certify(at.w, at.b, at.u, target=target, **dear)
+        gap = problem.certify(at.w, at.b, at.u, target=target, is_thorough=outcome != "interrupted")
         best = (at, gap) if best is None or gap.value <= best[1].value else best
     point, gap = best
     if outcome == "stalled" and gap.value - gap.rounding <= target:  # its last steps were never looked at

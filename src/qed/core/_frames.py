@@ -143,15 +143,6 @@ def column(values: Any, what: str) -> Array | None:
     return np.asarray(values)
 
 
-def only_column(table: Any) -> Any:
-    """Return the single column of a table as a sequence of its values."""
-    if hasattr(table, "iloc"):  # pandas
-        return table.iloc[:, 0]
-    if hasattr(table, "to_series"):  # polars
-        return table.to_series(0)
-    return table.column(0).to_numpy() if hasattr(table, "column") else table[:, 0]  # Arrow; arrays
-
-
 def in_container(array: Array, names: Any, like: Any, kind: str) -> Any:
     """Put a transformed array into a frame of the kind that ``set_output`` asked for.
 

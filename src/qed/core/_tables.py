@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from qed.core._params import Array
     from qed.core._traits import Traits
 
-__all__ = ["csr", "is_sparse", "read", "require_indices"]
-
 
 def read(X: Any, what: str, traits: Traits, owner: str) -> tuple[Any, Array | None]:
     """Read a table as float rows and columns, with the names of its columns.
@@ -129,3 +127,12 @@ def csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int], *, i
     if is_sorted:
         made.has_sorted_indices = made.has_canonical_format = True
     return made
+
+
+def only_column(table: Any) -> Any:
+    """Return the single column of a table as a sequence of its values."""
+    if hasattr(table, "iloc"):  # pandas
+        return table.iloc[:, 0]
+    if hasattr(table, "to_series"):  # polars
+        return table.to_series(0)
+    return table.column(0).to_numpy() if hasattr(table, "column") else table[:, 0]  # Arrow; arrays

@@ -28,3 +28,4 @@ from qed.datasets._regression import make_regression as make_regression
 from qed.datasets._shapes import make_blobs as make_blobs
 from qed.datasets._shapes import make_circles as make_circles
 from qed.datasets._shapes import make_moons as make_moons
+from qed.datasets._shapes import make_xor as make_xor

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["make_blobs", "make_circles", "make_moons"]
+__all__ = ["make_blobs", "make_circles", "make_moons", "make_xor"]
 
 
 def shuffled(rng: np.random.Generator, *tables: Array) -> tuple[Array, ...]:
@@ -208,3 +208,47 @@ def make_circles(
     a, b = (np.linspace(0, 2 * np.pi, count, endpoint=False) for count in (outer, inner))
     X = np.concatenate([np.column_stack([np.cos(a), np.sin(a)]), factor * np.column_stack([np.cos(b), np.sin(b)])])
     return _finished(generator(random_state), X, np.repeat([0, 1], [outer, inner]), shuffle=shuffle, noise=noise)
+
+
+def make_xor(
+    n_samples: int = 4, *, coding: str = "signs", noise: float = 0.0, random_state: Any = None
+) -> tuple[Array, Array]:
+    """Make exclusive or: four corners of a square, labelled so that no linear classifier tells them apart.
+
+    Parameters
+    ----------
+    n_samples : int
+        Rows; the corners come in turn, so that four rows are the four corners.
+    coding : {"signs", "bits"}
+        With "signs", corners and labels are -1 and 1 and a label is the product of its two columns; with "bits" they are 0 and
+        1 and a label is one where the columns differ, which is minus the other label.
+    noise : float
+        Standard deviation of normal noise that is added to the columns.
+    random_state : int, Generator, RandomState or None
+        The seed of the noise.
+
+    Returns
+    -------
+    X, y : ndarray
+        Corners, shape (n_samples, 2), and labels.
+
+    Examples
+    --------
+    >>> from qed.datasets import make_xor
+    >>> X, y = make_xor()
+    >>> X.tolist(), y.tolist()
+    ([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], [1, -1, -1, 1])
+    >>> make_xor(coding="bits")[1].tolist()
+    [0, 1, 1, 0]
+    """
+    require_count("make_xor", n_samples=n_samples)
+    if coding not in ("signs", "bits"):
+        raise InvalidParameter(f"make_xor: coding must be 'signs' or 'bits', got {coding!r}.")
+    if not (np.isreal(noise) and 0 <= noise < np.inf):
+        raise InvalidParameter(f"make_xor: noise must be a finite real number >= 0, got {noise!r}.")
+    bits = np.column_stack([np.arange(n_samples) // 2 % 2, np.arange(n_samples) % 2])
+    if coding == "bits":
+        X, y = bits.astype(np.float64), bits[:, 0] ^ bits[:, 1]
+    else:
+        X, y = 2.0 * bits - 1.0, np.prod(2 * bits - 1, axis=1)
+    return (X + noise * generator(random_state).standard_normal(X.shape) if noise else X), y

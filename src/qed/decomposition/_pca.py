@@ -239,6 +239,12 @@ class PCA(Transformer, sparse=True, min_samples=2):
         """Return what whitening divides by; a direction without variance is divided by next to nothing, as in scikit-learn."""
         return np.maximum(np.sqrt(self.explained_variance_), np.finfo(np.float64).eps)
 
+    @property
+    def eigenvalues_(self) -> Array:
+        """Eigenvalues of the covariance matrix with divisor n, as maximum likelihood has it; ``explained_variance_`` has n - 1."""
+        self._check_is_fitted()
+        return np.asarray(self.singular_values_**2 / self.n_samples_)
+
     def get_covariance(self) -> Array:
         """Return the covariance of the probabilistic model: that of the components, and the noise in all directions.
 

@@ -212,12 +212,12 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
     estimators_: list[Any] = fitted("The fitted members.", check=are_models)
     final_estimator_: Any = fitted("The fitted final model.")
     stack_method_: list[str] = fitted("What each member is asked.", length="estimators_", one_of=METHODS)
-    folds_: Any = fitted(
+    folds_: Array | None = fitted(
         "The fold of each row, in their order; None for members that were fitted already.",
-        answers=False,
-        optional=True,
         dtype="uint8 or uint16 or uint32",
         shape="(*,)",
+        answers=False,
+        optional=True,
     )
     fold_estimators_: Any = fitted("Of each member the models fitted without each fold.", answers=False, optional=True)
     certificate_: PartsCertificate = fitted("The certificates of the members and of the final model.")
@@ -333,12 +333,12 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     estimators_: list[Any] = fitted("The fitted members.", check=are_models)
     final_estimator_: Any = fitted("The fitted final model.")
     stack_method_: list[str] = fitted("What each member is asked.", length="estimators_", one_of=METHODS)
-    folds_: Any = fitted(
+    folds_: Array | None = fitted(
         "The fold of each row, in their order; None for members that were fitted already.",
-        answers=False,
-        optional=True,
         dtype="uint8 or uint16 or uint32",
         shape="(*,)",
+        answers=False,
+        optional=True,
     )
     fold_estimators_: Any = fitted("Of each member the models fitted without each fold.", answers=False, optional=True)
     classes_: Array = fitted("The labels.", dtype="label", shape="(k,)", order="strictly rising")

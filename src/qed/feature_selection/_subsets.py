@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import InvalidParameter
+from qed.core import InvalidParameter, clone
 from qed.core._memory import require_memory
 from qed.model_selection import check_cv, cross_val_score
 
@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
     Score = Callable[[tuple[int, ...]], float]
 
-__all__ = ["Selection", "backward_elimination", "exhaustive_search", "forward_selection", "subset_score"]
+__all__ = [
+    "L1Selection",
+    "Selection",
+    "backward_elimination",
+    "exhaustive_search",
+    "forward_selection",
+    "l1_selection",
+    "subset_score",
+]
 
 
 @dataclass(frozen=True)
@@ -174,6 +182,73 @@ def exhaustive_search(score: Score, n_columns: int) -> Selection:
     scores = [score(chosen) for chosen in sets]
     place = int(np.argmin(scores))
     return Selection(sets[place], float(scores[place]), len(sets), ((sets[place], float(scores[place])),))
+
+
+@dataclass(frozen=True)
+class L1Selection:
+    """Sets of columns that an l1 penalty selects, one for each of its strengths.
+
+    Attributes
+    ----------
+    alphas : tuple of float
+        Strengths, in the order they were given.
+    columns : tuple of tuple of int
+        Columns whose coefficient is not zero, for each strength.
+    fits : int
+        How many models were fitted: one for each strength, whatever the number of columns.
+    """
+
+    alphas: tuple[float, ...]
+    columns: tuple[tuple[int, ...], ...]
+    fits: int
+
+
+def l1_selection(model: Any, X: Any, y: Any, alphas: Any) -> L1Selection:
+    """Select columns by an l1 penalty: fit once for each strength and keep the columns whose coefficient is not zero.
+
+    Parameters
+    ----------
+    model : estimator
+        A linear model whose penalty has the strength ``alpha``, such as `qed.linear_model.Lasso`; copies are fitted. Searches
+        over sets (`forward_selection`) take any model.
+    X : array-like of shape (n, p)
+        Rows.
+    y : array-like of shape (n,)
+        Targets.
+    alphas : sequence of float
+        Strengths of the penalty.
+
+    Returns
+    -------
+    L1Selection
+        The columns for each strength, and the number of fits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from qed.feature_selection import l1_selection
+    >>> from qed.linear_model import Lasso
+    >>> X = np.eye(4) * 2
+    >>> l1_selection(Lasso(fit_intercept=False), X, X @ [3.0, 0.0, 1.0, 0.0], [10.0, 2.0, 0.1]).columns
+    ((), (0,), (0, 2))
+    """
+    name = type(model).__name__
+    if "alpha" not in model.get_params(deep=False):
+        raise InvalidParameter(
+            f"l1_selection needs a linear model with a penalty of strength alpha, such as Lasso; {name} has none. Searches over"
+            " sets of columns take any model: forward_selection(subset_score(model, X, y), n_columns)."
+        )
+    strengths = tuple(float(alpha) for alpha in alphas)
+    found = []
+    for alpha in strengths:
+        fitted = clone(model).set_params(alpha=alpha).fit(X, y)
+        if not hasattr(fitted, "coef_"):
+            raise InvalidParameter(
+                f"l1_selection needs a linear model; {name} has no coefficients (coef_) after a fit."
+            )
+        coef = np.atleast_2d(fitted.coef_)
+        found.append(tuple(np.flatnonzero((coef != 0).any(axis=0)).tolist()))
+    return L1Selection(strengths, tuple(found), len(found))
 
 
 def _with(columns: tuple[int, ...], more: int) -> tuple[int, ...]:

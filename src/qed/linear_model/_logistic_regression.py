@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from qed.convex import Problem, Solution
     from qed.convex._loss import Vector
     from qed.convex._penalty import Penalty
-    from qed.core import FitData
+    from qed.core import Array, FitData
 
 __all__ = ["LogisticRegression", "Strength", "declare_logistic", "fit_classes"]
 
@@ -297,6 +297,33 @@ class LogisticRegression(ProbabilisticClassifier, chunks=True):
         wish = Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
         fit_classes(self, data, strength, wish, self.class_weight, start)
         return self
+
+    def log_odds_coefficients(self, reference: Any = None) -> tuple[Array, Array]:
+        """Return the model by k - 1 vectors: the log-odds of every other class against a reference class.
+
+        Parameters
+        ----------
+        reference : label, optional
+            The class whose own vector is zero; the first label if left out, so that two classes give ``coef_`` and
+            ``intercept_``.
+
+        Returns
+        -------
+        ndarray of shape (k - 1, p), ndarray of shape (k - 1,)
+            Coefficients and intercepts of the other classes, in the order of ``classes_``. With scores t of a row, the
+            reference has probability ``1 / (1 + sum(exp(t)))`` and each other class ``exp(t)`` times that.
+        """
+        self._check_is_fitted()
+        found = np.arange(len(self.classes_))[:1] if reference is None else np.flatnonzero(self.classes_ == reference)
+        if len(found) != 1:
+            raise InvalidParameter(
+                f"reference must be one of the labels {self.classes_.tolist()!r:.200}, got {reference!r}."
+            )
+        coef, intercept = self.coef_, self.intercept_
+        if len(self.classes_) == 2:
+            coef, intercept = np.vstack([np.zeros_like(coef), coef]), np.append(0.0, intercept)
+        others = np.arange(len(coef)) != found[0]
+        return coef[others] - coef[found[0]], intercept[others] - intercept[found[0]]
 
     def _fit_coded(self, data: FitData, book: Any) -> list[Any] | None:
         """Fit a copy for each column of a book of codes, or None to have them fitted one by one."""

@@ -88,6 +88,9 @@ class Perceptron(LinearClassifier):
     )
     warm_start: bool = param(False, "Whether to go on from the plane there is.")
     variant: Literal["last", "averaged"] = param("last", "Which plane to keep: the last one, or the mean of all.")
+    burn_in: NonNegativeInt = param(
+        0, "Rows shown before the mean of ``variant='averaged'`` begins; it is zero if no more are shown."
+    )
     multi_class: Literal["ovr", "machine"] = param(
         "ovr", "Several classes: each against the others, or scores that compete."
     )
@@ -119,7 +122,7 @@ class Perceptron(LinearClassifier):
 
     def _course(self) -> Course:
         visits = Visits(self.shuffle, self.sampling == "replacement")
-        averages = 0.0 if self.variant == "averaged" else None
+        averages = float(self.burn_in) if self.variant == "averaged" else None
         return Course(self.max_iter, self.tol, self.n_iter_no_change, True, visits, averages)
 
     def _ready(self, rows: Shown) -> tuple[Rule, Shown]:

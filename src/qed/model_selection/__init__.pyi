@@ -32,4 +32,5 @@ from qed.model_selection._search import GridSearchCV as GridSearchCV
 from qed.model_selection._search import RandomizedSearchCV as RandomizedSearchCV
 from qed.model_selection._settings import ParameterGrid as ParameterGrid
 from qed.model_selection._settings import ParameterSampler as ParameterSampler
+from qed.model_selection._simplest import Simplest as Simplest
 from qed.model_selection._task import task_of as task_of

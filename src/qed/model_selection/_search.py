@@ -60,6 +60,7 @@ class _Search(Estimator):
         estimator: Any
         refit: Any
         resume: bool
+        scoring: Any
 
     _not_saved = frozenset({"_judged"})  # what a fit goes on from with resume=True, in the same program
 

@@ -34,6 +34,7 @@ from qed.neural_network._gradients import Rows
 from qed.neural_network._layout import Layout, drawn
 from qed.neural_network._prove import Effort, fingerprint, prove
 from qed.neural_network._steps import Adam, Memory, Momentum, Steps
+from qed.neural_network._summary import LayerSummary, NetworkSummary
 from qed.neural_network._torch import load_torch, one_torch_thread
 
 if TYPE_CHECKING:
@@ -372,6 +373,19 @@ class Network(Estimator, sparse=True):
                 f"{type(self).__name__} cannot go on from layers of {list(known)} units with outputs {self.out_activation_!r}: its"
                 f" parameters ask for {list(layout.sizes)} and {end!r}. Set warm_start=False, or fit a clone."
             )
+
+    def summary(self) -> NetworkSummary:
+        """Return the layers of the fitted network with the number of their parameters; printed, it is a table.
+
+        Returns
+        -------
+        NetworkSummary
+            Its ``layers`` and ``n_parameters``.
+        """
+        self._check_is_fitted()
+        ends = [self.activation] * (len(self.coefs_) - 1) + [self.out_activation_]
+        shapes = (weights.shape for weights in self.coefs_)
+        return NetworkSummary(tuple(LayerSummary(*shape, end) for shape, end in zip(shapes, ends, strict=True)))
 
     def _scores(self, X: Any) -> Array:
         """Return the values of the last layer before its activation."""

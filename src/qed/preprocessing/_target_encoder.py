@@ -89,12 +89,12 @@ class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=Tr
     target_mean_: float | Array = fitted("Mean of the target, or the share of each class.", shape="(k,)")
     target_type_: str = fitted("What the target is.", one_of=("continuous", "binary", "multiclass"))
     classes_: Array | None = fitted("The labels; None for numbers.", dtype="label", shape="(*,)")
-    folds_: Any = fitted(
+    folds_: Array | None = fitted(
         "The fold of each row of ``fit_transform``, in their order; None after ``fit``.",
-        answers=False,
-        optional=True,
         dtype="uint8 or uint16 or uint32",
         shape="(*,)",
+        answers=False,
+        optional=True,
     )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 

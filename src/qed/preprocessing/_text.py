@@ -10,8 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import KW_ONLY, Estimator, ExactCertificate, InvalidData, InvalidParameter, NotInQed, fitted, param
-from qed.core._frames import only_column
-from qed.core._tables import csr
+from qed.core._tables import csr, only_column
 from qed.preprocessing._patterns import why_not_simple
 
 Array = np.ndarray[Any, Any]

@@ -311,7 +311,7 @@ class _Work:
             compare(self.X, self.y, self.train, self.sheet.columns, target, self.options, self.clock,
                     reserve=self.reserve, seed=self.seed, into=self.found, twins=self.twins)  # fmt: skip
         except KeyboardInterrupt:
-            self.found.is_interrupted = True
+            self._interrupt()
         winner = self._winner()
         candidate = winner.candidate
         assert candidate is not None  # noqa: S101  (constants are no candidates)
@@ -323,7 +323,8 @@ class _Work:
         try:
             checked = self._checked(model, rows_fitted, candidate)
         except KeyboardInterrupt:
-            self.found.is_interrupted, checked = True, None
+            self._interrupt()
+            checked = None
         sheet = self._told(winner, held_out, rows_fitted, trial)
         return Study(TableModel(model, sheet), self.found, held_out, checked, winner)
 
@@ -333,9 +334,15 @@ class _Work:
             try:
                 return work(candidate, rows), rows
             except KeyboardInterrupt:
-                self.found.is_interrupted = True
+                self._interrupt()
         rows = min(rows, AFTER_INTERRUPT)
         return work(candidate, rows), rows
+
+    def _interrupt(self) -> None:
+        """Note that Ctrl-C came, and say at once what happens now."""
+        self.found.is_interrupted = True
+        with Progress("interrupted") as progress:
+            progress.step(message="the best so far is fitted on few rows and written; Ctrl-C again ends without a file")
 
     def _affordable(self, cost: float, measured: int, share: float) -> int:
         """Return how many rows can be fitted in a share of the time that is left, if one row of some cost so much."""

@@ -212,6 +212,8 @@ def check_drawn(model: Any, certificate: ExactCertificate, X: Any, y: Any, sampl
     rows = _rows(model, X, y, sample_weight).astype(EXTENDED)
     signs = np.where(target == model.classes_[1], 1, -1)
     slack = near * s.sum()
+    if len(model.classes_) != 2:
+        _refuse(model, f"it has {len(model.classes_)} labels, and tells two apart")
     wrongs = np.asarray(model.wrongs_)
     if wrongs.shape != (model.n_draws,) or type(model.draw_) is not int or not 0 <= model.draw_ < model.n_draws:
         _refuse(model, "it does not store the mistakes of each draw")

@@ -4,18 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["attributes", "declares", "parameters"]
-
-
-def parameters(model: Any) -> frozenset[str]:
-    """Return the names of the parameters of a model's class."""
-    return frozenset(type(model)._fields)
-
-
-def attributes(model: Any) -> frozenset[str]:
-    """Return the names of the fitted attributes that a model's class declares."""
-    return frozenset(type(model)._results)  # noqa: SLF001
-
 
 def declares(model: Any, name: str) -> bool:
     """Say whether a model's class declares a parameter or a fitted attribute of this name."""

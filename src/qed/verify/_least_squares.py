@@ -18,7 +18,7 @@ import numpy as np
 from qed.core import CertificateError, Estimator
 from qed.verify._declared import declares
 from qed.verify._rows import EXTENDED, UNIT, Rows, read
-from qed.verify._same_data import Seen, look, require_same_data
+from qed.verify._same_data import Seen, look, require_same_data, require_same_moments
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
     _require_shapes(model, rows, w, b, alpha)
     seen = look(rows)
     require_same_data(certificate.fingerprint, seen, rows.p)
+    if vars(model).get("moments_") is not None:
+        require_same_moments(model, certificate.fingerprint, rows, seen)
     # any centre near the means will do, so it is one that both precisions hold exactly
     mean = seen.mean.astype(np.float64) if intercept else np.zeros(rows.p + rows.m)
     point = _evaluate(rows, w, b, mean, intercept=intercept)
@@ -144,16 +146,18 @@ def _require_shapes(model: Estimator, rows: Rows, w: Array, b: Array, alpha: Arr
 def _require_radius(model: Estimator, certificate: LeastSquaresCertificate, problem: _Problem, w: Array) -> None:
     """Refuse a radius so small that the claim says nothing: a fit states ten times what is asked for here.
 
-    It is the length of the coefficients and targets in units of all columns together, times the length of the shortest column.
+    It is the length of the coefficients and targets in units of all columns together, times the length of the shortest column. Of
+    columns that vary by no more than rounding nobody knows how short they are: with one of them any radius above zero will do.
     """
     if np.isinf(certificate.radius):
         return
-    unit = problem.unit_length[problem.unit_length > 0]
-    whole = np.sqrt(np.sum(unit**2)) if len(unit) else EXTENDED(1)
+    varies = problem.length > 1e-10 * problem.unit_length
+    is_noise = (problem.unit_length > 0) & ~varies & problem.intercept
+    whole = np.sqrt(np.sum(problem.length**2))
     target = np.sqrt(problem.seen.spread[problem.rows.p :])
-    least = np.max(np.sqrt(np.sum((w - problem.prior) ** 2, axis=0)) + target / whole, initial=0) * np.min(
-        unit, initial=whole
-    )
+    size = np.sqrt(np.sum((w - problem.prior) ** 2, axis=0)) + (target / whole if whole > 0 else 0)
+    shortest = 0 if np.any(is_noise) else np.min(problem.length[varies], initial=whole)
+    least = max(np.max(size, initial=0) * shortest, np.finfo(np.float64).tiny if np.any(size > 0) else 0)
     if not certificate.radius >= least * (1 - 1e-6):
         msg = (
             f"The certificate of this {type(model).__name__} speaks of coefficients within {certificate.radius:.3g} alone, and"
@@ -306,7 +310,7 @@ def _require_close(model: Estimator, certificate: LeastSquaresCertificate, dista
 
 
 def _require_objective(model: Estimator, certificate: LeastSquaresCertificate, objective: float, doubt: float) -> None:
-    if not abs(objective - certificate.objective) <= 1e-5 * abs(objective) + certificate.gap + doubt:
+    if not abs(objective - certificate.objective) <= 1e-9 * abs(objective) + certificate.gap + doubt:
         msg = (
             f"The certificate of this {type(model).__name__} states an objective of {certificate.objective:.10g}, and it is "
             f"{objective:.10g}. The coefficients, the parameters or the certificate were changed after the fit."
@@ -315,7 +319,7 @@ def _require_objective(model: Estimator, certificate: LeastSquaresCertificate, o
 
 
 def _require_null(model: Estimator, certificate: LeastSquaresCertificate, null: float, doubt: float) -> None:
-    if not abs(null - certificate.null_objective) <= 1e-5 * null + doubt:
+    if not abs(null - certificate.null_objective) <= 1e-9 * null + doubt:
         msg = (
             f"The certificate of this {type(model).__name__} states that the null model has an objective of "
             f"{certificate.null_objective:.10g}, and it has {null:.10g}: the certificate was changed after the fit."

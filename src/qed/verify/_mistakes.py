@@ -48,6 +48,8 @@ def check(model: Any, certificate: MistakesCertificate, X: Any, y: Any, sample_w
         or not (np.isfinite(w).all() and np.isfinite(b).all())
     ):
         raise CertificateError(f"{name} has coefficients that do not fit these rows: they were changed after the fit.")
+    if len(w) != (1 if len(model.classes_) == 2 else len(model.classes_)):
+        raise CertificateError(f"{name} has coefficients that do not fit its labels: they were changed after the fit.")
     one = EXTENDED(1.0 if model.fit_intercept else 0.0)
     longest = EXTENDED(0)
     least = np.full(len(w), np.inf, EXTENDED)
@@ -147,8 +149,11 @@ def _is_course(model: Any, certificate: MistakesCertificate, moves: Any, step: A
     shapes = wrong.shape == (certificate.mistakes, moves.shape[1]) and factor.shape == (len(wrong),)
     if not shapes or votes.shape != (len(wrong) + 1,) or votes.dtype.kind not in "iu":
         return False
+    if not model.n_iter_ <= model.max_iter or certificate.rounds != model.n_iter_ * len(moves):
+        return False
     stream, n = np.random.default_rng(model.seed_), len(moves)
-    plane, survived, found = np.zeros(moves.shape[1]), 0, []
+    plane, survived = np.zeros(moves.shape[1]), 0
+    found: list[int] = []
     for _ in range(model.n_iter_):
         order, at = stream.permutation(n) if model.shuffle else np.arange(n), 0
         while at < n:
@@ -172,6 +177,5 @@ def _is_course(model: Any, certificate: MistakesCertificate, moves: Any, step: A
     return bool(
         np.array_equal(votes, [*found, survived])
         and len(found) == len(wrong)
-        and certificate.rounds == model.n_iter_ * n
         and np.all(np.abs(plane - last) <= 1e-9 * size)
     )

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
-    "PRIVATE",
-    "SEARCH_OPTIONAL",
     "Part",
     "certificate_of",
     "column_names",
@@ -47,10 +45,6 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
-
-SEARCH_OPTIONAL = ("best_estimator_", "best_index_", "best_params_", "best_score_", "refit_time_")
-# state that is no part of a model: how far a search that was interrupted has come
-PRIVATE = {"GridSearchCV": frozenset({"_judged"}), "RandomizedSearchCV": frozenset({"_judged"})}
 
 
 @dataclass(frozen=True)
@@ -105,8 +99,8 @@ def require_template(model: Any, part: Part) -> None:
     """Refuse a part of another class, or with other parameters, than the parameters of the whole say."""
     if not isinstance(part.model, Estimator):
         raise CertificateError(
-            f"The part {part.name!r} of this {type(model).__name__} is {public_name(type(part.model))}, which the checker does not know:"
-            " it carries no certificate. Verify the models of qed in it one by one, each with the rows that reached it."
+            f"The part {part.name!r} of this {type(model).__name__} is {public_name(type(part.model))}, which the checker does"
+            " not know: it carries no certificate. Verify the models of qed in it one by one, each with the rows that reached it."
         )
     if part.template is None:
         return
@@ -141,7 +135,8 @@ def _same(a: Any, b: Any) -> bool:  # noqa: PLR0911  one line per kind of parame
     if inspect.isroutine(a):
         return getattr(a, "__qualname__", None) == getattr(b, "__qualname__", None)
     state = getattr(a, "__dict__", None)
-    return type(a).__eq__ is object.__eq__ and (state is None or _same(dict(state), dict(b.__dict__)))
+    own: Any = type(a).__eq__
+    return own is object.__eq__ and (state is None or _same(dict(state), dict(b.__dict__)))
 
 
 def _is_nothing(step: Any) -> bool:
@@ -352,7 +347,8 @@ def _require_layout(model: Any, names: list[str], blocks: list[Any]) -> None:
 
 def _assigned(model: Any, X: Any, names: Any, p: int) -> list[tuple[str, Any, list[Any]]]:
     """Settle the columns of every part, and of the part for all others; parts without columns are left out."""
-    parts, used = [], set()
+    parts: list[tuple[str, Any, list[Any]]] = []
+    used: set[int] = set()
     for name, template, wanted in model.transformers:
         columns = _chosen(wanted, X, names, p)
         used.update(names.index(one) if isinstance(one, str) else one for one in columns)
@@ -669,15 +665,15 @@ def _rows_of(X: Any, used: Array) -> Any:
 
 def ridge_classifier(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
     """Yield the least-squares fit inside a classifier, with the signs of its labels."""
-    part = vars(model)["ridge_"]
-    if not isinstance(part, Estimator) or public_name(type(part)) != "qed.linear_model.Ridge":
+    part: Any = vars(model)["ridge_"]
+    if public_name(type(part)) != "qed.linear_model.Ridge":
         _refuse(model, "holds no least-squares fit")
     alpha = model.alpha_ if declares(model, "alpha_") else model.alpha
     same = np.array_equal(np.atleast_2d(part.coef_), model.coef_) and model.intercept_.shape == model.coef_.shape[:1]
     same = same and bool(np.all(np.asarray(part.intercept_) == model.intercept_))
     same = same and _same(float(part.alpha), float(alpha)) and part.fit_intercept is model.fit_intercept
     if not same or part.prior is not None:
-        _refuse(model, "has other coefficients or parameters than the fit inside")
+        _refuse(model, "has coefficients or parameters that are not those of the fit inside")
     if declares(model, "alphas") and alpha not in np.atleast_1d(np.asarray(model.alphas, dtype=np.float64)):
         _refuse(model, f"has chosen the strength {alpha:g}, which was not offered")
     data = read_data(model, X, y, sample_weight)
@@ -718,7 +714,7 @@ def _with_class_weights(model: Any, labels: Array, weight: Array | None) -> Arra
         return weight
     weight = np.ones(len(labels)) if weight is None else weight
     factor = _class_factors(model, labels, weight)
-    return weight * np.array([factor[label] for label in labels.tolist()])
+    return np.asarray(weight * np.array([factor[label] for label in labels.tolist()]))
 
 
 def _class_factors(model: Any, labels: Array, weight: Array) -> dict[Any, float]:

@@ -25,6 +25,7 @@ from qed.core._certificates import (
     ClustersCertificate,
     DualityGapCertificate,
     ExactCertificate,
+    GapCertificate,
     LeastSquaresCertificate,
     LikelihoodCertificate,
     MistakesCertificate,
@@ -63,7 +64,7 @@ from qed.verify import (
     _trees,
 )
 from qed.verify._class_counts import check_counts
-from qed.verify._declared import attributes, declares, parameters
+from qed.verify._declared import declares
 from qed.verify._rows import OtherData, require_columns
 from qed.verify._verdict import Verdict
 
@@ -88,21 +89,18 @@ class Entry:
         The check of each kind of certificate that a fit of the class may carry.
     parts : function or None
         Of a model of models: yields its parts, each with the rows, targets and weights that reached it.
-    optional : tuple of str
-        Declared attributes that some fits do not set.
     """
 
     checks: dict[type[Certificate], Check]
     parts: Parts | None = None
-    optional: tuple[str, ...] = ()
 
 
-def _by(kind: type[Certificate], check: Check, *optional: str) -> Entry:
-    return Entry({kind: check}, optional=optional)
+def _by(kind: type[Certificate], check: Check) -> Entry:
+    return Entry({kind: check})
 
 
-def _of(parts: Parts, *optional: str) -> Entry:
-    return Entry({}, parts, optional)
+def _of(parts: Parts) -> Entry:
+    return Entry({}, parts)
 
 
 def _power_regressor(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any) -> Verdict:
@@ -120,7 +118,7 @@ def _power_transformer(model: Any, certificate: Any, X: Any, y: Any, sample_weig
 
 
 _CONVEX = _by(DualityGapCertificate, _duality.check)
-_SQUARES = _by(LeastSquaresCertificate, _least_squares.check, "moments_")
+_SQUARES = _by(LeastSquaresCertificate, _least_squares.check)
 _EXACT = _by(ExactCertificate, _transformers.check)
 _COUNTS = _by(LikelihoodCertificate, functools.partial(_likelihood.check, check_counts))
 _NEAREST = _by(SearchCertificate, _neighbors.check)
@@ -134,22 +132,19 @@ TABLE: dict[str, Entry] = {
     "qed.compose.OneVsOneClassifier": _of(_parts.one_vs_one),
     "qed.compose.OneVsRestClassifier": _of(_parts.one_vs_rest),
     "qed.compose.OutputCodeClassifier": _of(_parts.output_code),
-    "qed.compose.Pipeline": _of(_parts.pipeline, "weighted_", "sheet_"),
+    "qed.compose.Pipeline": _of(_parts.pipeline),
     "qed.compose.TransformedTargetRegressor": _of(_parts.transformed_target),
-    "qed.decomposition.PCA": _by(SubspaceCertificate, _subspace.check, "moments_"),
+    "qed.decomposition.PCA": _by(SubspaceCertificate, _subspace.check),
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": _by(
         LikelihoodCertificate,
         functools.partial(_likelihood.check, _discriminants.check_linear),
-        *("covariance_", "explained_variance_ratio_", "moments_", "scalings_", "xbar_"),
     ),
     "qed.discriminant_analysis.QuadraticDiscriminantAnalysis": _by(
         LikelihoodCertificate,
         functools.partial(_likelihood.check, _discriminants.check_quadratic),
-        "covariance_",
-        "moments_",
     ),
-    "qed.ensemble.StackingClassifier": _of(_parts.stacking, "folds_", "fold_estimators_"),
-    "qed.ensemble.StackingRegressor": _of(_parts.stacking, "folds_", "fold_estimators_"),
+    "qed.ensemble.StackingClassifier": _of(_parts.stacking),
+    "qed.ensemble.StackingRegressor": _of(_parts.stacking),
     "qed.ensemble.VotingClassifier": _of(_parts.voting),
     "qed.ensemble.VotingRegressor": _of(_parts.voting),
     "qed.feature_selection.SequentialFeatureSelector": _EXACT,
@@ -170,28 +165,28 @@ TABLE: dict[str, Entry] = {
     "qed.linear_model.MultiTaskElasticNetCV": _CONVEX,
     "qed.linear_model.MultiTaskLasso": _CONVEX,
     "qed.linear_model.MultiTaskLassoCV": _CONVEX,
-    "qed.linear_model.OrdinalRegressor": _by(DualityGapCertificate, _ordinal.check, "order_"),
+    "qed.linear_model.OrdinalRegressor": _by(DualityGapCertificate, _ordinal.check),
     "qed.linear_model.Perceptron": _by(MistakesCertificate, _mistakes.check),
     "qed.linear_model.PoissonRegressor": _CONVEX,
     "qed.linear_model.PowerRegressor": _by(DualityGapCertificate, _power_regressor),
     "qed.linear_model.QuantileRegressor": _CONVEX,
     "qed.linear_model.RandomLinearClassifier": _by(ExactCertificate, _counts.check_drawn),
     "qed.linear_model.Ridge": _SQUARES,
-    "qed.linear_model.RidgeCV": _by(LeastSquaresCertificate, _least_squares.check, "cv_results_", "moments_"),
+    "qed.linear_model.RidgeCV": _by(LeastSquaresCertificate, _least_squares.check),
     "qed.linear_model.RidgeClassifier": _of(_parts.ridge_classifier),
-    "qed.linear_model.RidgeClassifierCV": _of(_parts.ridge_classifier, "cv_results_"),
+    "qed.linear_model.RidgeClassifierCV": _of(_parts.ridge_classifier),
     "qed.linear_model.SGDClassifier": Entry(
         {DualityGapCertificate: _duality.check, MistakesCertificate: _mistakes.refuse_stream}, _parts.each_class
     ),
     "qed.linear_model.SGDRegressor": _CONVEX,
     "qed.linear_model.SquareRootLasso": _CONVEX,
     "qed.linear_model.ThresholdClassifier": _by(ExactCertificate, _counts.check_threshold),
-    "qed.linear_model.VotedPerceptron": _by(MistakesCertificate, _mistakes.check_votes, "seed_", "steps_"),
+    "qed.linear_model.VotedPerceptron": _by(MistakesCertificate, _mistakes.check_votes),
     "qed.model_selection.DummyClassifier": _by(ExactCertificate, _counts.check_shares),
     "qed.model_selection.DummyRegressor": _by(ExactCertificate, _counts.check_constant),
-    "qed.model_selection.GridSearchCV": _of(_parts.search, *_parts.SEARCH_OPTIONAL),
+    "qed.model_selection.GridSearchCV": _of(_parts.search),
     "qed.model_selection.LookupClassifier": _by(ExactCertificate, _counts.check_table),
-    "qed.model_selection.RandomizedSearchCV": _of(_parts.search, *_parts.SEARCH_OPTIONAL),
+    "qed.model_selection.RandomizedSearchCV": _of(_parts.search),
     "qed.naive_bayes.BernoulliNB": _COUNTS,
     "qed.naive_bayes.CategoricalNB": _COUNTS,
     "qed.naive_bayes.ComplementNB": _COUNTS,
@@ -237,7 +232,7 @@ TABLE: dict[str, Entry] = {
         )
     },
     "qed.preprocessing.PowerTransformer": _by(BracketCertificate, _power_transformer),
-    "qed.preprocessing.TargetEncoder": _by(ExactCertificate, _transformers.check, "folds_"),
+    "qed.preprocessing.TargetEncoder": _by(ExactCertificate, _transformers.check),
     "qed.svm.LinearSVC": _by(DualityGapCertificate, _linear_svc),
     "qed.svm.LinearSVR": _CONVEX,
     "qed.tree.DecisionTreeClassifier": _by(TreeCertificate, _trees.check),
@@ -249,11 +244,6 @@ CLAIMS_NOTHING: dict[str, str] = {
     "qed.preprocessing.BasisFunctions": "nothing is learnt, and the functions are the user's",
     "qed.preprocessing.FunctionTransformer": "the function is the user's",
 }
-
-# What every model may carry besides its declared attributes: the columns it saw and the choices of its user.
-CARRIED = frozenset(
-    {"_metadata_requests", "_output", "_skl_callbacks", "feature_names_in_", "held_out_", "n_features_in_", "sheet_"}
-)
 
 
 def entry_of(model: Any) -> Entry | None:
@@ -288,7 +278,7 @@ def check_model(model: Any, X: Any, y: Any, sample_weight: Any, *, as_part: bool
         Whether it stands inside another model: there a class that claims nothing is let pass, and the whole says so.
     """
     entry = entry_of(model)
-    _require_state(model, entry)
+    _require_state(model)
     _require_columns(model, X)
     if entry is None:
         reason = CLAIMS_NOTHING[public_name(type(model))]
@@ -313,19 +303,19 @@ def check_model(model: Any, X: Any, y: Any, sample_weight: Any, *, as_part: bool
 def _check_parts(model: Any, entry: Entry, certificate: Certificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Verify every part; the distance and rounding of the verdict are the largest."""
     assert entry.parts is not None  # noqa: S101  the certificate has a kind that this class carries
-    listed = certificate.parts if isinstance(certificate, PartsCertificate) else {}
+    is_search = entry.parts is _parts.search  # what it carries is the certificate of its one part
+    listed = certificate.parts if isinstance(certificate, PartsCertificate) and not is_search else {}
     found: list[tuple[str, Verdict]] = []
-    names, is_listed = [], True
+    names = []
     for part in entry.parts(model, X, y, _as_weights(sample_weight, X, y)):
         _parts.require_template(model, part)
-        is_listed = is_listed and part.is_listed
         if part.is_listed:
             names.append(part.name)
             own = _parts.certificate_of(part.model)
             if type(listed.get(part.name)) is not type(own) or listed[part.name] != own:
                 _refuse(model, f"states another certificate for {part.name!r} than the part itself")
         found.append((part.name, check_model(part.model, part.X, part.y, part.weight, as_part=True)))
-    if isinstance(certificate, PartsCertificate) and is_listed and names != list(listed):
+    if names != list(listed):
         _refuse(model, f"states certificates of the parts {list(listed)!r:.200}, and has the parts {names!r:.200}")
     claims = [verdict for _, verdict in found if not verdict.claims_nothing]
     if not claims:
@@ -354,26 +344,14 @@ def _refuse(model: Any, what: str) -> NoReturn:
 # -- what a model holds ----------------------------------------------------------------------------------------
 
 
-def _require_state(model: Any, entry: Entry | None) -> None:
-    """Refuse undeclared attributes and missing ones; drop cached values, which are then computed from what is checked."""
-    state, declared, given = vars(model), attributes(model), parameters(model)
+def _require_state(model: Any) -> None:
+    """Refuse what the class does not declare; drop cached values, which are then computed from what is checked."""
     _drop_caches(model)
-    private = _parts.PRIVATE.get(type(model).__name__, frozenset())
-    unknown = sorted(state.keys() - given - declared - CARRIED - private)
-    if unknown:
-        _refuse(model, f"holds {unknown[0]!r}, which its class does not declare")
-    optional = {name for name, told in type(model)._results.items() if told.optional}  # noqa: SLF001
-    optional |= set(() if entry is None else entry.optional)
-    missing = sorted(declared - state.keys() - optional - given)
-    if missing:
-        _refuse(model, f"lacks {missing[0]!r}, which every fit sets")
-    if state.get("_output") not in (None, "default", "pandas", "polars"):
-        _refuse(model, "names a container of output that there is not")
-    model._validate_params()  # noqa: SLF001
     try:
-        check_state(model, deep=False)
+        check_state(model, deep=False)  # parts are looked at one by one
     except ModelFileError as error:
-        _refuse(model, f"holds what no fit stores: {error}")
+        _refuse(model, f"is not what its class declares ({error})")
+    model._validate_params()  # noqa: SLF001
 
 
 def _drop_caches(value: Any) -> None:
@@ -398,7 +376,7 @@ def _require_columns(model: Any, X: Any) -> None:
     if is_source(X):
         require_columns(model, X.schema.n_features, X.schema.names)
         return
-    shape = X.shape if hasattr(X, "shape") else np.shape(X) if isinstance(X, list | tuple) else ()
+    shape: Any = X.shape if hasattr(X, "shape") else np.shape(X) if isinstance(X, list | tuple) else ()
     if len(shape) == 2:
         require_columns(model, int(shape[1]), _parts.column_names(X))
 
@@ -430,8 +408,8 @@ def _require_labels(model: Any, X: Any, y: Any) -> None:
     is_stream = hasattr(cls, "partial_fit")
     if known != found and not (is_stream and known == sorted(set(known)) and set(found) <= set(known)):
         raise OtherData(
-            f"These are not the data of the certificate, or the labels were changed: {cls.__name__} has the classes"
-            f" {known!r:.200}, and these targets {found!r:.200}. Pass the rows and labels of the fit."
+            f"{cls.__name__} is not what these data give: the labels {found!r:.200} are not among its classes, or not all of them:"
+            f" {known!r:.200}. The labels were changed, or these are not the data of the certificate. Pass those of the fit."
         )
 
 
@@ -492,6 +470,8 @@ def _require_sound(model: Any, certificate: Any) -> None:
             own()
         except (ValueError, TypeError) as error:
             _refuse(model, f"carries a certificate that makes no sense ({error})")
+    if isinstance(certificate, GapCertificate) and not np.isfinite(certificate.gap):
+        _refuse(model, f"states a gap of {certificate.gap}, which claims nothing")
     # blocks of thousands of rows are summed at once, and a stream may bring rows one by one: no fit states more than this
     if isinstance(certificate, ExactCertificate) and not certificate.rounding <= 2.0**-34 + 2.0**-38 * certificate.rows:
         _refuse(

@@ -19,7 +19,7 @@ from qed.core._errors import CertificateError, InvalidData
 from qed.verify._declared import declares
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
 __all__ = ["DOUBLE", "EXTENDED", "UNIT", "Block", "OtherData", "Rows", "read", "read_data", "require_columns"]
 
@@ -93,7 +93,7 @@ def read_data(model: Any, X: Any, y: Any, sample_weight: Any, *, finite: bool = 
     return FitData(table, target, _targets.weights(sample_weight, n_rows), listed, n_rows, classes, owner=owner)
 
 
-def require_columns(model: Any, n_columns: int, names: Sequence[str] | None) -> None:
+def require_columns(model: Any, n_columns: int, names: Any) -> None:
     """Refuse rows whose columns are not those that the model stores: their number, and their names where either has names."""
     owner, known, count = type(model).__name__, model.__dict__.get("feature_names_in_"), model.n_features_in_
     if type(count) is not int or n_columns != count:

@@ -13,7 +13,7 @@ from qed.verify._rows import EXTENDED, Rows
 if TYPE_CHECKING:
     from qed.core._certificates import Fingerprint
 
-__all__ = ["Seen", "difference", "look", "require_same_data"]
+__all__ = ["Seen", "difference", "look", "require_same_data", "require_same_moments"]
 
 Array = np.ndarray[Any, Any]
 
@@ -89,6 +89,30 @@ def difference(print_: Fingerprint, seen: Seen, p: int) -> str | None:
         f"These are not the data of the certificate: it is about {print_.rows} rows of weight {print_.weight:.10g}, these are "
         f"{seen.rows} of weight {float(seen.weight):.10g}.{where} Pass the rows, targets and weights of the fit."
     )
+
+
+def require_same_moments(model: Any, print_: Fingerprint, rows: Rows, seen: Seen) -> None:
+    """Compare the means and products that a model keeps, for more rows to come or for standard errors, with those of the rows."""
+    kept = model.moments_
+    _, mean, spread = _tolerances(print_, seen)
+    scatter = np.zeros((len(seen.mean), len(seen.mean)), EXTENDED)
+    for block in rows.blocks():
+        z = np.hstack([block.X, block.y]) - seen.mean.astype(rows.kind)
+        scatter = scatter + (block.s[:, None] * z).T @ z
+    squares = np.diag(scatter)
+    near = np.sqrt(np.multiply.outer(spread + 1e-9 * squares, spread + 1e-9 * squares))
+    same = (
+        kept.n_targets == rows.m
+        and kept.rows == seen.rows
+        and abs(EXTENDED(kept.weight) + kept.weight_low - seen.weight) <= 1e-6 * seen.weight
+        and np.all(np.abs(kept.mean.astype(EXTENDED) + kept.mean_low - seen.mean) <= 2 * mean)
+        and np.all(np.abs(kept.scatter.astype(EXTENDED) + kept.scatter_low - scatter) <= near)
+    )
+    if not same:
+        raise CertificateError(
+            f"This {type(model).__name__} keeps other means and products (moments_) than those of the data. It was changed after"
+            " the fit. Fit again, or load the model from its file."
+        )
 
 
 def require_same_data(print_: Fingerprint, seen: Seen, p: int) -> None:
