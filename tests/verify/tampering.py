@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import qed
-from qed.core import Certificate, CertificateError, Estimator, ModelFileError
+from qed.core import Certificate, CertificateError, Estimator, QedError
 from qed.core._certificates import ExactCertificate, PartsCertificate, Uncertified
 from qed.core._persistence import dumps, loads
 
@@ -31,7 +31,7 @@ ASKED = (
     "predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "decision_function", "transform", "score_samples",
     "kneighbors", "apply", "votes", "latent", "distances",
 )  # fmt: skip
-TOLD = ("get_feature_names_out", "get_support", "get_covariance", "get_depth", "get_n_leaves")
+TOLD = ("get_feature_names_out", "get_support", "get_covariance", "get_depth", "get_n_leaves", "coefficient_table")
 # Numbers of a certificate that bound something: a larger one (of ``lower`` and ``bound`` of clusters a smaller one) is a weaker
 # statement, which is true as well; whether a tighter one is true, the checker decides by its own computation.
 BOUNDS = frozenset(
@@ -91,6 +91,8 @@ def answers(model: Any, fresh: Any) -> dict[str, Any]:
                 asked = getattr(model, method, None)
                 if asked is not None:
                     found[method] = _plain(asked() if method in TOLD else asked(fresh))
+                    if method == "kneighbors":  # places among the rows of the fit, whose order does not matter
+                        found[method][1] = model.rows_[found[method][1]]
             except Exception as error:
                 found[method] = type(error).__name__
         if "transform" in found and hasattr(type(model), "inverse_transform"):
@@ -350,15 +352,15 @@ def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | N
         return None  # no change
     model = put(model, change.path, copy.deepcopy(change.value))
     found = _verified(model, subject.data)
-    if found == "accepted" and change.path[0][1] == "certificate_" and _is_weaker(change):
+    if found == "accepted" and _is_weaker(change):
         return None
     if found == "refused" and through_a_file:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model = loads(dumps(model))
-        except ModelFileError:
-            return None
+        except QedError:
+            return None  # refused where it is written or read
         except Exception as error:
             return f"its file raised {type(error).__name__}: {error}"[:200]
         found = _verified(model, subject.data)
@@ -370,7 +372,27 @@ def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | N
         return found
     now = answers(model, subject.data.fresh)
     other = [method for method in subject.answers if not alike(subject.answers[method], now.get(method))]
-    return f"accepted, and answers otherwise: {', '.join(other)}" if other else "accepted, and answers the same"
+    if other:
+        return f"accepted, and answers otherwise: {', '.join(other)}"
+    is_same = before is not _MISSING and _same_values(before, change.value)
+    return None if is_same or _is_cached(subject.model, change.path) else "accepted, and answers the same"
+
+
+def _same_values(a: Any, b: Any) -> bool:
+    """Tell whether two arrays hold the same values, in whatever type."""
+    try:
+        one, other = np.asarray(a, dtype=object), np.asarray(b, dtype=object)
+        return one.shape == other.shape and all(x == y for x, y in zip(one.flat, other.flat, strict=True))
+    except (TypeError, ValueError):
+        return False
+
+
+def _is_cached(model: Any, path: Path) -> bool:
+    """Tell whether a place holds what is computed from other places: the checker forgets it, and it is computed again."""
+    owner = model
+    for step in path[:-1]:
+        owner = _get(owner, step)
+    return is_dataclass(owner) and path[-1][1] not in {f.name for f in fields(owner)}
 
 
 _MISSING = object()
@@ -391,6 +413,9 @@ def _verified(model: Any, data: Data) -> str:
 def _is_weaker(change: Change) -> bool:
     """Tell whether a changed certificate may be true as it stands: a bound that is finite and possible, or how the fit went."""
     names = [key for kind, key in change.path if kind == "attribute"]
+    if "certificate_" not in names:
+        return False
+    names = names[names.index("certificate_") + 1 :]
     if TELLING.intersection(names):
         return True
     if not BOUNDS.intersection(names):

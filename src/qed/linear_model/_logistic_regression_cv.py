@@ -125,6 +125,7 @@ class LogisticRegressionCV(ProbabilisticClassifier):
         shape="(f, r, c)",
         finite=False,
         nan=True,
+        answers=False,
     )
     coefs_paths_: Array = fitted(
         "Coefficients of each fold with the intercept last, shape (f, r, c, k, p + 1).",

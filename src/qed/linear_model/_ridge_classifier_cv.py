@@ -71,7 +71,7 @@ class RidgeClassifierCV(LinearClassifier):
     store_cv_results: bool = param(False, "Whether to keep what leave-one-out found for every row, class and strength.")
 
     alpha_: float = fitted("The chosen strength.", low=0)
-    best_score_: float = fitted("Its score.", finite=False)
+    best_score_: float = fitted("Its score.", finite=False, answers=False)
     cv_results_: Array = fitted(
         "Squared errors of the signs (or their predictions, with ``scoring``), (n, m, k); if stored.",
         finite=False,
