@@ -103,7 +103,7 @@ class KMeans(Clusterer, Transformer, sparse=True):
         "The cluster of each row of the fit, shape (n,).", dtype="int32", shape="(n,)", low=0, below="cluster_centers_"
     )
     inertia_: float = fitted("Weighted sum of squared distances of rows to their centres.", low=0)
-    n_iter_: int = fitted("Steps of the best start.", low=0)
+    n_iter_: int = fitted("Steps of the best start.", low=0, answers=False)
     certificate_: ClustersCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002

@@ -102,7 +102,9 @@ class CategoricalNB(CountingClassifier, categorical=True):
     )
     n_categories_: Array = fitted("How many values each column has.", dtype="int64", shape="(p,)", low=1)
     moments_: CategoryCounts = fitted(
-        "The statistic that everything follows from; more rows are merged into it.", check=_has_its_columns
+        "The statistic that everything follows from; more rows are merged into it.",
+        check=_has_its_columns,
+        answers=False,
     )
 
     def _counted(self, chunk: Chunk, n_classes: int) -> CategoryCounts:
