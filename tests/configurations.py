@@ -168,7 +168,7 @@ def _table(rng: Any, n: int, rows: str, scale: float) -> tuple[Any, Any]:
     return X, score
 
 
-def _target(rng: Any, score: Any, kind: str) -> Any:
+def _target(rng: Any, score: Any, kind: str) -> Any:  # noqa: PLR0911  one line for each kind
     if kind == "number":
         return score
     if kind == "several":
@@ -243,12 +243,12 @@ def _given() -> dict[str, list[Configuration]]:
 
 def _scalers(add: Callable[..., None]) -> None:
     for layout in ("array", "float32", "pandas"):
-        add(lambda: P.StandardScaler(), rows="gaps", layout=layout)
+        add(P.StandardScaler, rows="gaps", layout=layout)
         add(lambda: P.MinMaxScaler((-1, 3), clip=True), rows="gaps", layout=layout)
         add(lambda: P.RobustScaler(unit_variance=True, quantile_range=(10.0, 85.0)), rows="gaps", layout=layout)
         add(lambda: P.SplineTransformer(4, 2, knots="quantile"), layout=layout)
         add(lambda: P.SplineTransformer(extrapolation="linear", include_bias=False), layout=layout, weight="counts")
-        add(lambda: P.PowerTransformer(), layout=layout)
+        add(P.PowerTransformer, layout=layout)
         add(lambda: P.QuantileTransformer(n_quantiles=10, output_distribution="normal"), rows="gaps", layout=layout)
         add(lambda: P.KBinsDiscretizer(3, strategy="uniform", encode="ordinal"), layout=layout)
         add(lambda: P.SimpleImputer(add_indicator=True), rows="gaps", layout=layout)
@@ -260,11 +260,11 @@ def _scalers(add: Callable[..., None]) -> None:
         add(lambda: P.QuantileTransformer(n_quantiles=8), rows="counts", layout=layout)
         add(lambda: P.SimpleImputer(strategy="median"), rows="gaps", layout=layout)
         add(lambda: P.PolynomialFeatures(2), layout=layout)
-        add(lambda: P.TfidfTransformer(), rows="counts", layout=layout)
+        add(P.TfidfTransformer, rows="counts", layout=layout)
     for options in ({"with_std": False}, {"with_mean": False}, {"with_mean": False, "with_std": False}):
         add(lambda options=options: P.StandardScaler(**options))
-    add(lambda: P.StandardScaler(), weight="wide")
-    add(lambda: P.StandardScaler(), rows="rounded", weight="counts")
+    add(P.StandardScaler, weight="wide")
+    add(P.StandardScaler, rows="rounded", weight="counts")
     for options in ({"with_centering": False}, {"with_scaling": False}):
         add(lambda options=options: P.RobustScaler(**options))
     add(lambda: P.PowerTransformer(standardize=False), weight="counts")
@@ -290,7 +290,7 @@ def _scalers(add: Callable[..., None]) -> None:
         add(lambda strategy=strategy: P.SimpleImputer(strategy=strategy, missing_values=1.0), rows="rounded")
     add(lambda: P.SimpleImputer(missing_values="bee", strategy="most_frequent", add_indicator=True), rows="words")
     add(lambda: P.SimpleImputer(missing_values="bee", strategy="constant", fill_value="yak"), rows="words")
-    add(lambda: P.MissingIndicator(), rows="gaps")
+    add(P.MissingIndicator, rows="gaps")
     add(lambda: P.MissingIndicator(features="all"), rows="gaps", layout="pandas")
     add(lambda: P.MissingIndicator(missing_values=1.0, error_on_new=False), rows="rounded")
     add(lambda: P.Normalizer("l1"))
@@ -311,7 +311,7 @@ def _encoders(add: Callable[..., None]) -> None:
     add(lambda: P.OneHotEncoder(drop="first", sparse_output=False), rows="words")
     add(lambda: P.OneHotEncoder(drop=["ant", "bee", "cat"], handle_unknown="ignore"), rows="words")
     add(lambda: P.OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), rows="words")
-    add(lambda: P.ThermometerEncoder(), rows="words", layout="pandas")
+    add(P.ThermometerEncoder, rows="words", layout="pandas")
     add(lambda: P.ThermometerEncoder(levels=listed), rows="words")
     add(lambda: P.FactoredEncoder(separator="e", handle_unknown="ignore"), rows="words")
     add(lambda: P.FactoredEncoder(factors={"a": "a", "e": "e"}), rows="words")
@@ -335,7 +335,7 @@ def _texts(add: Callable[..., None]) -> None:
     add(lambda: P.HashingVectorizer(n_features=16))
 
 
-def _linear(add: Callable[..., None]) -> None:
+def _linear(add: Callable[..., None]) -> None:  # noqa: PLR0912  a list
     for kind in (L.LinearRegression, L.Ridge):
         for how in ({"target": "several"}, {"weight": "wide"}, {"layout": "csr"}, {"layout": "float32"}):
             add(lambda kind=kind: kind(), **how)
@@ -355,8 +355,8 @@ def _linear(add: Callable[..., None]) -> None:
         for target in ("two", "three"):
             add(lambda options=options: L.LogisticRegression(**options), target=target)
     add(lambda: L.LogisticRegression(class_weight="balanced"), target="integers", weight="counts")
-    add(lambda: L.LogisticRegression(), layout="csr", weight="wide")
-    add(lambda: L.LogisticRegression(), layout="float32", target="three")
+    add(L.LogisticRegression, layout="csr", weight="wide")
+    add(L.LogisticRegression, layout="float32", target="three")
     add(lambda: L.LogisticRegressionCV(Cs=3, cv=3), target="three")
     for kind in (L.SGDClassifier, L.Perceptron):
         add(lambda kind=kind: kind(random_state=0), target="three")
@@ -368,7 +368,7 @@ def _linear(add: Callable[..., None]) -> None:
     for loss in ("squared_error", "huber", "epsilon_insensitive"):
         add(lambda loss=loss: L.SGDRegressor(loss=loss, random_state=0), weight="counts")
     add(lambda: L.VotedPerceptron(random_state=0), weight="counts")
-    add(lambda: L.OrdinalRegressor(), target="three")
+    add(L.OrdinalRegressor, target="three")
     add(lambda: L.OrdinalRegressor(order=["top", "low", "middle"]), target="three")
     for power in (1.0, 1.5, 4.0, np.inf):
         add(lambda power=power: L.PowerRegressor(power))
@@ -381,7 +381,7 @@ def _linear(add: Callable[..., None]) -> None:
     for loss in ("hinge", "squared_hinge"):
         for target in ("two", "three"):
             add(lambda loss=loss: svm.LinearSVC(loss=loss), target=target)
-    add(lambda: L.ThresholdClassifier(), weight="counts")
+    add(L.ThresholdClassifier, weight="counts")
     add(lambda: L.RandomLinearClassifier(random_state=0), target="two")
 
 
@@ -395,7 +395,7 @@ def _others(add: Callable[..., None]) -> None:
     for kind in (NB.MultinomialNB, NB.ComplementNB, NB.BernoulliNB, NB.CategoricalNB):
         add(lambda kind=kind: kind(alpha=0.5), rows="counts", target="three")
         add(lambda kind=kind: kind(), rows="counts", weight="counts")
-    add(lambda: NB.MultinomialNB(), rows="counts", layout="csr")
+    add(NB.MultinomialNB, rows="counts", layout="csr")
     for kind in (T.DecisionTreeClassifier, T.DecisionTreeRegressor):
         target = "three" if kind is T.DecisionTreeClassifier else "several"
         add(lambda kind=kind: kind(max_depth=3, random_state=0), target=target)
@@ -419,10 +419,10 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: M.DummyClassifier(strategy="constant", constant="yes"))
     add(lambda: M.DummyRegressor(strategy="median"), target="several")
     add(lambda: M.DummyRegressor(strategy="quantile", quantile=0.3), weight="counts")
-    add(lambda: M.LookupClassifier(), rows="rounded", target="three")
+    add(M.LookupClassifier, rows="rounded", target="three")
     add(lambda: feature_selection.SequentialFeatureSelector(L.Ridge(), cv=2, direction="backward"), target="number")
     if lacks("qed.neural_network") is None:
-        from qed.neural_network import MLPClassifier, MLPRegressor
+        from qed.neural_network import MLPClassifier, MLPRegressor  # noqa: PLC0415  needs PyTorch
 
         add(lambda: MLPClassifier((4,), max_iter=30, random_state=0), target="three")
         add(lambda: MLPClassifier((3, 3), activation="tanh", max_iter=30, random_state=0), weight="counts")

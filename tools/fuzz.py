@@ -1,8 +1,9 @@
 """`make fuzz`: look for counter-examples for a stated time, and write down how hard we looked.
 
 The laws, and convex problems against an interior-point solver, run under Hypothesis without a fixed seed, each for an equal
-share of the time; then `fuzz_certificates.py` judges certificates one after the other, and `fuzz_files.py` mutates model
-files. A row with the date and the counts is appended to fuzz/RECORD.md.
+share of the time; then come the ``PARTS``, each a script of its own: certificates of convex problems and of all public estimators
+judged one after the other, changed models that the checker must refuse, honest ones that it must accept, and mutated model files. A
+row with the date and the counts is appended to fuzz/RECORD.md.
 """
 
 from __future__ import annotations
@@ -21,13 +22,35 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "fuzz" / "RECORD.md"
 LAWS = ("tests/laws", "tests/convex/test_certificate_fuzz.py", "tests/verify/test_duality_fuzz.py")
-HEAD = """# How hard we have looked
+# What is tried after the laws: a word for the command line, the script, what it says it counted, and its further options.
+PARTS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    ("certificates", "fuzz_certificates.py", "certificates of", ()),
+    ("truth", "fuzz_truth.py", "truths of", ()),
+    ("changed", "fuzz_tamper.py", "changed models of", ()),
+    ("honest", "fuzz_honest.py", "honest models of", ()),
+    ("files", "fuzz_files.py", "files in", ("--count", str(10**9))),
+)
+COLUMNS = (
+    "date (UTC)",
+    "commit",
+    "Python",
+    "laws: examples",
+    "laws: tests",
+    "certificates",
+    "truths",
+    "changed models",
+    "honest models",
+    "files mutated",
+    "findings",
+)
+HEAD = f"""# How hard we have looked
 
 Each row is one run of `make fuzz`: laws under Hypothesis with fresh random seeds, certificates of convex problems
-against an interior-point solver, then mutated model files.
+against an interior-point solver, certificates of public estimators against exact or brute-force truth ("truths"), fitted models
+that were changed and that the checker must refuse, honest models that it must accept, then mutated model files.
 
-| date (UTC) | commit | Python | laws: examples | laws: tests | certificates | files mutated | findings |
-|---|---|---|---|---|---|---|---|
+| {" | ".join(COLUMNS)} |
+|{"---|" * len(COLUMNS)}
 """
 
 
@@ -62,36 +85,34 @@ def count(script: str, said: str, *options: str) -> tuple[int, bool]:
 def main() -> int:
     """Fuzz, record, and return 1 when something was found."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=300, help="time for each of the three parts")
-    for part in ("laws", "certificates", "files"):
+    parser.add_argument("--seconds", type=float, default=300, help="time for each part")
+    for part in ("laws", *(name for name, *_ in PARTS)):
         parser.add_argument(f"--{part}", type=float, metavar="SECONDS", help=f"time for the {part}, if another")
     options = parser.parse_args()
     seconds = {
         part: options.seconds if own is None else own for part, own in vars(options).items() if part != "seconds"
     }
-    examples, tests, laws_hold = fuzz_laws(seconds["laws"])
-    certificates, all_true = count("fuzz_certificates.py", "certificates of", "--seconds", str(seconds["certificates"]))
-    mutations, files_hold = count(
-        "fuzz_files.py", "files in", "--count", str(10**9), "--seconds", str(seconds["files"])
-    )
-    nothing = laws_hold and all_true and files_hold
+    examples, tests, nothing = fuzz_laws(seconds["laws"])
+    tried = []
+    for name, script, said, further in PARTS:
+        number, holds = count(script, said, *further, "--seconds", str(seconds[name]))
+        tried.append(number)
+        nothing = nothing and holds
     findings = "none" if nothing else "yes, see the output of the run"
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=ROOT
     ).stdout.strip()
     now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M")
     cells = (now, commit or "-", platform.python_version(), f"{examples:,}", tests)
-    cells = (*cells, f"{certificates:,}", f"{mutations:,}", findings)
+    cells = (*cells, *(f"{number:,}" for number in tried), findings)
     row = "| " + " | ".join(map(str, cells)) + " |\n"
     RECORD.parent.mkdir(exist_ok=True)
     if not RECORD.exists():
         RECORD.write_text(HEAD, encoding="utf-8")
     with RECORD.open("a", encoding="utf-8") as record:
         record.write(row)
-    print(
-        f"{examples:,} examples of {tests} laws, {certificates:,} certificates, {mutations:,} mutated files; findings: {findings}. "
-        "Written to fuzz/RECORD.md."
-    )
+    counts = ", ".join(f"{number:,} {name}" for number, (name, *_) in zip(tried, PARTS, strict=True))
+    print(f"{examples:,} examples of {tests} laws, {counts}; findings: {findings}. Written to fuzz/RECORD.md.")
     return 0 if nothing else 1
 
 

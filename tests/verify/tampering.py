@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 import qed
-from qed.core import Certificate, CertificateError, Estimator, ModelFileError
+from qed.core import Certificate, CertificateError, Estimator, QedError
+from qed.core._certificates import ExactCertificate, PartsCertificate, Uncertified
 from qed.core._persistence import dumps, loads
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ ASKED = (
     "predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "decision_function", "transform", "score_samples",
     "kneighbors", "apply", "votes", "latent", "distances",
 )  # fmt: skip
-TOLD = ("get_feature_names_out", "get_support", "get_covariance", "get_depth", "get_n_leaves")
+TOLD = ("get_feature_names_out", "get_support", "get_covariance", "get_depth", "get_n_leaves", "coefficient_table")
 # Numbers of a certificate that bound something: a larger one (of ``lower`` and ``bound`` of clusters a smaller one) is a weaker
 # statement, which is true as well; whether a tighter one is true, the checker decides by its own computation.
 BOUNDS = frozenset(
@@ -90,6 +91,8 @@ def answers(model: Any, fresh: Any) -> dict[str, Any]:
                 asked = getattr(model, method, None)
                 if asked is not None:
                     found[method] = _plain(asked() if method in TOLD else asked(fresh))
+                    if method == "kneighbors":  # places among the rows of the fit, whose order does not matter
+                        found[method][1] = model.rows_[found[method][1]]
             except Exception as error:
                 found[method] = type(error).__name__
         if "transform" in found and hasattr(type(model), "inverse_transform"):
@@ -110,7 +113,7 @@ def _plain(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-def alike(a: Any, b: Any) -> bool:
+def alike(a: Any, b: Any) -> bool:  # noqa: PLR0911  one line for each kind of value
     """Tell whether two values are the same, up to rounding of numbers."""
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(alike(one, other) for one, other in zip(a, b, strict=True))
@@ -128,7 +131,10 @@ def alike(a: Any, b: Any) -> bool:
             return False
         if one.dtype.kind not in "OUST" and other.dtype.kind not in "OUST":
             return bool(np.allclose(one, other, rtol=1e-7, atol=1e-9 * _size(one), equal_nan=True))
-        return all(x is y or x == y or (x != x and y != y) for x, y in zip(one.flat, other.flat, strict=True))
+        return all(
+            x is y or x == y or (x != x and y != y)  # noqa: PLR0124  NaN
+            for x, y in zip(one.flat, other.flat, strict=True)
+        )
     except (TypeError, ValueError):
         return a is b
 
@@ -214,10 +220,10 @@ def changes(subject: Subject, rng: Any) -> Iterator[Change]:
 
 
 def _other_certificates(subject: Subject) -> Iterator[Change]:
-    from qed.core._certificates import ExactCertificate, PartsCertificate, Uncertified
-
     place = (("attribute", "certificate_"),)
     own = subject.model.__dict__.get("certificate_")
+    if own is None:
+        return  # that of a search is the one of its best model
     rows = getattr(own, "rows", 40)
     for other in (ExactCertificate("anything", rows, 0.0), PartsCertificate({}), Uncertified("nothing is claimed")):
         if type(other) is not type(own):
@@ -259,6 +265,7 @@ def _of_number(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _of_array(value: Any, rng: Any) -> Iterator[tuple[str, Any]]:
+    value = np.asarray(value)  # a masked one as it is stored
     if value.size == 0:
         yield "with entries", np.ones(2)
         return
@@ -334,7 +341,7 @@ def _of_list(value: Any) -> Iterator[tuple[str, Any]]:
 # -- judgement ---------------------------------------------------------------------------------------------
 
 
-def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | None:
+def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | None:  # noqa: PLR0911
     """Return what is wrong with how a changed model is judged; None when nothing is."""
     model = copy.deepcopy(subject.model)
     try:
@@ -345,15 +352,15 @@ def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | N
         return None  # no change
     model = put(model, change.path, copy.deepcopy(change.value))
     found = _verified(model, subject.data)
-    if found == "accepted" and change.path[0][1] == "certificate_" and _is_weaker(change):
+    if found == "accepted" and _is_weaker(change):
         return None
     if found == "refused" and through_a_file:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model = loads(dumps(model))
-        except ModelFileError:
-            return None
+        except QedError:
+            return None  # refused where it is written or read
         except Exception as error:
             return f"its file raised {type(error).__name__}: {error}"[:200]
         found = _verified(model, subject.data)
@@ -365,7 +372,27 @@ def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | N
         return found
     now = answers(model, subject.data.fresh)
     other = [method for method in subject.answers if not alike(subject.answers[method], now.get(method))]
-    return f"accepted, and answers otherwise: {', '.join(other)}" if other else "accepted, and answers the same"
+    if other:
+        return f"accepted, and answers otherwise: {', '.join(other)}"
+    is_same = before is not _MISSING and _same_values(before, change.value)
+    return None if is_same or _is_cached(subject.model, change.path) else "accepted, and answers the same"
+
+
+def _same_values(a: Any, b: Any) -> bool:
+    """Tell whether two arrays hold the same values, in whatever type."""
+    try:
+        one, other = np.asarray(a, dtype=object), np.asarray(b, dtype=object)
+        return one.shape == other.shape and all(x == y for x, y in zip(one.flat, other.flat, strict=True))
+    except (TypeError, ValueError):
+        return False
+
+
+def _is_cached(model: Any, path: Path) -> bool:
+    """Tell whether a place holds what is computed from other places: the checker forgets it, and it is computed again."""
+    owner = model
+    for step in path[:-1]:
+        owner = _get(owner, step)
+    return is_dataclass(owner) and path[-1][1] not in {f.name for f in fields(owner)}
 
 
 _MISSING = object()
@@ -386,6 +413,9 @@ def _verified(model: Any, data: Data) -> str:
 def _is_weaker(change: Change) -> bool:
     """Tell whether a changed certificate may be true as it stands: a bound that is finite and possible, or how the fit went."""
     names = [key for kind, key in change.path if kind == "attribute"]
+    if "certificate_" not in names:
+        return False
+    names = names[names.index("certificate_") + 1 :]
     if TELLING.intersection(names):
         return True
     if not BOUNDS.intersection(names):

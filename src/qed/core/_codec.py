@@ -191,7 +191,8 @@ class Encoder:
                 plain = word is None or type(word) in (bool, int, float, str) or isinstance(word, np.generic)
                 if not (plain or _is_estimator(word)):
                     raise ModelFileError(
-                        f"{where} is an array of objects with {word!r} in it; such arrays in model files hold str, numbers, None and models"
+                        f"{where} is an array of objects with {word!r} in it; such arrays in model files hold str,"
+                        " numbers, None and models"
                     )
             return {"objects": [list(value.shape), self._list(words, where, 1)]}
         coded = [_whole(word, where).encode() for word in words]

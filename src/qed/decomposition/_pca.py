@@ -115,8 +115,10 @@ class PCA(Transformer, sparse=True, min_samples=2):
     noise_variance_: float = fitted(
         "Mean variance of the directions that were left out, as in probabilistic PCA.", low=0
     )
-    solver_used_: str = fitted("What components were found from: 'columns', 'rows', 'full' or 'krylov'.")
-    moments_: Moments = fitted("The statistic of the rows, if products of columns were formed.", optional=True)
+    solver_used_: str = fitted("What components were found from: 'columns', 'rows', 'full' or 'krylov'.", answers=False)
+    moments_: Moments = fitted(
+        "The statistic of the rows, if products of columns were formed.", optional=True, answers=False
+    )
     certificate_: SubspaceCertificate = fitted("What is proven about the fit.")
 
     def _traits(self) -> Traits:

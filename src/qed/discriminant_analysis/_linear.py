@@ -134,7 +134,9 @@ class LinearDiscriminantAnalysis(
     )
     covariance_: Array = fitted("Covariance within classes, (p, p), if kept.", shape="(p, p)", optional=True)
     moments_: ClassMoments = fitted(
-        "The statistic that everything follows from, if kept: more rows are merged into it.", optional=True
+        "The statistic that everything follows from, if kept: more rows are merged into it.",
+        optional=True,
+        answers=False,
     )
     certificate_: LikelihoodCertificate = fitted("What is proved about the estimates and the coefficients.")
 
@@ -289,7 +291,10 @@ class LinearDiscriminantAnalysis(
             squares, turn = np.linalg.eigh(whitening.T @ between @ whitening)
             squares, turn = squares[::-1], turn[:, ::-1]
         total = float(squares.sum())
-        return whitening @ turn, np.asarray(squares / total if total > 0 else np.zeros_like(squares))
+        scalings = whitening @ turn
+        # The largest entry of each direction is positive: nothing else tells a direction from its opposite.
+        scalings *= np.where(scalings[np.abs(scalings).argmax(axis=0), np.arange(scalings.shape[1])] < 0, -1.0, 1.0)
+        return scalings, np.asarray(squares / total if total > 0 else np.zeros_like(squares))
 
 
 class _Solved(NamedTuple):

@@ -120,7 +120,9 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
         "For each class its covariance, (p, p), if kept.", length="k", shape="(p, p)", optional=True
     )
     moments_: ClassMoments = fitted(
-        "The statistic that everything follows from, if kept: more rows are merged into it.", optional=True
+        "The statistic that everything follows from, if kept: more rows are merged into it.",
+        optional=True,
+        answers=False,
     )
 
     def decision_function(self, X: Any) -> Array:

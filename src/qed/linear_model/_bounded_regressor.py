@@ -100,7 +100,7 @@ class BoundedRegressor(SingleTarget):
     weights_: Array = fitted(
         "How much each row of the fit counts, from 0 to 1, shape (n,).", shape="(n,)", low=0, high=1
     )
-    n_iter_: int = fitted("Steps from the start that was kept.", low=0)
+    n_iter_: int = fitted("Steps from the start that was kept.", low=0, answers=False)
     certificate_: StationaryCertificate = fitted("What is proved about the coefficients.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

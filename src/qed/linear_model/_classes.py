@@ -82,8 +82,8 @@ class LinearClassifier(Classifier, sparse=True):
 class ProbabilisticClassifier(LinearClassifier):
     """A classifier whose probabilities follow from scores that are linear in the columns."""
 
-    n_iter_: Array = fitted("Steps that the solver took.", dtype="int", low=0)
-    solver_used_: str = fitted("How the coefficients were found.")
+    n_iter_: Array = fitted("Steps that the solver took.", dtype="int", low=0, answers=False)
+    solver_used_: str = fitted("How the coefficients were found.", answers=False)
     certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
 
     def predict_proba(self, X: Any) -> Array:

@@ -52,8 +52,8 @@ class SingleTarget(Regressor, sparse=True):
 class ConvexRegressor(SingleTarget):
     """One whose coefficients solve a convex problem."""
 
-    n_iter_: int = fitted("Steps of the solver.", low=0)
-    solver_used_: str = fitted("How the coefficients were found.")
+    n_iter_: int = fitted("Steps of the solver.", low=0, answers=False)
+    solver_used_: str = fitted("How the coefficients were found.", answers=False)
     certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -71,7 +71,7 @@ class HuberRegressor(ConvexRegressor, chunks=True):
 
     scale_: float = fitted("The scale: residuals are divided by it before they are compared with epsilon.", low=0)
     outliers_: Array = fitted(
-        "Whether each row of the fit lies beyond epsilon scales, shape (n,).", dtype="bool", shape="(n,)"
+        "Whether each row of the fit lies beyond epsilon scales, shape (n,).", dtype="bool", shape="(n,)", answers=False
     )
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:

@@ -44,18 +44,20 @@ class CrossValidatedRegression(Regressor, sparse=True):
         "Strengths that were tried, from strong to weak; one row for each ratio if there are several.",
         shape="(a,) or (r, a)",
         low=0,
+        answers=False,
     )
     mse_path_: Array = fitted(
         "Mean squared error for each (ratio,) strength and fold; NaN for those that Ctrl-C or a callback left out.",
         shape="(a, f) or (r, a, f)",
         finite=False,
         nan=True,
+        answers=False,
     )
     coef_: Array = fitted("Coefficients, shape (p,) or (m, p).", shape="(p,) or (m, p)")
     intercept_: float | Array = fitted("Intercept, a number or one for each target.", check=one_for_each_target)
-    dual_gap_: float = fitted("Bound on objective minus optimum, as in the certificate.", low=0)
-    n_iter_: int = fitted("Working sets that the last fit solved for.", low=0)
-    solver_used_: str = fitted("How the coefficients were found.")
+    dual_gap_: float = fitted("Bound on objective minus optimum, as in the certificate.", low=0, answers=False)
+    n_iter_: int = fitted("Working sets that the last fit solved for.", low=0, answers=False)
+    solver_used_: str = fitted("How the coefficients were found.", answers=False)
     certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -38,8 +38,8 @@ class Solved(Regressor, sparse=True, multi_output=True):
         " centred if there is an intercept (after conjugate gradients an upper bound on it); with one, the number of columns.",
         low=0,
     )
-    solver_used_: str = fitted("How the coefficients were found.")
-    n_iter_: int = fitted("Steps of the iterative solver, 1 for a direct one.", low=0)
+    solver_used_: str = fitted("How the coefficients were found.", answers=False)
+    n_iter_: int = fitted("Steps of the iterative solver, 1 for a direct one.", low=0, answers=False)
     squared_residuals_: float | Array = fitted(
         "Weighted sum of squared residuals, for each target.", low=0, shape="(m,)"
     )
@@ -47,6 +47,7 @@ class Solved(Regressor, sparse=True, multi_output=True):
         "Means and products of all columns; absent after a fit that did not form them.",
         optional=True,
         check=_have_its_columns,
+        answers=False,
     )
     certificate_: LeastSquaresCertificate = fitted("What is proved about the coefficients.")
 

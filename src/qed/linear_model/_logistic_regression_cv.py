@@ -114,9 +114,9 @@ class LogisticRegressionCV(ProbabilisticClassifier):
     )
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
 
-    Cs_: Array = fitted("Weights of the losses that were tried, shape (c,).", shape="(c,)", above=0)
+    Cs_: Array = fitted("Weights of the losses that were tried, shape (c,).", shape="(c,)", above=0, answers=False)
     l1_ratios_: Array = fitted(
-        "Shares of the absolute values that were tried, shape (r,).", shape="(r,)", low=0, high=1
+        "Shares of the absolute values that were tried, shape (r,).", shape="(r,)", low=0, high=1, answers=False
     )
     C_: float = fitted("The chosen weight of the losses.", above=0)
     l1_ratio_: float = fitted("The chosen share of the absolute values.", low=0, high=1)
@@ -125,12 +125,14 @@ class LogisticRegressionCV(ProbabilisticClassifier):
         shape="(f, r, c)",
         finite=False,
         nan=True,
+        answers=False,
     )
     coefs_paths_: Array = fitted(
         "Coefficients of each fold with the intercept last, shape (f, r, c, k, p + 1).",
         shape="(f, r, c, *, *)",
         finite=False,
         nan=True,
+        answers=False,
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

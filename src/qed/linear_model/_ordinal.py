@@ -107,7 +107,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         shape="(k - 1,)",
         order="strictly rising",
     )
-    n_iter_: int = fitted("Newton steps.", low=0)
+    n_iter_: int = fitted("Newton steps.", low=0, answers=False)
     certificate_: DualityGapCertificate = fitted("What is proved about coefficients and cut points.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -99,12 +99,12 @@ class Perceptron(LinearClassifier):
     )
     batch_size: PositiveInt = param(1, "Rows that are judged before the plane moves by the mean of their steps.")
 
-    n_iter_: int = fitted("Passes over the rows.", low=0)
-    t_: float = fitted("Steps taken, plus one.", low=0)
+    n_iter_: int = fitted("Passes over the rows.", low=0, answers=False)
+    t_: float = fitted("Steps taken, plus one.", low=0, answers=False)
     outcome_: str = fitted(
-        "How the course ended: 'solved' without mistakes, 'stalled', 'max_iter', 'stopped', 'stream'."
+        "How the course ended: 'solved' without mistakes, 'stalled', 'max_iter', 'stopped', 'stream'.", answers=False
     )
-    memory_: Memory = fitted("What ``partial_fit`` goes on from.", check=fits_coefficients)
+    memory_: Memory = fitted("What ``partial_fit`` goes on from.", check=fits_coefficients, answers=False)
     certificate_: MistakesCertificate = fitted("What is proved about the mistakes.")
 
     def _rule(self) -> Rule:

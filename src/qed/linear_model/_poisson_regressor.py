@@ -69,8 +69,8 @@ class PoissonRegressor(Regressor, sparse=True, chunks=True, positive_target=True
 
     coef_: Array = fitted("Coefficients, shape (p,).", shape="(p,)")
     intercept_: float = fitted("Intercept.")
-    n_iter_: int = fitted("Steps that the solver took.", low=0)
-    solver_used_: str = fitted("How the coefficients were found.")
+    n_iter_: int = fitted("Steps that the solver took.", low=0, answers=False)
+    solver_used_: str = fitted("How the coefficients were found.", answers=False)
     certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

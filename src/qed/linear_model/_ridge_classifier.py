@@ -73,9 +73,9 @@ class RidgeClassifier(LinearClassifier):
     random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
 
-    n_iter_: int = fitted("Steps of the fit inside; 1 if it was solved at once.", low=0)
+    n_iter_: int = fitted("Steps of the fit inside; 1 if it was solved at once.", low=0, answers=False)
     ridge_: Ridge = fitted("The least-squares fit to the signs.")
-    solver_used_: str = fitted("How the coefficients were found.")
+    solver_used_: str = fitted("How the coefficients were found.", answers=False)
     certificate_: PartsCertificate = fitted("What is proved about the fit inside.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

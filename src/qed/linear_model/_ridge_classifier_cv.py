@@ -71,7 +71,7 @@ class RidgeClassifierCV(LinearClassifier):
     store_cv_results: bool = param(False, "Whether to keep what leave-one-out found for every row, class and strength.")
 
     alpha_: float = fitted("The chosen strength.", low=0)
-    best_score_: float = fitted("Its score.", finite=False)
+    best_score_: float = fitted("Its score.", finite=False, answers=False)
     cv_results_: Array = fitted(
         "Squared errors of the signs (or their predictions, with ``scoring``), (n, m, k); if stored.",
         finite=False,
@@ -79,7 +79,7 @@ class RidgeClassifierCV(LinearClassifier):
         optional=True,
     )
     ridge_: Ridge = fitted("The least-squares fit to the signs of all rows.")
-    solver_used_: str = fitted("How the coefficients were found.")
+    solver_used_: str = fitted("How the coefficients were found.", answers=False)
     certificate_: PartsCertificate = fitted("What is proved about the fit inside.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -76,7 +76,7 @@ class RidgeCV(Solved):
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
     alpha_: float | Array = fitted("The chosen strength, or one for each target.", low=0, shape="(m,)")
-    best_score_: float | Array = fitted("Its score.", finite=False, shape="(m,)")
+    best_score_: float | Array = fitted("Its score.", finite=False, shape="(m,)", answers=False)
     cv_results_: Array = fitted(
         "Squared errors (or predictions, with ``scoring``), shape (n, k) or (n, m, k); if stored.",
         finite=False,

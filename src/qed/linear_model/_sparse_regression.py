@@ -35,9 +35,11 @@ class SparseRegression(Regressor, sparse=True, chunks=True, multi_output=True):
 
     coef_: Array = fitted("Coefficients, shape (p,) or (m, p).", shape="(p,) or (m, p)")
     intercept_: float | Array = fitted("Intercept, a number or one for each target.", check=one_for_each_target)
-    dual_gap_: float | Array = fitted("Bound on objective minus optimum, as in the certificate.", low=0, shape="(m,)")
-    n_iter_: int | list[int] = fitted("Working sets that were solved for.", low=0)
-    solver_used_: str = fitted("How the coefficients were found.")
+    dual_gap_: float | Array = fitted(
+        "Bound on objective minus optimum, as in the certificate.", low=0, shape="(m,)", answers=False
+    )
+    n_iter_: int | list[int] = fitted("Working sets that were solved for.", low=0, answers=False)
+    solver_used_: str = fitted("How the coefficients were found.", answers=False)
     certificate_: DualityGapCertificate = fitted("What is proved about the coefficients.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -77,9 +77,9 @@ class StochasticLearner(Estimator):
 
     coef_: Array = fitted("Coefficients.", shape="(p,)")
     intercept_: Array = fitted("The intercept, as an array of one number.", shape="(1,)")
-    n_iter_: int = fitted("Passes over the rows.", low=0)
-    t_: float = fitted("Steps taken, plus one.", low=0)
-    memory_: Memory = fitted("What ``partial_fit`` goes on from.", check=fits_coefficients)
+    n_iter_: int = fitted("Passes over the rows.", low=0, answers=False)
+    t_: float = fitted("Steps taken, plus one.", low=0, answers=False)
+    memory_: Memory = fitted("What ``partial_fit`` goes on from.", check=fits_coefficients, answers=False)
 
     def _rule(self) -> Rule:
         """Translate the parameters of a step."""

@@ -111,7 +111,7 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
     )
     coef_: Array = fitted("Coefficients of the last plane, shape (1, p).", shape="(1, p)")
     intercept_: Array = fitted("Its intercept.", shape="(1,)")
-    n_iter_: int = fitted("Passes over the rows.", low=0)
+    n_iter_: int = fitted("Passes over the rows.", low=0, answers=False)
     seed_: int = fitted("What the orders of the passes follow from.", answers=False, optional=True)
     certificate_: MistakesCertificate = fitted("What is proved about the mistakes.")
 

@@ -78,11 +78,12 @@ class _Search(Estimator):
     )
     best_score_: float = fitted("Its mean score.", optional=True, finite=False, nan=True)
     best_index_: int = fitted("Its row in ``cv_results_``; of equal ones the first.", optional=True, low=0)
-    n_splits_: int = fitted("Number of folds.", low=1)
-    refit_time_: float = fitted("Seconds of the last fit, on all rows.", optional=True, low=0)
-    multimetric_: bool = fitted("Whether several scores were asked for.")
+    n_splits_: int = fitted("Number of folds.", low=1, answers=False)
+    refit_time_: float = fitted("Seconds of the last fit, on all rows.", optional=True, low=0, answers=False)
+    multimetric_: bool = fitted("Whether several scores were asked for.", answers=False)
     outcome_: str = fitted(
-        "``'searched'``, or ``'budget'``, ``'stopped'`` or ``'interrupted'`` when some settings were left out."
+        "``'searched'``, or ``'budget'``, ``'stopped'`` or ``'interrupted'`` when some settings were left out.",
+        answers=False,
     )
 
     @cached_property

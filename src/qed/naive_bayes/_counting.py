@@ -121,7 +121,7 @@ class LinearCounts(CountingClassifier, sparse=True, poor_score=True):
         "Logarithm of the probability of each column in each class, (k, p).", shape="(k, p)", below=np.inf, finite=False
     )
     moments_: ClassSums = fitted(
-        "The statistic that everything follows from; more rows are merged into it.", check=_has_its_shape
+        "The statistic that everything follows from; more rows are merged into it.", check=_has_its_shape, answers=False
     )
 
     def decision_function(self, X: Any) -> Array:

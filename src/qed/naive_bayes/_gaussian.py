@@ -98,7 +98,7 @@ class GaussianNB(NaiveBayes, chunks=True):
     )
     epsilon_: float = fitted("What was added to the variances.", low=0)
     moments_: ClassSpreads = fitted(
-        "The statistic that everything follows from; more rows are merged into it.", check=_has_its_shape
+        "The statistic that everything follows from; more rows are merged into it.", check=_has_its_shape, answers=False
     )
 
     def _counted(self, chunk: Chunk, n_classes: int) -> ClassSpreads:

@@ -70,7 +70,7 @@ class NeighborModel(Estimator):
         "Name of the metric, powers that have a name by theirs.", one_of=get_args(MetricName), check=is_a_metric
     )
     effective_metric_params_: dict[str, Any] = fitted("Its parameters.")
-    algorithm_used_: str = fitted("``'kd_tree'`` or ``'brute'``.", one_of=("kd_tree", "brute"))
+    algorithm_used_: str = fitted("``'kd_tree'`` or ``'brute'``.", one_of=("kd_tree", "brute"), answers=False)
     certificate_: SearchCertificate = fitted("What is proved about the search.")
 
     def _keep(self, data: FitData) -> Fingerprint:

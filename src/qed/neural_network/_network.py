@@ -166,19 +166,27 @@ class Network(Estimator, sparse=True):
     n_layers_: int = fitted("Layers, columns and outputs counted.", low="coefs_ + 1", high="coefs_ + 1")
     n_outputs_: int = fitted("Outputs.", low=1, check=_are_those_of_the_last_layer)
     out_activation_: str = fitted("Activation of the outputs.", one_of=("identity", "exp", "logistic", "softmax"))
-    n_iter_: int = fitted("Passes over the rows; of 'lbfgs', steps.", low=0)
-    t_: int = fitted("Rows shown, in all passes together.", low=0)
-    loss_: float = fitted("The objective in the last pass, of batches as they were met.", finite=False, nan=True)
-    best_loss_: float | None = fitted("The least of ``loss_curve_``; None with early stopping.", finite=False, nan=True)
+    n_iter_: int = fitted("Passes over the rows; of 'lbfgs', steps.", low=0, answers=False)
+    t_: int = fitted("Rows shown, in all passes together.", low=0, answers=False)
+    loss_: float = fitted(
+        "The objective in the last pass, of batches as they were met.", finite=False, nan=True, answers=False
+    )
+    best_loss_: float | None = fitted(
+        "The least of ``loss_curve_``; None with early stopping.", finite=False, nan=True, answers=False
+    )
     loss_curve_: list[float] = fitted(
-        "The objective in each pass; of 'lbfgs', whenever it fell.", finite=False, nan=True
+        "The objective in each pass; of 'lbfgs', whenever it fell.", finite=False, nan=True, answers=False
     )
     validation_scores_: list[float] | None = fitted(
-        "Score of held-out rows after each pass, with early stopping.", finite=False, nan=True
+        "Score of held-out rows after each pass, with early stopping.", finite=False, nan=True, answers=False
     )
-    best_validation_score_: float | None = fitted("The largest of ``validation_scores_``.", finite=False, nan=True)
+    best_validation_score_: float | None = fitted(
+        "The largest of ``validation_scores_``.", finite=False, nan=True, answers=False
+    )
     memory_: Memory | None = fitted(
-        "What ``partial_fit`` goes on from, beside the weights; None after 'lbfgs'.", check=_fits_the_weights
+        "What ``partial_fit`` goes on from, beside the weights; None after 'lbfgs'.",
+        check=_fits_the_weights,
+        answers=False,
     )
     certificate_: NetworkCertificate = fitted("What is proved about the weights.")
 
@@ -376,8 +384,8 @@ class Network(Estimator, sparse=True):
         """
         self._check_is_fitted()
         ends = [self.activation] * (len(self.coefs_) - 1) + [self.out_activation_]
-        shapes = (weights.shape for weights in self.coefs_)
-        return NetworkSummary(tuple(LayerSummary(*shape, end) for shape, end in zip(shapes, ends, strict=True)))
+        layers = zip(self.coefs_, ends, strict=True)
+        return NetworkSummary(tuple(LayerSummary(len(weights), weights.shape[1], end) for weights, end in layers))
 
     def _scores(self, X: Any) -> Array:
         """Return the values of the last layer before its activation."""

@@ -57,7 +57,7 @@ class MinMaxScaler(Transformer, allow_nan=True):
     data_range_: Array = fitted("Their difference.", dtype="float", shape="(p,)", finite=False, nan=True)
     n_samples_seen_: int = fitted("Rows seen.", low=0)
     statistics_: ColumnMoments = fitted(
-        "The statistics behind, which further rows are merged into.", check=has_its_columns
+        "The statistics behind, which further rows are merged into.", check=has_its_columns, answers=False
     )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
@@ -183,7 +183,7 @@ class MaxAbsScaler(Transformer, sparse=True, allow_nan=True):
     max_abs_: Array = fitted("Largest size in each column.", dtype="float", shape="(p,)", finite=False, nan=True)
     n_samples_seen_: int = fitted("Rows seen.", low=0)
     statistics_: ColumnMoments = fitted(
-        "The statistics behind, which further rows are merged into.", check=has_its_columns
+        "The statistics behind, which further rows are merged into.", check=has_its_columns, answers=False
     )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 

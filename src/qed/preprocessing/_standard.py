@@ -79,7 +79,7 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
         low=0,
     )
     statistics_: ColumnMoments = fitted(
-        "The statistics behind, which further rows are merged into.", check=has_its_columns
+        "The statistics behind, which further rows are merged into.", check=has_its_columns, answers=False
     )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 

@@ -134,8 +134,8 @@ class LinearSVC(LinearClassifier):
     max_iter: PositiveInt = param(1000, "Most steps of the solver, for each plane.")
     strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
 
-    n_iter_: int = fitted("Most steps that a plane took.", low=0)
-    solver_used_: str = fitted("How the coefficients were found.")
+    n_iter_: int = fitted("Most steps that a plane took.", low=0, answers=False)
+    solver_used_: str = fitted("How the coefficients were found.", answers=False)
     certificate_: DualityGapCertificate = fitted("What is proved about the planes.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -82,7 +82,7 @@ class TreeModel(Estimator, sparse=True, allow_nan=True):
     )
 
     n_outputs_: int = fitted("Number of targets.", low=1)
-    max_features_: int = fitted("Columns that a split looks at.", low=1)
+    max_features_: int = fitted("Columns that a split looks at.", low=1, answers=False)
     tree_: DecisionTree = fitted(
         "The nodes, as arrays: ``children_left``, ``feature``, ``threshold``, ``value`` and so on.",
         check=_fits_the_model,

@@ -200,6 +200,10 @@ def check_table(model: Any, certificate: ExactCertificate, X: Any, y: Any, sampl
         _refuse(model, "its default is no label")
     label = model.classes_[default].item() if hasattr(model.classes_[default], "item") else model.classes_[default]
     right = label == model.default if model.default is not None else totals[label] >= max(totals.values()) - slack
+    if (
+        right and model.default is None and sample_weight is None
+    ):  # counts are exact: of equally frequent labels the first
+        right = all(totals[other] < totals[label] for other in model.classes_[:default].tolist())
     if not right:
         _refuse(model, f"its default is {label!r}, which is neither asked for nor the most frequent label")
     off = float(max(mistakes - fewest, 0))

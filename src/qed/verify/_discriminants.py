@@ -134,6 +134,10 @@ def _require_planes(model: Any, found: Labelled, prior: Array, parts: tuple[Arra
 
 def _require_directions(model: Any, found: Labelled, prior: Array, scaled: Array, scale: Array, near: float) -> None:
     """Check that directions have a variance of one within classes and none in common, and their shares of that between."""
+    size = np.abs(model.scalings_)
+    largest = size >= (1 - 1e-9) * size.max(axis=0, initial=0.0)
+    if not ((model.scalings_ > 0) & largest).any(axis=0).all():
+        refuse(model, "a direction points the other way: its largest entry is negative")
     T = model.scalings_ * scale[:, np.newaxis]
     inner = T.T @ scaled @ T
     reach = np.abs(T).sum(axis=0)

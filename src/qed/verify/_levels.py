@@ -51,11 +51,8 @@ class _Sorted:
             return [self.x[0]]
         if method == "inverted_cdf":
             return [self.x[k] for k in range(first, last + 1)]
-        between = {(self.x[first] + self.x[last]) / 2}
-        if not self.is_equal:
-            between |= {self.x[k] for k in range(first, last + 1)}
-            between |= {(self.x[k] + self.x[k + 1]) / 2 for k in range(first, last)}
-        return sorted(between)
+        between = {self.x[k] for k in range(first, last + 1)} | {(self.x[first] + self.x[last]) / 2}
+        return sorted(between | {(self.x[k] + self.x[k + 1]) / 2 for k in range(first, last)})
 
     def nearest(self, share: Any, method: str, stored: Any) -> Any:
         """Return that possible quantile which is nearest to a stored one."""

@@ -1,0 +1,25 @@
+"""No honest model is refused: a few fits of every class. ``tools/fuzz_honest.py`` goes on for as long as it is told."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import pytest
+from tests.configurations import configurations
+from tests.verify.honesty import NO_FIT, refusal
+
+ALL = configurations()
+KINDS = sorted({one.kind for one in ALL})
+SLOW = ("MLPClassifier", "MLPRegressor")  # whose fits take a second: one each
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_honest_models_are_accepted(kind):
+    own = [one for one in ALL if one.kind == kind]
+    rng = np.random.default_rng(zlib.crc32(kind.encode()))
+    some = [own[int(k)] for k in rng.permutation(len(own))[: 1 if kind in SLOW else 4]]
+    found = [refusal(one, int(rng.integers(1000)), as_given=kind in SLOW) for one in some]
+    found.append(refusal(some[0], 3, as_given=True))
+    assert [one for one in found if one not in (None, NO_FIT)] == []
+    assert None in found  # at least one fit succeeded
