@@ -1,8 +1,8 @@
 """`make fuzz`: look for counter-examples for a stated time, and write down how hard we looked.
 
 The laws, and convex problems against an interior-point solver, run under Hypothesis without a fixed seed, each for an equal
-share of the time; then come the ``PARTS``, each a script of its own: certificates judged one after the other, changed models that
-the checker must refuse, honest ones that it must accept, and mutated model files. A row with the date and the counts is appended to
+share of the time; then come the ``PARTS``, each a script of its own: certificates of convex problems and of
+all public estimators judged one after the other, changed models that the checker must refuse, honest ones that it must accept, and mutated model files. A row with the date and the counts is appended to
 fuzz/RECORD.md.
 """
 
@@ -25,6 +25,7 @@ LAWS = ("tests/laws", "tests/convex/test_certificate_fuzz.py", "tests/verify/tes
 # What is tried after the laws: a word for the command line, the script, what it says it counted, and its further options.
 PARTS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("certificates", "fuzz_certificates.py", "certificates of", ()),
+    ("truth", "fuzz_truth.py", "truths of", ()),
     ("changed", "fuzz_tamper.py", "changed models of", ()),
     ("honest", "fuzz_honest.py", "honest models of", ()),
     ("files", "fuzz_files.py", "files in", ("--count", str(10**9))),
@@ -36,15 +37,17 @@ COLUMNS = (
     "laws: examples",
     "laws: tests",
     "certificates",
+    "truths",
     "changed models",
     "honest models",
+    "files mutated",
+    "findings",
 )
-COLUMNS = (*COLUMNS, "files mutated", "findings")
 HEAD = f"""# How hard we have looked
 
 Each row is one run of `make fuzz`: laws under Hypothesis with fresh random seeds, certificates of convex problems
-against an interior-point solver, fitted models that were changed and that the checker must refuse, honest models that it must
-accept, then mutated model files.
+against an interior-point solver, certificates of public estimators against exact or brute-force truth ("truths"), fitted models that
+were changed and that the checker must refuse, honest models that it must accept, then mutated model files.
 
 | {" | ".join(COLUMNS)} |
 |{"---|" * len(COLUMNS)}

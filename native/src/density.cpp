@@ -138,7 +138,7 @@ void add_tile(Window window, double* squares, Index rows, const double* s, LogSu
 
 /// Squares of u for four queries and some octets: entry (query, row) at query * kTileRows + row.
 template <class M>
-void measure_tile(const NeighborIndex& index, Index first, Index last, const double* queries, double power,
+void measure_tile(const NeighborIndex& index, Index first, Index last, const double* queries, Exponent power,
                   double bandwidth, double* squares) noexcept {
     const Index size = index.columns * kOctet;
     const double inverse = 1.0 / bandwidth;
@@ -228,7 +228,7 @@ struct Task {
     const double* s;        // in the order of the rows
     const double* ordered;  // in the order of the octets
     Kernel kernel;
-    double power;
+    Exponent power;
     double depth;  // windows smaller than the largest by this power of e are lost in its rounding, all together
 };
 

@@ -18,7 +18,7 @@ constexpr Index kProbes = 16;                  // queries that a tree is tried o
 
 /// Up to four queries against some octets. `queries` are interleaved; absent ones are copies that nobody listens to.
 template <class M, class Keep>
-void scan(const NeighborIndex& index, Index first, Index last, const double* queries, int count, double power,
+void scan(const NeighborIndex& index, Index first, Index last, const double* queries, int count, Exponent power,
           const Index* own, Keep* keep) {
     const Index size = index.columns * kOctet;
     for (Index o = first; o < last; ++o) {
@@ -44,7 +44,7 @@ struct Asked {
 
 /// All queries of [first, last) against the octets of [low, high), tile after tile.
 template <class M, class Keep>
-void scan_block(const NeighborIndex& index, const Asked& asked, double power, Index first, Index last, Index low,
+void scan_block(const NeighborIndex& index, const Asked& asked, Exponent power, Index first, Index last, Index low,
                 Index high, Keep* keep) {
     const Index groups = blocks_of(last - first, kTogether);
     const ScratchArray<double> packed(groups * index.columns * kTogether);
@@ -87,7 +87,7 @@ void write(const Near* best, Index k, double* distance, Index* id) noexcept {
 
 /// Every query meets every row. Chunks of rows have their own best, merged in order.
 template <class M>
-void scan_all(const NeighborIndex& index, const Asked& asked, Index k, double power, double* distance, Index* id) {
+void scan_all(const NeighborIndex& index, const Asked& asked, Index k, Exponent power, double* distance, Index* id) {
     const Index block = std::min(kQueryBlock, asked.count);
     const Index blocks = blocks_of(asked.count, block);
     const Index chunk = octets_of_chunk(index, blocks, block);
@@ -128,7 +128,7 @@ void scan_all(const NeighborIndex& index, const Asked& asked, Index k, double po
 }
 
 template <class M>
-Index walk_one(const NeighborIndex& index, const Asked& asked, Index query, Index k, double power, Best<M>& best,
+Index walk_one(const NeighborIndex& index, const Asked& asked, Index query, Index k, Exponent power, Best<M>& best,
                double* distance, Index* id) {
     best.clear();
     Walk<M, Best<M>> walk(index, asked.queries + query * index.columns, power, asked.own(query), best);
@@ -139,7 +139,7 @@ Index walk_one(const NeighborIndex& index, const Asked& asked, Index query, Inde
 
 /// Whether a tree passes most octets by, tried on queries from all over the table.
 template <class M>
-bool tree_pays(const NeighborIndex& index, const Asked& asked, Index k, double power, double* distance, Index* id) {
+bool tree_pays(const NeighborIndex& index, const Asked& asked, Index k, Exponent power, double* distance, Index* id) {
     if (index.node_count == 0) {
         return false;
     }

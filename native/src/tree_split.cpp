@@ -105,7 +105,8 @@ struct Shares {
     }
 };
 
-/// The same of k log k, whose values for whole numbers are looked up.
+/// The same of k log k, whose values for whole numbers are looked up; weights are taken as shares of the node, or their
+/// logarithms would add digits that cancel.
 template <bool kWeighted>
 struct Logarithms {
     const SplitView& node;
@@ -121,7 +122,7 @@ struct Logarithms {
     }
     [[nodiscard]] double term(double x) const noexcept {
         if constexpr (kWeighted) {
-            return xlogx(x);
+            return node.weight * xlogx(x / node.weight);
         } else {
             return node.xlogx[static_cast<Index>(x)];
         }

@@ -94,6 +94,7 @@ def test_ties_go_to_the_simpler_model():
         assert search.best_params_ == {"max_depth": 1}
 
 
+@pytest.mark.covers("FND-41", "SEL-25")
 def test_the_simplest_within_standard_errors():
     results = {
         "params": [{"k": k} for k in range(4)],

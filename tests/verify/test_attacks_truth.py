@@ -45,8 +45,8 @@ def test_f5_trees_refuse_targets_and_weights_whose_powers_leave_float64():
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error", "poisson", "absolute_error"])
 def test_a8_trees_of_weights_over_fourteen_orders_of_magnitude_are_accepted(criterion):
     make = DecisionTreeClassifier if criterion in ("gini", "entropy") else DecisionTreeRegressor
-    for depth in (None, 1, 2, 4, None, None, None, None):
-        n, s = 40, 10 ** rng.uniform(-7, 7, 40)
+    for depth in (None, 1, 2, 4, None, None):
+        n, s = 24, 10 ** rng.uniform(-7, 7, 24)
         X, y = rng.normal(size=(n, 3)), rng.integers(0, 4, n)
         model = make(criterion=criterion, max_depth=depth).fit(X, y, s)
         assert qed.verify(model, X, y, s).holds

@@ -143,7 +143,7 @@ template <class M, class Keep>
 class Walk {
   public:
     /// `most` is how many octets are looked at before the walk is given up.
-    Walk(const NeighborIndex& index, const double* query, double power, Index own, Keep& keep,
+    Walk(const NeighborIndex& index, const double* query, Exponent power, Index own, Keep& keep,
          Index most = kNobody) noexcept
         : index_(index), query_(query), power_(power), own_(own), keep_(keep), most_(most) {}
 
@@ -196,7 +196,7 @@ class Walk {
 
     const NeighborIndex& index_;
     const double* query_;
-    double power_;
+    Exponent power_;
     Index own_;
     Keep& keep_;
     Index most_;

@@ -25,6 +25,14 @@ static_assert(kOctet % kLanes<double> == 0);
 
 enum class Metric : std::uint8_t { euclidean, manhattan, chebyshev, power, differing };
 
+/// The power of a sum of powers, and what the difference in each column is multiplied by; null for ones, and elsewhere.
+struct Exponent {
+    double value;
+    const double* factors = nullptr;
+    operator double() const noexcept { return value; }
+    [[nodiscard]] double factor(Index column) const noexcept { return factors == nullptr ? 1.0 : factors[column]; }
+};
+
 /// What is summed over the columns, how a sum becomes a distance, and a sum that none of at most a distance exceeds:
 /// different sums may be rounded to the same distance.
 inline double a_little_more(double sum) noexcept {
@@ -162,15 +170,16 @@ void with_metric(Metric metric, Work&& work) {
 /// Sums of eight rows for Q queries, which lie interleaved: entry (query i, column j) at j * Q + i. Of sums beyond the
 /// limit of a query no more need be known than that.
 template <class M, int Q>
-[[gnu::always_inline]] inline void octet_sums(const double* octet, const double* queries, Index columns, double power,
+[[gnu::always_inline]] inline void octet_sums(const double* octet, const double* queries, Index columns, Exponent power,
                                               Vector<double> (&sums)[Q][kOctetVectors],
                                               const double (&limits)[Q]) noexcept {
     if constexpr (std::is_same_v<M, Power>) {
         for (int i = 0; i < Q; ++i) {
             for (int v = 0; v < kOctetVectors; ++v) {
                 const double* at = octet + v * kLanes<double>;
-                sums[i][v] = Power::measure(columns, power, limits[i],
-                                            [&](Index j) { return load(at + j * kOctet) - splat(queries[j * Q + i]); });
+                sums[i][v] = Power::measure(columns, power, limits[i], [&](Index j) {
+                    return (load(at + j * kOctet) - splat(queries[j * Q + i])) * power.factor(j);
+                });
             }
         }
         return;
@@ -198,7 +207,7 @@ template <class M, int Q>
 /// Least sums that a row in each of eight boxes can have; low and high ends lie like the rows of two octets.
 template <class M>
 [[gnu::always_inline]] inline void box_sums(const double* low, const double* high, const double* query, Index columns,
-                                            double power, Vector<double> (&sums)[kOctetVectors],
+                                            Exponent power, Vector<double> (&sums)[kOctetVectors],
                                             double limit) noexcept {
     if constexpr (std::is_same_v<M, Power>) {
         for (int v = 0; v < kOctetVectors; ++v) {
@@ -207,7 +216,8 @@ template <class M>
             sums[v] = Power::less(power, columns) * Power::measure(columns, power, limit, [&](Index j) {
                           const Vector<double> value = splat(query[j]);
                           return maximum(maximum(load(from + j * kOctet) - value, value - load(to + j * kOctet)),
-                                         Vector<double>{});
+                                         Vector<double>{}) *
+                                 power.factor(j);
                       });
         }
         return;

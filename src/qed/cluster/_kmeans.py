@@ -165,6 +165,9 @@ class KMeans(Clusterer, Transformer, sparse=True):
     def _store(self, run: Run, places: Places, scatter: Scatter) -> None:
         bound, doubt = scatter.least_inertia(self.n_clusters)
         self.cluster_centers_ = run.centres + places.origin
+        # centres are stored in the coordinates of the rows, however far these are from zero
+        moved = UNIT * float(np.linalg.norm(np.abs(self.cluster_centers_).max(axis=0))) * scatter.seen.weight**0.5
+        doubt += moved * (moved + 2 * (run.drift + UNIT * scatter.total**0.5))
         self.labels_ = run.labels
         self.inertia_ = run.inertia
         self.n_iter_ = run.steps

@@ -10,7 +10,7 @@ list, tuple                                 ``[...]``, ``{"tuple": [...]}``
 dict with str keys, in its order            ``{"dict": [[key, node], ...]}``
 array of numbers, booleans, fixed strings   ``{"array": 3}``, a place in the list of arrays; each is used once
 array of str objects                        ``{"strings": [shape, ends, UTF-8]}``, the last two being arrays
-array of other plain objects                ``{"objects": [shape, [node, ...]]}``: numbers, words, None, NaN
+array of other plain objects                ``{"objects": [shape, [node, ...]]}``: numbers, words, None, NaN, estimators
 masked array                                ``{"masked": [node of its data, node of its mask]}``
 slice, NumPy type, NumPy function           ``{"slice": [start, stop, step]}``, ``{"type": "float64"}``, ``{"ufunc": "log"}``
 NumPy scalar                                ``{"scalar": ["<f8", "sixteen hex digits"]}``
@@ -188,9 +188,10 @@ class Encoder:
         strange = next((word for word in words if type(word) is not str), "")
         if type(strange) is not str:
             for word in words:
-                if not (word is None or type(word) in (bool, int, float, str) or isinstance(word, np.generic)):
+                plain = word is None or type(word) in (bool, int, float, str) or isinstance(word, np.generic)
+                if not (plain or _is_estimator(word)):
                     raise ModelFileError(
-                        f"{where} is an array of objects with {word!r} in it; such arrays in model files hold str, numbers and None"
+                        f"{where} is an array of objects with {word!r} in it; such arrays in model files hold str, numbers, None and models"
                     )
             return {"objects": [list(value.shape), self._list(words, where, 1)]}
         coded = [_whole(word, where).encode() for word in words]
@@ -314,7 +315,10 @@ class Decoder:
         shape_node, nodes = _expect_length(content, 2, "an array of objects")
         shape, items = checked_shape(shape_node), _expect(nodes, list, "the entries of an array")
         values = [self.value(item, depth + 1) for item in items]
-        plain = all(one is None or isinstance(one, bool | int | float | str | np.generic) for one in values)
+        plain = all(
+            one is None or isinstance(one, bool | int | float | str | np.generic) or _is_estimator(one)
+            for one in values
+        )
         if not plain or len(values) != math.prod(shape):
             raise ModelFileError("an array of objects does not fit its shape, or holds more than numbers and words")
         result = np.empty(len(values), object)
@@ -381,6 +385,10 @@ class Decoder:
 
     def _writer(self) -> str:
         return f"(the file was written by qed {self.version}; if that is newer than this one, update)"
+
+
+def _is_estimator(value: Any) -> bool:
+    return find_estimator(public_name(type(value))) is type(value)
 
 
 def _int(content: Any) -> int:

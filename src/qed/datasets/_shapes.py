@@ -247,8 +247,8 @@ def make_xor(
     if not (np.isreal(noise) and 0 <= noise < np.inf):
         raise InvalidParameter(f"make_xor: noise must be a finite real number >= 0, got {noise!r}.")
     bits = np.column_stack([np.arange(n_samples) // 2 % 2, np.arange(n_samples) % 2])
-    if coding == "bits":
-        X, y = bits.astype(np.float64), bits[:, 0] ^ bits[:, 1]
-    else:
-        X, y = 2.0 * bits - 1.0, np.prod(2 * bits - 1, axis=1)
+    X: Array = bits.astype(np.float64)
+    y: Array = bits[:, 0] ^ bits[:, 1]
+    if coding == "signs":
+        X, y = 2.0 * X - 1.0, 1 - 2 * y
     return (X + noise * generator(random_state).standard_normal(X.shape) if noise else X), y

@@ -111,7 +111,7 @@ class BestSubsetRegressor(SingleTarget):
         self
             The fitted model.
         """
-        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False))
+        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
         with one_blas_thread(rows.share.size * rows.mean.size):
             self._choose(rows)
         return self

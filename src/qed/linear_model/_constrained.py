@@ -66,7 +66,7 @@ class ConstrainedRidge(ConvexRegressor):
     alpha_: float = fitted("Strength of the penalty that gives the same coefficients.", low=0)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False))
+        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
         _require_narrow(self, rows)
         _require_radius(self)
         with one_blas_thread(rows.share.size * rows.mean.size):
@@ -129,7 +129,7 @@ class ConstrainedLasso(ConvexRegressor):
     alpha_: float = fitted("Strength of the penalty that gives the same coefficients.", low=0)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False))
+        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
         _require_narrow(self, rows)
         with (
             one_blas_thread(rows.share.size * rows.mean.size),

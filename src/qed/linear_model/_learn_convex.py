@@ -75,10 +75,13 @@ class Rows:
     seen: Fingerprint
 
     @classmethod
-    def of(cls, data: FitData) -> Rows:
-        """Look at the rows of a fit: drop those without weight, refuse what is not finite or out of range."""
+    def of(cls, data: FitData, *, centred: bool = True) -> Rows:
+        """Look at the rows of a fit: drop those without weight, refuse what is not finite or out of range.
+
+        Without an intercept (``centred`` is False) constant columns must be in range too.
+        """
         if is_source(data.X):
-            return cls._of_source(data)
+            return cls._of_source(data, centred=centred)
         X, y, weight = data.X, data.y, data.weight
         if weight is not None and not weight.all():
             used = np.flatnonzero(weight)
@@ -89,14 +92,14 @@ class Rows:
         table = y.reshape(len(y), -1)
         seen = fingerprint(X, table, weight)
         try:
-            require_range(ArraySource(X, table, weight), seen)
+            require_range(ArraySource(X, table, weight), seen, centred=centred)
         except InvalidData:
             data.raise_if_not_finite()  # says so with the name of the column
             raise
         return cls._seen(X, y, weight, seen)
 
     @classmethod
-    def _of_source(cls, data: FitData) -> Rows:
+    def _of_source(cls, data: FitData, *, centred: bool) -> Rows:
         """Look at rows that come in chunks, in one pass; they are not kept."""
         y, weight = np.asarray(data.y, dtype=np.float64), data.weight
         if weight is not None and not weight.all():
@@ -104,7 +107,7 @@ class Rows:
             y, weight = y[used], weight[used]
         source = Positive(data.X, len(y))
         seen = fingerprint_of_columns(source, y.reshape(len(y), -1), weight)
-        require_range(source, seen)
+        require_range(source, seen, centred=centred)
         return cls._seen(design(source), y, weight, seen)
 
     @classmethod
@@ -157,7 +160,8 @@ def learn_convex(
     """Fit a model on arrays, frames, sparse containers or a source of chunks, and store what was learnt."""
     start = (model.__dict__.get("coef_"), model.__dict__.get("intercept_"))
     data = model._fit_data(X, y, sample_weight, finite=False)  # noqa: SLF001
-    learn_rows(model, Rows.of(data), declare=declare, solvers=solvers, wish=wish, start=start if data.warm else None)
+    rows = Rows.of(data, centred=wish.intercept)
+    learn_rows(model, rows, declare=declare, solvers=solvers, wish=wish, start=start if data.warm else None)
 
 
 def learn_rows(

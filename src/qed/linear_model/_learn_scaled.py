@@ -39,7 +39,7 @@ def learn_scaled(
     """Fit a model on arrays, frames or sparse containers, and store what was learnt."""
     start = (model.__dict__.get("coef_"), model.__dict__.get("intercept_"))
     data = model._fit_data(X, y, sample_weight, finite=False)  # noqa: SLF001
-    rows = Rows.of(data)
+    rows = Rows.of(data, centred=wish.intercept)
     knee = float(knee) if knee < FARTHEST else np.inf
     centre = rows.mean if wish.intercept else None
     length = rows.length if wish.intercept else np.hypot(rows.length, rows.mean)
@@ -51,7 +51,7 @@ def learn_scaled(
         solution = solve(problem, chosen, tol=wish.tol, max_iter=wish.max_iter, progress=progress, start=begin)
     r = joint.scores(solution.w, solution.b) - rows.y
     model.scale_ = joint.scale(r)
-    if np.isfinite(knee):
+    if "outliers_" in type(model)._results:  # noqa: SLF001
         outliers = np.zeros(data.n_rows, dtype=bool)
         used = slice(None) if data.weight is None else np.flatnonzero(data.weight)
         outliers[used] = np.abs(r) > model.scale_ * knee

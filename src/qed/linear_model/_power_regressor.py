@@ -74,7 +74,7 @@ class PowerRegressor(ConvexRegressor):
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False))
+        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
         wish = Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
         if np.isinf(self.p):
             _least_largest(self, rows)
@@ -135,6 +135,9 @@ def _least_largest(model: Any, rows: Rows) -> None:
     model.intercept_ = float(level + w[-1] - centre @ coef) if model.fit_intercept else 0.0
     height = float(np.max(np.abs(rows.y - (table @ coef + model.intercept_)), initial=0.0))
     proved, radius, rounding = _proved_height(A, target, dual, w, height)
+    # errors are measured at the intercept as it is stored, in numbers as large as the targets and what is predicted
+    sizes = np.abs(rows.y) + np.abs(table) @ np.abs(coef) + abs(model.intercept_)
+    rounding += 2 * (len(size) + 4) * 2.0**-53 * float(np.max(sizes, initial=0.0))
     model.n_iter_, model.solver_used_ = found.rounds, "linear program"
     null = float(np.abs(target).max(initial=0.0))
     gap = max(height - proved, 0.0) + rounding

@@ -66,14 +66,16 @@ class _Search(Estimator):
 
     cv_results_: dict[str, Any] = fitted(
         "Every setting with its scores, by name of the column.",
-        dtype="label",
+        dtype="label or object",
         finite=False,
         nan=True,
         check=_is_a_table,
         answers=False,
     )
     best_estimator_: Any = fitted("The best setting, fitted on all rows.", optional=True, check=_is_a_model)
-    best_params_: dict[str, Any] = fitted("The best setting.", optional=True, dtype="label", finite=False, nan=True)
+    best_params_: dict[str, Any] = fitted(
+        "The best setting.", optional=True, dtype="label or object", finite=False, nan=True
+    )
     best_score_: float = fitted("Its mean score.", optional=True, finite=False, nan=True)
     best_index_: int = fitted("Its row in ``cv_results_``; of equal ones the first.", optional=True, low=0)
     n_splits_: int = fitted("Number of folds.", low=1, answers=False)
@@ -178,6 +180,11 @@ class _Search(Estimator):
     def n_features_in_(self) -> int:
         """The number of columns that the best model was fitted on."""
         return int(self._best().n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """The names of the columns that the best model was fitted on."""
+        return np.asarray(self._best().feature_names_in_, dtype=object)
 
     def _best(self) -> Any:
         best = self.__dict__.get("best_estimator_")
@@ -418,8 +425,6 @@ class _Run:
         else:
             model.fit(self.table.X, self.table.y, **self.table.extra)
         search.best_estimator_, search.refit_time_ = model, time.perf_counter() - start
-        if hasattr(model, "feature_names_in_"):
-            search.feature_names_in_ = model.feature_names_in_
 
 
 def _table(

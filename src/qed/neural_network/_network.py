@@ -384,8 +384,8 @@ class Network(Estimator, sparse=True):
         """
         self._check_is_fitted()
         ends = [self.activation] * (len(self.coefs_) - 1) + [self.out_activation_]
-        shapes = (weights.shape for weights in self.coefs_)
-        return NetworkSummary(tuple(LayerSummary(*shape, end) for shape, end in zip(shapes, ends, strict=True)))
+        layers = zip(self.coefs_, ends, strict=True)
+        return NetworkSummary(tuple(LayerSummary(len(weights), weights.shape[1], end) for weights, end in layers))
 
     def _scores(self, X: Any) -> Array:
         """Return the values of the last layer before its activation."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -132,6 +133,10 @@ class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=Tr
         codes, targets = self._learn(X, y)
         fold, n_folds = self._folds(X, y, len(targets))
         self.folds_ = fold.astype(np.min_scalar_type(n_folds))
+        return self._coded(codes, targets, fold, n_folds)
+
+    def _coded(self, codes: list[Array], targets: Array, fold: Array, n_folds: int) -> Array:
+        """Code each row by the rows of the other folds."""
         blocks = []
         for j, place in enumerate(codes):
             for number in range(targets.shape[1]):
@@ -141,6 +146,14 @@ class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=Tr
                 coded = np.column_stack([np.append(one.codes(self.smooth), one.mean) for one in others])
                 blocks.append(coded[place, fold])
         return np.column_stack(blocks)
+
+    def _coded_by_folds(self, X: Any, y: Any) -> Array:
+        """Return once more what ``fit_transform`` gave for these rows, by the folds that it kept."""
+        table = new_table(self, X)
+        codes = [places(column, self.categories_[j])[0] for j, column in enumerate(table.columns)]
+        targets = copy(self)._targets(y, table.n_rows)
+        fold = np.asarray(self.folds_, dtype=np.intp)
+        return self._coded(codes, targets, fold, int(fold.max()) + 1)
 
     def _learn(self, X: Any, y: Any) -> tuple[list[Array], Array]:
         self._validate_params()

@@ -155,7 +155,8 @@ def _require_radius(model: Estimator, certificate: LeastSquaresCertificate, prob
     is_noise = (problem.unit_length > 0) & ~varies & problem.intercept
     whole = np.sqrt(np.sum(problem.length**2))
     target = np.sqrt(problem.seen.spread[problem.rows.p :])
-    size = np.sqrt(np.sum((w - problem.prior) ** 2, axis=0)) + (target / whole if whole > 0 else 0)
+    step = min(np.sum(w**2, axis=0), np.sum((w - problem.prior) ** 2, axis=0), key=np.max)
+    size = np.sqrt(step) + (target / whole if whole > 0 else 0)
     shortest = 0 if np.any(is_noise) else np.min(problem.length[varies], initial=whole)
     least = max(np.max(size, initial=0) * shortest, np.finfo(np.float64).tiny if np.any(size > 0) else 0)
     if not certificate.radius >= least * (1 - 1e-6):

@@ -7,6 +7,7 @@ rows and at points between them, and compared with the answers of the model.
 from __future__ import annotations
 
 import math
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,9 @@ def check(model: Any, certificate: SearchCertificate, X: Any, y: Any, sample_wei
     rows = read(model, X, y, sample_weight)
     require_same_data(certificate.fingerprint, look(rows), rows.p)
     _require_rows(model, rows)
+    _require_metric(model)
+    model = copy(model)
+    vars(model).pop("feature_names_in_", None)  # compared before; questions come without names
     queries = _points(model.rows_)
     test = _density if "bandwidth_" in model.__dict__ else _neighbours
     off = test(model, model.rows_, queries, certificate.rounding)
@@ -41,6 +45,31 @@ def check(model: Any, certificate: SearchCertificate, X: Any, y: Any, sample_wei
 def _refuse(model: Any, what: str) -> None:
     msg = f"{type(model).__name__} is not what these data give: {what}. The model was changed, or the data are others."
     raise CertificateError(msg)
+
+
+def _require_metric(model: Any) -> None:
+    """Refuse another metric than the parameters name."""
+    params = dict(model.metric_params or {})
+    name = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan"}.get(model.metric, model.metric)
+    right: dict[str, Any] = {}
+    if name == "minkowski":
+        power, weights = float(params.get("p", getattr(model, "p", 2.0))), params.get("w")
+        plain = {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}.get(power)
+        name = plain if plain is not None and weights is None else name
+        right = (
+            {}
+            if name == plain
+            else {"p": power}
+            if weights is None
+            else {"p": power, "w": np.asarray(weights, np.float64)}
+        )
+    stored = model.effective_metric_params_
+    same = model.effective_metric_ == name and stored.keys() == right.keys()
+    if not same or not all(np.array_equal(stored[key], right[key]) for key in right):
+        _refuse(
+            model,
+            f"its metric is {model.effective_metric_!r:.40} {stored!r:.80}, and {name!r} {right!r:.80} was asked for",
+        )
 
 
 def _require_rows(model: Any, rows: Rows) -> None:

@@ -278,6 +278,8 @@ def check_model(model: Any, X: Any, y: Any, sample_weight: Any, *, as_part: bool
         Whether it stands inside another model: there a class that claims nothing is let pass, and the whole says so.
     """
     entry = entry_of(model)
+    if entry is not None:
+        _require_claim(model)
     _require_state(model)
     _require_columns(model, X)
     if entry is None:
@@ -434,14 +436,18 @@ def _sorted_labels(target: Any) -> Any:
 # -- what a certificate holds ----------------------------------------------------------------------------------
 
 
-def _require_kind(model: Any, certificate: Any, entry: Entry) -> None:
-    """Refuse a certificate that a fit of this class does not carry."""
-    name = type(model).__name__
+def _require_claim(model: Any) -> None:
+    """Say so where a model of a class that claims something claims nothing, as after a stream."""
+    certificate, name = _parts.certificate_of(model), type(model).__name__
     if isinstance(certificate, Uncertified):
         raise CertificateError(
             f"This {name} claims nothing that could be verified: {certificate.reason}. A fit of {name} on a table carries a"
             " certificate."
         )
+
+
+def _require_kind(model: Any, certificate: Any, entry: Entry) -> None:
+    """Refuse a certificate that a fit of this class does not carry."""
     if type(certificate) in entry.checks:
         return
     if entry.parts is not None and (
