@@ -40,6 +40,8 @@ def refusal(configuration: Configuration, seed: int, *, as_given: bool = False) 
         model = one.fitted(data)
     except QedError:
         return NO_FIT
+    except Exception as error:  # a fit that ends in an error which is not qed's own is a finding as well
+        return f"{one.name}, seed {seed}: the fit raised {type(error).__name__}: {error}"
     if isinstance(model.certificate_, Uncertified):
         return None
     found = _verified(model, data)

@@ -38,8 +38,10 @@ BOUNDS = frozenset(
     {"gap", "rounding", "radius", "backward_error", "orthogonality", "variance_error", "lower", "bound", "drift", "low", "high",
      "weight_doubt", "mean_doubt", "spread_doubt", "gradient", "largest", "difference", "confidence", "curvature", "margins"}
 )  # fmt: skip
-# How a fit went, which no claim depends on.
-TELLING = frozenset({"trace", "evaluations", "nodes", "passes", "directions", "checked", "condition"})
+# How a fit went, and dual points, which help to prove a claim and are no claim.
+TELLING = frozenset(
+    {"trace", "evaluations", "nodes", "passes", "directions", "checked", "condition", "outcome", "dual"}
+)
 # Attributes that classes were once recognised by: a class that does not declare them must not be judged by them.
 FOREIGN = (
     "alpha_", "C_", "l1_ratio_", "ridge_", "steps_", "estimators_", "transformers_", "code_book_", "t_", "scaler_", "encodings_",
@@ -115,7 +117,7 @@ def _plain(value: Any) -> Any:
 
 def alike(a: Any, b: Any) -> bool:  # noqa: PLR0911  one line for each kind of value
     """Tell whether two values are the same, up to rounding of numbers."""
-    if isinstance(a, list) and isinstance(b, list):
+    if isinstance(a, list | tuple) and type(a) is type(b):
         return len(a) == len(b) and all(alike(one, other) for one, other in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict):
         return list(a) == list(b) and all(alike(a[key], b[key]) for key in a)
@@ -130,7 +132,7 @@ def alike(a: Any, b: Any) -> bool:  # noqa: PLR0911  one line for each kind of v
         if one.shape != other.shape or (one.dtype.kind in "OUST") != (other.dtype.kind in "OUST"):
             return False
         if one.dtype.kind not in "OUST" and other.dtype.kind not in "OUST":
-            return bool(np.allclose(one, other, rtol=1e-7, atol=1e-9 * _size(one), equal_nan=True))
+            return bool(np.allclose(one, other, rtol=1e-7, atol=max(1e-9 * _size(one), 1e-13), equal_nan=True))
         return all(
             x is y or x == y or (x != x and y != y)  # noqa: PLR0124  NaN
             for x, y in zip(one.flat, other.flat, strict=True)
@@ -410,7 +412,7 @@ def _verified(model: Any, data: Data) -> str:
     return "accepted"
 
 
-def _is_weaker(change: Change) -> bool:
+def _is_weaker(change: Change) -> bool:  # noqa: PLR0911  one line for each kind of field
     """Tell whether a changed certificate may be true as it stands: a bound that is finite and possible, or how the fit went."""
     names = [key for kind, key in change.path if kind == "attribute"]
     if "certificate_" not in names:
@@ -418,12 +420,16 @@ def _is_weaker(change: Change) -> bool:
     names = names[names.index("certificate_") + 1 :]
     if TELLING.intersection(names):
         return True
+    if names[-1] == "is_greedy":  # of a tree that is limited or drawn less is claimed
+        return change.value is False
     if not BOUNDS.intersection(names):
         return False
     try:
         numbers = np.asarray(change.value, dtype=float)
     except (TypeError, ValueError):
         return False
+    if names[-1] == "radius":  # infinite where a bound holds for all coefficients
+        return bool((numbers >= 0).all())
     return bool(np.isfinite(numbers).all() and (numbers >= 0).all())
 
 

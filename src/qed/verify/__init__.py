@@ -33,6 +33,7 @@ decompositions; importing anything that fits is barred by contract.
     _powers          powers of columns, by the slopes of their objectives
     _neighbors       near rows, votes, means and densities, from every row
     _parts           the parts of a model of models, each on what reached it
+    _claims          words, tolerances and counts of certificates
     _names           how messages name columns
     _verdict         what is reported
 

@@ -63,6 +63,7 @@ from qed.verify import (
     _transformers,
     _trees,
 )
+from qed.verify._claims import require_claims
 from qed.verify._class_counts import check_counts
 from qed.verify._declared import declares
 from qed.verify._rows import OtherData, require_columns
@@ -292,6 +293,7 @@ def check_model(model: Any, X: Any, y: Any, sample_weight: Any, *, as_part: bool
     certificate = _parts.certificate_of(model)
     _require_kind(model, certificate, entry)
     _require_sound(model, certificate)
+    require_claims(model, certificate)
     _require_labels(model, X, y)
     if type(certificate) in entry.checks:
         verdict = entry.checks[type(certificate)](model, certificate, X, y, sample_weight)

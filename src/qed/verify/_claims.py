@@ -1,0 +1,91 @@
+"""What a certificate says besides its bounds, held to the model: words, tolerance and counts, and that its numbers are finite."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from qed.core import CertificateError
+from qed.core._certificates import LeastSquaresCertificate, MistakesCertificate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["require_claims"]
+
+# A bound may hold for all coefficients, mistakes may be unbounded, and columns that depend on each other have no condition.
+MAY_BE_INFINITE = frozenset({"radius", "bound", "condition", "dual"})
+DEFAULT_TOLERANCE = 1e-4  # of least squares that choose their own penalty
+
+
+def _shrunk(model: Any, words: str) -> str:
+    changed = model.shrinkage is not None or getattr(model, "reg_param", 0)
+    return words if changed else ""
+
+
+# What the certificates of some classes are about, in the words of their fits.
+WORDS: dict[str, Callable[[Any, int, int], str]] = {
+    "BernoulliNB": lambda _, k, p: f"Shares of {k} classes and of {p} properties",
+    "CategoricalNB": lambda _, k, p: f"Shares of {k} classes and of the values of {p} columns",
+    "ComplementNB": lambda _, k, p: f"Shares of {p} words outside of each of {k} classes",
+    "DummyClassifier": lambda *_: "The shares of the labels",
+    "DummyRegressor": lambda model, *_: f"The {model.strategy} of the targets",
+    "LinearDiscriminantAnalysis": lambda model, k, _: (
+        f"Shares and means of {k} classes and their common covariance{_shrunk(model, ', shrunk as asked,')}"
+    ),
+    "LookupClassifier": lambda *_: "The fewest mistakes of any function",
+    "MultinomialNB": lambda _, k, p: f"Shares of {k} classes and of {p} words",
+    "QuadraticDiscriminantAnalysis": lambda model, k, _: (
+        f"Shares, means and covariances of {k} classes{_shrunk(model, ', drawn as asked,')}"
+    ),
+    "RandomLinearClassifier": lambda model, *_: f"The fewest mistakes of {model.n_draws} planes drawn",
+    "ThresholdClassifier": lambda *_: "The fewest mistakes of any cut",
+}
+
+
+def require_claims(model: Any, certificate: Any) -> None:
+    """Refuse a certificate whose words, tolerance or counts are not those of the model, or that holds a number without meaning."""
+    if "certificate_" not in vars(model):
+        return  # a search has that of its best model, which is held to that one
+    _require_finite(model, certificate)
+    asked = model.tol if "tol" in type(model)._fields else DEFAULT_TOLERANCE
+    if hasattr(certificate, "tol") and asked is not None and type(model).__name__ != "PowerTransformer":
+        stated = certificate.tol
+        if stated != asked:
+            _refuse(model, f"speaks of a tolerance of {stated!s:.40}, and {asked!s:.40} was asked for")
+    if isinstance(certificate, LeastSquaresCertificate) and certificate.rank != model.rank_:
+        _refuse(model, f"states a rank of {certificate.rank!s:.40}, and the model one of {model.rank_!s:.40}")
+    if isinstance(certificate, MistakesCertificate) and "memory_" in type(model)._results:  # noqa: SLF001
+        counted = model.memory_.rows, model.memory_.mistakes
+        if (certificate.rounds, certificate.mistakes) != counted:
+            _refuse(model, f"counts other mistakes or rounds than the fit, which made {counted[1]} in {counted[0]}")
+    about = WORDS.get(type(model).__name__)
+    if about is not None and hasattr(certificate, "what"):
+        words = about(model, len(vars(model).get("classes_", ())), vars(model).get("n_features_in_", 0))
+        if certificate.what != words:
+            _refuse(model, f"claims {certificate.what!r:.80}, and its class claims {words!r}")
+
+
+def _require_finite(model: Any, record: Any) -> None:
+    for field in fields(record) if is_dataclass(record) else ():
+        value = getattr(record, field.name)
+        if is_dataclass(value):
+            _require_finite(model, value)
+        elif field.name not in MAY_BE_INFINITE and isinstance(value, float | np.ndarray):
+            numbers = np.asarray(value)
+            if numbers.dtype.kind == "f" and not np.isfinite(numbers).all() and not _is_open(record, field.name):
+                _refuse(model, f"holds {field.name} = {value!s:.60}, which is no number")
+
+
+def _is_open(record: Any, name: str) -> bool:
+    """Tell whether NaN has a meaning: intervals of columns without a choice."""
+    return type(record).__name__ == "BracketCertificate" and name in ("low", "high")
+
+
+def _refuse(model: Any, words: str) -> NoReturn:
+    raise CertificateError(
+        f"The certificate of this {type(model).__name__} {words}. It was changed after the fit. Fit again, or load the model from"
+        " its file."
+    )
