@@ -40,7 +40,7 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
     total = float(rows.sample.s.sum())
     objective, null = float(masses[leaf].sum() / total), float(masses[0] / total)
     is_class = rows.sample.criterion in ("gini", "entropy")
-    rounding = (len(rows.X) + 16) * UNIT * max(null, float(is_class)) + TIED * null * (certificate.depth > 0)
+    rounding = (len(rows.X) + 16) * UNIT * max(null, float(is_class)) + TIED * null
     if not certificate.rounding <= 2 * rounding:
         _refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
     slack = 2 * rounding + NEAR * null
