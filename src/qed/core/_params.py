@@ -29,7 +29,7 @@ import numpy as np
 from qed.core import _rules
 from qed.core._errors import InvalidParameter, NotInQed
 from qed.core._once import cached_property
-from qed.core._rules import Number, Numbers, SeedRule
+from qed.core._rules import Number, Numbers, NumberType, SeedRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -44,7 +44,9 @@ else:  # naming these for real would load numpy.typing and numpy.random at impor
 
 __all__ = [
     "KW_ONLY",
+    "AnyFunction",
     "Array",
+    "DType",
     "Field",
     "Fitted",
     "Fraction",
@@ -63,6 +65,7 @@ __all__ = [
     "constructor",
     "declared",
     "fitted",
+    "needed_with",
     "param",
     "unknown_parameter",
     "validate",
@@ -79,6 +82,9 @@ Seed = Annotated[SeedLike, SeedRule()]
 Vector = Annotated[ArrayLike, Numbers(1)]
 NonNegativeVector = Annotated[ArrayLike, Numbers(1, Number(low=0))]
 Matrix = Annotated[ArrayLike, Numbers(2)]
+
+DType = Annotated[object, NumberType()]
+AnyFunction = Annotated[object, _rules.Function()]
 
 Kind = Literal["honoured", "hint", "refused"]
 
@@ -176,6 +182,20 @@ def fitted(
         model is held against them when it is saved, loaded and verified.
     """
     return Fitted(text, answers=answers, **rules)
+
+
+def needed_with(*parameters: str) -> Callable[[Any, Any], str]:
+    """Return a ``check`` of an attribute that may be None unless one of these parameters is set."""
+
+    def check(model: Any, value: Any) -> str:
+        asked = next((name for name in parameters if getattr(model, name)), None)
+        return (
+            ""
+            if value is not None or asked is None
+            else f"should not be None with {asked}={getattr(model, asked)!r:.40}"
+        )
+
+    return check
 
 
 class Field:

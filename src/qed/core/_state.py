@@ -122,6 +122,8 @@ def _check(model: Any) -> None:
     _check_common(state)
     if not held & results.keys():
         return  # not fitted
+    if "n_features_in_" not in state and cls._declared_traits.table and not hasattr(cls, "n_features_in_"):
+        raise _Wrong("n_features_in_ is missing (int)")
     scope = _Scope(model)
     for name, rule in results.items():
         if name in state:

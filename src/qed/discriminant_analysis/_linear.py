@@ -40,6 +40,12 @@ if TYPE_CHECKING:
 __all__ = ["LinearDiscriminantAnalysis"]
 
 
+def _has_what_its_solver_leaves(model: Any, means: Array) -> str:  # noqa: ARG001
+    needed = {"svd": ("xbar_", "scalings_"), "eigen": ("scalings_",)}.get(model.solver, ())
+    lacking = next((name for name in needed if name not in model.__dict__), None)
+    return "" if lacking is None else f"goes with {lacking} for solver={model.solver!r}, which is missing"
+
+
 class LinearDiscriminantAnalysis(
     FromClassMoments, LinearClassifier, Transformer, sparse=False, chunks=True, min_samples=2
 ):
@@ -116,7 +122,7 @@ class LinearDiscriminantAnalysis(
         instead="Use shrinkage, or sklearn.discriminant_analysis.LinearDiscriminantAnalysis.",
     )
 
-    means_: Array = fitted("Mean of each class, (k, p).", shape="(k, p)")
+    means_: Array = fitted("Mean of each class, (k, p).", shape="(k, p)", check=_has_what_its_solver_leaves)
     priors_: Array = fitted("Probability of each class.", shape="(k,)", low=0)
     xbar_: Array = fitted(
         "Mean of the means, weighted by their probabilities; for solver='svd'.", shape="(p,)", optional=True

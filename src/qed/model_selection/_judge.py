@@ -125,7 +125,7 @@ def scorers_of(estimator: Any, scoring: Any) -> tuple[dict[str, Callable[..., fl
     """
     if scoring is None:
         if not hasattr(estimator, "score"):
-            raise TypeError(
+            raise InvalidParameter(
                 "If no scoring is specified, the estimator passed should have a 'score' method. The estimator"
                 f" {estimator!r} does not."
             )

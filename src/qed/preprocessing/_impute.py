@@ -19,6 +19,7 @@ from qed.core import (
 )
 from qed.core._arrays import floats
 from qed.core._mixed import Column, MixedTable, fit_table, new_table
+from qed.core._params import needed_with
 from qed.core._roles import _input_names
 from qed.core._tables import is_sparse
 from qed.data import ColumnMoments
@@ -101,6 +102,10 @@ def _is_pandas_gap(one: Any) -> bool:
     return type(one).__name__ == "NAType"
 
 
+def _why_no_gap(value: Any) -> str:
+    return "" if value is None or np.isscalar(value) else "should be a number, a word or None"
+
+
 class SimpleImputer(Transformer, sparse=True):
     r"""Gaps filled by one number or word for each column.
 
@@ -125,7 +130,7 @@ class SimpleImputer(Transformer, sparse=True):
     """
 
     _: KW_ONLY
-    missing_values: Any = param(np.nan, "What stands for a gap.")
+    missing_values: Any = param(np.nan, "What stands for a gap.", in_files=_why_no_gap)
     strategy: Any = param(
         "mean", "What gaps become: 'mean', 'median', 'most_frequent', 'constant' or a function of a column."
     )
@@ -135,7 +140,9 @@ class SimpleImputer(Transformer, sparse=True):
     keep_empty_features: bool = param(False, "Whether columns without a single value are kept, filled with zeros.")
 
     statistics_: Array = fitted("What gaps of each column become.", dtype="label", shape="(p,)", finite=False, nan=True)
-    indicator_: MissingIndicator | None = fitted("The model that marks the gaps; None without ``add_indicator``.")
+    indicator_: MissingIndicator | None = fitted(
+        "The model that marks the gaps; None without ``add_indicator``.", check=needed_with("add_indicator")
+    )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def _traits(self) -> Any:
@@ -383,7 +390,7 @@ class MissingIndicator(Transformer, sparse=True, strings=True, keeps_dtype=None)
     """
 
     _: KW_ONLY
-    missing_values: Any = param(np.nan, "What stands for a gap.")
+    missing_values: Any = param(np.nan, "What stands for a gap.", in_files=_why_no_gap)
     features: Literal["missing-only", "all"] = param(
         "missing-only", "Whether only columns with gaps in the fit are marked."
     )

@@ -20,6 +20,7 @@ from qed.core import (
     param,
 )
 from qed.core._mixed import fit_table, new_table
+from qed.core._params import DType  # noqa: TC001  (what parameters may hold)
 from qed.preprocessing._categories import is_nan, places, refuse_unknown
 from qed.preprocessing._one_hot import are_places, learnt_categories
 from qed.preprocessing._rare import grouping, rare_ones
@@ -54,7 +55,7 @@ class OrdinalEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=
 
     _: KW_ONLY
     categories: Any = param("auto", "Categories of each column, in order; 'auto' for those that occur.")
-    dtype: Any = param(np.float64, "Type of the result.")
+    dtype: DType = param(np.float64, "Type of the result.")
     handle_unknown: Literal["error", "use_encoded_value"] = param(
         "error", "What becomes of values that the fit has not seen."
     )

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import KW_ONLY, Estimator, ExactCertificate, InvalidData, InvalidParameter, NotInQed, fitted, param
+from qed.core._params import AnyFunction, DType  # noqa: TC001  (what parameters may hold)
 from qed.core._tables import csr
 from qed.preprocessing._patterns import why_not_simple
 
@@ -55,8 +56,8 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
         None, "Whether accents are taken away: 'ascii', 'unicode', a function of a text, or None."
     )
     lowercase: bool = param(True, "Whether capitals become small letters.")
-    preprocessor: Any = param(None, "Function of a text in place of accents and capitals.")
-    tokenizer: Any = param(None, "Function of a text in place of the pattern.")
+    preprocessor: AnyFunction | None = param(None, "Function of a text in place of accents and capitals.")
+    tokenizer: AnyFunction | None = param(None, "Function of a text in place of the pattern.")
     stop_words: Any = param(None, "Words to leave out, as a list.")
     token_pattern: Any = param(USUAL_WORDS, "Regular expression of a word.", in_files=why_not_simple)
     ngram_range: Any = param((1, 1), "Fewest and most neighbouring words (or letters) that count as one.")
@@ -99,7 +100,16 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
                 f"stop_words={self.stop_words!r} is not in qed. Pass the words themselves as a list; max_df leaves out words that"
                 " are in most texts."
             )
-        return None if self.stop_words is None else frozenset(self.stop_words)
+        if self.stop_words is None:
+            return None
+        listed = (
+            list(self.stop_words)
+            if isinstance(self.stop_words, list | tuple | set | frozenset | np.ndarray)
+            else [None]
+        )
+        if not all(isinstance(one, str) for one in listed):
+            raise InvalidParameter(f"stop_words must be a list of words or None, got {self.stop_words!r:.80}.")
+        return frozenset(listed)
 
     def decode(self, doc: Any) -> str:
         """Return a text as a str, reading it from its file where that was asked for.
@@ -231,7 +241,7 @@ class CountVectorizer(TextReader, keeps_dtype=False):
     max_features: Any = param(None, "Most words to keep: the most frequent ones.")
     vocabulary: Any = param(None, "The words, or a dict of words and columns, given in advance.")
     binary: bool = param(False, "Whether only ones and zeros are counted.")
-    dtype: Any = param(np.int64, "Type of the result.")
+    dtype: DType = param(np.int64, "Type of the result.")
 
     vocabulary_: dict[str, int] = fitted("Words and their columns.", permutation=True, length="at least 1")
     fixed_vocabulary_: bool = fitted("Whether the words were given in advance.")
