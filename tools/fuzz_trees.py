@@ -6,6 +6,7 @@ array has its place, once), so that it is met by the check of the value itself.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -181,8 +182,9 @@ class Draft:
         return path
 
     def set(self, path: Path, new: Any) -> None:
-        """Put something else at a place."""
-        self.model = put(self.model, path, new)
+        """Put something else at a place, unless an earlier change has taken the place away."""
+        with contextlib.suppress(AttributeError, IndexError, KeyError, TypeError):
+            self.model = put(self.model, path, new)
 
     def from_other(self, path: Path) -> Any:
         """Return a node of the other file, its arrays brought along."""

@@ -478,13 +478,19 @@ def side_by_side(blocks: list[Any], *, sparse: bool) -> Any:
     """Put blocks of columns next to each other: sparse, or as one array. The list is emptied, so that memory is given back."""
     if not blocks:
         return np.zeros((0, 0))
+    shapes = [np.shape(block) if not hasattr(block, "shape") else block.shape for block in blocks]
+    if any(len(shape) != 2 for shape in shapes) or len({shape[0] for shape in shapes}) > 1:
+        listed = ", ".join(map(str, shapes))
+        raise InvalidData(f"The parts must give tables of as many rows as they get, and give shapes {listed}.")
     for block in blocks:
         if is_sparse(block) and block.format in ("csr", "csc"):  # of a part that may be of another library
             require_indices(block, "The result of a part")
     if sparse:
         from scipy import sparse as containers  # noqa: PLC0415
 
-        return containers.hstack([_plain(block) if not is_sparse(block) else block for block in blocks]).tocsr()
+        return containers.hstack(
+            [block if is_sparse(block) else containers.csr_matrix(_plain(block)) for block in blocks]
+        ).tocsr()
     dense = [block.toarray() if is_sparse(block) else _plain(block) for block in blocks]
     if len(dense) == 1:
         return dense[0]

@@ -116,11 +116,16 @@ def check_state(model: Any, *, deep: bool = True) -> None:
 def _check(model: Any) -> None:
     cls, state = type(model), vars(model)
     results: dict[str, Fitted] = cls._results
-    held = {name for name in state if name not in cls._fields and name != CALLBACKS and not is_cache(cls, name)}
-    for name in sorted(held - results.keys() - COMMON, key=str):
+    known = results.keys() | COMMON
+    others = {
+        name
+        for name in state
+        if name not in known and name not in cls._fields and name != CALLBACKS and not is_cache(cls, name)
+    }
+    for name in sorted(others, key=str):
         raise _Wrong(f"{str(name)[:60]} is held, and {cls.__name__} declares no such attribute")
     _check_common(state)
-    if not held & results.keys():
+    if not state.keys() & results.keys():
         return  # not fitted
     if "n_features_in_" not in state and cls._declared_traits.table and not hasattr(cls, "n_features_in_"):
         raise _Wrong("n_features_in_ is missing (int)")

@@ -30,7 +30,7 @@ from qed.discriminant_analysis._covariances import (
     estimate_error,
     total_covariance,
 )
-from qed.discriminant_analysis._from_class_moments import FromClassMoments
+from qed.discriminant_analysis._from_class_moments import FromClassMoments, are_of_its_classes
 from qed.discriminant_analysis._kernels import project
 from qed.linear_model._classes import LinearClassifier
 
@@ -140,7 +140,9 @@ class LinearDiscriminantAnalysis(
     )
     covariance_: Array = fitted("Covariance within classes, (p, p), if kept.", shape="(p, p)", optional=True)
     moments_: ClassMoments = fitted(
-        "The statistic that everything follows from, if kept: more rows are merged into it.", optional=True
+        "The statistic that everything follows from, if kept: more rows are merged into it.",
+        optional=True,
+        check=are_of_its_classes,
     )
     certificate_: LikelihoodCertificate = fitted("What is proved about the estimates and the coefficients.")
 

@@ -27,7 +27,7 @@ from qed.discriminant_analysis._covariances import (
     class_covariances,
     estimate_error,
 )
-from qed.discriminant_analysis._from_class_moments import FromClassMoments
+from qed.discriminant_analysis._from_class_moments import FromClassMoments, are_of_its_classes
 from qed.discriminant_analysis._kernels import squared_lengths
 
 if TYPE_CHECKING:
@@ -120,7 +120,9 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
         "For each class its covariance, (p, p), if kept.", length="k", shape="(p, p)", optional=True
     )
     moments_: ClassMoments = fitted(
-        "The statistic that everything follows from, if kept: more rows are merged into it.", optional=True
+        "The statistic that everything follows from, if kept: more rows are merged into it.",
+        optional=True,
+        check=are_of_its_classes,
     )
 
     def decision_function(self, X: Any) -> Array:

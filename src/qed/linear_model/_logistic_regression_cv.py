@@ -217,6 +217,8 @@ class LogisticRegressionCV(ProbabilisticClassifier):
             return super().score(X, y, sample_weight)
         if callable(self.scoring):
             return float(self.scoring(self, X, y))
+        if not isinstance(self.scoring, str) or self.scoring not in SCORES:
+            raise InvalidParameter(f"LogisticRegressionCV.scoring must be one of {', '.join(SCORES)} or a function.")
         log_p = self.predict_log_proba(X).astype(np.float64)
         codes = np.searchsorted(self.classes_, np.asarray(y))
         s = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

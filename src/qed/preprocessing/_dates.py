@@ -89,7 +89,7 @@ class DateFeatures(Transformer, strings=True, keeps_dtype=False, allow_nan=True)
         return self
 
     def _parts(self) -> list[str]:
-        listed = self.parts if isinstance(self.parts, list | tuple | np.ndarray) else [self.parts]
+        listed = self.parts if isinstance(self.parts, list | tuple) or np.ndim(self.parts) == 1 else [self.parts]
         strange = [part for part in listed if not isinstance(part, str) or part not in _PERIODS]
         if strange or not len(listed) or listed is not self.parts:
             raise InvalidParameter(f"DateFeatures.parts must be a list of {', '.join(_PERIODS)}; got {strange!r}.")

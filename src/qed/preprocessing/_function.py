@@ -14,6 +14,14 @@ from qed.core._tables import is_sparse
 __all__ = ["FunctionTransformer"]
 
 
+def _why_no_way_to_name(value: Any) -> str:
+    return "" if value is None or isinstance(value, str) else "should be 'one-to-one' or None"
+
+
+def _why_no_arguments(value: Any) -> str:
+    return "should be None: files hold functions of one number" if value else ""
+
+
 class FunctionTransformer(Transformer, sparse=True, allow_nan=True, requires_fit=False):
     r"""Whatever a function makes of the rows.
 
@@ -44,10 +52,12 @@ class FunctionTransformer(Transformer, sparse=True, allow_nan=True, requires_fit
     accept_sparse: bool = param(False, "Whether sparse tables are let in when the table is read.")
     check_inverse: bool = param(True, "Whether to check on some rows that the inverse is one.")
     feature_names_out: Any = param(
-        None, "Names of the columns that come out: 'one-to-one', or a function of model and names."
+        None,
+        "Names of the columns that come out: 'one-to-one', or a function of model and names.",
+        in_files=_why_no_way_to_name,
     )
-    kw_args: dict[str, Any] | None = param(None, "Further arguments of the function.")
-    inv_kw_args: dict[str, Any] | None = param(None, "Further arguments of the inverse.")
+    kw_args: dict[str, Any] | None = param(None, "Further arguments of the function.", in_files=_why_no_arguments)
+    inv_kw_args: dict[str, Any] | None = param(None, "Further arguments of the inverse.", in_files=_why_no_arguments)
 
     certificate_: Uncertified = fitted("Nothing is claimed, and why.")
 

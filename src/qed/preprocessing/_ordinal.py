@@ -30,6 +30,10 @@ Array = np.ndarray[Any, Any]
 __all__ = ["OrdinalEncoder"]
 
 
+def _why_no_number(value: Any) -> str:
+    return "" if value is None or isinstance(value, int | float | np.number) else "should be a number"
+
+
 class OrdinalEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=False):
     r"""Each category as its number in the order of the categories.
 
@@ -59,8 +63,10 @@ class OrdinalEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=
     handle_unknown: Literal["error", "use_encoded_value"] = param(
         "error", "What becomes of values that the fit has not seen."
     )
-    unknown_value: Any = param(None, "Number for them, with ``handle_unknown='use_encoded_value'``.")
-    encoded_missing_value: Any = param(np.nan, "Number for NaN.")
+    unknown_value: Any = param(
+        None, "Number for them, with ``handle_unknown='use_encoded_value'``.", in_files=_why_no_number
+    )
+    encoded_missing_value: Any = param(np.nan, "Number for NaN.", in_files=_why_no_number)
     min_frequency: PositiveInt | Fraction | None = param(
         None, "Rows, or share of rows, below which a category is rare."
     )

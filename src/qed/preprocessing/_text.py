@@ -41,6 +41,12 @@ class Vocabulary(dict[str, int]):
         return number
 
 
+def _why_not_plain(value: Any) -> str:
+    return (
+        "" if value is None or isinstance(value, str) else "should be a word or None: files hold no functions of texts"
+    )
+
+
 class TextReader(Estimator, role="transformer", transforms=True, table=False, strings=True):
     """What turns a text into words: shared by everything that counts them."""
 
@@ -53,15 +59,23 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
         "strict", "What becomes of bytes that the encoding cannot read."
     )
     strip_accents: Any = param(
-        None, "Whether accents are taken away: 'ascii', 'unicode', a function of a text, or None."
+        None,
+        "Whether accents are taken away: 'ascii', 'unicode', a function of a text, or None.",
+        in_files=_why_not_plain,
     )
     lowercase: bool = param(True, "Whether capitals become small letters.")
-    preprocessor: AnyFunction | None = param(None, "Function of a text in place of accents and capitals.")
-    tokenizer: AnyFunction | None = param(None, "Function of a text in place of the pattern.")
+    preprocessor: AnyFunction | None = param(
+        None, "Function of a text in place of accents and capitals.", in_files=_why_not_plain
+    )
+    tokenizer: AnyFunction | None = param(None, "Function of a text in place of the pattern.", in_files=_why_not_plain)
     stop_words: Any = param(None, "Words to leave out, as a list.")
     token_pattern: Any = param(USUAL_WORDS, "Regular expression of a word.", in_files=why_not_simple)
     ngram_range: Any = param((1, 1), "Fewest and most neighbouring words (or letters) that count as one.")
-    analyzer: Any = param("word", "'word', 'char', 'char_wb' (letters within words), or a function of a raw text.")
+    analyzer: Any = param(
+        "word",
+        "'word', 'char', 'char_wb' (letters within words), or a function of a raw text.",
+        in_files=_why_not_plain,
+    )
 
     def build_preprocessor(self) -> Any:
         """Return the function that prepares a text: accents and capitals."""
@@ -86,6 +100,8 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
         """Return the function that splits a text into words."""
         if self.tokenizer is not None:
             return self.tokenizer
+        if not isinstance(self.token_pattern, str | re.Pattern):
+            raise InvalidParameter(f"token_pattern must be a regular expression, got {self.token_pattern!r:.80}.")
         pattern = re.compile(self.token_pattern)
         if pattern.groups > 1:
             raise InvalidParameter(
