@@ -1,26 +1,29 @@
-"""Mutate model files, load them and call every method: each must give a `ModelFileError`, or a model that answers or refuses in words.
+"""Mutate model files, load them and call every method: each is refused, or gives a model that answers or refuses in words.
 
 Usage::
 
     python tools/fuzz_files.py --count 2000000 --seconds 1200 --record fuzz/RECORD.md
 
 Honest files of every estimator come from ``tests/golden``. Four mutants of five are changed where values are known for what they
-are (``fuzz_trees``): parameters, attributes, arrays, records, models inside, within one file and between two. The others are changed
-as bytes, in seven ways, most of them with lengths and checksum put right again, so that the change is met by the check that should
-notice it and not by the checksum. A model that loads is asked everything it can be asked (``fuzz_methods``). Case number i of a seed
-is always the same file. Work is done in child processes with bounded memory and time; one that dies or stands still is a finding, and
-its case is made again by number. Findings are written to a folder, each as a file and a text that says what happened.
+are (``fuzz_trees``): parameters, attributes, arrays, records, models inside, within one file and between two. The others are changed as
+bytes in seven ways, most of them with lengths and checksum put right again, so that the change is met by the check that should
+notice it and not by the checksum. A model that loads is asked everything it can be asked (``fuzz_methods``). Case number i of a
+seed is always the same file. Work is done in child processes with bounded memory and time, many cases in each; one that dies or
+stands still is a finding, and its case is made again by number. Findings are written to a folder, each as a file and a text that
+says what happened.
 
-``--sanitize`` does the same with native code under AddressSanitizer, from the modules that ``make sanitize`` builds.
+``--sanitize`` does the same with native code under AddressSanitizer, in the modules that ``make sanitize`` has built.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import datetime as dt
 import faulthandler
 import hashlib
+import importlib
 import importlib.util
 import io
 import json
@@ -432,11 +435,13 @@ class Child:
 
     def run(self, first: int) -> None:
         """Be the child."""
+        os.environ["QED_NUM_THREADS"] = "1"  # small rows need no more, and the other children have the other processors
         pages = Path("/proc/self/statm")
         size = int(pages.read_text().split()[0]) * resource.getpagesize() if pages.exists() else 3 << 30
         faulthandler.disable()  # the parent tells the story of a crash
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
+        if not self.options.sanitize:  # which takes terabytes of addresses for itself
+            resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
         end = time.monotonic() + self.options.seconds
 
         def report(number: int, outcome: str, story: str) -> None:
@@ -490,6 +495,9 @@ def keep(number: int, story: str, options: argparse.Namespace, seeds: Sequence[S
 
 def run(options: argparse.Namespace, seeds: Sequence[Seed]) -> collections.Counter[str]:
     """Share the cases among child processes and return how many came to what."""
+    for name in ("torch", "scipy.sparse", "pandas"):  # loaded once, not by every child
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     children = [Child(first, options.jobs, options, seeds) for first in range(options.jobs)]
     waiting = list(children)
     while waiting:
@@ -515,11 +523,22 @@ def row(options: argparse.Namespace, outcomes: collections.Counter[str], seconds
 HEADING = """# Mutated model files
 
 Each row is one run of `tools/fuzz_files.py`: files made by mutation, and how many did anything but raise
-`ModelFileError` or give a model that predicts or refuses in words.
+`ModelFileError` or give a model whose methods answer or refuse in words.
 
 | date | version | commit | cases | findings | seed | seconds |
 |---|---|---|---:|---:|---:|---:|
 """
+
+
+def _sanitized(arguments: list[str]) -> int:
+    """Start again with the sanitizer loaded before Python, as it must be."""
+    from sanitize import BUILD, python_settings
+
+    if not list((BUILD / "src").rglob("_v*.so")):
+        raise SystemExit(f"There are no instrumented modules in {BUILD}: run make sanitize first.")
+    settings = {**os.environ, **python_settings()}
+    settings["ASAN_OPTIONS"] += ":allocator_may_return_null=1"  # too much memory is an error of Python, not a crash
+    return subprocess.call([sys.executable, __file__, *arguments], env=settings)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -532,10 +551,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--findings", default="fuzz/findings", help="folder for files that were not handled well")
+    parser.add_argument("--sanitize", action="store_true", help="use the native modules in build/sanitize")
     parser.add_argument("--record", default=None, help="Markdown file to append a row to")
     options = parser.parse_args(arguments)
     if options.seed is None:
         options.seed = int(dt.datetime.now(dt.UTC).strftime("%Y%m%d"))
+    if options.sanitize and "libasan" not in os.environ.get("LD_PRELOAD", ""):
+        return _sanitized(sys.argv[1:] if arguments is None else list(arguments))
     began = time.monotonic()
     outcomes = run(options, honest_files())
     seconds = time.monotonic() - began

@@ -47,7 +47,7 @@ FLOATS = (
 )  # fmt: skip
 WORDS = (
     "", "a", "x0", "x1", "drop", "passthrough", "auto", "linear", "euclidean", "minkowski", "l1", "l2", "predict", "first", "yes",
-    "uniform", "constant", "ignore", "periodic", "mean", "binary", "multiclass", "word", "char", "filename", "pandas", "\u0131\u200b",
+    "uniform", "ignore", "periodic", "mean", "binary", "multiclass", "word", "char", "filename", "pandas", "\u0131\u200b",
 )  # fmt: skip
 OTHERS: tuple[Any, ...] = (
     None, True, False, [], [None], [0, 1], [[0]], {"tuple": []}, {"tuple": [0, 1]}, {"tuple": [1, 2]}, {"dict": []},
@@ -135,7 +135,7 @@ def put(node: Any, path: Path, new: Any) -> Any:
 
 
 def settled(model: Any, arrays: Sequence[Array]) -> Tree:
-    """Number the arrays of a tree anew, in the order in which they are met, with a copy for each further use."""
+    """Give arrays the numbers of the order in which they are met, a copy for each further use."""
     found: list[Array] = []
 
     def walk(node: Any) -> Any:
@@ -365,7 +365,7 @@ def odd_elements(dtype: np.dtype[Any]) -> tuple[Any, ...]:
     return (0, 1) if dtype.kind == "b" else ("", "zz", "\u0131")
 
 
-def other_array(rng: random.Random, array: Array) -> Array:
+def other_array(rng: random.Random, array: Array) -> Array:  # noqa: PLR0911  (one line a way)
     """Return an array that resembles another one."""
     way = rng.randrange(12)
     with np.errstate(all="ignore"):

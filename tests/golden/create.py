@@ -29,7 +29,6 @@ sys.path.insert(0, str(HERE.parent))
 
 from instances import instance  # noqa: E402  (it lies beside this folder)
 
-
 SETTINGS = {"HashingVectorizer": {"n_features": 16}}  # so that the answers can be read
 
 

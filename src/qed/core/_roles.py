@@ -127,6 +127,8 @@ class Classifier(Estimator, role="classifier", target="label"):
         """
         predicted = np.asarray(self.predict(X))  # type: ignore[attr-defined]
         truth = _targets.labels(y, len(predicted), self._traits())
+        if truth.shape != predicted.shape:
+            raise InvalidData(f"y has shape {truth.shape}, and the model predicts labels of shape {predicted.shape}.")
         right = predicted == truth
         if right.ndim == 2:  # several labels per row: all of them must be right
             right = right.all(axis=1)
@@ -150,7 +152,12 @@ class Classifier(Estimator, role="classifier", target="label"):
             Also kept as ``held_out_``.
         """
         predicted = np.asarray(self.predict(X_held))  # type: ignore[attr-defined]
-        wrong = predicted != _targets.labels(y_held, len(predicted), self._traits())
+        truth = _targets.labels(y_held, len(predicted), self._traits())
+        if truth.shape != predicted.shape:
+            raise InvalidData(
+                f"y_held has shape {truth.shape}, and the model predicts labels of shape {predicted.shape}."
+            )
+        wrong = predicted != truth
         self.held_out_ = _held_out.error_rate(wrong if wrong.ndim == 1 else wrong.any(axis=1), delta)
         return self.held_out_
 

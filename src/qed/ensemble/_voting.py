@@ -175,6 +175,8 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
             return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         votes = stacked([model.predict(X) for model in self.estimators_]).astype(np.intp)
         weights = self._weights(self._required())
+        if votes.ndim != 2 or not ((votes >= 0) & (votes < len(self.classes_))).all():
+            raise InvalidData("A member votes for a label that this VotingClassifier does not have. Fit it again.")
         counts = np.zeros((len(votes), len(self.classes_)))
         for member, weight in enumerate(weights):
             counts[np.arange(len(votes)), votes[:, member]] += weight
@@ -313,7 +315,10 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
         X : table of n rows
             Rows.
         """
-        return np.average(self.transform(X), axis=1, weights=self._mean_weights())
+        said = self.transform(X)
+        if said.dtype.kind not in "biuf":
+            raise InvalidData("A member of this VotingRegressor predicts no numbers. Pass regressors.")
+        return np.average(said, axis=1, weights=self._mean_weights())
 
     def transform(self, X: Any) -> Any:
         """Return what the members predict, side by side.

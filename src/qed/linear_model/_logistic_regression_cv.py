@@ -20,6 +20,7 @@ from qed.core import (
     param,
 )
 from qed.core._class_weights import class_factors
+from qed.core._params import AnyFunction  # noqa: TC001  (what parameters may hold)
 from qed.linear_model._classes import ProbabilisticClassifier
 from qed.linear_model._folds import folds_of
 from qed.linear_model._learn_convex import Wish
@@ -84,7 +85,7 @@ class LogisticRegressionCV(ProbabilisticClassifier):
     penalty: Literal["l1", "l2", "elasticnet", "deprecated"] = param(
         "deprecated", "Penalty by name: 'l1' and 'l2' for an ``l1_ratio`` of 1 and 0; otherwise ``l1_ratios`` decides."
     )
-    scoring: Any = param(
+    scoring: str | AnyFunction | None = param(
         None,
         "Score to maximise: 'accuracy' (None), 'balanced_accuracy', 'neg_log_loss', or a function of (model, X, y) as in"
         " scikit-learn.",

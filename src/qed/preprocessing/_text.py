@@ -47,12 +47,17 @@ def _why_not_plain(value: Any) -> str:
     )
 
 
+def _why_no_files(value: Any) -> str:
+    reason = "a model file does not choose that texts are names of files; set it after loading"
+    return "" if value == "content" else f"should be 'content': {reason}"
+
+
 class TextReader(Estimator, role="transformer", transforms=True, table=False, strings=True):
     """What turns a text into words: shared by everything that counts them."""
 
     _: KW_ONLY
     input: Literal["content", "file", "filename"] = param(
-        "content", "Whether texts, open files or names of files are given."
+        "content", "Whether texts, open files or names of files are given.", in_files=_why_no_files
     )
     encoding: str = param("utf-8", "Encoding of texts that come as bytes.")
     decode_error: Literal["strict", "ignore", "replace"] = param(
