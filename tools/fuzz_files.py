@@ -5,12 +5,12 @@ Usage::
     python tools/fuzz_files.py --count 2000000 --seconds 1200 --record fuzz/RECORD.md
 
 Honest files of every estimator come from ``tests/golden``. Four mutants of five are changed where values are known for what they
-are (``fuzz_trees``): parameters, attributes, arrays, records, models inside, within one file and between two. The others are changed as
-bytes in seven ways, most of them with lengths and checksum put right again, so that the change is met by the check that should
-notice it and not by the checksum. A model that loads is asked everything it can be asked (``fuzz_methods``). Case number i of a
-seed is always the same file. Work is done in child processes with bounded memory and time, many cases in each; one that dies or
-stands still is a finding, and its case is made again by number. Findings are written to a folder, each as a file and a text that
-says what happened.
+are (``fuzz_trees``): parameters, attributes, arrays, records, models inside, within one file and between two. The others are
+changed as bytes in seven ways, most of them with lengths and checksum put right again, so that the change is met by the check that
+should notice it and not by the checksum. A model that loads is asked everything it can be asked (``fuzz_methods``). Case number i
+of a seed is always the same file. Work is done in child processes with bounded memory and time, many cases in each; one that dies
+or stands still is a finding, and its case is made again by number. Findings are written to a folder, each as a file and a text
+that says what happened.
 
 ``--sanitize`` does the same with native code under AddressSanitizer, in the modules that ``make sanitize`` has built.
 """

@@ -5,8 +5,9 @@ Usage::
     python tests/golden/create.py qed.linear_model.Ridge
     python tests/golden/create.py missing
 
-It fits the estimator with its defaults (models of models with the parts that ``tests/instances.py`` gives them) on a small fixed table and writes ``<version>-<name>.qed`` and, beside it, a
-``.json`` with rows and what the model predicted for them. ``test_golden.py`` loads every one of them for ever.
+It fits the estimator with its defaults (models of models with the parts that ``tests/instances.py`` gives them) on a small fixed
+table, on texts or on labels, and writes ``<version>-<name>.qed`` and, beside it, a ``.json`` with rows and what the model said of
+them. ``test_golden.py`` loads every one of them for ever, and ``tools/fuzz_files.py`` starts from them.
 """
 
 from __future__ import annotations
@@ -45,7 +46,11 @@ def data(model: Any) -> tuple[Any, ...]:
     if not traits.table:
         if traits.labels_only:
             return (["low", "high", "middle", "low", "high"],)
-        return (["a cat and a dog", "the dog", "no cat", "the cat, the dog"],) if traits.strings else ([["a"], ["a", "b"], ["c"]],)
+        return (
+            (["a cat and a dog", "the dog", "no cat", "the cat, the dog"],)
+            if traits.strings
+            else ([["a"], ["a", "b"], ["c"]],)
+        )
     X, y = table()
     X = np.round(4 * np.abs(X)) if traits.positive_only else X  # counts
     if traits.target == "label":

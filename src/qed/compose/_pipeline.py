@@ -267,7 +267,9 @@ class Pipeline(NamedParts):
         return X
 
     def _require_ability(self, method: str) -> None:
-        steps = self._known() if isinstance(self.steps, list | tuple) else []
+        steps = self.__dict__.get("steps_", [])
+        if not steps and isinstance(self.steps, list | tuple):
+            steps = self._known()
         needed = {"fit_transform": "transform", "fit_predict": "predict"}.get(method, method)
         for name, step in steps if method == "inverse_transform" else steps[-1:]:
             if not _is_nothing(step) and not hasattr(step, needed):

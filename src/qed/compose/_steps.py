@@ -24,6 +24,8 @@ from qed.core._targets import as_target
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from qed.core import Array
+
 __all__ = [
     "NamedParts",
     "accepts_weight",
@@ -82,7 +84,7 @@ def is_word(part: Any) -> bool:
     return part is None or (isinstance(part, str) and part in ("drop", "passthrough"))
 
 
-def stacked(said: list[Any]) -> Any:
+def stacked(said: list[Any]) -> Array:
     """Put the answers of parts side by side, along a new second axis."""
     arrays = [np.asarray(one) for one in said]
     if len({one.shape for one in arrays}) > 1:

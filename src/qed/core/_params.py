@@ -21,7 +21,7 @@ import math
 import sys
 from dataclasses import KW_ONLY
 from inspect import Parameter, Signature, get_annotations
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 from typing import Literal as OneOf
 
 import numpy as np
@@ -38,9 +38,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
     SeedLike = int | np.random.Generator | np.random.RandomState | None
+    DType: TypeAlias = Any
+    AnyFunction: TypeAlias = Any
 else:  # naming these for real would load numpy.typing and numpy.random at import
     ArrayLike = SeedLike = object
     Array = Annotated[object, Numbers(None)]
+    DType, AnyFunction = Annotated[object, NumberType()], Annotated[object, _rules.Function()]
 
 __all__ = [
     "KW_ONLY",
@@ -82,9 +85,6 @@ Seed = Annotated[SeedLike, SeedRule()]
 Vector = Annotated[ArrayLike, Numbers(1)]
 NonNegativeVector = Annotated[ArrayLike, Numbers(1, Number(low=0))]
 Matrix = Annotated[ArrayLike, Numbers(2)]
-
-DType = Annotated[object, NumberType()]
-AnyFunction = Annotated[object, _rules.Function()]
 
 Kind = Literal["honoured", "hint", "refused"]
 

@@ -141,8 +141,8 @@ def _check_common(state: dict[str, Any]) -> None:
     columns = state.get("n_features_in_", 1)
     if type(columns) is not int or not 0 < columns < MOST_DIGITS:
         raise _Wrong(f"n_features_in_ should be a positive integer, and is {_shown(columns)}")
-    names = state.get("feature_names_in_")
     if "feature_names_in_" in state:
+        names: Any = state["feature_names_in_"]
         good = isinstance(names, np.ndarray) and names.dtype == object and names.ndim == 1
         if not good or len(names) != state.get("n_features_in_", len(names)):
             raise _Wrong(f"feature_names_in_ should be {columns} strings, and is {_shown(names)}")
@@ -207,7 +207,8 @@ def _check_inside(rule: Fitted, value: Any, scope: _Scope, j: int | None) -> Non
         if rule.one_of and value not in rule.one_of:
             raise _Wrong(f"{rule.name} should be one of {', '.join(map(repr, rule.one_of))}, and is {_shown(value)}")
     elif isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        _check_numbers(rule, np.asarray(value) if abs(value) < MOST_DIGITS else np.asarray(float(value)), scope, j)
+        number: Any = value
+        _check_numbers(rule, np.asarray(number if abs(number) < MOST_DIGITS else float(number)), scope, j)
     elif hasattr(value, "indptr") and rule.shape and not scope.fits_shape(value.shape, rule.shape, j):
         raise _Wrong(f"{rule.name} should have shape {rule.shape}, and has {value.shape}")
 
@@ -253,7 +254,7 @@ def _check_numbers(rule: Fitted, value: Array, scope: _Scope, j: int | None) -> 
         (rule.below, np.less, "below"),
     ):
         if end is not None:
-            limit = scope.size(end, j) if isinstance(end, str) else end
+            limit: Any = scope.size(end, j) if isinstance(end, str) else end
             if not test(known, limit).all():
                 raise _Wrong(f"{rule.name} should be {words} {end}, and holds {_extreme(known, words)}")
     if rule.order and value.ndim:
@@ -379,7 +380,7 @@ def _resolved(written: str, module: str) -> Any:
             found = eval(written, names)  # noqa: S307  (the source of the class itself)
             break
         except NameError as error:
-            name = error.name
+            name = str(error.name)
             listed = [one for one in _registered() if one.__name__ == name]
             is_complete = is_complete and bool(listed)
             # a class that nobody has loaded has no instances

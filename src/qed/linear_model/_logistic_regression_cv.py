@@ -253,7 +253,8 @@ class LogisticRegressionCV(ProbabilisticClassifier):
 
     def _scorer(self, data: Any) -> Any:
         """Return a function of coefficients and intercepts of each strength, and the rows to judge by."""
-        if callable(self.scoring):
+        scoring: Any = self.scoring
+        if callable(scoring):
 
             def by_model(w: Any, b: Any, test: Any) -> list[float]:
                 found = []
@@ -261,7 +262,7 @@ class LogisticRegressionCV(ProbabilisticClassifier):
                     model: Any = LogisticRegression(fit_intercept=self.fit_intercept)
                     model.coef_, model.intercept_, model.classes_ = coef, intercept, data.classes
                     model.n_features_in_ = coef.shape[1]
-                    found.append(float(self.scoring(model, data.X[test], data.classes[data.y[test]])))
+                    found.append(float(scoring(model, data.X[test], data.classes[data.y[test]])))
                 return found
 
             return by_model

@@ -252,7 +252,7 @@ class RadialBasis(Transformer):
         """
         X = self._new_data(X)
         if self.centers is None:
-            distance = (X[:, :, np.newaxis] - self.centers_.T) / self.width_[:, np.newaxis]
+            distance = (X[:, :, np.newaxis] - self.centers_.T) / np.asarray(self.width_)[:, np.newaxis]
             return np.exp(-0.5 * distance * distance).reshape(len(X), -1).astype(X.dtype, copy=False)
         out = np.empty((len(X), len(self.centers_)), X.dtype)
         for k, centre in enumerate(self.centers_):

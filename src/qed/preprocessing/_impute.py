@@ -321,7 +321,8 @@ class SimpleImputer(Transformer, sparse=True):
         return out
 
     def _with_marks(self, filled: Any, given: Any) -> Any:
-        marks = self.indicator_.transform(given)
+        indicator: Any = self.indicator_
+        marks = indicator.transform(given)
         if is_sparse(filled):
             from scipy import sparse  # noqa: PLC0415
 
@@ -341,7 +342,8 @@ class SimpleImputer(Transformer, sparse=True):
     def _with_gaps(self, X: Any) -> Any:
         self._check_is_fitted()
         X = np.asarray(X)
-        marked = self.indicator_.features_
+        indicator: Any = self.indicator_
+        marked = indicator.features_
         n_kept = X.shape[1] - len(marked)
         out = np.empty((len(X), len(self.statistics_)), X.dtype if X.dtype == object else np.float64)
         kept = self._kept

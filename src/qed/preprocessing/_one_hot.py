@@ -249,8 +249,9 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
         group = grouping(len(self.categories_[j]), self.rare_[j])
         width = int(group.max()) + 1 if len(group) else 0
         unknown = -1
-        if self.rare_[j] is not None and self.handle_unknown in ("infrequent_if_exist", "warn"):
-            unknown = int(group[self.rare_[j][0]])
+        rare = self.rare_[j]
+        if rare is not None and self.handle_unknown in ("infrequent_if_exist", "warn"):
+            unknown = int(group[rare[0]])
         table = np.append(group, unknown)
         if self.drop_idx_ is not None and self.drop_idx_[j] is not None:
             gone = group[self.drop_idx_[j]]
@@ -351,9 +352,10 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
         if not empty.any():
             return found
         if dropped is not None:
-            rare = self.rare_[j] is not None and dropped in self.rare_[j]
-            found = found.astype(object) if rare else found
-            found[empty] = "infrequent_sklearn" if rare else known[dropped]
+            rare = self.rare_[j]
+            is_rare = rare is not None and dropped in rare
+            found = found.astype(object) if is_rare else found
+            found[empty] = "infrequent_sklearn" if is_rare else known[dropped]
             return found
         if self.handle_unknown == "error" or table[-1] >= 0:
             raise InvalidData(

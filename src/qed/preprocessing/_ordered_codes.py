@@ -278,6 +278,7 @@ class FactoredEncoder(Transformer, categorical=True, keeps_dtype=False):
         ndarray or frame
             Zeros and ones.
         """
+        self._require_factors()
         table = new_table(self, X)
         return np.hstack([self._coded(column, j) for j, column in enumerate(table.columns)])
 

@@ -123,7 +123,7 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
             )
         if self.stop_words is None:
             return None
-        listed = (
+        listed: list[Any] = (
             list(self.stop_words)
             if isinstance(self.stop_words, list | tuple | set | frozenset | np.ndarray)
             else [None]
