@@ -270,7 +270,7 @@ class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=Tr
         inside = _input_names(self, input_features)
         if np.ndim(self.target_mean_) == 0:
             return inside
-        return np.asarray([f"{name}_{one}" for name in inside for one in self.classes_], dtype=object)
+        return np.asarray([f"{name}_{one}" for name in inside for one in np.asarray(self.classes_)], dtype=object)
 
 
 class _Sums(NamedTuple):
