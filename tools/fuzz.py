@@ -1,9 +1,9 @@
 """`make fuzz`: look for counter-examples for a stated time, and write down how hard we looked.
 
 The laws, and convex problems against an interior-point solver, run under Hypothesis without a fixed seed, each for an equal
-share of the time; then come the ``PARTS``, each a script of its own: certificates of convex problems and of
-all public estimators judged one after the other, changed models that the checker must refuse, honest ones that it must accept, and mutated model files. A row with the date and the counts is appended to
-fuzz/RECORD.md.
+share of the time; then come the ``PARTS``, each a script of its own: certificates of convex problems and of all public estimators
+judged one after the other, changed models that the checker must refuse, honest ones that it must accept, and mutated model files. A
+row with the date and the counts is appended to fuzz/RECORD.md.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ COLUMNS = (
 HEAD = f"""# How hard we have looked
 
 Each row is one run of `make fuzz`: laws under Hypothesis with fresh random seeds, certificates of convex problems
-against an interior-point solver, certificates of public estimators against exact or brute-force truth ("truths"), fitted models that
-were changed and that the checker must refuse, honest models that it must accept, then mutated model files.
+against an interior-point solver, certificates of public estimators against exact or brute-force truth ("truths"), fitted models
+that were changed and that the checker must refuse, honest models that it must accept, then mutated model files.
 
 | {" | ".join(COLUMNS)} |
 |{"---|" * len(COLUMNS)}

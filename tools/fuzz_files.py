@@ -1,23 +1,29 @@
-"""Mutate model files and load them: each must give a `ModelFileError`, or a model that predicts or refuses in words.
+"""Mutate model files, load them and call every method: each is refused, or gives a model that answers or refuses in words.
 
 Usage::
 
     python tools/fuzz_files.py --count 2000000 --seconds 1200 --record fuzz/RECORD.md
 
-Honest files come from ``tests/golden`` and are changed in seven ways, most of them with lengths and checksum put right
-again, so that the change is met by the check that should notice it and not by the checksum. Case number i of a seed is
-always the same file. Work is done in child processes with bounded memory; one that dies or stands still is a
-finding, and its case is made again by number. Findings are written to a folder, each as a file and a text that says
-what happened.
+Honest files of every estimator come from ``tests/golden``. Four mutants of five are changed where values are known for what they
+are (``fuzz_trees``): parameters, attributes, arrays, records, models inside, within one file and between two. The others are
+changed as bytes in seven ways, most of them with lengths and checksum put right again, so that the change is met by the check that
+should notice it and not by the checksum. A model that loads is asked everything it can be asked (``fuzz_methods``). Case number i
+of a seed is always the same file. Work is done in child processes with bounded memory and time, many cases in each; one that dies
+or stands still is a finding, and its case is made again by number. Findings are written to a folder, each as a file and a text
+that says what happened.
+
+``--sanitize`` does the same with native code under AddressSanitizer, in the modules that ``make sanitize`` has built.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import datetime as dt
 import faulthandler
 import hashlib
+import importlib
 import importlib.util
 import io
 import json
@@ -39,10 +45,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core._container import ALIGNMENT, MAGIC, pieces, read
-from qed.core._errors import ModelFileError, QedError
-from qed.core._persistence import dumps, loads
-from qed.core._records import field_hints, is_record
+from qed.core._errors import ModelFileError
+from qed.core._persistence import assembled, dumps, loads
 from qed.core._version import __version__
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from fuzz_methods import exercise
+from fuzz_trees import Spots, Tree, mutant, odd_elements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,7 +59,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / "tests" / "golden"
 MEMORY = 1 << 30
-SLOWEST = 2.0  # seconds that one case may take
+SLOWEST = 3.0  # seconds of the processor that one case may take
 PATIENCE = 20.0  # seconds after which a child that does not even hear the alarm is ended
 
 DEEP: Any = []
@@ -84,13 +93,15 @@ ODD_NAMES = (
 
 @dataclass(frozen=True)
 class Seed:
-    """An honest file, its parts, every path through its header, and rows that its model can be asked about."""
+    """An honest file, its parts, every path through its header, and rows and targets that its model can be asked about."""
 
     data: bytes
     text: str
     arrays: tuple[np.ndarray[Any, Any], ...]
     paths: tuple[tuple[Any, ...], ...]
-    X: np.ndarray[Any, Any]
+    spots: Spots
+    X: Any
+    y: Any
 
 
 class Slow(BaseException):
@@ -108,11 +119,11 @@ def load_everything() -> Any:
     return sys.modules["everything"]
 
 
-def seed_of(data: bytes, X: Any) -> Seed:
+def seed_of(data: bytes, X: Any, y: Any) -> Seed:
     """Take an honest file apart."""
     header, arrays = read(io.BytesIO(data), len(data))
     text = json.dumps(header, ensure_ascii=False)
-    return Seed(data, text, tuple(arrays), tuple(_paths(header)), np.asarray(X, np.float64))
+    return Seed(data, text, tuple(arrays), tuple(_paths(header)), Spots(Tree(header["model"], tuple(arrays))), X, y)
 
 
 def honest_files() -> list[Seed]:
@@ -120,15 +131,22 @@ def honest_files() -> list[Seed]:
     everything = load_everything()
     X = np.linspace(-1, 1, 12).reshape(4, 3)
     small = everything.Everything(0.5).fit(X + np.eye(4, 3), np.arange(4.0))
-    # Small files are quicker and every byte of them matters more: they are met more often.
-    seeds = [seed_of(dumps(small), X)] * 10
     summary = everything.Summary(3, 0.5, np.ones(2), "solved", None)
-    seeds += [seed_of(dumps(everything.Everything(extra=[summary, np.array(["a", "bc"], object)])), X)] * 5
-    seeds += [seed_of(dumps(everything.example()), X)]
+    seeds = [
+        seed_of(dumps(model), X, np.arange(4.0))
+        for model in (
+            small,
+            everything.Everything(extra=[summary, np.array(["a", "bc"], object)]),
+            everything.example(),
+        )
+    ]
     for path in sorted(GOLDEN.glob("*.qed")):
         answer = json.loads(path.with_suffix(".json").read_text())
-        data = path.read_bytes()
-        seeds += [seed_of(data, answer["X"])] * (5 if len(data) < 4096 else 1)
+        rows = answer["X"] if answer.get("list") else np.asarray(answer["X"], np.float64)
+        said = np.asarray(answer["predictions"])
+        seeds.append(
+            seed_of(path.read_bytes(), rows, said if len(said) == len(rows) and said.size else np.arange(len(rows)))
+        )
     return seeds
 
 
@@ -279,22 +297,13 @@ def whole_arrays(rng: random.Random, seed: Seed, _: Seed) -> bytes:
         return seed.data
 
 
-def _odd_elements(dtype: np.dtype[Any]) -> tuple[Any, ...]:
-    if dtype.kind in "iu":
-        least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-        return (0, 1, 2, 127, most, most - 1, most // 2, least, least // 2, min(least + 9, most))
-    if dtype.kind == "f":
-        return (np.nan, np.inf, -np.inf, 1e308, -1.0, 0.0, 1e-320, 2.0**53)
-    return (0, 1)
-
-
 def _other_array(rng: random.Random, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     way = rng.random()
     if way < 0.35 and array.size:
         changed = array.copy()
         for _ in range(rng.choice((1, 1, 2, 3))):
             with np.errstate(all="ignore"):
-                changed.flat[rng.randrange(array.size)] = rng.choice(_odd_elements(array.dtype))
+                changed.flat[rng.randrange(array.size)] = rng.choice(odd_elements(array.dtype))
         return changed
     if way < 0.5 and array.dtype.kind != "U":
         with np.errstate(all="ignore"):
@@ -329,58 +338,47 @@ WAYS: tuple[Callable[[random.Random, Seed, Seed], bytes], ...] = (
 )
 
 
-def case(number: int, seed: int, seeds: Sequence[Seed]) -> tuple[bytes, Seed]:
-    """Return file number `number` of this seed, and the honest file that it came from."""
+def case(number: int, seed: int, seeds: Sequence[Seed]) -> tuple[bytes | Tree, Seed]:
+    """Return mutant number `number` of this seed, and the honest file that it came from."""
     rng = random.Random((seed << 40) + number)  # noqa: S311  not a secret
     source, other = rng.choice(seeds), rng.choice(seeds)
+    if rng.random() < 0.8:
+        return mutant(rng, source.spots, other.spots), source
     return rng.choice(WAYS)(rng, source, other), source
+
+
+def written(made: bytes | Tree) -> bytes:
+    """Return the bytes of a mutant."""
+    if isinstance(made, bytes):
+        return made
+    header = {"model": made.model, "qed": __version__}
+    try:
+        return b"".join(pieces(header, list(made.arrays)))
+    except (ModelFileError, ValueError):  # nothing that a file could say, such as half a character
+        return repr(header).encode("utf-8", "backslashreplace")
 
 
 # ---- judging ---------------------------------------------------------------------------------------------------------
 
 
-def judge(data: bytes, X: Any) -> str:
-    """Load a file and predict: return what became of it, or raise whatever should not have happened."""
+def judge(made: bytes | Tree, source: Seed) -> str:
+    """Load a mutant and ask it everything: return what became of it, or raise whatever should not have happened."""
     try:
-        model = loads(data)
+        if isinstance(made, bytes):
+            model = loads(made)
+        else:
+            model = assembled(
+                {"arrays": [], "model": made.model, "qed": __version__}, [one.copy() for one in made.arrays]
+            )
     except ModelFileError as error:
         if isinstance(error.__cause__, MemoryError | SystemError | RecursionError):
             raise error.__cause__ from error
         return "refused"
-    touch(vars(model))
-    try:
-        result = ask(model, X)
-    except QedError:
-        return "model refuses"
-    if not isinstance(result, np.ndarray):
-        raise TypeError(f"predict gave {type(result).__name__}")
-    return "predicts"
-
-
-def ask(model: Any, X: Any) -> Any:
-    """Ask a model what it is there to say: predictions, log-densities or neighbours."""
-    method = next((name for name in ("predict", "score_samples", "kneighbors") if hasattr(model, name)), "predict")
-    answer = getattr(model, method)(X)
-    return answer[0] if isinstance(answer, tuple) else answer
-
-
-def touch(value: Any) -> None:
-    """Use every part of a loaded value, as a program would: what was accepted must not crash later."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        for item in value:
-            touch(item)
-    elif isinstance(value, np.ndarray):
-        value.tolist()
-    elif is_record(value):
-        touch([getattr(value, name) for name in field_hints(type(value))])
-    elif hasattr(value, "indptr"):
-        value.tocoo()
-    elif hasattr(value, "standard_normal"):
-        value.standard_normal()
-    elif hasattr(value, "get_params"):
-        touch(vars(value))
+    except (MemoryError, SystemError, RecursionError):
+        raise
+    except Exception:
+        return "refused"
+    return "answers" if exercise(model, source.X, source.y) else "model refuses"
 
 
 def work(numbers: range, seed: int, seeds: Sequence[Seed], report: Callable[[int, str, str], None]) -> None:
@@ -389,26 +387,26 @@ def work(numbers: range, seed: int, seeds: Sequence[Seed], report: Callable[[int
     def too_slow(*_: object) -> None:
         raise Slow(f"more than {SLOWEST} s")
 
-    previous = signal.signal(signal.SIGALRM, too_slow)
+    previous = signal.signal(signal.SIGPROF, too_slow)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for number in numbers:
-                data, source = case(number, seed, seeds)
-                signal.setitimer(signal.ITIMER_REAL, SLOWEST)
+                made, source = case(number, seed, seeds)
+                signal.setitimer(signal.ITIMER_PROF, SLOWEST)
                 try:
-                    outcome, story = judge(data, source.X), ""
+                    outcome, story = judge(made, source), ""
                 except (Exception, Slow):
                     outcome, story = "finding", traceback.format_exc()
-                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.setitimer(signal.ITIMER_PROF, 0)
                 report(number, outcome, story)
     finally:
-        signal.signal(signal.SIGALRM, previous)
+        signal.signal(signal.SIGPROF, previous)
 
 
 # ---- children with bounded memory ------------------------------------------------------------------------------------
 
-OUTCOMES = ("refused", "model refuses", "predicts", "finding")
+OUTCOMES = ("refused", "model refuses", "answers", "finding")
 
 
 class Child:
@@ -437,11 +435,13 @@ class Child:
 
     def run(self, first: int) -> None:
         """Be the child."""
+        os.environ["QED_NUM_THREADS"] = "1"  # small rows need no more, and the other children have the other processors
         pages = Path("/proc/self/statm")
         size = int(pages.read_text().split()[0]) * resource.getpagesize() if pages.exists() else 3 << 30
         faulthandler.disable()  # the parent tells the story of a crash
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
+        if not self.options.sanitize:  # which takes terabytes of addresses for itself
+            resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
         end = time.monotonic() + self.options.seconds
 
         def report(number: int, outcome: str, story: str) -> None:
@@ -489,12 +489,15 @@ def keep(number: int, story: str, options: argparse.Namespace, seeds: Sequence[S
     folder = Path(options.findings)
     folder.mkdir(parents=True, exist_ok=True)
     name = f"seed{options.seed}-case{number}"
-    (folder / f"{name}.qed").write_bytes(case(number, options.seed, seeds)[0])
+    (folder / f"{name}.qed").write_bytes(written(case(number, options.seed, seeds)[0]))
     (folder / f"{name}.txt").write_text(story)
 
 
 def run(options: argparse.Namespace, seeds: Sequence[Seed]) -> collections.Counter[str]:
     """Share the cases among child processes and return how many came to what."""
+    for name in ("torch", "scipy.sparse", "pandas"):  # loaded once, not by every child
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     children = [Child(first, options.jobs, options, seeds) for first in range(options.jobs)]
     waiting = list(children)
     while waiting:
@@ -520,11 +523,22 @@ def row(options: argparse.Namespace, outcomes: collections.Counter[str], seconds
 HEADING = """# Mutated model files
 
 Each row is one run of `tools/fuzz_files.py`: files made by mutation, and how many did anything but raise
-`ModelFileError` or give a model that predicts or refuses in words.
+`ModelFileError` or give a model whose methods answer or refuse in words.
 
 | date | version | commit | cases | findings | seed | seconds |
 |---|---|---|---:|---:|---:|---:|
 """
+
+
+def _sanitized(arguments: list[str]) -> int:
+    """Start again with the sanitizer loaded before Python, as it must be."""
+    from sanitize import BUILD, python_settings
+
+    if not list((BUILD / "src").rglob("_v*.so")):
+        raise SystemExit(f"There are no instrumented modules in {BUILD}: run make sanitize first.")
+    settings = {**os.environ, **python_settings()}
+    settings["ASAN_OPTIONS"] += ":allocator_may_return_null=1"  # too much memory is an error of Python, not a crash
+    return subprocess.call([sys.executable, __file__, *arguments], env=settings)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -537,10 +551,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--findings", default="fuzz/findings", help="folder for files that were not handled well")
+    parser.add_argument("--sanitize", action="store_true", help="use the native modules in build/sanitize")
     parser.add_argument("--record", default=None, help="Markdown file to append a row to")
     options = parser.parse_args(arguments)
     if options.seed is None:
         options.seed = int(dt.datetime.now(dt.UTC).strftime("%Y%m%d"))
+    if options.sanitize and "libasan" not in os.environ.get("LD_PRELOAD", ""):
+        return _sanitized(sys.argv[1:] if arguments is None else list(arguments))
     began = time.monotonic()
     outcomes = run(options, honest_files())
     seconds = time.monotonic() - began

@@ -6,8 +6,8 @@ Usage::
     python tests/golden/create.py missing
 
 It fits the estimator with its defaults (models of models with the parts that ``tests/instances.py`` gives them) on a small fixed
-table and writes ``<version>-<name>.qed`` and, beside it, a ``.json`` with rows and what the model
-predicted for them. ``test_golden.py`` loads every one of them for ever.
+table, on texts or on labels, and writes ``<version>-<name>.qed`` and, beside it, a ``.json`` with rows and what the model said of
+them. ``test_golden.py`` loads every one of them for ever, and ``tools/fuzz_files.py`` starts from them.
 """
 
 from __future__ import annotations

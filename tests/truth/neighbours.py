@@ -90,7 +90,8 @@ def distances(X: Any, query: Any, metric: str, power: float, w: Any) -> Any:
     d = np.abs(X - q)
     if metric in ("cosine", "correlation"):
         if metric == "correlation":
-            X, q = X - X.mean(axis=1, keepdims=True), q - q.mean()
+            for _ in range(2):  # the second time takes away what the rounding of a mean has left
+                X, q = X - X.mean(axis=1, keepdims=True), q - q.mean()
         lengths, length = np.sqrt(np.sum(X**2, axis=1)), np.sqrt(np.sum(q**2))
         both = lengths * length
         u = X / np.where(lengths > 0, lengths, 1)[:, None] - q / (length if length > 0 else 1)

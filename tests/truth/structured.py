@@ -93,9 +93,13 @@ def _classes(rng: Any) -> Iterator[Judged]:
             more = t + (np.arange(3) != label[:, None])
             loss = more.max(axis=2) - t[:, at, label]
             return (Z**2).sum(axis=1) / 2 + LD(C) * loss @ w
-        others = np.exp(t - t[:, at, label][..., None])
+        lead = t - t[:, at, label][..., None]
+        top = lead.max(axis=2)
+        others = np.exp(lead - top[..., None])
         others[:, at, label] = 0
-        return (W**2).sum(axis=(1, 2)) / 2 + LD(C) * np.log1p(others.sum(axis=2)) @ w
+        # log(1 + sum of exp): the label itself is the one, or far below
+        loss = np.where(top > 0, top + np.log(others.sum(axis=2) + np.exp(-top)), np.log1p(others.sum(axis=2)))
+        return (W**2).sum(axis=(1, 2)) / 2 + LD(C) * loss @ w
 
     point = np.concatenate([model.coef_.T.ravel(), model.intercept_]).astype(LD)
     lengths = np.sqrt(w / w.sum() @ A**2)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, are_models, parts_certificate
+from qed.compose._steps import accepts_weight, models_of_codes, parts_certificate, stacked
 from qed.core import (
     Array,
     Classifier,
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["CodedClassifier", "answers", "has_learnt"]
 
 
+def _tell_two_sides(model: Any, parts: list[Any]) -> str:
+    return models_of_codes(model, parts, 2)
+
+
 class CodedClassifier(Classifier):
     """Several classes by classifiers of two."""
 
@@ -40,7 +44,7 @@ class CodedClassifier(Classifier):
         n_jobs: Any
 
     estimators_: list[Any] = fitted(
-        "The fitted classifiers of two classes, one for each column of the book.", check=are_models
+        "The fitted classifiers of two classes, one for each column of the book.", check=_tell_two_sides
     )
     classes_: Array = fitted("Labels, sorted.", dtype="label", shape="(k,)")
     code_book_: Array = fitted(
@@ -84,7 +88,7 @@ class CodedClassifier(Classifier):
 
         All labels are named in the first call. A classifier that has met no row of either of its sides does not answer yet.
         """
-        if not hasattr(self.estimator, "partial_fit"):
+        if not all(hasattr(one, "partial_fit") for one in (self.estimator, *self.__dict__.get("estimators_", ()))):
             raise AttributeError(f"{type(self.estimator).__name__} in this {type(self).__name__} has no partial_fit.")
         return self._learn_more
 
@@ -145,8 +149,8 @@ class CodedClassifier(Classifier):
         """Return what each classifier says of each row: positive for the side +1, zero if a stream has not brought it rows yet."""
         self._check_is_fitted()
         rows = self._new_data(X)
-        return np.stack(
-            [answers(part, rows) if has_learnt(part) else np.zeros(rows.shape[0]) for part in self.estimators_], axis=1
+        return stacked(
+            [answers(part, rows) if has_learnt(part) else np.zeros(rows.shape[0]) for part in self.estimators_]
         )
 
     def _traits(self) -> Traits:

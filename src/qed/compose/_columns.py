@@ -12,7 +12,7 @@ from qed.compose._steps import (
     NamedParts,
     accepts_weight,
     announced,
-    are_named_models,
+    named_transformers,
     parts_certificate,
     require_instances,
     require_names,
@@ -37,6 +37,11 @@ from qed.core._tables import is_sparse, only_column, require_indices
 __all__ = ["ColumnTransformer", "FeatureUnion", "make_column_transformer", "make_union"]
 
 
+def _why_no_weights(weights: Any) -> str:
+    numbers = weights is None or all(isinstance(one, int | float | np.number) for one in weights.values())
+    return "" if numbers else "should be a number for each name"
+
+
 def _are_parts_of_its_columns(model: Any, parts: list[tuple[str, Any, Any]]) -> str:
     names, p = model.__dict__.get("feature_names_in_"), model.n_features_in_
     known = set(() if names is None else names.tolist())
@@ -46,7 +51,7 @@ def _are_parts_of_its_columns(model: Any, parts: list[tuple[str, Any, Any]]) -> 
         )
         if not listed or len({type(one) for one in columns}) > 1:
             return f"should list columns of the table, and {name!r} does not"
-    return are_named_models(model, parts)
+    return named_transformers(model, parts)
 
 
 class ColumnTransformer(Transformer, NamedParts):
@@ -88,7 +93,9 @@ class ColumnTransformer(Transformer, NamedParts):
         0.3, "The result is sparse if some part is and less than this share of it is nonzero."
     )
     n_jobs: Any = param(None, "Parts at the same time, in threads; -1 for as many as there are processors.")
-    transformer_weights: Any = param(None, "A factor for each part, by name.")
+    transformer_weights: dict[str, float] | None = param(
+        None, "A factor for each part, by name.", in_files=_why_no_weights
+    )
     verbose: bool = param(False, "Whether to show how long each part takes.")
     verbose_feature_names_out: Any = param(
         True,
@@ -353,12 +360,14 @@ class FeatureUnion(Transformer, NamedParts):
     transformer_list: Any = param((), "Pairs of name and transformer ('drop', 'passthrough').")
     _: KW_ONLY
     n_jobs: Any = param(None, "Parts at the same time, in threads; -1 for as many as there are processors.")
-    transformer_weights: Any = param(None, "A factor for each part, by name.")
+    transformer_weights: dict[str, float] | None = param(
+        None, "A factor for each part, by name.", in_files=_why_no_weights
+    )
     verbose: bool = param(False, "Whether to show how long each part takes.")
     verbose_feature_names_out: bool = param(True, "Whether names of columns are preceded by the name of the part.")
 
     transformers_: list[tuple[str, Any]] = fitted(
-        "The fitted parts, as pairs of name and model.", check=are_named_models
+        "The fitted parts, as pairs of name and model.", check=named_transformers
     )
     certificate_: PartsCertificate = fitted("The certificates of the parts.")
 
@@ -446,6 +455,8 @@ class FeatureUnion(Transformer, NamedParts):
             if isinstance(model, str):
                 inside: Any = super().get_feature_names_out(input_features) if model == "passthrough" else []
             else:
+                if not hasattr(model, "get_feature_names_out"):
+                    raise AttributeError(f"Part {part!r} ({type(model).__name__}) does not name its columns.")
                 inside = model.get_feature_names_out(input_features)
             names += [f"{part}__{one}" if self.verbose_feature_names_out else str(one) for one in inside]
         return np.asarray(names, dtype=object)
@@ -506,13 +517,19 @@ def side_by_side(blocks: list[Any], *, sparse: bool) -> Any:
     """Put blocks of columns next to each other: sparse, or as one array. The list is emptied, so that memory is given back."""
     if not blocks:
         return np.zeros((0, 0))
+    shapes = [np.shape(block) if not hasattr(block, "shape") else block.shape for block in blocks]
+    if any(len(shape) != 2 for shape in shapes) or len({shape[0] for shape in shapes}) > 1:
+        listed = ", ".join(map(str, shapes))
+        raise InvalidData(f"The parts must give tables of as many rows as they get, and give shapes {listed}.")
     for block in blocks:
         if is_sparse(block) and block.format in ("csr", "csc"):  # of a part that may be of another library
             require_indices(block, "The result of a part")
     if sparse:
         from scipy import sparse as containers  # noqa: PLC0415
 
-        return containers.hstack([_plain(block) if not is_sparse(block) else block for block in blocks]).tocsr()
+        return containers.hstack(
+            [block if is_sparse(block) else containers.csr_matrix(_plain(block)) for block in blocks]
+        ).tocsr()
     dense = [block.toarray() if is_sparse(block) else _plain(block) for block in blocks]
     if len(dense) == 1:
         return dense[0]

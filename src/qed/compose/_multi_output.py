@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-
 from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, are_models, copy_columns, parts_certificate
+from qed.compose._steps import accepts_weight, copy_columns, models_with, parts_certificate, stacked
 from qed.core import (
     KW_ONLY,
     Array,
@@ -84,7 +82,7 @@ def _taught_more(
 
 def _require_stream(model: Any) -> None:
     """Say that there is no such method where the model inside learns from whole tables alone."""
-    if not hasattr(model.estimator, "partial_fit"):
+    if not all(hasattr(one, "partial_fit") for one in (model.estimator, *model.__dict__.get("estimators_", ()))):
         raise AttributeError(f"{type(model.estimator).__name__} in this {type(model).__name__} has no partial_fit.")
 
 
@@ -120,7 +118,7 @@ class MultiOutputRegressor(Regressor, multi_output=True, single_output=False):
     _: KW_ONLY
     n_jobs: Any = param(None, "Targets at the same time, in threads; -1 for as many as there are processors.")
 
-    estimators_: list[Any] = fitted("The fitted regressors, one for each target.", check=are_models)
+    estimators_: list[Any] = fitted("The fitted regressors, one for each target.", check=models_with("predict"))
     certificate_: PartsCertificate = fitted("The certificates of the regressors.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
@@ -175,7 +173,7 @@ class MultiOutputRegressor(Regressor, multi_output=True, single_output=False):
             Predictions.
         """
         self._check_is_fitted()
-        return np.stack([np.asarray(model.predict(X)) for model in self.estimators_], axis=1)
+        return stacked([model.predict(X) for model in self.estimators_])
 
     def _traits(self) -> Traits:
         return _outer(super()._traits(), self.estimator)
@@ -209,7 +207,7 @@ class MultiOutputClassifier(Classifier, multi_output=True, single_output=False):
     _: KW_ONLY
     n_jobs: Any = param(None, "Targets at the same time, in threads; -1 for as many as there are processors.")
 
-    estimators_: list[Any] = fitted("The fitted classifiers, one for each target.", check=are_models)
+    estimators_: list[Any] = fitted("The fitted classifiers, one for each target.", check=models_with("predict"))
     classes_: list[Array] = fitted("The labels of each target.", dtype="label", shape="(*,)", length="estimators_")
     certificate_: PartsCertificate = fitted("The certificates of the classifiers.")
 
@@ -271,13 +269,14 @@ class MultiOutputClassifier(Classifier, multi_output=True, single_output=False):
             Labels.
         """
         self._check_is_fitted()
-        return np.stack([np.asarray(model.predict(X)) for model in self.estimators_], axis=1)
+        return stacked([model.predict(X) for model in self.estimators_])
 
     @property
     def predict_proba(self) -> Any:
         """Return the probabilities of every target, as a list; there if the classifier has them."""
-        inner = self.__dict__.get("estimators_", [self.estimator])[0]
-        if not hasattr(inner, "predict_proba"):
+        parts = self.__dict__.get("estimators_", [self.estimator])
+        inner = next((one for one in parts if not hasattr(one, "predict_proba")), None)
+        if inner is not None:
             raise AttributeError(f"{type(inner).__name__} in this MultiOutputClassifier has no predict_proba.")
         return self._probabilities
 

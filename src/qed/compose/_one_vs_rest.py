@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from qed.compose._codes import CodedClassifier
-from qed.compose._steps import parts_certificate
+from qed.compose._steps import parts_certificate, stacked
 from qed.core import KW_ONLY, Array, InvalidData, InvalidParameter, clone, fitted, param
 from qed.core._jobs import mapped
 from qed.core._targets import as_target
@@ -170,8 +170,9 @@ class OneVsRestClassifier(CodedClassifier):
     @property
     def predict_proba(self) -> Any:
         """Return the probabilities of the classes, made to sum to one unless rows have several labels."""
-        inner = self.__dict__.get("estimators_", [self.estimator])[0]
-        if not hasattr(inner, "predict_proba"):
+        parts = self.__dict__.get("estimators_", [self.estimator])
+        inner = next((one for one in parts if not hasattr(one, "predict_proba")), None)
+        if inner is not None:
             raise AttributeError(f"{type(inner).__name__} in this OneVsRestClassifier has no predict_proba.")
         return self._probabilities
 
@@ -196,7 +197,7 @@ class OneVsRestClassifier(CodedClassifier):
     def _probabilities(self, X: Any) -> Array:
         self._check_is_fitted()
         rows = self._new_data(X)
-        shares = np.stack([np.asarray(part.predict_proba(rows))[:, 1] for part in self.estimators_], axis=1)
+        shares = stacked([_second_share(part, rows) for part in self.estimators_])
         if shares.shape[1] == 1:
             return np.column_stack([1.0 - shares[:, 0], shares[:, 0]])
         if self.multilabel_:
@@ -232,3 +233,10 @@ def _indicator(y: Any) -> Array | None:
     if table.ndim != 2 or table.shape[1] < 2 or not len(table) or table.dtype.kind not in "biuf":
         return None
     return table.astype(np.intp) if np.isin(table, (0, 1)).all() else None
+
+
+def _second_share(part: Any, rows: Any) -> Array:
+    shares = np.asarray(part.predict_proba(rows))
+    if shares.ndim != 2 or shares.shape[1] < 2:
+        raise InvalidData(f"{type(part).__name__} gives no probability of a second class. Fit it on two.")
+    return np.asarray(shares[:, 1])

@@ -9,8 +9,10 @@ from qed.compose._steps import (
     NamedParts,
     accepts_weight,
     announced,
-    are_named_models,
     conditional,
+    is_word,
+    models_with,
+    named_transformers,
     parts_certificate,
     require_instances,
     require_names,
@@ -19,6 +21,11 @@ from qed.core import KW_ONLY, InvalidParameter, PartsCertificate, Traits, clone,
 from qed.core._delegated import Delegated
 
 __all__ = ["Pipeline", "make_pipeline"]
+
+
+def _are_steps(model: Any, steps: list[tuple[str, Any]]) -> str:
+    last = [] if is_word(steps[-1][1]) else [steps[-1][1]]
+    return named_transformers(model, steps[:-1]) or (models_with()(model, last) if last else "")
 
 
 class Pipeline(NamedParts):
@@ -65,7 +72,7 @@ class Pipeline(NamedParts):
     verbose: bool = param(False, "Whether to show how long each step takes.")
 
     steps_: list[tuple[str, Any]] = fitted(
-        "The fitted steps, as pairs of name and model.", length="at least 1", check=are_named_models
+        "The fitted steps, as pairs of name and model.", length="at least 1", check=_are_steps
     )
     weighted_: list[str] = fitted("The names of the steps that were fitted with weights.", answers=False, optional=True)
     certificate_: PartsCertificate = fitted("The certificates of the steps.")
@@ -265,7 +272,9 @@ class Pipeline(NamedParts):
         return X
 
     def _require_ability(self, method: str) -> None:
-        steps = self._known() if isinstance(self.steps, list | tuple) else []
+        steps = self.__dict__.get("steps_", [])
+        if not steps and isinstance(self.steps, list | tuple):
+            steps = self._known()
         needed = {"fit_transform": "transform", "fit_predict": "predict"}.get(method, method)
         for name, step in steps if method == "inverse_transform" else steps[-1:]:
             if not _is_nothing(step) and not hasattr(step, needed):

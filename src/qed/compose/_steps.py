@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+
 from qed.core import (
     Certificate,
     DataConversionWarning,
@@ -20,37 +22,77 @@ from qed.core._params import unknown_parameter
 from qed.core._targets import as_target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from qed.core import Array
 
 __all__ = [
     "NamedParts",
     "accepts_weight",
     "announced",
-    "are_models",
-    "are_named_models",
     "conditional",
     "copy_columns",
+    "is_word",
+    "models_of_codes",
+    "models_with",
+    "named_transformers",
     "one_column",
     "parts_certificate",
     "require_instances",
     "require_names",
+    "stacked",
 ]
 
 
-def are_models(model: Any, parts: Any) -> str:  # noqa: ARG001
-    """Say what is wrong with fitted parts: they are models, and there is one at least."""
-    strange = next((one for one in parts if isinstance(one, type) or not hasattr(one, "get_params")), None)
-    if strange is not None:
-        return f"should be models, and hold a value of type {type(strange).__name__}"
-    return "" if len(parts) else "should hold a model at least"
+def models_with(*methods: str) -> Callable[[Any, Any], str]:
+    """Return what says what is wrong with fitted parts: they are models with these methods, and there is one at least."""
+
+    def check(model: Any, parts: Any) -> str:  # noqa: ARG001
+        listed = parts if isinstance(parts, list | tuple) else [parts]
+        for one in listed:
+            if isinstance(one, type) or not hasattr(one, "get_params"):
+                return f"should be models, and hold a value of type {type(one).__name__}"
+            lacking = next((method for method in methods if not hasattr(one, method)), None)
+            if lacking is not None:
+                return f"should have {lacking}, and {type(one).__name__} has not"
+        return "" if len(listed) else "should hold a model at least"
+
+    return check
 
 
-def are_named_models(model: Any, parts: Any) -> str:
-    """Say what is wrong with fitted parts that have names: the names differ, and each part is a model or a word for one."""
+def models_of_codes(model: Any, parts: Any, limit: int) -> str:
+    """Say what is wrong with parts fitted on numbers of labels: those that know labels know numbers below ``limit``."""
+    for part in parts:
+        labels = getattr(part, "classes_", None)
+        if labels is not None:
+            known = np.asarray(labels)
+            if known.dtype.kind not in "biu" or not known.size or not 0 <= known.min() <= known.max() < limit:
+                return f"should predict numbers below {limit}, and {type(part).__name__} predicts other labels"
+    return models_with("predict")(model, parts)
+
+
+def named_transformers(model: Any, parts: Any) -> str:
+    """Say what is wrong with named transformers: the names differ, and each transforms or is a word for one."""
     if len({part[0] for part in parts}) != len(parts):
         return "should have different names"
-    listed = [part[1] for part in parts if not (part[1] is None or part[1] in ("drop", "passthrough"))]
-    return are_models(model, listed) if listed else ""
+    listed = [part[1] for part in parts if not is_word(part[1])]
+    return models_with("transform")(model, listed) if listed else ""
+
+
+def is_word(part: Any) -> bool:
+    """Tell whether a part is one that does nothing, or goes."""
+    return part is None or (isinstance(part, str) and part in ("drop", "passthrough"))
+
+
+def stacked(said: list[Any]) -> Array:
+    """Put the answers of parts side by side, along a new second axis."""
+    arrays = [np.asarray(one) for one in said]
+    if len({one.shape for one in arrays}) > 1:
+        shapes = ", ".join(str(one.shape) for one in arrays)
+        raise InvalidData(
+            f"The parts of this model answer in different shapes: {shapes}. Fit them on the same targets."
+        )
+    return np.stack(arrays, axis=1)
 
 
 def conditional(function: Any) -> Any:

@@ -7,12 +7,16 @@ from typing import Any, Self
 import numpy as np
 
 from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, copy_columns, parts_certificate
+from qed.compose._steps import accepts_weight, copy_columns, models_with, parts_certificate
 from qed.core import KW_ONLY, InvalidData, InvalidParameter, PartsCertificate, Regressor, Traits, clone, fitted, param
 from qed.core._arrays import require_kind
 from qed.core._targets import as_target
 
 __all__ = ["TransformedTargetRegressor"]
+
+
+def _can_be_undone(model: Any, transformer: Any) -> str:
+    return "" if transformer is None else models_with("transform", "inverse_transform")(model, transformer)
 
 
 class TransformedTargetRegressor(Regressor):
@@ -47,8 +51,8 @@ class TransformedTargetRegressor(Regressor):
     inverse_func: Any = param(None, "Its inverse.")
     check_inverse: bool = param(True, "Whether to check on a few rows that the inverse is one.")
 
-    regressor_: Any = fitted("The fitted regressor.")
-    transformer_: Any = fitted("The fitted transformer of the target; None for plain functions.")
+    regressor_: Any = fitted("The fitted regressor.", check=models_with("predict"))
+    transformer_: Any = fitted("The fitted transformer of the target; None for plain functions.", check=_can_be_undone)
     certificate_: PartsCertificate = fitted("The certificates of regressor and transformer.")
     flat_: bool = fitted("Whether the target came as one column without a second dimension.")
 

@@ -150,7 +150,8 @@ class Encoder:
         if kind is slice:
             return {"slice": self._list((value.start, value.stop, value.step), where, depth)}
         name = getattr(value, "__name__", "")
-        if name and getattr(np, name, None) is value and (kind is np.ufunc or name in _TYPES):
+        is_simple = kind is np.ufunc and (value.nin, value.nout) == (1, 1)
+        if name and getattr(np, name, None) is value and (is_simple or name in _TYPES):
             return {"ufunc" if kind is np.ufunc else "type": name}
         if _is_loaded(kind, "numpy.random", ("Generator", "RandomState")):
             return {"random": self.node(pack(value), where, depth + 1)}
@@ -191,7 +192,8 @@ class Encoder:
                 plain = word is None or type(word) in (bool, int, float, str) or isinstance(word, np.generic)
                 if not (plain or _is_estimator(word)):
                     raise ModelFileError(
-                        f"{where} is an array of objects with {word!r} in it; such arrays in model files hold str, numbers, None and models"
+                        f"{where} is an array of objects with {word!r} in it; such arrays in model files hold str,"
+                        " numbers, None and models"
                     )
             return {"objects": [list(value.shape), self._list(words, where, 1)]}
         coded = [_whole(word, where).encode() for word in words]
@@ -443,7 +445,7 @@ def _numpy_type(content: Any) -> type[Any]:
 
 def _ufunc(content: Any) -> np.ufunc:
     found = getattr(np, content, None) if isinstance(content, str) and content.isidentifier() else None
-    if type(found) is not np.ufunc or found.__name__ != content:
+    if type(found) is not np.ufunc or found.__name__ != content or (found.nin, found.nout) != (1, 1):
         raise ModelFileError(f"{str(content)[:40]!r} is not a function of NumPy that model files hold")
     return found
 

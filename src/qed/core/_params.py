@@ -21,7 +21,7 @@ import math
 import sys
 from dataclasses import KW_ONLY
 from inspect import Parameter, Signature, get_annotations
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 from typing import Literal as OneOf
 
 import numpy as np
@@ -29,7 +29,7 @@ import numpy as np
 from qed.core import _rules
 from qed.core._errors import InvalidParameter, NotInQed
 from qed.core._once import cached_property
-from qed.core._rules import Number, Numbers, SeedRule
+from qed.core._rules import Number, Numbers, NumberType, SeedRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -38,13 +38,18 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
     SeedLike = int | np.random.Generator | np.random.RandomState | None
+    DType: TypeAlias = Any
+    AnyFunction: TypeAlias = Any
 else:  # naming these for real would load numpy.typing and numpy.random at import
     ArrayLike = SeedLike = object
     Array = Annotated[object, Numbers(None)]
+    DType, AnyFunction = Annotated[object, NumberType()], Annotated[object, _rules.Function()]
 
 __all__ = [
     "KW_ONLY",
+    "AnyFunction",
     "Array",
+    "DType",
     "Field",
     "Fitted",
     "Fraction",
@@ -63,6 +68,7 @@ __all__ = [
     "constructor",
     "declared",
     "fitted",
+    "needed_with",
     "param",
     "unknown_parameter",
     "validate",
@@ -176,6 +182,20 @@ def fitted(
         model is held against them when it is saved, loaded and verified.
     """
     return Fitted(text, answers=answers, **rules)
+
+
+def needed_with(*parameters: str) -> Callable[[Any, Any], str]:
+    """Return a ``check`` of an attribute that may be None unless one of these parameters is set."""
+
+    def check(model: Any, value: Any) -> str:
+        asked = next((name for name in parameters if getattr(model, name)), None)
+        return (
+            ""
+            if value is not None or asked is None
+            else f"should not be None with {asked}={getattr(model, asked)!r:.40}"
+        )
+
+    return check
 
 
 class Field:

@@ -133,15 +133,7 @@ def _chained(first: bytes | memoryview, rest: Iterator[bytes | memoryview]) -> I
 
 def _model(stream: BinaryIO, size: int, name: str) -> Any:
     try:
-        header, arrays = read(stream, size)
-        version = header.get("qed")
-        if header.keys() != {"arrays", "model", "qed"} or not isinstance(version, str) or len(version) > 40:
-            raise ModelFileError("its header lacks a part or has one too many")
-        if not isinstance(header["model"], dict) or header["model"].keys() != {"estimator"}:
-            raise ModelFileError("it holds something other than an estimator")
-        decoder = Decoder(arrays, version)
-        model = decoder.value(header["model"])
-        decoder.finish()
+        return assembled(*read(stream, size))
     except OSError:
         raise
     except QedError as error:
@@ -150,6 +142,18 @@ def _model(stream: BinaryIO, size: int, name: str) -> Any:
         # Checks of estimators and records meet values they never expected; whatever they raise, the file is at fault.
         problem = f"a value in it makes no sense ({type(error).__name__}: {str(error)[:200]})"
         raise ModelFileError(f"{name} cannot be loaded: {_advised(problem)}") from error
+
+
+def assembled(header: dict[str, Any], arrays: list[Any]) -> Any:
+    """Return the model that a header and its arrays describe."""
+    version = header.get("qed")
+    if header.keys() != {"arrays", "model", "qed"} or not isinstance(version, str) or len(version) > 40:
+        raise ModelFileError("its header lacks a part or has one too many")
+    if not isinstance(header["model"], dict) or header["model"].keys() != {"estimator"}:
+        raise ModelFileError("it holds something other than an estimator")
+    decoder = Decoder(arrays, version)
+    model = decoder.value(header["model"])
+    decoder.finish()
     return model
 
 

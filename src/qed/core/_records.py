@@ -214,10 +214,10 @@ def check_record(value: Any, where: str) -> None:
 
 def conforms(value: object, hint: Any) -> bool:  # noqa: PLR0911  one line per form of annotation
     """Say whether `value` fits an annotation, as far as annotations can tell; unknown forms of annotation fit all."""
-    if hint is float:
-        return isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if hint is float or hint is int:
+        # NumPy does not compute with integers beyond its own
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and -(2**63) <= int(value) < 2**64
+        return whole or (hint is float and isinstance(value, float | np.floating))
     origin, arguments = _taken_apart(hint)
     if origin is typing.Annotated:
         return conforms(value, arguments[0])

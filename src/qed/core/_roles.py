@@ -43,7 +43,7 @@ class Regressor(Estimator, role="regressor", target="number"):
         float
             One is perfect; zero is what the mean of ``y`` achieves.
         """
-        predicted = np.asarray(self.predict(X), dtype=np.float64)  # type: ignore[attr-defined]
+        predicted = _numbers(self, X)
         n_rows = len(predicted)
         truth = _targets.read_numbers(y, n_rows, self._traits(), type(self).__name__).astype(np.float64)
         weight = _targets.weights(sample_weight, n_rows)
@@ -68,17 +68,31 @@ class Regressor(Estimator, role="regressor", target="number"):
         HeldOutCertificate
             Also kept as ``held_out_``. An infinite bound says that the rows were too few.
         """
-        predicted = np.asarray(self.predict(X_held), dtype=np.float64)  # type: ignore[attr-defined]
+        predicted = _numbers(self, X_held)
         n_rows = len(predicted)
         truth = _targets.read_numbers(y_held, n_rows, self._traits(), type(self).__name__)
+        _require_targets(truth.reshape(n_rows, -1), predicted.reshape(n_rows, -1))
         errors = np.abs(truth.reshape(n_rows, -1) - predicted.reshape(n_rows, -1)).max(axis=1)
         self.held_out_ = _held_out.error_quantile(errors, delta, coverage)
         return self.held_out_
 
 
-def _r_squared(truth: Array, predicted: Array, weight: Array | None) -> float:
+def _numbers(model: Any, X: Any) -> Array:
+    predicted = np.asarray(model.predict(X))
+    if predicted.dtype.kind not in "biuf":
+        raise InvalidData(
+            f"This {type(model).__name__} predicts {predicted.dtype}, and errors are differences of numbers."
+        )
+    return predicted.astype(np.float64)
+
+
+def _require_targets(truth: Array, predicted: Array) -> None:
     if truth.shape != predicted.shape:
         raise InvalidData(f"y has {truth.shape[1]} targets, and the model predicts {predicted.shape[1]}.")
+
+
+def _r_squared(truth: Array, predicted: Array, weight: Array | None) -> float:
+    _require_targets(truth, predicted)
     if len(truth) < 2:
         return float("nan")  # one row has no variance to explain
     s = np.ones(len(truth)) if weight is None else weight
@@ -113,6 +127,8 @@ class Classifier(Estimator, role="classifier", target="label"):
         """
         predicted = np.asarray(self.predict(X))  # type: ignore[attr-defined]
         truth = _targets.labels(y, len(predicted), self._traits())
+        if truth.shape != predicted.shape:
+            raise InvalidData(f"y has shape {truth.shape}, and the model predicts labels of shape {predicted.shape}.")
         right = predicted == truth
         if right.ndim == 2:  # several labels per row: all of them must be right
             right = right.all(axis=1)
@@ -136,7 +152,12 @@ class Classifier(Estimator, role="classifier", target="label"):
             Also kept as ``held_out_``.
         """
         predicted = np.asarray(self.predict(X_held))  # type: ignore[attr-defined]
-        wrong = predicted != _targets.labels(y_held, len(predicted), self._traits())
+        truth = _targets.labels(y_held, len(predicted), self._traits())
+        if truth.shape != predicted.shape:
+            raise InvalidData(
+                f"y_held has shape {truth.shape}, and the model predicts labels of shape {predicted.shape}."
+            )
+        wrong = predicted != truth
         self.held_out_ = _held_out.error_rate(wrong if wrong.ndim == 1 else wrong.any(axis=1), delta)
         return self.held_out_
 

@@ -15,7 +15,18 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
-__all__ = ["Anything", "Choice", "Function", "Instance", "Number", "Numbers", "Rule", "SeedRule", "rule_for"]
+__all__ = [
+    "Anything",
+    "Choice",
+    "Function",
+    "Instance",
+    "Number",
+    "NumberType",
+    "Numbers",
+    "Rule",
+    "SeedRule",
+    "rule_for",
+]
 
 LARGEST = 2**63 - 1
 
@@ -254,6 +265,25 @@ class Function(Rule):
     def constraints(self, make: Make) -> Any:  # noqa: ARG002
         """Say the same in scikit-learn's constraints."""
         return [callable]
+
+
+class NumberType(Rule):
+    """A type of numbers, as NumPy understands it."""
+
+    words = "a NumPy type of numbers, such as np.float64"
+
+    def accepts(self, value: object) -> bool:
+        """Tell whether the value is right."""
+        if not isinstance(value, type | str | np.dtype):
+            return False
+        try:
+            return np.dtype(value).kind in "biufO"
+        except TypeError:
+            return False
+
+    def constraints(self, make: Make) -> Any:  # noqa: ARG002
+        """Say the same in scikit-learn's constraints."""
+        return "no_validation"
 
 
 class Anything(Rule):

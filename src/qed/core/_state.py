@@ -116,12 +116,19 @@ def check_state(model: Any, *, deep: bool = True) -> None:
 def _check(model: Any) -> None:
     cls, state = type(model), vars(model)
     results: dict[str, Fitted] = cls._results
-    held = {name for name in state if name not in cls._fields and name != CALLBACKS and not is_cache(cls, name)}
-    for name in sorted(held - results.keys() - COMMON, key=str):
+    known = results.keys() | COMMON
+    others = {
+        name
+        for name in state
+        if name not in known and name not in cls._fields and name != CALLBACKS and not is_cache(cls, name)
+    }
+    for name in sorted(others, key=str):
         raise _Wrong(f"{str(name)[:60]} is held, and {cls.__name__} declares no such attribute")
     _check_common(state)
-    if not held & results.keys():
+    if not state.keys() & results.keys():
         return  # not fitted
+    if "n_features_in_" not in state and cls._declared_traits.table and not hasattr(cls, "n_features_in_"):
+        raise _Wrong("n_features_in_ is missing (int)")
     scope = _Scope(model)
     for name, rule in results.items():
         if name in state:
@@ -134,8 +141,8 @@ def _check_common(state: dict[str, Any]) -> None:
     columns = state.get("n_features_in_", 1)
     if type(columns) is not int or not 0 < columns < MOST_DIGITS:
         raise _Wrong(f"n_features_in_ should be a positive integer, and is {_shown(columns)}")
-    names = state.get("feature_names_in_")
     if "feature_names_in_" in state:
+        names: Any = state["feature_names_in_"]
         good = isinstance(names, np.ndarray) and names.dtype == object and names.ndim == 1
         if not good or len(names) != state.get("n_features_in_", len(names)):
             raise _Wrong(f"feature_names_in_ should be {columns} strings, and is {_shown(names)}")
@@ -200,7 +207,8 @@ def _check_inside(rule: Fitted, value: Any, scope: _Scope, j: int | None) -> Non
         if rule.one_of and value not in rule.one_of:
             raise _Wrong(f"{rule.name} should be one of {', '.join(map(repr, rule.one_of))}, and is {_shown(value)}")
     elif isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        _check_numbers(rule, np.asarray(value) if abs(value) < MOST_DIGITS else np.asarray(float(value)), scope, j)
+        number: Any = value
+        _check_numbers(rule, np.asarray(number if abs(number) < MOST_DIGITS else float(number)), scope, j)
     elif hasattr(value, "indptr") and rule.shape and not scope.fits_shape(value.shape, rule.shape, j):
         raise _Wrong(f"{rule.name} should have shape {rule.shape}, and has {value.shape}")
 
@@ -246,7 +254,7 @@ def _check_numbers(rule: Fitted, value: Array, scope: _Scope, j: int | None) -> 
         (rule.below, np.less, "below"),
     ):
         if end is not None:
-            limit = scope.size(end, j) if isinstance(end, str) else end
+            limit: Any = scope.size(end, j) if isinstance(end, str) else end
             if not test(known, limit).all():
                 raise _Wrong(f"{rule.name} should be {words} {end}, and holds {_extreme(known, words)}")
     if rule.order and value.ndim:
@@ -372,7 +380,7 @@ def _resolved(written: str, module: str) -> Any:
             found = eval(written, names)  # noqa: S307  (the source of the class itself)
             break
         except NameError as error:
-            name = error.name
+            name = str(error.name)
             listed = [one for one in _registered() if one.__name__ == name]
             is_complete = is_complete and bool(listed)
             # a class that nobody has loaded has no instances

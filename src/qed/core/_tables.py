@@ -122,6 +122,8 @@ def csr(data: Array, indices: Array, indptr: Array, shape: tuple[int, int], *, i
     """
     from scipy import sparse  # noqa: PLC0415
 
+    if data.dtype.kind not in "biuf":
+        raise InvalidData(f"A sparse result holds numbers, and {data.dtype} was asked for. Choose another dtype.")
     made = sparse.csr_matrix((data, indices, indptr), shape=shape)
     require_indices(made, "The result")
     if is_sorted:

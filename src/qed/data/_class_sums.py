@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.core._errors import Forgetting, InvalidData
+from qed.core._memory import require_memory
 from qed.core._records import expect, expect_array, record
 from qed.data import _kernels
 from qed.data._class_moments import class_codes
@@ -216,7 +217,10 @@ class CategoryCounts:
             return self
         starts, before = np.cumsum(sizes) - sizes, np.cumsum(self.sizes) - self.sizes
         to = np.repeat(starts - before, self.sizes) + np.arange(int(self.sizes.sum()))
-        total, low = (np.zeros((self.sums.n_classes, int(sizes.sum()))) for _ in range(2))
+        width = sum(sizes.tolist())
+        instead = "Lower min_categories, or number the values from 0 on."
+        require_memory(16 * self.sums.n_classes * width, f"The table of counts of {width} values", instead)
+        total, low = (np.zeros((self.sums.n_classes, width)) for _ in range(2))
         total[:, to], low[:, to] = self.sums.total, self.sums.total_low
         sums = self.sums
         return type(self)(sizes, ClassSums(sums.rows, sums.weight, sums.weight_low, total, low, sums.error))

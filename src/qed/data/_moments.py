@@ -50,6 +50,9 @@ TINY = 5e-324
 FORGETTING_LIMIT = 1e-6  # relative error of a column's scatter above which forgetting is refused
 
 
+LARGEST_SQUARE = 1e300
+
+
 @record("moments")
 class Moments:
     """Weighted mean and centred scatter of the columns of ``[X | y]``; merges and subtracts.
@@ -304,6 +307,9 @@ class Moments:
             expect_array(getattr(self, name), f"moments.{name}", shape=(q, q), finite=True)
         expect(bool((self.scatter.diagonal() >= 0).all() and (self.peak >= 0).all()), "moments.scatter is negative")
         expect(bool((self.scatter == self.scatter.T).all()), "moments.scatter is not symmetric")
+        expect(
+            bool((np.abs(self.scatter) <= LARGEST_SQUARE).all()), "moments.scatter holds numbers whose sums overflow"
+        )
         numbers = (self.weight, self.weight_error, self.mean_error, self.scatter_error)
         expect(all(0 <= number < math.inf for number in numbers), "moments holds a negative or infinite number")
         expect(math.isfinite(self.weight_low), "moments.weight_low is not finite")

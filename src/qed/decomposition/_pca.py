@@ -34,6 +34,10 @@ __all__ = ["PCA"]
 BLOCK = 1 << 20  # entries of residuals in memory at a time
 
 
+def _have_its_columns(model: Any, moments: Moments) -> str:
+    return "" if moments.n_features == model.n_features_in_ else f"should be of {model.n_features_in_} columns"
+
+
 class PCA(Transformer, sparse=True, min_samples=2):
     r"""Directions of largest variance, and the coordinates of rows along them.
 
@@ -117,7 +121,10 @@ class PCA(Transformer, sparse=True, min_samples=2):
     )
     solver_used_: str = fitted("What components were found from: 'columns', 'rows', 'full' or 'krylov'.", answers=False)
     moments_: Moments = fitted(
-        "The statistic of the rows, if products of columns were formed.", optional=True, answers=False
+        "The statistic of the rows, if products of columns were formed.",
+        optional=True,
+        answers=False,
+        check=_have_its_columns,
     )
     certificate_: SubspaceCertificate = fitted("What is proven about the fit.")
 

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from qed.core import InvalidData
+
 __all__ = ["CIRCLE", "Axes"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -35,7 +37,10 @@ class Axes(NamedTuple):
         deviation = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
         deviation = np.where(deviation > 0, deviation, 1.0)
         scaled = covariance / deviation / deviation[:, np.newaxis]
-        variance, direction = np.linalg.eigh(scaled)
+        try:
+            variance, direction = np.linalg.eigh(scaled)
+        except np.linalg.LinAlgError as failure:
+            raise InvalidData("A covariance holds numbers too large to solve with. Scale the columns.") from failure
         kept = int(np.count_nonzero(variance > least * least))
         order = np.arange(len(variance) - 1, len(variance) - 1 - kept, -1)
         return cls(deviation, variance[order], np.ascontiguousarray(direction[:, order]))

@@ -14,7 +14,14 @@ from qed.linear_model._classes import require_classes
 if TYPE_CHECKING:
     from qed.core import Array, FitData
 
-__all__ = ["FromClassMoments"]
+__all__ = ["FromClassMoments", "are_of_its_classes"]
+
+
+def are_of_its_classes(model: Any, moments: ClassMoments) -> str:
+    """Say what is wrong with the statistic of a fitted model: it is of its classes and columns."""
+    k, p = len(model.classes_), model.n_features_in_
+    good = moments.n_classes == k and all(part.n_features == p for part in moments.parts)
+    return "" if good else f"should be of {k} classes and {p} columns"
 
 
 class FromClassMoments(Classifier):

@@ -30,7 +30,7 @@ from qed.discriminant_analysis._covariances import (
     estimate_error,
     total_covariance,
 )
-from qed.discriminant_analysis._from_class_moments import FromClassMoments
+from qed.discriminant_analysis._from_class_moments import FromClassMoments, are_of_its_classes
 from qed.discriminant_analysis._kernels import project
 from qed.linear_model._classes import LinearClassifier
 
@@ -38,6 +38,12 @@ if TYPE_CHECKING:
     from qed.core import FitData
 
 __all__ = ["LinearDiscriminantAnalysis"]
+
+
+def _has_what_its_solver_leaves(model: Any, means: Array) -> str:  # noqa: ARG001
+    needed = {"svd": ("xbar_", "scalings_"), "eigen": ("scalings_",)}.get(model.solver, ())
+    lacking = next((name for name in needed if name not in model.__dict__), None)
+    return "" if lacking is None else f"goes with {lacking} for solver={model.solver!r}, which is missing"
 
 
 class LinearDiscriminantAnalysis(
@@ -116,7 +122,7 @@ class LinearDiscriminantAnalysis(
         instead="Use shrinkage, or sklearn.discriminant_analysis.LinearDiscriminantAnalysis.",
     )
 
-    means_: Array = fitted("Mean of each class, (k, p).", shape="(k, p)")
+    means_: Array = fitted("Mean of each class, (k, p).", shape="(k, p)", check=_has_what_its_solver_leaves)
     priors_: Array = fitted("Probability of each class.", shape="(k,)", low=0)
     xbar_: Array = fitted(
         "Mean of the means, weighted by their probabilities; for solver='svd'.", shape="(p,)", optional=True
@@ -137,6 +143,7 @@ class LinearDiscriminantAnalysis(
         "The statistic that everything follows from, if kept: more rows are merged into it.",
         optional=True,
         answers=False,
+        check=are_of_its_classes,
     )
     certificate_: LikelihoodCertificate = fitted("What is proved about the estimates and the coefficients.")
 

@@ -27,7 +27,7 @@ from qed.discriminant_analysis._covariances import (
     class_covariances,
     estimate_error,
 )
-from qed.discriminant_analysis._from_class_moments import FromClassMoments
+from qed.discriminant_analysis._from_class_moments import FromClassMoments, are_of_its_classes
 from qed.discriminant_analysis._kernels import squared_lengths
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ __all__ = ["QuadraticDiscriminantAnalysis"]
 ALIKE = 1e3  # largest ratio of deviations of columns for which a covariance is taken apart as it is
 
 
-def _is_not_all_zero(model: Any, priors: Array) -> str:  # noqa: ARG001
-    return "" if priors.any() else "should not be zero for every class"
+def _add_up_to_one(model: Any, priors: Array) -> str:  # noqa: ARG001
+    return "" if abs(priors.sum() - 1) < 1e-9 else f"should add up to 1, and add up to {priors.sum():.6g}"
 
 
 class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunks=True):
@@ -108,7 +108,7 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
         instead="Use shrinkage, or sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis.",
     )
 
-    priors_: Array = fitted("Probability of each class.", shape="(k,)", low=0, check=_is_not_all_zero)
+    priors_: Array = fitted("Probability of each class.", shape="(k,)", low=0, check=_add_up_to_one)
     means_: Array = fitted("Mean of each class, (k, p).", shape="(k, p)")
     rotations_: list[Array] = fitted(
         "For each class the axes of its covariance, (p, p), one a column.", length="k", shape="(p, p)"
@@ -123,6 +123,7 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
         "The statistic that everything follows from, if kept: more rows are merged into it.",
         optional=True,
         answers=False,
+        check=are_of_its_classes,
     )
 
     def decision_function(self, X: Any) -> Array:

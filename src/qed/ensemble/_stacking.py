@@ -9,8 +9,9 @@ import numpy as np
 from qed.compose._steps import (
     accepts_weight,
     announced,
-    are_models,
     copy_columns,
+    models_of_codes,
+    models_with,
     one_column,
     parts_certificate,
 )
@@ -33,7 +34,7 @@ from qed.core._jobs import mapped
 from qed.core._roles import _input_names as input_names
 from qed.core._tables import is_sparse
 from qed.core._targets import as_target, encode
-from qed.ensemble._voting import Members, inner_traits, pairs
+from qed.ensemble._voting import Members, are_members, inner_traits, pairs
 from qed.model_selection._choice_of_folds import check_cv
 from qed.model_selection._cross_validate import by_class
 from qed.model_selection._judge import is_classifier
@@ -43,6 +44,13 @@ __all__ = ["StackingClassifier", "StackingRegressor"]
 
 
 METHODS = ("predict_proba", "decision_function", "predict")
+
+
+def _are_known(model: Any, methods: list[str]) -> str:
+    for part, method in zip(model.estimators_, methods, strict=True):
+        if not hasattr(part, method):
+            return f"should be methods of the members, and {type(part).__name__} has no {method}"
+    return ""
 
 
 class _Stack(Members):
@@ -209,9 +217,11 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
     passthrough: bool = param(False, "Whether the final model sees the rows themselves too.")
     verbose: NonNegativeInt = param(0, "Whether to show how long each member and the final model take.")
 
-    estimators_: list[Any] = fitted("The fitted members.", check=are_models)
-    final_estimator_: Any = fitted("The fitted final model.")
-    stack_method_: list[str] = fitted("What each member is asked.", length="estimators_", one_of=METHODS)
+    estimators_: list[Any] = fitted("The fitted members.", check=are_members)
+    final_estimator_: Any = fitted("The fitted final model.", check=models_with("predict"))
+    stack_method_: list[str] = fitted(
+        "What each member is asked.", length="estimators_", one_of=METHODS, check=_are_known
+    )
     folds_: Array | None = fitted(
         "The fold of each row, in their order; None for members that were fitted already.",
         dtype="uint8 or uint16 or uint32",
@@ -293,6 +303,10 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
         return inner_traits(super()._traits(), self.estimators)
 
 
+def _predicts_by_number(model: Any, last: Any) -> str:
+    return models_of_codes(model, [last], len(model.classes_))
+
+
 class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     """A classifier of what other classifiers say.
 
@@ -330,9 +344,11 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     passthrough: bool = param(False, "Whether the final model sees the rows themselves too.")
     verbose: NonNegativeInt = param(0, "Whether to show how long each member and the final model take.")
 
-    estimators_: list[Any] = fitted("The fitted members.", check=are_models)
-    final_estimator_: Any = fitted("The fitted final model.")
-    stack_method_: list[str] = fitted("What each member is asked.", length="estimators_", one_of=METHODS)
+    estimators_: list[Any] = fitted("The fitted members.", check=are_members)
+    final_estimator_: Any = fitted("The fitted final model.", check=_predicts_by_number)
+    stack_method_: list[str] = fitted(
+        "What each member is asked.", length="estimators_", one_of=METHODS, check=_are_known
+    )
     folds_: Array | None = fitted(
         "The fold of each row, in their order; None for members that were fitted already.",
         dtype="uint8 or uint16 or uint32",

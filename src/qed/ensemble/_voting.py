@@ -11,12 +11,14 @@ from qed.compose._steps import (
     NamedParts,
     accepts_weight,
     announced,
-    are_models,
     copy_columns,
+    models_of_codes,
+    models_with,
     one_column,
     parts_certificate,
     require_instances,
     require_names,
+    stacked,
 )
 from qed.core import (
     KW_ONLY,
@@ -91,6 +93,16 @@ def pairs(members: list[tuple[str, Any]], models: list[Any]) -> list[tuple[str, 
     return [(name, model) for (name, _), model in zip(members, models, strict=True)]
 
 
+def are_members(model: Any, parts: list[Any]) -> str:
+    """Say what is wrong with fitted members: there is one for each that was asked for."""
+    wanted = len(model._required())  # noqa: SLF001
+    return models_with("predict")(model, parts) if len(parts) == wanted else f"should be {wanted}, and are {len(parts)}"
+
+
+def _vote_by_number(model: Any, parts: list[Any]) -> str:
+    return are_members(model, parts) or models_of_codes(model, parts, len(model.classes_))
+
+
 class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
     """The label that most models, or their mean probabilities, vote for.
 
@@ -124,7 +136,7 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
     flatten_transform: bool = param(True, "Whether transform puts the probabilities of all members side by side.")
     verbose: bool = param(False, "Whether to show how long each member takes.")
 
-    estimators_: list[Any] = fitted("The fitted members.", check=are_models)
+    estimators_: list[Any] = fitted("The fitted members.", check=_vote_by_number)
     certificate_: PartsCertificate = fitted("The certificates of the members.")
     classes_: Array = fitted("The labels.", dtype="label", shape="(k,)", order="strictly rising")
 
@@ -161,8 +173,10 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
         self._check_is_fitted()
         if self.voting == "soft":
             return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
-        votes = np.stack([np.asarray(model.predict(X)) for model in self.estimators_], axis=1).astype(np.intp)
+        votes = stacked([model.predict(X) for model in self.estimators_]).astype(np.intp)
         weights = self._weights(self._required())
+        if votes.ndim != 2 or not ((votes >= 0) & (votes < len(self.classes_))).all():
+            raise InvalidData("A member votes for a label that this VotingClassifier does not have. Fit it again.")
         counts = np.zeros((len(votes), len(self.classes_)))
         for member, weight in enumerate(weights):
             counts[np.arange(len(votes)), votes[:, member]] += weight
@@ -190,7 +204,7 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
         """
         self._check_is_fitted()
         if self.voting == "hard":
-            return np.stack([np.asarray(model.predict(X)) for model in self.estimators_], axis=1)
+            return stacked([model.predict(X) for model in self.estimators_])
         said = [model.predict_proba(X) for model in self.estimators_]
         return np.hstack(said) if self.flatten_transform else np.asarray(said)
 
@@ -270,7 +284,7 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
     n_jobs: Any = param(None, "Members fitted at the same time, in threads.")
     verbose: bool = param(False, "Whether to show how long each member takes.")
 
-    estimators_: list[Any] = fitted("The fitted members.", check=are_models)
+    estimators_: list[Any] = fitted("The fitted members.", check=are_members)
     certificate_: PartsCertificate = fitted("The certificates of the members.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -301,7 +315,10 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
         X : table of n rows
             Rows.
         """
-        return np.average(self.transform(X), axis=1, weights=self._mean_weights())
+        said = self.transform(X)
+        if said.dtype.kind not in "biuf":
+            raise InvalidData("A member of this VotingRegressor predicts no numbers. Pass regressors.")
+        return np.average(said, axis=1, weights=self._mean_weights())
 
     def transform(self, X: Any) -> Any:
         """Return what the members predict, side by side.
@@ -312,7 +329,7 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
             Rows.
         """
         self._check_is_fitted()
-        return np.stack([np.asarray(model.predict(X)) for model in self.estimators_], axis=1)
+        return stacked([model.predict(X) for model in self.estimators_])
 
     @property
     def named_estimators_(self) -> dict[str, Any]:

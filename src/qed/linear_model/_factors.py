@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qed.core import InvalidData
 from qed.linear_model._kernels import cholesky, one_blas_thread, solve_lower, solve_lower_t
 from qed.linear_model._quadratic import UNIT, lengths
 
@@ -199,7 +200,12 @@ def spectrum_of(quadratic: Quadratic, alpha: float) -> Spectrum:
     d = columns.unit(alpha)
     M = quadratic.S * d * d[:, None] + np.diag(alpha * d**2)
     with one_blas_thread():
-        values, vectors = np.linalg.eigh((M + M.T) / 2)
+        try:
+            values, vectors = np.linalg.eigh((M + M.T) / 2)
+        except np.linalg.LinAlgError as failure:
+            raise InvalidData(
+                "The sums of squares of this model are too large to solve with. Scale the columns."
+            ) from failure
     error = columns.rounding * float(np.sum((columns.length * d) ** 2)) + 8 * len(d) * UNIT * float(values[-1])
     keep = values > 4 * error
     slack = 0.0 if np.count_nonzero(keep) == np.count_nonzero(d) else error - min(0.0, float(values[0]))

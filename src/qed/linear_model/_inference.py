@@ -68,7 +68,7 @@ def coefficient_table(model: Any, level: float, *, alpha: Any, intercept: bool) 
     if intercept:
         along = root @ quadratic.mean_x
         shape = np.append(shape, 1 / moments.weight + along @ along)
-        estimate = np.column_stack([estimate, np.atleast_1d(model.intercept_)])
+        estimate = np.column_stack([estimate, np.broadcast_to(model.intercept_, len(estimate))])
         names = (*names, "intercept")
     error = np.sqrt(np.multiply.outer(variance, shape))
     reach = _student_quantile(free, level) * error

@@ -20,6 +20,7 @@ from qed.core import (
     param,
 )
 from qed.core._class_weights import class_factors
+from qed.core._params import AnyFunction  # noqa: TC001  (what parameters may hold)
 from qed.linear_model._classes import ProbabilisticClassifier
 from qed.linear_model._folds import folds_of
 from qed.linear_model._learn_convex import Wish
@@ -84,7 +85,7 @@ class LogisticRegressionCV(ProbabilisticClassifier):
     penalty: Literal["l1", "l2", "elasticnet", "deprecated"] = param(
         "deprecated", "Penalty by name: 'l1' and 'l2' for an ``l1_ratio`` of 1 and 0; otherwise ``l1_ratios`` decides."
     )
-    scoring: Any = param(
+    scoring: str | AnyFunction | None = param(
         None,
         "Score to maximise: 'accuracy' (None), 'balanced_accuracy', 'neg_log_loss', or a function of (model, X, y) as in"
         " scikit-learn.",
@@ -219,6 +220,8 @@ class LogisticRegressionCV(ProbabilisticClassifier):
             return super().score(X, y, sample_weight)
         if callable(self.scoring):
             return float(self.scoring(self, X, y))
+        if not isinstance(self.scoring, str) or self.scoring not in SCORES:
+            raise InvalidParameter(f"LogisticRegressionCV.scoring must be one of {', '.join(SCORES)} or a function.")
         log_p = self.predict_log_proba(X).astype(np.float64)
         codes = np.searchsorted(self.classes_, np.asarray(y))
         s = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -252,7 +255,8 @@ class LogisticRegressionCV(ProbabilisticClassifier):
 
     def _scorer(self, data: Any) -> Any:
         """Return a function of coefficients and intercepts of each strength, and the rows to judge by."""
-        if callable(self.scoring):
+        scoring: Any = self.scoring
+        if callable(scoring):
 
             def by_model(w: Any, b: Any, test: Any) -> list[float]:
                 found = []
@@ -260,7 +264,7 @@ class LogisticRegressionCV(ProbabilisticClassifier):
                     model: Any = LogisticRegression(fit_intercept=self.fit_intercept)
                     model.coef_, model.intercept_, model.classes_ = coef, intercept, data.classes
                     model.n_features_in_ = coef.shape[1]
-                    found.append(float(self.scoring(model, data.X[test], data.classes[data.y[test]])))
+                    found.append(float(scoring(model, data.X[test], data.classes[data.y[test]])))
                 return found
 
             return by_model

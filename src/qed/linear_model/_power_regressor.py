@@ -14,6 +14,7 @@ from qed.core._certificates import DualityGapCertificate
 from qed.core._events import STOP, Progress
 from qed.core._rules import Number
 from qed.core._threads import one_blas_thread
+from qed.designs._range import require_finite_objective
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
 
@@ -140,6 +141,7 @@ def _least_largest(model: Any, rows: Rows) -> None:
     rounding += 2 * (len(size) + 4) * 2.0**-53 * float(np.max(sizes, initial=0.0))
     model.n_iter_, model.solver_used_ = found.rounds, "linear program"
     null = float(np.abs(target).max(initial=0.0))
+    require_finite_objective("PowerRegressor", height, null)
     gap = max(height - proved, 0.0) + rounding
     outcome = "solved" if gap - rounding <= model.tol * null and found.outcome != "interrupted" else found.outcome
     model.certificate_ = DualityGapCertificate(

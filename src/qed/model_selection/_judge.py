@@ -125,7 +125,7 @@ def scorers_of(estimator: Any, scoring: Any) -> tuple[dict[str, Callable[..., fl
     """
     if scoring is None:
         if not hasattr(estimator, "score"):
-            raise TypeError(
+            raise InvalidParameter(
                 "If no scoring is specified, the estimator passed should have a 'score' method. The estimator"
                 f" {estimator!r} does not."
             )
@@ -150,6 +150,10 @@ def scorers_of(estimator: Any, scoring: Any) -> tuple[dict[str, Callable[..., fl
 
 
 def _own_score(model: Any, X: Any, y: Any = None, **extra: Any) -> float:
+    if not hasattr(model, "score"):
+        raise InvalidParameter(
+            f"{type(model).__name__} has no score of its own. Say which one is meant: scoring='...'."
+        )
     return float(model.score(X, **extra) if y is None else model.score(X, y, **extra))
 
 

@@ -58,6 +58,7 @@ class _Search(Estimator):
 
     if TYPE_CHECKING:  # declared by each of them, in the order of its own constructor
         estimator: Any
+        scoring: Any
         refit: Any
         resume: bool
         scoring: Any

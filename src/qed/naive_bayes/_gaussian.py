@@ -31,8 +31,8 @@ UNIT = 2.0**-53
 CIRCLE = float(np.log(2 * np.pi))
 
 
-def _is_not_all_zero(model: Any, prior: Array) -> str:  # noqa: ARG001
-    return "" if prior.any() else "should not be zero for every class"
+def _adds_up_to_one(model: Any, prior: Array) -> str:  # noqa: ARG001
+    return "" if abs(prior.sum() - 1) < 1e-8 else f"should add up to 1, and adds up to {prior.sum():.6g}"
 
 
 def _has_its_shape(model: Any, moments: ClassSpreads) -> str:
@@ -91,7 +91,7 @@ class GaussianNB(NaiveBayes, chunks=True):
     )
 
     class_count_: Array = fitted("Weight of the rows of each class.", shape="(k,)", low=0)
-    class_prior_: Array = fitted("Probability of each class.", shape="(k,)", low=0, check=_is_not_all_zero)
+    class_prior_: Array = fitted("Probability of each class.", shape="(k,)", low=0, check=_adds_up_to_one)
     theta_: Array = fitted("Mean of each column in each class, (k, p).", shape="(k, p)")
     var_: Array = fitted(
         "Variance of each column in each class, ``epsilon_`` included, (k, p).", shape="(k, p)", above=0

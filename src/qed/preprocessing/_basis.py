@@ -106,7 +106,7 @@ class BasisFunctions(Transformer):
             ]
         else:
             raise InvalidParameter(f"BasisFunctions.functions must be a list or a dict, got {given!r}.")
-        strange = [one for _, one in pairs if not (callable(one) or one in _KNOWN)]
+        strange = [one for _, one in pairs if not (callable(one) or (isinstance(one, str) and one in _KNOWN))]
         if strange or not pairs:
             raise InvalidParameter(
                 f"BasisFunctions.functions must be functions or words of {', '.join(_KNOWN)}; got {strange!r}."
@@ -153,6 +153,14 @@ class BasisFunctions(Transformer):
         return np.asarray([f"{name}({column})" for column in inside for name in named], dtype=object)
 
 
+def _goes_with_centers(model: Any, width: Any) -> str:
+    return (
+        ""
+        if (model.centers is None) == isinstance(width, np.ndarray)
+        else "should be one for each column without centers"
+    )
+
+
 class RadialBasis(Transformer):
     r"""Gaussian bumps around centres.
 
@@ -192,7 +200,9 @@ class RadialBasis(Transformer):
         shape="(c, p)",
         length="at least 1",
     )
-    width_: float | Array = fitted("The width, or without ``centers`` that of each column.", shape="(p,)", above=0)
+    width_: float | Array = fitted(
+        "The width, or without ``centers`` that of each column.", shape="(p,)", above=0, check=_goes_with_centers
+    )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
@@ -242,7 +252,7 @@ class RadialBasis(Transformer):
         """
         X = self._new_data(X)
         if self.centers is None:
-            distance = (X[:, :, np.newaxis] - self.centers_.T) / self.width_[:, np.newaxis]
+            distance = (X[:, :, np.newaxis] - self.centers_.T) / np.asarray(self.width_)[:, np.newaxis]
             return np.exp(-0.5 * distance * distance).reshape(len(X), -1).astype(X.dtype, copy=False)
         out = np.empty((len(X), len(self.centers_)), X.dtype)
         for k, centre in enumerate(self.centers_):

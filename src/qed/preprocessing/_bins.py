@@ -19,6 +19,7 @@ from qed.core import (
     generator,
     param,
 )
+from qed.core._params import DType  # noqa: TC001  (what parameters may hold)
 from qed.core._roles import _input_names
 from qed.preprocessing import _kernels
 from qed.preprocessing._quantiles import percentile, weighted_percentile
@@ -58,7 +59,7 @@ class KBinsDiscretizer(Transformer, keeps_dtype=True):
         "quantile", "What bins have in common: width, number of rows, centre."
     )
     quantile_method: Any = param("averaged_inverted_cdf", "Method of ``numpy.percentile`` for quantiles.")
-    dtype: Any = param(None, "Type of the result; that of X by default.")
+    dtype: DType | None = param(None, "Type of the result; that of X by default.")
     subsample: PositiveInt | None = param(200_000, "Rows to draw, with replacement, if there are more; None for all.")
     random_state: Seed = param(None, "Where the drawn rows come from.")
 

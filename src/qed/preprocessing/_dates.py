@@ -89,10 +89,9 @@ class DateFeatures(Transformer, strings=True, keeps_dtype=False, allow_nan=True)
         return self
 
     def _parts(self) -> list[str]:
-        strange = (
-            [part for part in self.parts if part not in _PERIODS] if not isinstance(self.parts, str) else [self.parts]
-        )
-        if strange or not len(self.parts):
+        listed = self.parts if isinstance(self.parts, list | tuple) or np.ndim(self.parts) == 1 else [self.parts]
+        strange = [part for part in listed if not isinstance(part, str) or part not in _PERIODS]
+        if strange or not len(listed) or listed is not self.parts:
             raise InvalidParameter(f"DateFeatures.parts must be a list of {', '.join(_PERIODS)}; got {strange!r}.")
         try:
             np.datetime64(self.origin)

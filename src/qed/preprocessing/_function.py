@@ -8,9 +8,18 @@ from typing import Any, Self
 import numpy as np
 
 from qed.core import KW_ONLY, InvalidParameter, Transformer, Uncertified, fitted, param
+from qed.core._params import AnyFunction  # noqa: TC001  (what parameters may hold)
 from qed.core._tables import is_sparse
 
 __all__ = ["FunctionTransformer"]
+
+
+def _why_no_way_to_name(value: Any) -> str:
+    return "" if value is None or isinstance(value, str) else "should be 'one-to-one' or None"
+
+
+def _why_no_arguments(value: Any) -> str:
+    return "should be None: files hold functions of one number" if value else ""
 
 
 class FunctionTransformer(Transformer, sparse=True, allow_nan=True, requires_fit=False):
@@ -36,17 +45,19 @@ class FunctionTransformer(Transformer, sparse=True, allow_nan=True, requires_fit
     array([[0.   , 0.693]])
     """
 
-    func: Any = param(None, "The function of a table; None for the table itself.")
-    inverse_func: Any = param(None, "Its inverse.")
+    func: AnyFunction | None = param(None, "The function of a table; None for the table itself.")
+    inverse_func: AnyFunction | None = param(None, "Its inverse.")
     _: KW_ONLY
     validate: bool = param(False, "Whether the table is read as numbers first.")
     accept_sparse: bool = param(False, "Whether sparse tables are let in when the table is read.")
     check_inverse: bool = param(True, "Whether to check on some rows that the inverse is one.")
     feature_names_out: Any = param(
-        None, "Names of the columns that come out: 'one-to-one', or a function of model and names."
+        None,
+        "Names of the columns that come out: 'one-to-one', or a function of model and names.",
+        in_files=_why_no_way_to_name,
     )
-    kw_args: Any = param(None, "Further arguments of the function.")
-    inv_kw_args: Any = param(None, "Further arguments of the inverse.")
+    kw_args: dict[str, Any] | None = param(None, "Further arguments of the function.", in_files=_why_no_arguments)
+    inv_kw_args: dict[str, Any] | None = param(None, "Further arguments of the inverse.", in_files=_why_no_arguments)
 
     certificate_: Uncertified = fitted("Nothing is claimed, and why.")
 
@@ -165,7 +176,7 @@ class FunctionTransformer(Transformer, sparse=True, allow_nan=True, requires_fit
             raise AttributeError(
                 "This FunctionTransformer does not name its columns: say feature_names_out='one-to-one'."
             )
-        if how == "one-to-one":
+        if isinstance(how, str) and how == "one-to-one":
             return super().get_feature_names_out(input_features)
         if not callable(how):
             raise InvalidParameter(

@@ -19,6 +19,7 @@ from qed.core import (
 )
 from qed.core._arrays import floats
 from qed.core._mixed import Column, MixedTable, fit_table, new_table
+from qed.core._params import AnyFunction, needed_with
 from qed.core._roles import _input_names
 from qed.core._tables import is_sparse
 from qed.data import ColumnMoments
@@ -101,6 +102,10 @@ def _is_pandas_gap(one: Any) -> bool:
     return type(one).__name__ == "NAType"
 
 
+def _why_no_gap(value: Any) -> str:
+    return "" if value is None or np.isscalar(value) else "should be a number, a word or None"
+
+
 class SimpleImputer(Transformer, sparse=True):
     r"""Gaps filled by one number or word for each column.
 
@@ -125,8 +130,8 @@ class SimpleImputer(Transformer, sparse=True):
     """
 
     _: KW_ONLY
-    missing_values: Any = param(np.nan, "What stands for a gap.")
-    strategy: Any = param(
+    missing_values: Any = param(np.nan, "What stands for a gap.", in_files=_why_no_gap)
+    strategy: str | AnyFunction = param(
         "mean", "What gaps become: 'mean', 'median', 'most_frequent', 'constant' or a function of a column."
     )
     fill_value: Any = param(None, "The constant; 0 for numbers and 'missing_value' for words by default.")
@@ -135,7 +140,9 @@ class SimpleImputer(Transformer, sparse=True):
     keep_empty_features: bool = param(False, "Whether columns without a single value are kept, filled with zeros.")
 
     statistics_: Array = fitted("What gaps of each column become.", dtype="label", shape="(p,)", finite=False, nan=True)
-    indicator_: MissingIndicator | None = fitted("The model that marks the gaps; None without ``add_indicator``.")
+    indicator_: MissingIndicator | None = fitted(
+        "The model that marks the gaps; None without ``add_indicator``.", check=needed_with("add_indicator")
+    )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
     def _traits(self) -> Any:
@@ -287,11 +294,20 @@ class SimpleImputer(Transformer, sparse=True):
         mask = np.isnan(out) if out.dtype.kind == "f" and self._gap_is_nan else gaps(out, self.missing_values)
         if out.flags.c_contiguous:  # places in memory say the column: one pass, whatever the columns are
             where = np.flatnonzero(mask)
-            out.reshape(-1)[where] = self.statistics_.astype(out.dtype)[where % out.shape[1]]
+            out.reshape(-1)[where] = self._values(out.dtype)[where % out.shape[1]]
             return out
         for j in np.flatnonzero(mask.any(axis=0)):
-            out[mask[:, j], j] = self.statistics_[j]
+            out[mask[:, j], j] = self._values(out.dtype)[j]
         return out
+
+    def _values(self, dtype: Any) -> Array:
+        """Return what gaps become in a table of this type."""
+        try:
+            return np.asarray(self.statistics_.astype(dtype))
+        except (TypeError, ValueError) as error:
+            raise InvalidData(
+                f"This SimpleImputer fills gaps with {self.statistics_.dtype}, which a table of {dtype} cannot hold: {error}."
+            ) from error
 
     def _filled_sparse(self, array: Any) -> Any:
         if self.missing_values == 0:
@@ -301,11 +317,12 @@ class SimpleImputer(Transformer, sparse=True):
         out = array.tocsc(copy=self.copy)
         mask = gaps(out.data, self.missing_values)
         column_of = np.repeat(np.arange(out.shape[1]), np.diff(out.indptr))
-        out.data[mask] = self.statistics_[column_of[mask]].astype(out.dtype)
+        out.data[mask] = self._values(out.dtype)[column_of[mask]]
         return out
 
     def _with_marks(self, filled: Any, given: Any) -> Any:
-        marks = self.indicator_.transform(given)
+        indicator: Any = self.indicator_
+        marks = indicator.transform(given)
         if is_sparse(filled):
             from scipy import sparse  # noqa: PLC0415
 
@@ -325,7 +342,8 @@ class SimpleImputer(Transformer, sparse=True):
     def _with_gaps(self, X: Any) -> Any:
         self._check_is_fitted()
         X = np.asarray(X)
-        marked = self.indicator_.features_
+        indicator: Any = self.indicator_
+        marked = indicator.features_
         n_kept = X.shape[1] - len(marked)
         out = np.empty((len(X), len(self.statistics_)), X.dtype if X.dtype == object else np.float64)
         kept = self._kept
@@ -383,11 +401,11 @@ class MissingIndicator(Transformer, sparse=True, strings=True, keeps_dtype=None)
     """
 
     _: KW_ONLY
-    missing_values: Any = param(np.nan, "What stands for a gap.")
+    missing_values: Any = param(np.nan, "What stands for a gap.", in_files=_why_no_gap)
     features: Literal["missing-only", "all"] = param(
         "missing-only", "Whether only columns with gaps in the fit are marked."
     )
-    sparse: Any = param("auto", "Whether the result is sparse; 'auto' for as the table is.")
+    sparse: bool | Literal["auto"] = param("auto", "Whether the result is sparse; 'auto' for as the table is.")
     error_on_new: bool = param(True, "Whether gaps in columns that had none in the fit raise.")
 
     features_: Array = fitted(

@@ -188,7 +188,9 @@ class LabelBinarizer(Estimator, role="transformer", transforms=True, table=False
     pos_label: int = param(1, "Number for the class that a row has.")
     sparse_output: bool = param(False, "Whether the result is a SciPy CSR container.")
 
-    classes_: Array = fitted("The labels, in order.", dtype="label", shape="(k,)", finite=False, nan=True)
+    classes_: Array = fitted(
+        "The labels, in order.", dtype="label", shape="(k,)", length="at least 1", finite=False, nan=True
+    )
     y_type_: str = fitted(
         "'binary', 'multiclass' or 'multilabel-indicator'.", one_of=("binary", "multiclass", "multilabel-indicator")
     )

@@ -20,6 +20,7 @@ from qed.core import (
     param,
 )
 from qed.core._mixed import MixedTable, fit_table, new_table
+from qed.core._params import DType  # noqa: TC001  (what parameters may hold)
 from qed.core._roles import _input_names
 from qed.preprocessing._categories import (
     Numbered,
@@ -106,7 +107,7 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
     categories: Any = param("auto", "Categories of each column, in order; 'auto' for those that occur.")
     drop: Any = param(None, "Category without a column: 'first', 'if_binary', or one for each column of X.")
     sparse_output: bool = param(True, "Whether the result is a SciPy CSR container.")
-    dtype: Any = param(np.float64, "Type of the result.")
+    dtype: DType = param(np.float64, "Type of the result.")
     handle_unknown: Literal["error", "ignore", "infrequent_if_exist", "warn"] = param(
         "error", "What becomes of values that the fit has not seen."
     )
@@ -248,8 +249,9 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
         group = grouping(len(self.categories_[j]), self.rare_[j])
         width = int(group.max()) + 1 if len(group) else 0
         unknown = -1
-        if self.rare_[j] is not None and self.handle_unknown in ("infrequent_if_exist", "warn"):
-            unknown = int(group[self.rare_[j][0]])
+        rare = self.rare_[j]
+        if rare is not None and self.handle_unknown in ("infrequent_if_exist", "warn"):
+            unknown = int(group[rare[0]])
         table = np.append(group, unknown)
         if self.drop_idx_ is not None and self.drop_idx_[j] is not None:
             gone = group[self.drop_idx_[j]]
@@ -350,9 +352,10 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
         if not empty.any():
             return found
         if dropped is not None:
-            rare = self.rare_[j] is not None and dropped in self.rare_[j]
-            found = found.astype(object) if rare else found
-            found[empty] = "infrequent_sklearn" if rare else known[dropped]
+            rare = self.rare_[j]
+            is_rare = rare is not None and dropped in rare
+            found = found.astype(object) if is_rare else found
+            found[empty] = "infrequent_sklearn" if is_rare else known[dropped]
             return found
         if self.handle_unknown == "error" or table[-1] >= 0:
             raise InvalidData(
@@ -391,7 +394,7 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
         inside = _input_names(self, input_features)
         combine = self.feature_name_combiner
         if not callable(combine):
-            if combine != "concat":
+            if not isinstance(combine, str) or combine != "concat":
                 raise InvalidParameter(f"feature_name_combiner must be 'concat' or a function, got {combine!r}.")
             combine = _joined
         names = [combine(name, one) for j, name in enumerate(inside) for one in self._named(j).tolist()]

@@ -9,6 +9,7 @@ import numpy as np
 
 from qed.core import KW_ONLY, Array, ExactCertificate, InvalidData, InvalidParameter, Transformer, fitted, param
 from qed.core._mixed import Column, MixedTable, fit_table, new_table
+from qed.core._params import DType  # noqa: TC001  (what parameters may hold)
 from qed.core._roles import _input_names
 from qed.preprocessing._categories import numbered, places, refuse_unknown
 from qed.preprocessing._one_hot import learnt_categories
@@ -52,7 +53,7 @@ class ThermometerEncoder(Transformer, allow_nan=False, categorical=True, keeps_d
     handle_unknown: Literal["error", "ignore"] = param(
         "error", "Whether values that are no level raise, or turn nothing on."
     )
-    dtype: Any = param(np.float64, "Type of the result.")
+    dtype: DType = param(np.float64, "Type of the result.")
 
     categories_: list[Array] = fitted(
         "Levels of each column, from low to high.", length="p", dtype="label", shape="(*,)", finite=False, nan=True
@@ -205,7 +206,7 @@ class FactoredEncoder(Transformer, categorical=True, keeps_dtype=False):
     handle_unknown: Literal["error", "ignore"] = param(
         "error", "Whether parts that the fit has not seen raise, or turn nothing on."
     )
-    dtype: Any = param(np.float64, "Type of the result.")
+    dtype: DType = param(np.float64, "Type of the result.")
 
     categories_: list[list[Array]] = fitted(
         "Without factors: for each column, the parts that occur at each place.",
@@ -277,6 +278,7 @@ class FactoredEncoder(Transformer, categorical=True, keeps_dtype=False):
         ndarray or frame
             Zeros and ones.
         """
+        self._require_factors()
         table = new_table(self, X)
         return np.hstack([self._coded(column, j) for j, column in enumerate(table.columns)])
 

@@ -20,6 +20,7 @@ from qed.core import (
     param,
 )
 from qed.core._mixed import fit_table, new_table
+from qed.core._params import DType  # noqa: TC001  (what parameters may hold)
 from qed.preprocessing._categories import is_nan, places, refuse_unknown
 from qed.preprocessing._one_hot import are_places, learnt_categories
 from qed.preprocessing._rare import grouping, rare_ones
@@ -27,6 +28,10 @@ from qed.preprocessing._rare import grouping, rare_ones
 Array = np.ndarray[Any, Any]
 
 __all__ = ["OrdinalEncoder"]
+
+
+def _why_no_number(value: Any) -> str:
+    return "" if value is None or isinstance(value, int | float | np.number) else "should be a number"
 
 
 class OrdinalEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=False):
@@ -54,12 +59,14 @@ class OrdinalEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=
 
     _: KW_ONLY
     categories: Any = param("auto", "Categories of each column, in order; 'auto' for those that occur.")
-    dtype: Any = param(np.float64, "Type of the result.")
+    dtype: DType = param(np.float64, "Type of the result.")
     handle_unknown: Literal["error", "use_encoded_value"] = param(
         "error", "What becomes of values that the fit has not seen."
     )
-    unknown_value: Any = param(None, "Number for them, with ``handle_unknown='use_encoded_value'``.")
-    encoded_missing_value: Any = param(np.nan, "Number for NaN.")
+    unknown_value: Any = param(
+        None, "Number for them, with ``handle_unknown='use_encoded_value'``.", in_files=_why_no_number
+    )
+    encoded_missing_value: Any = param(np.nan, "Number for NaN.", in_files=_why_no_number)
     min_frequency: PositiveInt | Fraction | None = param(
         None, "Rows, or share of rows, below which a category is rare."
     )

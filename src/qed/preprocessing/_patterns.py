@@ -115,7 +115,7 @@ def _of_node(node: Any, state: Any) -> list[list[Item]]:
     if kind == "BRANCH":
         return [way for branch in content[1] for way in _ways(branch, state)]
     if kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
-        return _repeated(*content, state)
+        return _repeated(content[0], content[1], content[2], state)
     if kind in ("ASSERT", "ASSERT_NOT"):
         if any(item.is_repeated for way in _ways(content[1], state) for item in way):
             raise _NotSimple("what it looks ahead at or behind has no fixed length")

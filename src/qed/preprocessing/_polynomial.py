@@ -252,7 +252,7 @@ class PolynomialFeatures(Transformer, sparse=True):
         names = []
         for one in self._monomials(len(inside), low, high):
             powers = Counter(one)
-            words = [inside[j] if power == 1 else f"{inside[j]}^{power}" for j, power in powers.items()]
+            words: list[Any] = [inside[j] if power == 1 else f"{inside[j]}^{power}" for j, power in powers.items()]
             names.append(" ".join(words) if words else "1")
         return np.asarray(names, dtype=object)
 

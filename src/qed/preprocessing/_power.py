@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import KW_ONLY, Array, BracketCertificate, InvalidData, Transformer, fitted, param
+from qed.core._params import needed_with
 from qed.preprocessing._columns import EPSILON
 from qed.preprocessing._power_likelihood import Enclosed, best_power, box_cox, yeo_johnson
 from qed.preprocessing._standard import StandardScaler
@@ -65,7 +66,9 @@ class PowerTransformer(Transformer, allow_nan=True):
     copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
 
     lambdas_: Array = fitted("The power of each column; one for columns that do not vary.", shape="(p,)", nan=True)
-    scaler_: StandardScaler | None = fitted("The scaler of the bent columns; None without ``standardize``.")
+    scaler_: StandardScaler | None = fitted(
+        "The scaler of the bent columns; None without ``standardize``.", check=needed_with("standardize")
+    )
     certificate_: BracketCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002

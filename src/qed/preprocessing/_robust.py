@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from qed.core import KW_ONLY, Array, ExactCertificate, InvalidParameter, Traits, Transformer, fitted, param
+from qed.core._params import needed_with
 from qed.core._tables import is_sparse
 from qed.preprocessing import _kernels
 from qed.preprocessing._columns import refuse_sparse_centring, scaled_sparse, without_zeros
@@ -44,13 +45,18 @@ class RobustScaler(Transformer, sparse=True, allow_nan=True):
     unit_variance: bool = param(False, "Whether normal columns get variance one.")
 
     center_: Array | None = fitted(
-        "Median of each column; None without ``with_centering``.", dtype="float", shape="(p,)", nan=True
+        "Median of each column; None without ``with_centering``.",
+        dtype="float",
+        shape="(p,)",
+        nan=True,
+        check=needed_with("with_centering"),
     )
     scale_: Array | None = fitted(
         "Quantile range of each column, 1 where it is zero; None without ``with_scaling``.",
         dtype="float",
         shape="(p,)",
         nan=True,
+        check=needed_with("with_scaling"),
     )
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.core import KW_ONLY, Array, ExactCertificate, Traits, Transformer, fitted, param
+from qed.core._params import needed_with
 from qed.core._tables import is_sparse
 from qed.preprocessing import _kernels
 from qed.preprocessing._columns import (
@@ -61,7 +62,11 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
     with_std: bool = param(True, "Whether to divide by the standard deviations.")
 
     mean_: Array | None = fitted(
-        "Mean of each column; None when neither means nor deviations are used.", dtype="float", shape="(p,)", nan=True
+        "Mean of each column; None when neither means nor deviations are used.",
+        dtype="float",
+        shape="(p,)",
+        nan=True,
+        check=needed_with("with_mean"),
     )
     var_: Array | None = fitted(
         "Variance of each column, with divisor n; None without ``with_std``.", dtype="float", shape="(p,)", nan=True
@@ -71,6 +76,7 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
         dtype="float",
         shape="(p,)",
         nan=True,
+        check=needed_with("with_std"),
     )
     n_samples_seen_: int | float | Array = fitted(
         "Rows, or their weight; an array when columns have different numbers of gaps.",

@@ -151,7 +151,7 @@ class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=Tr
         """Return once more what ``fit_transform`` gave for these rows, by the folds that it kept."""
         table = new_table(self, X)
         codes = [places(column, self.categories_[j])[0] for j, column in enumerate(table.columns)]
-        targets = copy(self)._targets(y, table.n_rows)
+        targets = copy(self)._targets(y, table.n_rows)  # noqa: SLF001  (a copy of itself)
         fold = np.asarray(self.folds_, dtype=np.intp)
         return self._coded(codes, targets, fold, int(fold.max()) + 1)
 
@@ -270,7 +270,7 @@ class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=Tr
         inside = _input_names(self, input_features)
         if np.ndim(self.target_mean_) == 0:
             return inside
-        return np.asarray([f"{name}_{one}" for name in inside for one in self.classes_], dtype=object)
+        return np.asarray([f"{name}_{one}" for name in inside for one in np.asarray(self.classes_)], dtype=object)
 
 
 class _Sums(NamedTuple):

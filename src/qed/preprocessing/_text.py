@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import KW_ONLY, Estimator, ExactCertificate, InvalidData, InvalidParameter, NotInQed, fitted, param
+from qed.core._params import AnyFunction, DType  # noqa: TC001  (what parameters may hold)
 from qed.core._tables import csr, only_column
 from qed.preprocessing._patterns import why_not_simple
 
@@ -40,27 +41,46 @@ class Vocabulary(dict[str, int]):
         return number
 
 
+def _why_not_plain(value: Any) -> str:
+    return (
+        "" if value is None or isinstance(value, str) else "should be a word or None: files hold no functions of texts"
+    )
+
+
+def _why_no_files(value: Any) -> str:
+    reason = "a model file does not choose that texts are names of files; set it after loading"
+    return "" if value == "content" else f"should be 'content': {reason}"
+
+
 class TextReader(Estimator, role="transformer", transforms=True, table=False, strings=True):
     """What turns a text into words: shared by everything that counts them."""
 
     _: KW_ONLY
     input: Literal["content", "file", "filename"] = param(
-        "content", "Whether texts, open files or names of files are given."
+        "content", "Whether texts, open files or names of files are given.", in_files=_why_no_files
     )
     encoding: str = param("utf-8", "Encoding of texts that come as bytes.")
     decode_error: Literal["strict", "ignore", "replace"] = param(
         "strict", "What becomes of bytes that the encoding cannot read."
     )
     strip_accents: Any = param(
-        None, "Whether accents are taken away: 'ascii', 'unicode', a function of a text, or None."
+        None,
+        "Whether accents are taken away: 'ascii', 'unicode', a function of a text, or None.",
+        in_files=_why_not_plain,
     )
     lowercase: bool = param(True, "Whether capitals become small letters.")
-    preprocessor: Any = param(None, "Function of a text in place of accents and capitals.")
-    tokenizer: Any = param(None, "Function of a text in place of the pattern.")
+    preprocessor: AnyFunction | None = param(
+        None, "Function of a text in place of accents and capitals.", in_files=_why_not_plain
+    )
+    tokenizer: AnyFunction | None = param(None, "Function of a text in place of the pattern.", in_files=_why_not_plain)
     stop_words: Any = param(None, "Words to leave out, as a list.")
     token_pattern: Any = param(USUAL_WORDS, "Regular expression of a word.", in_files=why_not_simple)
     ngram_range: Any = param((1, 1), "Fewest and most neighbouring words (or letters) that count as one.")
-    analyzer: Any = param("word", "'word', 'char', 'char_wb' (letters within words), or a function of a raw text.")
+    analyzer: Any = param(
+        "word",
+        "'word', 'char', 'char_wb' (letters within words), or a function of a raw text.",
+        in_files=_why_not_plain,
+    )
 
     def build_preprocessor(self) -> Any:
         """Return the function that prepares a text: accents and capitals."""
@@ -85,6 +105,8 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
         """Return the function that splits a text into words."""
         if self.tokenizer is not None:
             return self.tokenizer
+        if not isinstance(self.token_pattern, str | re.Pattern):
+            raise InvalidParameter(f"token_pattern must be a regular expression, got {self.token_pattern!r:.80}.")
         pattern = re.compile(self.token_pattern)
         if pattern.groups > 1:
             raise InvalidParameter(
@@ -99,7 +121,16 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
                 f"stop_words={self.stop_words!r} is not in qed. Pass the words themselves as a list; max_df leaves out words that"
                 " are in most texts."
             )
-        return None if self.stop_words is None else frozenset(self.stop_words)
+        if self.stop_words is None:
+            return None
+        listed: list[Any] = (
+            list(self.stop_words)
+            if isinstance(self.stop_words, list | tuple | set | frozenset | np.ndarray)
+            else [None]
+        )
+        if not all(isinstance(one, str) for one in listed):
+            raise InvalidParameter(f"stop_words must be a list of words or None, got {self.stop_words!r:.80}.")
+        return frozenset(listed)
 
     def decode(self, doc: Any) -> str:
         """Return a text as a str, reading it from its file where that was asked for.
@@ -240,7 +271,7 @@ class CountVectorizer(TextReader, keeps_dtype=False):
     max_features: Any = param(None, "Most words to keep: the most frequent ones.")
     vocabulary: Any = param(None, "The words, or a dict of words and columns, given in advance.")
     binary: bool = param(False, "Whether only ones and zeros are counted.")
-    dtype: Any = param(np.int64, "Type of the result.")
+    dtype: DType = param(np.int64, "Type of the result.")
 
     vocabulary_: dict[str, int] = fitted("Words and their columns.", permutation=True, length="at least 1")
     fixed_vocabulary_: bool = fitted("Whether the words were given in advance.")

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import KW_ONLY, ExactCertificate, PositiveInt, Transformer, fitted, param
+from qed.core._params import DType  # noqa: TC001  (what parameters may hold)
 from qed.core._tables import csr, is_sparse
 from qed.preprocessing import _kernels
 from qed.preprocessing._rows import _normalized
@@ -139,7 +140,7 @@ class TfidfVectorizer(CountVectorizer):
            [0.58, 0.81]])
     """
 
-    dtype: Any = param(np.float64, "Type of the result.")
+    dtype: DType = param(np.float64, "Type of the result.")
     norm: Literal["l1", "l2"] | None = param("l2", "Which length of a row becomes one; None for none.")
     use_idf: bool = param(True, "Whether rare words count more.")
     smooth_idf: bool = param(True, "Whether one text with every word is added, so that nothing is divided by zero.")
@@ -240,7 +241,7 @@ class HashingVectorizer(TextReader, requires_fit=False, keeps_dtype=False):
     binary: bool = param(False, "Whether only ones and zeros are counted.")
     norm: Literal["l1", "l2"] | None = param("l2", "Which length of a row becomes one; None for none.")
     alternate_sign: bool = param(True, "Whether half of the words count negatively, so that collisions cancel.")
-    dtype: Any = param(np.float64, "Type of the result.")
+    dtype: DType = param(np.float64, "Type of the result.")
 
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
