@@ -21,7 +21,7 @@ class OneVsOneClassifier(CodedClassifier):
 
     Certificate
     -----------
-    PartsCertificate: the classifier of each pair keeps its own; ``qed.verify`` checks them one by one.
+    CompositeCertificate: the classifier of each pair keeps its own; ``qed.verify`` checks them one by one.
 
     Cost
     ----

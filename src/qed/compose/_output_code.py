@@ -51,7 +51,7 @@ class OutputCodeClassifier(CodedClassifier):
 
     Certificate
     -----------
-    PartsCertificate: the classifier of each bit keeps its own; ``qed.verify`` checks them one by one.
+    CompositeCertificate: the classifier of each bit keeps its own; ``qed.verify`` checks them one by one.
 
     Cost
     ----

@@ -138,7 +138,7 @@ class FlatProblem:
             is_smooth=has_curvature,
             is_convex=loss.is_convex,
             is_quadratic=loss.is_quadratic,
-            bend=self.bend,
+            curvature_bound=self.bend,
             size=self.size,
             name="mean loss",
         )
@@ -153,7 +153,7 @@ class FlatProblem:
             is_smooth=is_whole,
             is_convex=loss.is_convex,
             is_quadratic=loss.is_quadratic and penalty.is_smooth,
-            bend=self.bend + float(np.max(ridge, initial=0.0)) if is_whole else np.inf,
+            curvature_bound=self.bend + float(np.max(ridge, initial=0.0)) if is_whole else np.inf,
             convexity=0.0 if self.problem.free_intercept or not loss.is_convex else penalty.convexity,
             bound=self.bound if loss.is_convex else None,
             split=Split(smooth, _FlatPenalty(self), penalty.is_separable) if has_curvature else None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["Gap", "Known", "Point", "Sums", "Tried"]
+__all__ = ["Gap", "Point", "PointCache", "Sums", "Tried"]
 
 
 class Tried(NamedTuple):
@@ -24,7 +24,7 @@ class Tried(NamedTuple):
     apart: float  # root mean square distance from the slope
 
 
-class Known(NamedTuple):
+class PointCache(NamedTuple):
     """Products that a solver has made at exactly the point in question, so that they need not be made again.
 
     They are made afresh, not updated from step to step (whose rounding nobody bounds), and summed over rows like the

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._gap import Known, Tried
+from qed.convex._gap import PointCache, Tried
 from qed.designs import Dense, Sparse
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class _Parts(NamedTuple):
     products: Vector
 
 
-def mixed(problem: Problem, w: Vector, b: float, met: Met) -> Known:
+def mixed(problem: Problem, w: Vector, b: float, met: Met) -> PointCache:
     """Look at a point in one pass; return its products, with the best mixture of slope, dual point met and zero.
 
     Parameters
@@ -93,7 +93,7 @@ def mixed(problem: Problem, w: Vector, b: float, met: Met) -> Known:
     rise, fall, met_rise, met_fall = parts.mass
     own, other = _balanced(problem, rise, -fall), _balanced(problem, met_rise, -met_fall)
     share, rest = _best_shares(problem, parts, own, other)
-    return Known(
+    return PointCache(
         parts.t,
         parts.products[0],
         parts.products[1],

@@ -163,7 +163,7 @@ class Progress:
             self._listeners = (_Screen(), *self._listeners)
 
     @property
-    def is_heard(self) -> bool:
+    def has_listeners(self) -> bool:
         """Whether anyone listens: then every step is to be announced by itself."""
         return bool(self._listeners)
 

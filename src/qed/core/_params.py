@@ -27,7 +27,7 @@ from typing import Literal as OneOf
 import numpy as np
 
 from qed.core import _rules
-from qed.core._errors import InvalidParameter, NotInQed
+from qed.core._errors import InvalidParameter, NotSupported
 from qed.core._once import cached_property
 from qed.core._rules import Number, Numbers, NumberType, SeedRule
 
@@ -142,7 +142,7 @@ def param(
     kind : {"honoured", "hint", "refused"}
         ``"honoured"``: the value is obeyed. ``"hint"``: it may speed things up, and cannot change the
         optimum. ``"refused"``: it is here because scikit-learn has it; any value but the default raises
-        ``NotInQed`` at ``fit``.
+        ``NotSupported`` at ``fit``.
     instead : str
         For a refused parameter, the sentence that says what to use.
     in_files : callable, optional
@@ -337,7 +337,7 @@ def validate(owner: str, fields: Mapping[str, Field], values: Mapping[str, Any])
     ------
     InvalidParameter
         When a value is not accepted.
-    NotInQed
+    NotSupported
         When a refused parameter is not at its default.
     """
     for name, field in fields.items():
@@ -346,7 +346,7 @@ def validate(owner: str, fields: Mapping[str, Field], values: Mapping[str, Any])
             continue
         if field.kind == "refused":
             if changed(value, field.default):
-                raise NotInQed(f"{owner}.{name}={_shown(value)} is not in qed. {field.instead}")
+                raise NotSupported(f"{owner}.{name}={_shown(value)} is not in qed. {field.instead}")
         elif not field.rule.accepts(value):
             raise InvalidParameter(f"{owner}.{name} must be {field.rule.words}, got {_shown(value)}. {field.sentence}")
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import _finite
-from qed.core._doors import is_source, learn_columns
 from qed.core._errors import InvalidParameter
 from qed.core._params import fitted
 from qed.core._roles import Classifier
+from qed.core._validation import is_source, learn_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable

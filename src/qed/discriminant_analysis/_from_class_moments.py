@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from qed.core import Classifier
-from qed.core._doors import stream_data
+from qed.core._validation import stream_data
 from qed.data import ClassMoments
 from qed.data._by_class import fewer_rows
 from qed.discriminant_analysis._covariances import class_moments, keep_moments, require_part_of_stream
@@ -105,7 +105,7 @@ class FromClassMoments(Classifier):
 
         Raises
         ------
-        Forgetting
+        ForgetError
             When the rows cannot have been learnt, or rounding would be visible in what remains.
         """
         self._check_is_fitted()

@@ -13,7 +13,7 @@ from qed.core import (
     InvalidParameter,
     LikelihoodCertificate,
     NonNegative,
-    NotInQed,
+    NotSupported,
     PositiveInt,
     Probability,
     Transformer,
@@ -161,7 +161,7 @@ class LinearDiscriminantAnalysis(
             Float32 for float32 rows, float64 otherwise; the variance within classes is one along each direction.
         """
         if self.solver == "lsqr":
-            raise NotInQed(
+            raise NotSupported(
                 "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen'): it finds planes, and no directions."
             )
         rows = self._new_data(X)

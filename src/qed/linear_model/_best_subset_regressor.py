@@ -11,8 +11,8 @@ from qed.core import (
     Array,
     NonNegative,
     NonNegativeInt,
-    NotReached,
     SubsetCertificate,
+    ToleranceNotReached,
     fitted,
     param,
 )
@@ -21,7 +21,7 @@ from qed.core._memory import require_memory
 from qed.core._threads import one_blas_thread
 from qed.linear_model._best_subset import DEPENDENT, Search, settled, triangle
 from qed.linear_model._convex_regressor import SingleTarget
-from qed.linear_model._learn_convex import Rows
+from qed.linear_model._learn_convex import TrainingData
 
 __all__ = ["BestSubsetRegressor"]
 
@@ -87,7 +87,7 @@ class BestSubsetRegressor(SingleTarget):
     fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
     tol: NonNegative = param(1e-9, "Largest accepted gap, relative to the sum of squares of the intercept alone.")
     max_nodes: NonNegativeInt = param(100_000, "Most sets of columns to look at; 0 for no search.")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
     coef_: Array = fitted("Coefficients, zero but for the chosen columns, shape (p,).", shape="(p,)")
@@ -111,12 +111,12 @@ class BestSubsetRegressor(SingleTarget):
         self
             The fitted model.
         """
-        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
+        rows = TrainingData.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
         with one_blas_thread(rows.share.size * rows.mean.size):
             self._choose(rows)
         return self
 
-    def _choose(self, rows: Rows) -> None:
+    def _choose(self, rows: TrainingData) -> None:
         A, target, middle, level = _scaled(rows, intercept=self.fit_intercept)
         n, p = A.shape
         size, price = p if self.size is None else min(int(self.size), p), float(self.penalty)
@@ -164,13 +164,13 @@ class BestSubsetRegressor(SingleTarget):
         if outcome == "interrupted":
             raise KeyboardInterrupt
         if self.strict and not self.certificate_.reached:
-            raise NotReached(
+            raise ToleranceNotReached(
                 f"BestSubsetRegressor stopped at a relative gap of {self.certificate_.relative_gap:.2e}, above tol={self.tol:.1e}"
                 f" ({outcome}). The model so far is stored; raise max_nodes or tol, choose fewer columns, or pass strict=False."
             )
 
 
-def _scaled(rows: Rows, *, intercept: bool) -> tuple[Array, Array, Array, float]:
+def _scaled(rows: TrainingData, *, intercept: bool) -> tuple[Array, Array, Array, float]:
     """Return columns and target, centred, times the roots of the weights; and what they were centred by."""
     X = rows.X
     if not isinstance(X, np.ndarray):

@@ -23,7 +23,7 @@ from qed.core._events import Progress
 from qed.core._threads import one_blas_thread
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._groups import group_numbers, group_weights
-from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
+from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_rows
 
 __all__ = ["GroupLasso", "GroupPath", "group_lasso_path"]
 
@@ -90,7 +90,7 @@ class GroupLasso(ConvexRegressor, chunks=True):
     max_iter: PositiveInt | None = param(1000, "Most working sets; None for no limit.")
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
     warm_start: bool = param(False, "Whether to start from the coefficients there are.")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
     groups_: Array = fitted(
@@ -106,7 +106,7 @@ class GroupLasso(ConvexRegressor, chunks=True):
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         start = (self.__dict__.get("coef_"), self.__dict__.get("intercept_"))
         data = self._fit_data(X, y, sample_weight, finite=False)
-        rows = Rows.of(data, centred=self.fit_intercept)
+        rows = TrainingData.of(data, centred=self.fit_intercept)
         number = group_numbers("GroupLasso", self.groups, data.names, len(rows.mean))
         weights = group_weights("GroupLasso", self.weights, number)
         penalty = Group(float(self.alpha) * weights, number)
@@ -114,9 +114,9 @@ class GroupLasso(ConvexRegressor, chunks=True):
         learn_rows(
             self,
             rows,
-            declare=lambda rows: Declared(Squared(rows.y), penalty),
+            declare=lambda rows: ObjectiveSpec(Squared(rows.y), penalty),
             solvers=(GroupDescent(),),
-            wish=Wish(self.fit_intercept, self.tol, self.max_iter or 2**31, self.strict, self.verbose),
+            options=FitOptions(self.fit_intercept, self.tol, self.max_iter or 2**31, self.strict, self.verbose),
             start=start if data.warm else None,
         )
 
@@ -188,8 +188,8 @@ def group_lasso_path(
     data = model._fit_data(X, y, finite=False)  # noqa: SLF001
     number = group_numbers("group_lasso_path", groups, data.names, data.X.shape[1])
     scale = group_weights("group_lasso_path", weights, number)
-    rows = Rows.of(data)
-    first = rows.problem(Declared(Squared(rows.y), Group(scale, number)), intercept=fit_intercept)
+    rows = TrainingData.of(data)
+    first = rows.problem(ObjectiveSpec(Squared(rows.y), Group(scale, number)), intercept=fit_intercept)
     grid = _strengths(first, number, scale, alphas, eps)
     start, coefs, gaps = first.null_point, [], []
     with one_blas_thread(rows.share.size * rows.mean.size):

@@ -27,7 +27,7 @@ from qed.core import (
 )
 from qed.core._certificates import DualityGapCertificate
 from qed.linear_model._cross_validated_path import Choice, choose_strength, penalty_of
-from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
+from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_rows
 from qed.linear_model._linear import one_for_each_target, predict_linear
 from qed.linear_model._sparse_regression import require_targets
 
@@ -79,7 +79,7 @@ class CrossValidatedRegression(Regressor, sparse=True):
         """
         data = self._fit_data(X, y, sample_weight)
         require_targets(self, data.y)
-        rows = Rows.of(data)
+        rows = TrainingData.of(data)
         choice = self._choice()
         several = len(choice.l1_ratios) > 1
         found = choose_strength(choice, data.X, np.asarray(data.y, dtype=np.float64), data.weight)
@@ -90,14 +90,14 @@ class CrossValidatedRegression(Regressor, sparse=True):
             self.__dict__["l1_ratio_"] = found.l1_ratio
         penalty = penalty_of(found.alpha, found.l1_ratio, nonnegative=choice.nonnegative, together=choice.together)
 
-        wish = Wish(choice.intercept, choice.tol, choice.max_iter, bool(self.__dict__["strict"]))
+        options = FitOptions(choice.intercept, choice.tol, choice.max_iter, bool(self.__dict__["strict"]))
         try:
             learn_rows(
                 self,
                 rows,
-                declare=lambda rows: Declared(Squared(rows.y), penalty),
+                declare=lambda rows: ObjectiveSpec(Squared(rows.y), penalty),
                 solvers=(CoordinateDescent(),),
-                wish=wish,
+                options=options,
             )
         finally:
             if "certificate_" in self.__dict__:
@@ -202,7 +202,7 @@ class LassoCV(CrossValidatedRegression):
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap of the last fit is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap of the last fit is above tol.")
 
 
 class ElasticNetCV(CrossValidatedRegression):
@@ -265,7 +265,7 @@ class ElasticNetCV(CrossValidatedRegression):
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap of the last fit is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap of the last fit is above tol.")
 
     l1_ratio_: float = fitted("The chosen ratio.", low=0, high=1)
 
@@ -323,7 +323,7 @@ class MultiTaskLassoCV(CrossValidatedRegression, multi_output=True, single_outpu
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap of the last fit is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap of the last fit is above tol.")
 
     _together: ClassVar[bool] = True
 
@@ -383,7 +383,7 @@ class MultiTaskElasticNetCV(CrossValidatedRegression, multi_output=True, single_
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap of the last fit is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap of the last fit is above tol.")
 
     _together: ClassVar[bool] = True
     l1_ratio_: float = fitted("The chosen ratio.", low=0, high=1)

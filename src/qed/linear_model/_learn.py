@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import InvalidData, InvalidParameter, NotReached
+from qed.core import InvalidData, InvalidParameter, ToleranceNotReached
 from qed.core._certificates import Fingerprint, LeastSquaresCertificate
-from qed.core._doors import is_source, learn_columns, refuse_beside_source, require_source_target
 from qed.core._events import Progress
 from qed.core._memory import available_memory, require_memory
 from qed.core._threads import limited_threads, one_blas_thread
+from qed.core._validation import is_source, learn_columns, refuse_beside_source, require_source_target
 from qed.data import ArraySource, Interrupted, Moments, Stopped, fold
 from qed.designs._range import fingerprint, fingerprint_of, require_finite_objective, require_range, with_doubt
 from qed.linear_model._conjugate_gradients import Products, from_products, from_wide_products
@@ -351,4 +351,4 @@ def _store(
             f"{type(model).__name__} stopped at a relative gap of {model.certificate_.relative_gap:.2e}, above tol="
             f"{settings.tol:.1e}. The model so far is stored; raise {more}, or pass strict=False."
         )
-        raise NotReached(msg)
+        raise ToleranceNotReached(msg)

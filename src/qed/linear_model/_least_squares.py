@@ -164,7 +164,7 @@ class LeastSquares(Solved):
 
         Raises
         ------
-        Forgetting
+        ForgetError
             When the rows cannot have been learnt, or rounding would be visible in what remains.
         """
         forget(self, X, y, sample_weight, self._settings())

@@ -63,7 +63,7 @@ class LinearRegression(LeastSquares):
     max_iter: PositiveInt | None = param(
         None, "Most steps of the iterative solver, which only wide sparse designs need."
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
     warm_start: bool = param(False, "Whether an iterative fit starts from the coefficients there are.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 

@@ -23,7 +23,7 @@ from qed.core._class_weights import class_factors
 from qed.core._params import AnyFunction  # noqa: TC001  (what parameters may hold)
 from qed.linear_model._classes import ProbabilisticClassifier
 from qed.linear_model._folds import folds_of
-from qed.linear_model._learn_convex import Wish
+from qed.linear_model._learn_convex import FitOptions
 from qed.linear_model._logistic_folds import SCORES, Path, follow_path, follow_together, log_probabilities
 from qed.linear_model._logistic_regression import LogisticRegression, Strength, fit_classes
 from qed.linear_model._penalised_intercept import constant_of
@@ -113,7 +113,7 @@ class LogisticRegressionCV(ProbabilisticClassifier):
         kind="refused",
         instead="Read ``C_`` and ``l1_ratio_`` as numbers, and ``scores_`` and ``coefs_paths_`` as arrays.",
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
 
     Cs_: Array = fitted("Weights of the losses that were tried, shape (c,).", shape="(c,)", above=0, answers=False)
     l1_ratios_: Array = fitted(
@@ -163,8 +163,8 @@ class LogisticRegressionCV(ProbabilisticClassifier):
         level = mean.max() - TIE * (1.0 + abs(mean.max()))
         best = np.unravel_index(int(np.argmax(mean >= level)), mean.shape)
         self.C_, self.l1_ratio_ = float(weights[best[1]]), float(ratios[tried[best[0]]])
-        wish = Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
-        fit_classes(self, data, Strength(self.C_, self.l1_ratio_), wish, self.class_weight, None)
+        options = FitOptions(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
+        fit_classes(self, data, Strength(self.C_, self.l1_ratio_), options, self.class_weight, None)
         if is_interrupted:
             raise KeyboardInterrupt
         return self

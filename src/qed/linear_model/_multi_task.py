@@ -62,7 +62,7 @@ class MultiTaskLasso(SparseRegression, single_output=False):
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit columns; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
     def _penalty(self) -> Penalty:
@@ -119,7 +119,7 @@ class MultiTaskElasticNet(SparseRegression, single_output=False):
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit columns; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
     def _penalty(self) -> Penalty:

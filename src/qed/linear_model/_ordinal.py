@@ -21,9 +21,9 @@ from qed.core import (
     Classifier,
     InvalidParameter,
     NonNegative,
-    NotReached,
     Positive,
     PositiveInt,
+    ToleranceNotReached,
     fitted,
     param,
 )
@@ -34,7 +34,7 @@ from qed.core._threads import one_blas_thread
 from qed.designs import design
 from qed.designs._range import require_finite_objective
 from qed.linear_model._classes import require_classes
-from qed.linear_model._learn_convex import Rows
+from qed.linear_model._learn_convex import TrainingData
 from qed.linear_model._linear import predict_linear
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
     )
     tol: NonNegative = param(1e-8, "Largest accepted gap, relative to the objective of the cut points alone.")
     max_iter: PositiveInt = param(100, "Most Newton steps.")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
 
     classes_: Array = fitted(
         "Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising", length="at least 2"
@@ -129,7 +129,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
             The fitted model.
         """
         data = self._fit_data(X, y, sample_weight, finite=False)
-        rows = Rows.of(data)
+        rows = TrainingData.of(data)
         require_classes("OrdinalRegressor", data.classes, rows.y)
         place = self._places(y, data.classes)
         seen = np.unique(place[rows.y.astype(np.intp)])  # a class of rows without weight has no cut points of its own
@@ -158,7 +158,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         if found.outcome == "interrupted":
             raise KeyboardInterrupt
         if self.strict and not self.certificate_.reached:
-            raise NotReached(
+            raise ToleranceNotReached(
                 f"OrdinalRegressor stopped at a relative gap of {self.certificate_.relative_gap:.2e}, above tol={self.tol:.1e}."
                 " The model so far is stored; raise max_iter or tol, or pass strict=False."
             )

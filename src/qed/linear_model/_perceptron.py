@@ -10,7 +10,7 @@ from qed.core import (
     KW_ONLY,
     Fraction,
     InvalidParameter,
-    MistakesCertificate,
+    MistakeBoundCertificate,
     NonNegative,
     NonNegativeInt,
     Positive,
@@ -44,7 +44,7 @@ class Perceptron(LinearClassifier):
 
     Certificate
     -----------
-    MistakesCertificate: the mistakes made, and, where the plane found separates the classes with margin :math:`\gamma`, the
+    MistakeBoundCertificate: the mistakes made, and, where the plane found separates the classes with margin :math:`\gamma`, the
     most that any order of the rows can cause, :math:`(R/\gamma)^2` with R the largest length of a row.
 
     Cost
@@ -105,7 +105,7 @@ class Perceptron(LinearClassifier):
         "How the course ended: 'solved' without mistakes, 'stalled', 'max_iter', 'stopped', 'stream'.", answers=False
     )
     memory_: Memory = fitted("What ``partial_fit`` goes on from.", check=fits_coefficients, answers=False)
-    certificate_: MistakesCertificate = fitted("What is proved about the mistakes.")
+    certificate_: MistakeBoundCertificate = fitted("What is proved about the mistakes.")
 
     def _rule(self) -> Rule:
         ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio}.get(self.penalty or "", 0.0)
@@ -182,7 +182,7 @@ class Perceptron(LinearClassifier):
         self.memory_, self.n_iter_, self.outcome_, self.t_ = memory, passes, outcome, memory.steps + 1.0
         self.coef_, self.intercept_ = np.ascontiguousarray(coef), np.array(intercept)
 
-    def _certified(self, rows: Shown, seen: Any, *, plain: bool) -> MistakesCertificate:
+    def _certified(self, rows: Shown, seen: Any, *, plain: bool) -> MistakeBoundCertificate:
         least, longest = margins(rows.X, rows.y, self.coef_, self.intercept_)
         one = 1.0 if self.fit_intercept else 0.0
         length = np.hypot(np.hypot.reduce(self.coef_, axis=1), one * self.intercept_)  # weights may be tiny, or huge
@@ -190,7 +190,7 @@ class Perceptron(LinearClassifier):
         radius = float(np.sqrt(longest + one))
         with np.errstate(over="ignore"):
             bound = float(np.sum((radius / found) ** 2)) if plain and (found > 0).all() else np.inf
-        return MistakesCertificate(self.memory_.rows, self.memory_.mistakes, radius, found, bound, seen)
+        return MistakeBoundCertificate(self.memory_.rows, self.memory_.mistakes, radius, found, bound, seen)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Show more rows, once and in their order.
@@ -218,7 +218,7 @@ class Perceptron(LinearClassifier):
         found = show(self, memory, rows, rule, visits=Visits(), stop=Stop())
         self._keep(found.memory, 1, "stream")
         counted = found.memory
-        self.certificate_ = MistakesCertificate(
+        self.certificate_ = MistakeBoundCertificate(
             counted.rows, counted.mistakes, np.nan, np.zeros(len(self.coef_)), np.inf
         )
         return self

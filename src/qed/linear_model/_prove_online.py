@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from qed.convex import Gap
-    from qed.linear_model._learn_convex import Rows
+    from qed.linear_model._learn_convex import TrainingData
     from qed.linear_model._online import Rule
 
 __all__ = ["prove"]
@@ -63,7 +63,7 @@ LOSSES: dict[str, tuple[float, Callable[[Any, float], Any]]] = {
 
 def prove(
     owner: str,
-    rows: Rows,
+    rows: TrainingData,
     y: Any,
     rule: Rule,
     w: Any,
@@ -80,7 +80,7 @@ def prove(
     ----------
     owner : str
         Name of the model.
-    rows : Rows
+    rows : TrainingData
         The rows, weights of classes included.
     y : ndarray of shape (n,)
         ±1 or numbers.

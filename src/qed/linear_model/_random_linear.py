@@ -18,7 +18,7 @@ from qed.core import (
     generator,
     param,
 )
-from qed.core._doors import FitData, stream_data
+from qed.core._validation import FitData, stream_data
 from qed.linear_model._classes import LinearClassifier, require_classes
 
 __all__ = ["RandomLinearClassifier"]

@@ -85,7 +85,7 @@ class Ridge(LeastSquares):
     prior: Array | None = param(
         None, "Coefficients that the penalty pulls towards, shape (p,) or (m, p); None means zero."
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
     warm_start: bool = param(False, "Whether an iterative fit starts from the coefficients there are.")
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, NonNegative, PartsCertificate, PositiveInt, Seed, fitted, param
+from qed.core import KW_ONLY, Array, CompositeCertificate, NonNegative, PositiveInt, Seed, fitted, param
 from qed.core._class_weights import class_factors
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._learn_online import stream
@@ -27,7 +27,7 @@ class RidgeClassifier(LinearClassifier):
 
     Certificate
     -----------
-    PartsCertificate: that of the least-squares fit inside, ``ridge_``; ``qed.verify`` makes the labels again and checks it.
+    CompositeCertificate: that of the least-squares fit inside, ``ridge_``; ``qed.verify`` makes the labels again and checks it.
 
     Cost
     ----
@@ -71,12 +71,12 @@ class RidgeClassifier(LinearClassifier):
         instead="Use sklearn.linear_model.RidgeClassifier(positive=True).",
     )
     random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
 
     n_iter_: int = fitted("Steps of the fit inside; 1 if it was solved at once.", low=0, answers=False)
     ridge_: Ridge = fitted("The least-squares fit to the signs.")
     solver_used_: str = fitted("How the coefficients were found.", answers=False)
-    certificate_: PartsCertificate = fitted("What is proved about the fit inside.")
+    certificate_: CompositeCertificate = fitted("What is proved about the fit inside.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the coefficients.
@@ -170,6 +170,6 @@ def store_signs(model: Any, ridge: Ridge, classes: Array) -> None:
     model.coef_ = np.array(np.atleast_2d(ridge.coef_))
     model.intercept_ = np.broadcast_to(np.asarray(ridge.intercept_, dtype=np.float64), (len(model.coef_),)).copy()
     model.solver_used_ = ridge.solver_used_
-    model.certificate_ = PartsCertificate({"ridge": ridge.certificate_})
+    model.certificate_ = CompositeCertificate({"ridge": ridge.certificate_})
     if "n_iter_" in type(model)._results:  # noqa: SLF001
         model.n_iter_ = int(np.max(np.asarray(ridge.n_iter_ if ridge.n_iter_ is not None else 1), initial=1))

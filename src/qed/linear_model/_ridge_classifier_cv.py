@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, Classifier, PartsCertificate, Positive, Vector, fitted, param
+from qed.core import KW_ONLY, Array, Classifier, CompositeCertificate, Positive, Vector, fitted, param
 from qed.linear_model._choose import SCORES, Choice
 from qed.linear_model._classes import LinearClassifier
 from qed.linear_model._folds import folds_of
@@ -29,7 +29,7 @@ class RidgeClassifierCV(LinearClassifier):
 
     Certificate
     -----------
-    PartsCertificate: that of the least-squares fit on all rows inside, ``ridge_``; ``qed.verify`` makes the labels again and
+    CompositeCertificate: that of the least-squares fit on all rows inside, ``ridge_``; ``qed.verify`` makes the labels again and
     checks it.
 
     Cost
@@ -80,7 +80,7 @@ class RidgeClassifierCV(LinearClassifier):
     )
     ridge_: Ridge = fitted("The least-squares fit to the signs of all rows.")
     solver_used_: str = fitted("How the coefficients were found.", answers=False)
-    certificate_: PartsCertificate = fitted("What is proved about the fit inside.")
+    certificate_: CompositeCertificate = fitted("What is proved about the fit inside.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the strength and find the coefficients.

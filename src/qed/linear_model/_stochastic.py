@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from qed.core import DualityGapCertificate, Fingerprint
-    from qed.linear_model._learn_convex import Rows
+    from qed.linear_model._learn_convex import TrainingData
 
 __all__ = ["POWER_TEXT", "STEPS_TEXT", "Steps", "StochasticLearner"]
 
@@ -141,7 +141,7 @@ class StochasticLearner(Estimator):
         self.coef_, self.intercept_ = np.ascontiguousarray(coef), np.array(intercept)
 
     def _proved_small(
-        self, looked: Rows, rows: Shown, rule: Rule, course: tuple[str, Trail], seen: Sequence[Fingerprint]
+        self, looked: TrainingData, rows: Shown, rule: Rule, course: tuple[str, Trail], seen: Sequence[Fingerprint]
     ) -> list[DualityGapCertificate] | None:
         """Say how far all planes are from the best ones, where compiled code can tell in one call."""
         planes = self.coef_.reshape(rows.problems, -1), self.intercept_
@@ -149,7 +149,13 @@ class StochasticLearner(Estimator):
         return prove_small(looked, rows, rule, planes, seen, tol=tol, outcome=course[0])
 
     def _proved(
-        self, rows: Rows, y: Array, rule: Rule, plane: tuple[Array, float], course: tuple[str, Trail], problem: int = 0
+        self,
+        rows: TrainingData,
+        y: Array,
+        rule: Rule,
+        plane: tuple[Array, float],
+        course: tuple[str, Trail],
+        problem: int = 0,
     ) -> DualityGapCertificate:
         """Say how far a plane is from the best one, after a course that ended so and left that trail."""
         outcome, trail = course

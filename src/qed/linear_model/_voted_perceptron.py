@@ -11,7 +11,7 @@ from qed.core import (
     KW_ONLY,
     Array,
     Classifier,
-    MistakesCertificate,
+    MistakeBoundCertificate,
     NonNegativeInt,
     PositiveInt,
     Seed,
@@ -64,7 +64,7 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
 
     Certificate
     -----------
-    MistakesCertificate: the mistakes made, and, where the last plane separates the classes with margin :math:`\gamma`, the most
+    MistakeBoundCertificate: the mistakes made, and, where the last plane separates the classes with margin :math:`\gamma`, the most
     that any order of the rows can cause.
 
     Cost
@@ -113,7 +113,7 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
     intercept_: Array = fitted("Its intercept.", shape="(1,)")
     n_iter_: int = fitted("Passes over the rows.", low=0, answers=False)
     seed_: int = fitted("What the orders of the passes follow from.", answers=False, optional=True)
-    certificate_: MistakesCertificate = fitted("What is proved about the mistakes.")
+    certificate_: MistakeBoundCertificate = fitted("What is proved about the mistakes.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Pass over the rows until none is on the wrong side.
@@ -165,7 +165,7 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
         radius = float(np.sqrt(longest + one[0, 0] if len(one) else longest))
         plain = rows.weight is None and favour is None
         bound = float((radius / margin[0]) ** 2) if plain and margin[0] > 0 else np.inf
-        self.certificate_ = MistakesCertificate(memory.rows, memory.mistakes, radius, margin, bound, seen)
+        self.certificate_ = MistakeBoundCertificate(memory.rows, memory.mistakes, radius, margin, bound, seen)
         if interrupted:
             raise KeyboardInterrupt
         return self

@@ -21,7 +21,7 @@ from qed.core import (
     generator,
     param,
 )
-from qed.core._doors import learn_columns
+from qed.core._validation import learn_columns
 
 __all__ = ["DummyClassifier", "DummyRegressor"]
 

@@ -81,7 +81,7 @@ class NaiveBayes(PosteriorClassifier, chunks=True):
 
         Raises
         ------
-        Forgetting
+        ForgetError
             When the rows cannot have been learnt, or rounding would be visible in what remains.
         """
         self._learn(fewer_rows(self, X, y, sample_weight, self._counted), self.classes_)

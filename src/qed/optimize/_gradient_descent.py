@@ -88,7 +88,11 @@ def gradient_descent(
     """
     evaluate = Evaluator(function, "gradient_descent")
     if step is None:
-        step = 1.0 / evaluate.function.bend if 0 < evaluate.function.bend < np.inf else Backtracking()
+        step = (
+            1.0 / evaluate.function.curvature_bound
+            if 0 < evaluate.function.curvature_bound < np.inf
+            else Backtracking()
+        )
     w, take = evaluate.start(start), rule_of(step, momentum).begin(evaluate)
     stop = Stop(max_iter, gradient_tol, change_tol, gap_tol).checked("gradient_descent")
     is_clocked = not callable(getattr(step, "begin", None))
@@ -207,9 +211,9 @@ def _words(step: float, bend: float) -> str:
 
 def step_warning(function: Function, step: float) -> tuple[str, ...]:
     """Return advice that needs no step to be taken: nothing, or why this one is too long."""
-    if not 0 < function.bend < np.inf or step < 2.0 / function.bend * (1 - 1e-9):
+    if not 0 < function.curvature_bound < np.inf or step < 2.0 / function.curvature_bound * (1 - 1e-9):
         return ()
-    return (_words(step, function.bend),)
+    return (_words(step, function.curvature_bound),)
 
 
 def _after(evaluate: Evaluator, w: Vector, step: float) -> str:

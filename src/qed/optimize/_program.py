@@ -46,7 +46,7 @@ def affine(a: Any, b: float = 0.0) -> Function:
         lambda _: flat,
         is_convex=True,
         is_quadratic=True,
-        bend=0.0,
+        curvature_bound=0.0,
         size=a.size,
         name="affine function",
     )
@@ -87,7 +87,7 @@ class Program:
     @property
     def is_convex(self) -> bool:
         """Whether all parts claim what makes the programme convex: f and g convex, h affine."""
-        flat = all(h.is_quadratic and h.bend == 0 for h in self.equalities)
+        flat = all(h.is_quadratic and h.curvature_bound == 0 for h in self.equalities)
         return self.objective.is_convex and all(g.is_convex for g in self.inequalities) and flat
 
     def residuals(self, w: Any) -> tuple[Vector, Vector]:

@@ -11,7 +11,7 @@ Map
 `_figures`     the two figures of a linear fit
 `_study`       the report of a study: scores, curves, importance, groups, proof
 `_study_details`  what stands at its end: candidates, columns, how it was made
-`_said`        numbers as people write them
+`_format_numbers` numbers as people write them
 `_study_figures`  its figures: whiskers, curves, grids, histograms
 `_svg`         axes, dots, bands and lines as SVG
 `_page`        the HTML and its style

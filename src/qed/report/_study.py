@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qed.report._figures import predicted_against_actual
+from qed.report._format_numbers import amount, interval, percent, said
 from qed.report._parts import Figure, Section, Table, Verdict
 from qed.report._report import Report
-from qed.report._said import amount, interval, percent, said
 from qed.report._study_details import columns, making, tried
 from qed.report._study_figures import (
     Whisker,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from qed.core import InvalidData
+from qed.study._number_formats import DAY
 from qed.study._raw import GAPS, LONGEST_ENTRY, LOOKED_AT, RawColumn, of_words
-from qed.study._written import DAY
 
 Array = np.ndarray[Any, Any]
 

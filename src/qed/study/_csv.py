@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from qed.core import InvalidData
+from qed.study._number_formats import numbers_of
 from qed.study._raw import LONGEST_ENTRY, RawColumn, RawTable, of_text
 from qed.study._read_limits import ENTRY_SIZE
-from qed.study._written import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from qed.core import InvalidData, QedError
-from qed.study._written import DATE_FORMS, DAY, FORM_WORDS, Reading, moments_of, numbers_of
+from qed.study._number_formats import DATE_FORMS, DAY, FORM_WORDS, Reading, moments_of, numbers_of
 
 Array = np.ndarray[Any, Any]
 

@@ -9,14 +9,14 @@ import numpy as np
 
 from qed.core import ModelFileError
 from qed.core._records import expect, expect_array, record
-from qed.study._written import FORMS
+from qed.study._number_formats import FORMS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qed.study._model import TableModel
 
-__all__ = ["KINDS", "TASKS", "UNUSED", "ColumnSchema", "Sheet", "Story", "TargetSchema"]
+__all__ = ["KINDS", "TASKS", "UNUSED", "ColumnSchema", "FitRecord", "TableSchema", "TargetSchema"]
 
 KINDS = ("number", "code", "category", "yes/no", "date", "text", "identifier", "constant", "copy", "dropped", "nested")
 UNUSED = frozenset({"identifier", "constant", "copy", "dropped", "nested"})
@@ -129,7 +129,7 @@ class TargetSchema:
 
 
 @record("study-story")
-class Story:
+class FitRecord:
     """How a model was made, so that it can be checked and made again.
 
     Attributes
@@ -183,12 +183,12 @@ class Story:
 
 
 @record("study-sheet")
-class Sheet:
+class TableSchema:
     """Columns, target and story: what stands beside the pipeline in a model file."""
 
     columns: tuple[ColumnSchema, ...]
     target: TargetSchema
-    story: Story
+    story: FitRecord
 
     @property
     def used(self) -> tuple[ColumnSchema, ...]:

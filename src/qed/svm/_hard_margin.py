@@ -13,12 +13,12 @@ from qed.svm._planes import finish
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
-    from qed.linear_model._learn_convex import Rows, Wish
+    from qed.linear_model._learn_convex import FitOptions, TrainingData
 
 __all__ = ["fit_hard_margin"]
 
 
-def fit_hard_margin(model: Any, rows: Rows, wish: Wish) -> None:
+def fit_hard_margin(model: Any, rows: TrainingData, options: FitOptions) -> None:
     """Find the widest margin of each class against the others (of two classes, of the second against the first)."""
     _require_plain(model)
     n_classes = len(model.classes_)
@@ -27,7 +27,7 @@ def fit_hard_margin(model: Any, rows: Rows, wish: Wish) -> None:
     for label in labels:
         sign = np.where(rows.y == label, 1.0, -1.0)
         found = plane_between(
-            rows.X, sign, through_origin=not model.fit_intercept, tol=0.1 * wish.tol, max_iter=wish.max_iter
+            rows.X, sign, through_origin=not model.fit_intercept, tol=0.1 * options.tol, max_iter=options.max_iter
         )
         if not found.separable:
             raise _refusal(model, found, label, sign)
@@ -47,13 +47,13 @@ def fit_hard_margin(model: Any, rows: Rows, wish: Wish) -> None:
         rounding=0.0,
         objective=objective,
         null_objective=objective,
-        tol=float(wish.tol),
+        tol=float(options.tol),
         radius=np.inf,
-        outcome="solved" if gap <= wish.tol * objective else "max_iter",
+        outcome="solved" if gap <= options.tol * objective else "max_iter",
         fingerprint=rows.seen,
         dual=duals[0] if len(duals) == 1 else np.stack(duals, axis=1),
     )
-    finish(model, wish)
+    finish(model, options)
 
 
 def _require_plain(model: Any) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from qed.core import CertificateError
-from qed.core._certificates import LeastSquaresCertificate, MistakesCertificate
+from qed.core._certificates import LeastSquaresCertificate, MistakeBoundCertificate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ def require_claims(model: Any, certificate: Any) -> None:
             _refuse(model, f"speaks of a tolerance of {stated!s:.40}, and {asked!s:.40} was asked for")
     if isinstance(certificate, LeastSquaresCertificate) and certificate.rank != model.rank_:
         _refuse(model, f"states a rank of {certificate.rank!s:.40}, and the model one of {model.rank_!s:.40}")
-    if isinstance(certificate, MistakesCertificate) and "memory_" in type(model)._results:  # noqa: SLF001
+    if isinstance(certificate, MistakeBoundCertificate) and "memory_" in type(model)._results:  # noqa: SLF001
         counted = model.memory_.rows, model.memory_.mistakes
         if (certificate.rounds, certificate.mistakes) != counted:
             _refuse(model, f"counts other mistakes or rounds than the fit, which made {counted[1]} in {counted[0]}")

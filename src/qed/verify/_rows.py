@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import _finite, _tables, _targets
-from qed.core._doors import FitData, is_source
 from qed.core._errors import CertificateError, InvalidData
+from qed.core._validation import FitData, is_source
 from qed.verify._declared import declares
 
 if TYPE_CHECKING:

@@ -53,7 +53,7 @@ class ClassMultipliers:
 
     name = "class multipliers"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse other losses, other penalties, a free intercept, and more coefficients than equations are solved for."""
         if problem.shape[1] * problem.loss.traits.n_scores > LARGEST:
             return f"it solves for {LARGEST} coefficients at most"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._gap import Known
+from qed.convex._gap import PointCache
 from qed.convex._passes import Passes, ScorePasses
 from qed.convex._solve import Iterate
 from qed.convex._working_columns import gram_pays, taken_columns, working_columns
@@ -48,7 +48,7 @@ class _Look(NamedTuple):
     slope: Vector
     gradient: Vector
     gap: float
-    known: Known | None = None  # for the proof; None if it is scores, slope and gradient
+    known: PointCache | None = None  # for the proof; None if it is scores, slope and gradient
 
 
 class CoordinateDescent:
@@ -56,7 +56,7 @@ class CoordinateDescent:
 
     name = "coordinate descent"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse penalties that no compiled loop knows, and losses without curvature."""
         penalty, loss = problem.penalty.traits, problem.loss.traits
         if penalty.native not in ("kinks", "rows"):
@@ -113,7 +113,7 @@ def _by_columns(problem: Problem) -> Problem:
 
 
 def _iterate(at: _Look, hint: float | None) -> Iterate:
-    known = Known(t=at.t, slope=at.slope, gradient=at.gradient) if at.known is None else at.known
+    known = PointCache(t=at.t, slope=at.slope, gradient=at.gradient) if at.known is None else at.known
     return Iterate(at.w, at.b, hint=hint, known=known)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._gap import Known
+from qed.convex._gap import PointCache
 from qed.convex._solve import Iterate, steps_allowed
 from qed.designs import Sparse
 
@@ -50,14 +50,14 @@ def by_compressed_columns(problem: Problem, start: tuple[Vector, Any], target: f
     for times in _stronger_penalties(problem, start[0]):
         for found in columns.descend(point, max(target, ROUGH * problem.null_objective), times):
             point = columns.place(found, point)
-            yield Iterate(*point, hint=np.inf, is_on_its_way=True, steps=max(1, found.rounds))
+            yield Iterate(*point, hint=np.inf, more_coming=True, steps=max(1, found.rounds))
     asked = target
     for _ in range(DIGITS):
         for found in columns.descend(point, asked):
             point = columns.place(found, point)
-            known = Known(t=found.t, slope=found.slope, gradient=found.gradient)
+            known = PointCache(t=found.t, slope=found.slope, gradient=found.gradient)
             hint = found.gap if found.gap > asked and not found.is_over else None
-            yield Iterate(*point, found.u, hint, known, is_on_its_way=not found.is_over, steps=max(1, found.rounds))
+            yield Iterate(*point, found.u, hint, known, more_coming=not found.is_over, steps=max(1, found.rounds))
         if found.is_over:
             return
         asked *= 0.1

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.convex._gap import Known
+from qed.convex._gap import PointCache
 from qed.convex._solve import Iterate
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class GradientDescent:
 
     name = "gradient descent"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse kinks, in the loss or in the penalty."""
         if not problem.loss.traits.has_curvature:
             return "it needs a loss without kinks"
@@ -61,5 +61,5 @@ class GradientDescent:
                 break
             w, b, value = w_new, b_new, lower
             t = problem.scores(w, b) if count % EVERY == 0 else t_new
-            yield Iterate(w, b, hint=None, known=Known(t)) if count % EVERY == 0 else Iterate(w, b, hint=np.inf)
+            yield Iterate(w, b, hint=None, known=PointCache(t)) if count % EVERY == 0 else Iterate(w, b, hint=np.inf)
         yield Iterate(w, b)

@@ -41,7 +41,7 @@ class InteriorPoint:
 
     name = "interior point"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse losses and penalties that are not straight (the penalty: quadratic) either side of their kinks."""
         n, p = problem.shape
         if not problem.loss.traits.is_convex:

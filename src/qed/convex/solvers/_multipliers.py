@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._solve import FEW, Iterate, hand_over, steps_allowed
+from qed.convex._solve import FEW, Iterate, delegate, steps_allowed
 from qed.convex.solvers._dual_ascent import read_ascent
 from qed.convex.solvers._interior_point import InteriorPoint
 from qed.designs import Dense
@@ -41,7 +41,7 @@ class Multipliers:
 
     name = "multipliers"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse what is not an array of few columns, a loss of straight pieces, and one l2 strength towards zero."""
         n, p = problem.shape
         told = problem.penalty.numbers(p)
@@ -88,6 +88,6 @@ class Multipliers:
                 hint = found.gap if is_open else None
                 yield Iterate(found.w, start[1], found.u, hint, steps=max(1, found.rounds))
             if found.is_over:
-                yield from hand_over(InteriorPoint(), problem, (found.w, start[1]), target)
+                yield from delegate(InteriorPoint(), problem, (found.w, start[1]), target)
                 return
             asked *= 0.1

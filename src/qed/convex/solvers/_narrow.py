@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._gap import Known
+from qed.convex._gap import PointCache
 from qed.convex._solve import FEW, Iterate, steps_allowed
 from qed.convex.solvers._dual_ascent import read_ascent
 from qed.designs import Dense
@@ -35,7 +35,7 @@ class NarrowNewton:
 
     name = "newton"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse what is not an array of few columns, or a loss or penalty that compiled rounds do not know."""
         if not takes_products(problem) or rows_of_loss(problem) is None or not _is_smooth(problem):
             return (
@@ -107,7 +107,7 @@ def by_products(problem: Problem, start: tuple[Vector, Any], target: float) -> I
             found = _kernels.descend_narrow(loss, problem.share, table, penalty, (asked, rounds), begin)
             w, b = found.w, found.b if problem.free_intercept else start[1]
             is_open = found.gap > asked and not found.is_over
-            known = Known(t=found.t, slope=found.slope, loss=found.loss, gradient=found.gradient)
+            known = PointCache(t=found.t, slope=found.slope, loss=found.loss, gradient=found.gradient)
             yield Iterate(w, b, hint=found.gap if is_open else None, known=known, steps=max(1, found.rounds))
         if found.is_over:
             return

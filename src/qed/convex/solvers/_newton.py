@@ -39,7 +39,7 @@ class Newton:
 
     name = "newton"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse what is not smooth, has several scores, or has too many columns to factorise."""
         if problem.loss.traits.n_scores > 1 or problem.loss.y.ndim == 2:
             return "it takes losses of one score a row"

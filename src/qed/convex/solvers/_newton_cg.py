@@ -26,7 +26,7 @@ class NewtonCG:
 
     name = "newton-cg"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse what is not smooth or has several scores."""
         if problem.loss.traits.n_scores > 1 or problem.loss.y.ndim == 2:
             return "it takes losses of one score a row"

@@ -113,7 +113,7 @@ class Smooth:
     def iterate(self, point: Point, otherwise: float = np.inf) -> Iterate:
         """Return the point for the driver, with an idea of the gap that its slope, or another proof, would show."""
         return Iterate(
-            point.w, point.b, hint=min(self.hint(point), otherwise), known=point.seen.known, is_on_its_way=True
+            point.w, point.b, hint=min(self.hint(point), otherwise), known=point.seen.known, more_coming=True
         )
 
     def hint(self, point: Point) -> float:

@@ -18,11 +18,11 @@ record                       statement
 ``BracketCertificate``       one parameter a column is best up to ``gap``: slopes of opposite signs enclose the optimum
 ``NetworkCertificate``       how steep an objective is at the parameters of a network, and that its gradient is one
 ``TreeCertificate``          what a tree leaves on its rows, against what every tree must leave
-``MistakesCertificate``      mistakes made while learning, against the most that any order of the rows can cause
+``MistakeBoundCertificate``  mistakes made while learning, against the most that any order of the rows can cause
 ``LikelihoodCertificate``    parameters found by formula are the most likely ones, with the likelihood they attain
 ``ExactCertificate``         what was computed, from how many rows, and how far rounding can have moved it
 ``SearchCertificate``        answers that look at every row of the fit: nearest rows, densities
-``PartsCertificate``         each part of a model of models keeps its own certificate
+``CompositeCertificate``     each part of a model of models keeps its own certificate
 ``Uncertified``              nothing is claimed, and why
 ===========================  =====================================================================================
 """
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from qed.core._certificates._held_out import HeldOutCertificate
     from qed.core._certificates._least_squares import LeastSquaresCertificate
     from qed.core._certificates._likelihood import LikelihoodCertificate
-    from qed.core._certificates._mistakes import MistakesCertificate
+    from qed.core._certificates._mistakes import MistakeBoundCertificate
     from qed.core._certificates._network import NetworkCertificate
-    from qed.core._certificates._parts import PartsCertificate, Uncertified
+    from qed.core._certificates._parts import CompositeCertificate, Uncertified
     from qed.core._certificates._search import SearchCertificate
     from qed.core._certificates._subspace import SubspaceCertificate
     from qed.core._certificates._tree import TreeCertificate
@@ -54,6 +54,7 @@ __all__ = [
     "BracketCertificate",
     "Certificate",
     "ClustersCertificate",
+    "CompositeCertificate",
     "DualityGapCertificate",
     "ExactCertificate",
     "Fingerprint",
@@ -61,9 +62,8 @@ __all__ = [
     "HeldOutCertificate",
     "LeastSquaresCertificate",
     "LikelihoodCertificate",
-    "MistakesCertificate",
+    "MistakeBoundCertificate",
     "NetworkCertificate",
-    "PartsCertificate",
     "SearchCertificate",
     "StationaryCertificate",
     "SubsetCertificate",
@@ -84,9 +84,9 @@ HOMES = {
     "HeldOutCertificate": "_held_out",
     "LeastSquaresCertificate": "_least_squares",
     "LikelihoodCertificate": "_likelihood",
-    "MistakesCertificate": "_mistakes",
+    "MistakeBoundCertificate": "_mistakes",
     "NetworkCertificate": "_network",
-    "PartsCertificate": "_parts",
+    "CompositeCertificate": "_parts",
     "SearchCertificate": "_search",
     "StationaryCertificate": "_beyond_convex",
     "SubsetCertificate": "_beyond_convex",

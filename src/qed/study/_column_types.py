@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import InvalidParameter
+from qed.study._number_formats import SIGNS, numbers_of
 from qed.study._raw import FEW, RawColumn, text_of
 from qed.study._schema import ColumnSchema, words_array
-from qed.study._written import SIGNS, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
