@@ -225,7 +225,7 @@ def test_docstring_has_parameters_with_kinds_before_examples() -> None:
     assert order == sorted(order)
     assert "solver : one of 'auto', 'sum', default='auto'" in doc
     assert "A hint: it cannot change the optimum." in doc
-    assert "Refused unless left at its default. Use sklearn.linear_model.Ridge." in " ".join(doc.split())
+    assert "Not supported: other values raise an error. Use sklearn.linear_model.Ridge." in " ".join(doc.split())
     assert "mean_ : Array\n    The predicted value, one per target." in doc
     assert inspect.getdoc(toys.MeanRegressor()) is not None
 

@@ -186,9 +186,9 @@ def test_scores_that_are_not_those_of_a_plane_have_no_radius():
     y = np.where(X @ [1.0, 0.3] + 0.4 * random.normal(size=60) > 0, 1, 0)
     voted = VotedPerceptron().fit(X, y)
     for ask in (robustness_radius, signed_distance):
-        with pytest.raises(InvalidData, match="scores of VotedPerceptron are not those of the planes"):
+        with pytest.raises(InvalidData, match="scores of VotedPerceptron are not those of the hyperplanes"):
             ask(voted, X)
-    with pytest.raises(InvalidData, match="not those of the planes"):
+    with pytest.raises(InvalidData, match="not those of the hyperplanes"):
         margins(voted, X, y)
     with pytest.raises(InvalidData, match="Ridge is not a fitted linear classifier"):
         robustness_radius(Ridge().fit(X, y), X)

@@ -96,7 +96,7 @@ def test_separable_classes_without_a_penalty_are_reported():
     table, label = np.array([[-2.0], [-1.0], [1.0], [3.0]]), [0, 0, 1, 1]
     sizes = []
     for tol in (1e-2, 1e-4, 1e-8):
-        with pytest.warns(UserWarning, match=r"A plane separates the classes.*at infinity.*finite C"):
+        with pytest.warns(UserWarning, match=r"linearly separable.*its infimum is 0.*finite C"):
             model = LogisticRegression(C=np.inf, tol=tol).fit(table, label)
         assert model.certificate_.outcome == "separable"
         assert np.isfinite(model.coef_).all()

@@ -159,7 +159,7 @@ def test_the_widest_margin_is_that_of_a_hard_machine(intercept):
 
 
 def test_rows_that_no_plane_separates_have_no_hard_margin_and_the_error_proves_it():
-    with pytest.raises(InvalidData, match="No plane separates") as caught:
+    with pytest.raises(InvalidData, match="No hyperplane separates") as caught:
         LinearSVC(C=np.inf).fit(X3, y3)
     proof = caught.value.separation
     assert not proof.separable

@@ -91,7 +91,7 @@ def test_multipliers_say_what_they_do_not_take():
     X, y = random.normal(size=(30, 4)), np.sign(random.normal(size=30))
     solver = Multipliers()
     assert "l2" in solver.unsupported_reason(line(Hinge(y), X, L1(0.1)))
-    assert "straight pieces" in solver.unsupported_reason(line(SquaredHinge(y), X, L2(0.1)))
+    assert "piecewise linear" in solver.unsupported_reason(line(SquaredHinge(y), X, L2(0.1)))
     assert "few columns" in solver.unsupported_reason(line(Hinge(y[:3]), X[:3], L2(0.1)))
 
 

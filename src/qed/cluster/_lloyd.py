@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Run", "lloyd"]
 
 MANY = 16  # centres from which their distances are bounded by groups
 GROUP, MOST_GROUPS = 8, 16

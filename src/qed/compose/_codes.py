@@ -29,8 +29,6 @@ from qed.model_selection._judge import is_classifier
 if TYPE_CHECKING:
     from qed.core import FitData
 
-__all__ = ["CodedClassifier", "answers", "has_learnt"]
-
 
 def _tell_two_sides(model: Any, parts: list[Any]) -> str:
     return models_of_codes(model, parts, 2)

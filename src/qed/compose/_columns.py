@@ -34,8 +34,6 @@ from qed.core._roles import _input_names
 from qed.core._tables import is_sparse, only_column, require_indices
 from qed.core._validation import learn_columns
 
-__all__ = ["ColumnTransformer", "FeatureUnion", "make_column_transformer", "make_union"]
-
 
 def _why_no_weights(weights: Any) -> str:
     numbers = weights is None or all(isinstance(one, int | float | np.number) for one in weights.values())

@@ -23,8 +23,6 @@ from qed.core._arrays import require_kind
 from qed.core._jobs import mapped
 from qed.core._targets import as_target
 
-__all__ = ["MultiOutputClassifier", "MultiOutputRegressor"]
-
 
 def _targets(model: Any, Y: Any, sample_weight: Any) -> Any:
     """Return the targets as a table, once model and weights are known to go with them."""

@@ -15,8 +15,6 @@ from qed.core._targets import as_target
 if TYPE_CHECKING:
     from qed.core import Traits
 
-__all__ = ["Claims", "OneVsRestClassifier"]
-
 
 class Claims(NamedTuple):
     """Which classes claim each row, by the signs of their scores alone.
@@ -74,7 +72,7 @@ class OneVsRestClassifier(CodedClassifier):
     n_jobs: Any = param(None, "Classes at the same time, in threads; -1 for as many as there are processors.")
     normalise: bool = param(
         False,
-        "Whether scores are divided by the length of the coefficients: distances from the planes are compared then.",
+        "Whether to divide decision values by the norm of the coefficients: compares distances from the hyperplanes.",
     )
 
     multilabel_: bool = fitted("Whether rows have several labels, each with a column of y.")

@@ -20,8 +20,6 @@ from qed.compose._steps import (
 from qed.core import KW_ONLY, CompositeCertificate, InvalidParameter, Traits, clone, fitted, param
 from qed.core._delegated import Delegated
 
-__all__ = ["Pipeline", "make_pipeline"]
-
 
 def _are_steps(model: Any, steps: list[tuple[str, Any]]) -> str:
     last = [] if is_word(steps[-1][1]) else [steps[-1][1]]
@@ -62,7 +60,7 @@ class Pipeline(NamedParts):
     _: KW_ONLY
     transform_input: Any = param(
         None,
-        "Metadata to transform on the way.",
+        "Metadata to transform along with X.",
         kind="refused",
         instead="Use sklearn.pipeline.Pipeline(transform_input=...).",
     )

@@ -26,23 +26,6 @@ if TYPE_CHECKING:
 
     from qed.core import Array
 
-__all__ = [
-    "NamedParts",
-    "accepts_weight",
-    "announced",
-    "composite_certificate",
-    "conditional",
-    "copy_columns",
-    "is_word",
-    "models_of_codes",
-    "models_with",
-    "named_transformers",
-    "one_column",
-    "require_instances",
-    "require_names",
-    "stacked",
-]
-
 
 def models_with(*methods: str) -> Callable[[Any, Any], str]:
     """Return what says what is wrong with fitted parts: they are models with these methods, and there is one at least."""

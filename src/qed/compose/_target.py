@@ -22,8 +22,6 @@ from qed.core import (
 from qed.core._arrays import require_kind
 from qed.core._targets import as_target
 
-__all__ = ["TransformedTargetRegressor"]
-
 
 def _can_be_undone(model: Any, transformer: Any) -> str:
     return "" if transformer is None else models_with("transform", "inverse_transform")(model, transformer)

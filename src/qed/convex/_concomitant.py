@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
     from qed.designs import Design
 
-__all__ = ["Concomitant"]
 
 UNIT = 2.0**-53
 REACH = 10.0  # how much further than the scores so far a bound without a compact dual looks

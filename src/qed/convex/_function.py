@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["FlatProblem"]
 
 EXACT = 2000  # variables up to which the largest curvature is found by eigenvalues
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["Gap", "Point", "PointCache", "Sums", "Tried"]
-
 
 class Tried(NamedTuple):
     """A dual point in the domain, its signs balanced where an intercept asks for it, with all that a bound asks of it."""

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["Met", "mixed"]
 
 # mixtures that are tried where no closed form says which is best
 SHARES = ((0.0, 1.0), (1.0, 0.0), (0.5, 0.5), (0.2, 0.8))

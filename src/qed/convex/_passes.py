@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from qed.convex._loss import Loss, Vector
 
-__all__ = ["Looked", "Passes", "ScorePasses", "Seen", "sampled", "value_and_slope"]
 
 MANY = 50_000  # rows up to which slopes are kept beside scores
 LIVING = 3  # points whose scores are in use at a time

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from qed.designs import Design
     from qed.optimize import Function
 
-__all__ = ["Problem"]
 
 UNIT = 2.0**-53
 FOLDED = 1024 * UNIT  # rounding of a sum that a pass over the rows makes beside its products

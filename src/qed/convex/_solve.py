@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["FEW", "Iterate", "Solution", "Solver", "choose", "delegate", "solve", "steps_allowed"]
 
 FEW = 15_000  # entries of a table on which further digits cost next to nothing beside the calls
 

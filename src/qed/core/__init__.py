@@ -1,4 +1,4 @@
-"""What every model stands on: declarations, the doors for data, errors, and records.
+"""The base of every estimator: parameter declarations, input validation, errors and records.
 
 One rule: **a model is a declaration**. Parameters are annotated fields, abilities are class keywords, and
 constructor, validation, documentation and scikit-learn's protocol follow from them.

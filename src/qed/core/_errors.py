@@ -31,23 +31,6 @@ from typing import Any, Self
 
 from qed.core import _sklearn
 
-__all__ = [
-    "CertificateError",
-    "DataConversionWarning",
-    "FitFailedWarning",
-    "ForgetError",
-    "InvalidData",
-    "InvalidDataType",
-    "InvalidParameter",
-    "MemoryLimit",
-    "ModelFileError",
-    "NotFitted",
-    "NotSupported",
-    "QedError",
-    "ToleranceNotReached",
-    "UndefinedMetricWarning",
-]
-
 
 @cache
 def _joined(ours: Any, theirs: Any) -> Any:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from qed.core._params import Field
 
-__all__ = ["Estimator", "clone"]
 
 # Set by the doors, these say what was offered, not that anything was learnt.
 _OFFERED = frozenset({"n_features_in_", "feature_names_in_"})

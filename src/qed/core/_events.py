@@ -41,8 +41,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
-__all__ = ["STOP", "Event", "Progress", "Signal", "StopFit", "guard", "listen"]
-
 
 class Signal(enum.Enum):
     """What a callback can ask for; its one member is `STOP`."""

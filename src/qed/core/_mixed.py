@@ -19,8 +19,6 @@ from qed.core._errors import InvalidData, InvalidDataType
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-__all__ = ["Column", "MixedTable", "fit_table", "new_table", "read"]
-
 
 class Column(NamedTuple):
     """One column.

@@ -22,7 +22,7 @@ import sys
 from dataclasses import KW_ONLY
 from inspect import Parameter, Signature, get_annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
-from typing import Literal as OneOf
+from typing import Literal as OneOf  # noqa: F401  (exported by qed.core)
 
 import numpy as np
 
@@ -45,34 +45,6 @@ else:  # naming these for real would load numpy.typing and numpy.random at impor
     Array = Annotated[object, Numbers(None)]
     DType, AnyFunction = Annotated[object, NumberType()], Annotated[object, _rules.Function()]
 
-__all__ = [
-    "KW_ONLY",
-    "AnyFunction",
-    "Array",
-    "DType",
-    "Field",
-    "Fitted",
-    "Fraction",
-    "Matrix",
-    "NonNegative",
-    "NonNegativeInt",
-    "NonNegativeVector",
-    "OneOf",
-    "Positive",
-    "PositiveInt",
-    "PositiveOrInfinite",
-    "Probability",
-    "Seed",
-    "Vector",
-    "changed",
-    "constructor",
-    "declared",
-    "fitted",
-    "needed_with",
-    "param",
-    "unknown_parameter",
-    "validate",
-]
 
 NonNegative = Annotated[float, Number(low=0)]
 Positive = Annotated[float, Number(low=0, open_low=True)]
@@ -155,7 +127,7 @@ def param(
         A declaration, which the class machinery replaces by the default.
     """
     if kind == "refused" and not instead:
-        raise TypeError("a refused parameter says what to use instead: param(..., kind='refused', instead='...')")
+        raise TypeError("an unsupported parameter names what to use instead: param(..., kind='refused', instead='...')")
     return _Param(default, text, kind, instead, in_files)
 
 

@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     from qed.core._certificates import LikelihoodCertificate
     from qed.core._params import Array
 
-__all__ = [
-    "PosteriorClassifier",
-    "by_rows",
-    "given_shares",
-    "log_posterior",
-    "posterior",
-    "two_log_shares",
-    "two_shares",
-]
-
 
 class PosteriorClassifier(Classifier):
     """A classifier with a logarithm of the joint probability of a row and each label."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from qed.core._validation import FitData
     from qed.data._chunk import Chunk
 
-__all__ = ["all_rows", "fewer_rows", "labelled_chunks", "more_rows", "of_classes"]
 
 S = TypeVar("S")
 

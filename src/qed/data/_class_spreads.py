@@ -21,7 +21,6 @@ from qed.data._moments import FORGETTING_LIMIT
 if TYPE_CHECKING:
     from qed.data._chunk import Chunk
 
-__all__ = ["ClassSpreads"]
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]

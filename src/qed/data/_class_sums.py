@@ -19,7 +19,6 @@ from qed.data._kernels import UNIT
 if TYPE_CHECKING:
     from qed.data._chunk import Chunk
 
-__all__ = ["CategoryCounts", "ClassSums"]
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]

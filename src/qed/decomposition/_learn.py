@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from qed.core._certificates import Fingerprint
     from qed.data import Source
 
-__all__ = ["learn", "merge"]
 
 SIDE = 500  # of a table beyond which a few components are found by products alone
 SQUARE = 2000  # columns of a sparse table whose products are formed

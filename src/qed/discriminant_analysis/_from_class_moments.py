@@ -14,8 +14,6 @@ from qed.linear_model._classes import require_classes
 if TYPE_CHECKING:
     from qed.core import Array, FitData
 
-__all__ = ["FromClassMoments", "are_of_its_classes"]
-
 
 def are_of_its_classes(model: Any, moments: ClassMoments) -> str:
     """Say what is wrong with the statistic of a fitted model: it is of its classes and columns."""

@@ -40,9 +40,6 @@ from qed.model_selection._cross_validate import by_class
 from qed.model_selection._judge import is_classifier
 from qed.model_selection._subset import countable, rows_of
 
-__all__ = ["StackingClassifier", "StackingRegressor"]
-
-
 METHODS = ("predict_proba", "decision_function", "predict")
 
 

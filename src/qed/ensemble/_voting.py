@@ -39,8 +39,6 @@ from qed.core._jobs import mapped
 from qed.core._roles import _input_names as input_names
 from qed.core._targets import encode
 
-__all__ = ["VotingClassifier", "VotingRegressor"]
-
 
 class Members(NamedParts):
     """What models of several models share: a list of pairs ``estimators``, of which some may be dropped."""

@@ -18,12 +18,11 @@ from qed.core import (
 )
 from qed.core._events import Progress
 from qed.core._memory import require_memory
+from qed.core._shared_params import FIT_INTERCEPT, STRICT, VERBOSE
 from qed.core._threads import one_blas_thread
 from qed.linear_model._best_subset import DEPENDENT, Search, settled, triangle
 from qed.linear_model._convex_regressor import SingleTarget
 from qed.linear_model._learn_convex import TrainingData
-
-__all__ = ["BestSubsetRegressor"]
 
 SEARCHED = (
     64  # columns up to which subsets are searched; beyond, looking at one costs too much for the number there are
@@ -84,11 +83,11 @@ class BestSubsetRegressor(SingleTarget):
     size: NonNegativeInt | None = param(5, "Most columns; None for no limit, and then a penalty decides.")
     _: KW_ONLY
     penalty: NonNegative = param(0.0, "Price of a column, in units of the sum of squares.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     tol: NonNegative = param(1e-9, "Largest accepted gap, relative to the sum of squares of the intercept alone.")
     max_nodes: NonNegativeInt = param(100_000, "Most sets of columns to look at; 0 for no search.")
-    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    strict: bool = STRICT
+    verbose: NonNegativeInt = VERBOSE
 
     coef_: Array = fitted("Coefficients, zero but for the chosen columns, shape (p,).", shape="(p,)")
     columns_: Array = fitted("The chosen columns, sorted.", dtype="int64", shape="(c,)", check=_are_chosen)

@@ -23,12 +23,11 @@ from qed.core import (
     param,
 )
 from qed.core._events import STOP, Progress
+from qed.core._shared_params import STRICT, VERBOSE
 from qed.core._threads import one_blas_thread
 from qed.designs import design
 from qed.linear_model._convex_regressor import SingleTarget
 from qed.linear_model._learn_convex import ObjectiveSpec, TrainingData
-
-__all__ = ["BoundedRegressor"]
 
 UNIT = 2.0**-53
 NORMAL = 1.4826  # a normal deviation over the median of its size
@@ -93,8 +92,8 @@ class BoundedRegressor(SingleTarget):
     fit_intercept: bool = param(True, "Whether to fit an intercept.")
     tol: NonNegative = param(1e-9, "Largest accepted gap, relative to the objective of the weighted median alone.")
     max_iter: PositiveInt = param(200, "Most steps from each start.")
-    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    strict: bool = STRICT
+    verbose: NonNegativeInt = VERBOSE
 
     threshold_: float = fitted("The threshold: as given, or estimated.", above=0)
     weights_: Array = fitted(

@@ -20,7 +20,6 @@ from qed.linear_model._learn_convex import ObjectiveSpec, TrainingData
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["ConstrainedLasso", "ConstrainedRidge"]
 
 LARGEST = 4000
 STEPS = 100
@@ -201,7 +200,7 @@ def _require_narrow(model: Any, rows: TrainingData) -> None:
     if p > LARGEST:
         raise InvalidData(
             f"{type(model).__name__} makes a table of all pairs of columns, and {p} columns are more than {LARGEST}. Choose"
-            " columns, or give a strength: Ridge and Lasso take any number of columns."
+            " columns, or use a penalty: Ridge and Lasso take any number of columns."
         )
 
 

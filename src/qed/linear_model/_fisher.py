@@ -10,8 +10,6 @@ from qed.core import InvalidData
 from qed.core._records import record
 from qed.core._targets import as_target
 
-__all__ = ["Discriminant", "fisher_criterion", "fisher_discriminant"]
-
 Array = np.ndarray[Any, Any]
 
 

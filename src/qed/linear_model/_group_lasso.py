@@ -20,12 +20,11 @@ from qed.core import (
     param,
 )
 from qed.core._events import Progress
+from qed.core._shared_params import FIT_INTERCEPT, STRICT, VERBOSE
 from qed.core._threads import one_blas_thread
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._groups import group_numbers, group_weights
 from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_rows
-
-__all__ = ["GroupLasso", "GroupPath", "group_lasso_path"]
 
 
 def _are_all_used(model: Any, groups: Array) -> str:
@@ -86,12 +85,12 @@ class GroupLasso(ConvexRegressor, chunks=True):
         "What the length of each group is multiplied by, in the order of the lists, or of the sorted labels; None for the root of"
         " the number of its columns.",
     )
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     max_iter: PositiveInt | None = param(1000, "Most working sets; None for no limit.")
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
     warm_start: bool = param(False, "Whether to start from the coefficients there are.")
-    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    strict: bool = STRICT
+    verbose: NonNegativeInt = VERBOSE
 
     groups_: Array = fitted(
         "The number of the group of each column, from 0 on, shape (p,).",
@@ -214,7 +213,7 @@ def _strengths(problem: Problem, number: Array, scale: Array, alphas: Any, eps: 
         given = np.asarray(alphas, dtype=np.float64)
         if given.ndim != 1 or not len(given) or not (np.isfinite(given).all() and (given >= 0).all()):
             raise InvalidParameter(
-                f"group_lasso_path.alphas must be a number of strengths, or finite strengths >= 0, got {alphas!r:.200}."
+                f"group_lasso_path.alphas must be a number of penalty strengths, or finite ones >= 0, got {alphas!r:.200}."
             )
         return np.sort(given)[::-1]
     w, b = problem.null_point

@@ -26,12 +26,11 @@ from qed.core import (
     param,
 )
 from qed.core._certificates import DualityGapCertificate
+from qed.core._shared_params import COPY_X, FIT_INTERCEPT
 from qed.linear_model._cross_validated_path import Choice, choose_strength, penalty_of
 from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_rows
 from qed.linear_model._linear import one_for_each_target, predict_linear
 from qed.linear_model._sparse_regression import require_targets
-
-__all__ = ["ElasticNetCV", "LassoCV", "MultiTaskElasticNetCV", "MultiTaskLassoCV"]
 
 
 class CrossValidatedRegression(Regressor, sparse=True):
@@ -181,15 +180,13 @@ class LassoCV(CrossValidatedRegression):
     _: KW_ONLY
     eps: Positive = param(1e-3, "The weakest strength over the strongest, where ``alphas`` is a number.")
     alphas: PositiveInt | NonNegativeVector = param(100, "How many strengths to try, or the strengths.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     precompute: Literal["auto"] | bool | Matrix = param(
         "auto", "Whether scikit-learn would use products of columns. Here the predicted cost decides.", kind="hint"
     )
     max_iter: PositiveInt = param(1000, "Most working sets for one strength.")
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
-    copy_X: bool = param(
-        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
-    )
+    copy_X: bool = COPY_X
     cv: Any = param(None, "Folds: None for five, a number, a splitter, or pairs of (train, test) indices.")
     verbose: bool | NonNegativeInt = param(False, "How much progress to show.")
     n_jobs: int | None = param(
@@ -244,16 +241,14 @@ class ElasticNetCV(CrossValidatedRegression):
     l1_ratio: Probability | Vector = param(0.5, "Share of the absolute values, or several to choose from.")
     eps: Positive = param(1e-3, "The weakest strength over the strongest, where ``alphas`` is a number.")
     alphas: PositiveInt | NonNegativeVector = param(100, "How many strengths to try, or the strengths.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     precompute: Literal["auto"] | bool | Matrix = param(
         "auto", "Whether scikit-learn would use products of columns. Here the predicted cost decides.", kind="hint"
     )
     max_iter: PositiveInt = param(1000, "Most working sets for one strength.")
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
     cv: Any = param(None, "Folds: None for five, a number, a splitter, or pairs of (train, test) indices.")
-    copy_X: bool = param(
-        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
-    )
+    copy_X: bool = COPY_X
     verbose: bool | NonNegativeInt = param(0, "How much progress to show.")
     n_jobs: int | None = param(
         None,
@@ -306,12 +301,10 @@ class MultiTaskLassoCV(CrossValidatedRegression, multi_output=True, single_outpu
     _: KW_ONLY
     eps: Positive = param(1e-3, "The weakest strength over the strongest, where ``alphas`` is a number.")
     alphas: PositiveInt | NonNegativeVector = param(100, "How many strengths to try, or the strengths.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     max_iter: PositiveInt = param(1000, "Most working sets for one strength.")
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
-    copy_X: bool = param(
-        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
-    )
+    copy_X: bool = COPY_X
     cv: Any = param(None, "Folds: None for five, a number, a splitter, or pairs of (train, test) indices.")
     verbose: bool | NonNegativeInt = param(False, "How much progress to show.")
     n_jobs: int | None = param(
@@ -366,13 +359,11 @@ class MultiTaskElasticNetCV(CrossValidatedRegression, multi_output=True, single_
     l1_ratio: Probability | Vector = param(0.5, "Share of the absolute values, or several to choose from.")
     eps: Positive = param(1e-3, "The weakest strength over the strongest, where ``alphas`` is a number.")
     alphas: PositiveInt | NonNegativeVector = param(100, "How many strengths to try, or the strengths.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     max_iter: PositiveInt = param(1000, "Most working sets for one strength.")
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
     cv: Any = param(None, "Folds: None for five, a number, a splitter, or pairs of (train, test) indices.")
-    copy_X: bool = param(
-        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
-    )
+    copy_X: bool = COPY_X
     verbose: bool | NonNegativeInt = param(0, "How much progress to show.")
     n_jobs: int | None = param(
         None,

@@ -41,15 +41,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = [
-    "Settings",
-    "is_source",
-    "learn",
-    "learn_rows",
-    "learn_wide",
-    "relearn",
-    "require_products",
-]
 
 SMALL_SQUARE = 128  # columns whose products cost next to nothing
 PART_ROWS = 1 << 17  # of a table that is read in parts: merging costs what a thousand rows or so cost
@@ -75,7 +66,7 @@ class Settings:
         alpha = np.asarray(self.alpha, dtype=np.float64)
         if alpha.shape not in ((), (1,), (m,)):
             msg = (
-                f"alpha has {alpha.size} strengths and y has {m} targets. "
+                f"alpha has {alpha.size} penalty strengths and y has {m} targets. "
                 "Number of targets and number of penalties do not correspond: give one for all, or one each."
             )
             raise InvalidParameter(msg)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
     from qed.core import FitData
 
-__all__ = ["FitOptions", "ObjectiveSpec", "TrainingData", "from_model", "learn_convex", "learn_rows", "store"]
 
 LEAST_SHARE = (
     1e-30  # of the largest weight: squares of what rounding leaves of a heavy row weigh more than a lighter one

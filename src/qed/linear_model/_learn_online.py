@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Course", "Shown", "begin", "favours", "held_out", "run", "show", "shown", "stream"]
 
 SLICE = 2e7  # multiplications between looks at listeners and clocks
 

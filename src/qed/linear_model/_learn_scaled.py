@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from qed.convex import Problem, Solver
     from qed.convex._penalty import Penalty
 
-__all__ = ["learn_scaled"]
 
 FARTHEST = 1e100  # scales that no residual is away, and whose square float64 still holds
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from qed.linear_model._linear import CoefficientTable
 
-__all__ = ["LeastSquares", "Solved"]
-
 
 def _have_its_columns(model: Any, moments: Moments) -> str:
     p = model.n_features_in_

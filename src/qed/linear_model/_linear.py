@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from qed.data import Chunk, Source
 
-__all__ = ["CoefficientTable", "fits_coefficients", "one_for_each_target", "predict_linear", "require_names"]
-
 
 def predict_linear(model: Any, X: Any) -> Array:
     """Return ``X @ coef_ + intercept_`` in the type of ``X``, chunk by chunk if it is a source."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.core import FitData
 
-__all__ = ["SCORES", "Path", "follow_path", "follow_together"]
 
 MOST_FOLDS = 50  # whose patterns a whole number holds
 

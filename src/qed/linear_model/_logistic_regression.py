@@ -32,6 +32,7 @@ from qed.core import (
     param,
 )
 from qed.core._class_weights import class_factors
+from qed.core._shared_params import FIT_INTERCEPT, STRICT, VERBOSE
 from qed.designs import Chunked
 from qed.linear_model._classes import ProbabilisticClassifier, require_classes
 from qed.linear_model._coded import CodedLoss, fit_coded
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
     from qed.core import Array, FitData
 
-__all__ = ["LogisticRegression", "Strength", "declare_logistic", "fit_classes"]
 
 SOLVERS = (
     NarrowNewton(),
@@ -187,16 +187,15 @@ def fit_classes(
             model.n_iter_ = np.atleast_1d(np.asarray(model.n_iter_, dtype=np.int32))
     if model.certificate_.outcome == "separable":
         warnings.warn(
-            f"A plane separates the classes, so that without a penalty larger coefficients are always better: those of"
-            f" {type(model).__name__} stopped where the objective was {model.certificate_.objective:.2g}, and the best one is"
-            " 0, at infinity. Pass a finite C for coefficients that mean something.",
+            f"The classes are linearly separable: without a penalty the coefficients diverge. Those of"
+            f" {type(model).__name__} stopped at an objective of {model.certificate_.objective:.2g}; its infimum is 0."
+            " Set a finite C.",
             stacklevel=4,
         )
     if model.certificate_.outcome == "quasi_separable":
         warnings.warn(
-            f"A plane has every row on its side or on it, so that without a penalty some coefficients of {type(model).__name__}"
-            " grow for ever, for less and less: those found are one point on that way. Pass a finite C, or leave out the columns"
-            " that tell one class by themselves.",
+            f"The classes are quasi-separable: without a penalty some coefficients of {type(model).__name__} diverge. Set a finite"
+            " C, or drop the columns that separate a class.",
             stacklevel=4,
         )
 
@@ -256,7 +255,7 @@ class LogisticRegression(ProbabilisticClassifier, chunks=True):
     l1_ratio: Probability | None = param(0.0, "Share of the absolute values in the penalty; the rest are squares.")
     dual: bool = param(False, "Whether liblinear would solve the dual; the optimum is the same.", kind="hint")
     tol: NonNegative = param(1e-7, "Largest accepted gap, relative to the objective of the intercept alone.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     intercept_scaling: Positive = param(
         1.0, "Value of liblinear's constant column, whose coefficient is penalised; 1 with every other solver."
     )
@@ -270,10 +269,10 @@ class LogisticRegression(ProbabilisticClassifier, chunks=True):
         " says what was done.",
     )
     max_iter: PositiveInt = param(100, "Most steps of the solver.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     warm_start: bool = param(False, "Whether to start from the coefficients there are.")
     n_jobs: int | None = param(None, "Number of processes that scikit-learn would use.", kind="hint")
-    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
+    strict: bool = STRICT
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the coefficients.

@@ -13,7 +13,6 @@ from qed.designs import Chunked
 if TYPE_CHECKING:
     from qed.linear_model._learn_convex import TrainingData
 
-__all__ = ["constant_of", "with_constant"]
 
 LEAST, MOST = 1e-290, 1e300  # as for the columns of X
 

@@ -20,14 +20,13 @@ from qed.core import (
     fitted,
     param,
 )
+from qed.core._shared_params import VERBOSE
 from qed.designs._range import fingerprint, require_no_overflow
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._kernels import margins
 from qed.linear_model._learn_online import Course, Shown, begin, favours, held_out, run, show, shown, stream
 from qed.linear_model._linear import fits_coefficients
 from qed.linear_model._online import Memory, Rule, Stop, Visits
-
-__all__ = ["Perceptron"]
 
 
 class Perceptron(LinearClassifier):
@@ -70,24 +69,26 @@ class Perceptron(LinearClassifier):
     penalty: Literal["l2", "l1", "elasticnet"] | None = param(None, "What draws the coefficients towards zero.")
     alpha: NonNegative = param(1e-4, "Strength of the penalty.")
     l1_ratio: Probability = param(0.15, "Share of absolute values in the penalty 'elasticnet'; the rest are squares.")
-    fit_intercept: bool = param(True, "Whether the plane may leave the origin.")
+    fit_intercept: bool = param(True, "Whether to fit an intercept.")
     max_iter: PositiveInt = param(1000, "Most passes over the rows.")
     tol: NonNegative | None = param(
         1e-3, "A pass counts as progress when the share of mistakes falls by more; None goes on to max_iter."
     )
     shuffle: bool = param(True, "Whether every pass has an order of its own; otherwise rows come as they are.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     eta0: Positive = param(1.0, "Length of a step. Without a penalty it changes nothing but the scale.")
     n_jobs: int | None = param(None, "Number of processes that scikit-learn would use.", kind="hint")
     random_state: Seed = param(0, "Seed of the orders.")
-    early_stopping: bool = param(False, "Whether to hold rows out, stop by their score and keep the best plane.")
+    early_stopping: bool = param(False, "Whether to hold out rows, stop by their score and keep the best coefficients.")
     validation_fraction: Fraction = param(0.1, "Share of rows held out with ``early_stopping``.")
     n_iter_no_change: PositiveInt = param(5, "Passes without progress that end the course.")
     class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
         None, "What steps are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
     )
-    warm_start: bool = param(False, "Whether to go on from the plane there is.")
-    variant: Literal["last", "averaged"] = param("last", "Which plane to keep: the last one, or the mean of all.")
+    warm_start: bool = param(False, "Whether to start from the current coefficients.")
+    variant: Literal["last", "averaged"] = param(
+        "last", "Which coefficients to keep: the last ones, or the mean of all."
+    )
     burn_in: NonNegativeInt = param(
         0, "Rows shown before the mean of ``variant='averaged'`` begins; it is zero if no more are shown."
     )
@@ -97,7 +98,7 @@ class Perceptron(LinearClassifier):
     sampling: Literal["passes", "replacement"] = param(
         "passes", "Whether every pass shows every row, or draws as many with replacement."
     )
-    batch_size: PositiveInt = param(1, "Rows that are judged before the plane moves by the mean of their steps.")
+    batch_size: PositiveInt = param(1, "Rows of a mini-batch: the coefficients move by the mean of their updates.")
 
     n_iter_: int = fitted("Passes over the rows.", low=0, answers=False)
     t_: float = fitted("Steps taken, plus one.", low=0, answers=False)

@@ -13,12 +13,11 @@ from qed.core import KW_ONLY, InvalidData, NonNegative, NonNegativeInt, Positive
 from qed.core._certificates import DualityGapCertificate
 from qed.core._events import STOP, Progress
 from qed.core._rules import Number
+from qed.core._shared_params import STRICT, VERBOSE
 from qed.core._threads import one_blas_thread
 from qed.designs._range import require_finite_objective
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_rows
-
-__all__ = ["PowerRegressor"]
 
 REACH = 10.0
 ROUNDS = 50  # of ever smaller tolerances
@@ -71,8 +70,8 @@ class PowerRegressor(ConvexRegressor):
         " of the objective itself, which is often smaller by many powers of ten.",
     )
     max_iter: PositiveInt = param(1000, "Most steps of the solver.")
-    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    strict: bool = STRICT
+    verbose: NonNegativeInt = VERBOSE
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = TrainingData.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)

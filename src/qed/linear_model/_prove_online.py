@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from qed.linear_model._learn_convex import TrainingData
     from qed.linear_model._online import Rule
 
-__all__ = ["prove"]
 
 EFFORT = 1e-3  # relative gap from which no dearer proof is looked for: random steps rarely end below
 NEAR = 0.1  # relative distance, as curvature tells it, up to which a step of Newton's method leads to the optimum

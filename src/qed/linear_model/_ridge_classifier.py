@@ -8,11 +8,10 @@ import numpy as np
 
 from qed.core import KW_ONLY, Array, CompositeCertificate, NonNegative, PositiveInt, Seed, fitted, param
 from qed.core._class_weights import class_factors
+from qed.core._shared_params import COPY_X, FIT_INTERCEPT, STRICT
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._learn_online import stream
 from qed.linear_model._ridge import Ridge
-
-__all__ = ["RidgeClassifier", "Signed", "signs_of", "store_signs"]
 
 
 class RidgeClassifier(LinearClassifier):
@@ -48,10 +47,8 @@ class RidgeClassifier(LinearClassifier):
 
     alpha: NonNegative = param(1.0, "Strength of the penalty.")
     _: KW_ONLY
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
-    copy_X: bool = param(
-        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
-    )
+    fit_intercept: bool = FIT_INTERCEPT
+    copy_X: bool = COPY_X
     max_iter: PositiveInt | None = param(
         None, "Most steps of the iterative solver, which only wide sparse designs need."
     )
@@ -71,7 +68,7 @@ class RidgeClassifier(LinearClassifier):
         instead="Use sklearn.linear_model.RidgeClassifier(positive=True).",
     )
     random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
-    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
+    strict: bool = STRICT
 
     n_iter_: int = fitted("Steps of the fit inside; 1 if it was solved at once.", low=0, answers=False)
     ridge_: Ridge = fitted("The least-squares fit to the signs.")

@@ -7,14 +7,13 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import KW_ONLY, Array, Classifier, CompositeCertificate, Positive, Vector, fitted, param
+from qed.core._shared_params import FIT_INTERCEPT
 from qed.linear_model._choose import SCORES, Choice
 from qed.linear_model._classes import LinearClassifier
 from qed.linear_model._folds import folds_of
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_classifier import Signed, signs_of, store_signs
 from qed.linear_model._ridge_cv import chosen, learn_chosen
-
-__all__ = ["RidgeClassifierCV"]
 
 
 class RidgeClassifierCV(LinearClassifier):
@@ -57,7 +56,7 @@ class RidgeClassifierCV(LinearClassifier):
 
     alphas: Positive | Vector = param((0.1, 1.0, 10.0), "Strengths to choose from, all above zero.")
     _: KW_ONLY
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     scoring: Any = param(
         None,
         "Score to maximise: 'accuracy', 'balanced_accuracy', the names of `RidgeCV` (of the signs), or a function of (model, X, y)"

@@ -11,8 +11,6 @@ from qed.core._records import record
 from qed.core._targets import as_target
 from qed.linear_model._hulls import nearest_points
 
-__all__ = ["Separation", "plane_between", "separating_hyperplane"]
-
 Array = np.ndarray[Any, Any]
 UNIT = 2.0**-53
 
@@ -158,5 +156,5 @@ def plane_between(X: Any, sign: Array, *, through_origin: bool, tol: float, max_
 def _sides_of(y: Any) -> tuple[Array, Array]:
     labels, codes = np.unique(as_target(y, "y"), return_inverse=True)
     if len(labels) != 2:
-        raise InvalidData(f"A plane separates two classes, and y has {len(labels)}: {labels.tolist()[:10]}.")
+        raise InvalidData(f"A hyperplane separates two classes, and y has {len(labels)}: {labels.tolist()[:10]}.")
     return labels, np.where(codes.ravel() == 1, 1.0, -1.0)

@@ -11,8 +11,6 @@ from qed.linear_model._linear import predict_linear
 from qed.linear_model._online import Memory, Stop, Visits
 from qed.linear_model._stochastic import StochasticLearner
 
-__all__ = ["SGDRegressor"]
-
 
 class SGDRegressor(Regressor, StochasticLearner, sparse=True):
     r"""A linear regression learnt one row at a time.

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["prove_small"]
 
 WIDEST = 32  # columns
 WORK = 5e5  # multiply-adds of second derivatives: part of a millisecond for each plane

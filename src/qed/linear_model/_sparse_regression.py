@@ -15,7 +15,6 @@ from qed.linear_model._linear import one_for_each_target, predict_linear
 if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
 
-__all__ = ["SparseRegression", "require_targets"]
 
 MANY = 2**31  # iterates, where the user sets no limit
 

@@ -20,6 +20,7 @@ from qed.core import (
     fitted,
     param,
 )
+from qed.core._shared_params import VERBOSE
 from qed.linear_model._learn_online import Course, Shown, begin, held_out, run
 from qed.linear_model._linear import fits_coefficients
 from qed.linear_model._online import Memory, Rule, Trail, Visits, optimal_offset
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from qed.core import DualityGapCertificate, Fingerprint
     from qed.linear_model._learn_convex import TrainingData
 
-__all__ = ["POWER_TEXT", "STEPS_TEXT", "Steps", "StochasticLearner"]
 
 Steps = Literal["constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"]
 STEPS_TEXT = (
@@ -60,8 +60,8 @@ class StochasticLearner(Estimator):
         " gap, relative to the null model's objective, that the certificate calls reached. None goes on to max_iter.",
     )
     shuffle: bool = param(True, "Whether every pass has an order of its own; otherwise rows come as they are.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
-    epsilon: NonNegative = param(0.1, "Width of the insensitive losses, and where Huber's turns straight.")
+    verbose: NonNegativeInt = VERBOSE
+    epsilon: NonNegative = param(0.1, "Width of the insensitive losses, and where Huber's becomes linear.")
     random_state: Seed = param(None, "Seed of the orders.")
     learning_rate: Steps = param("invscaling", STEPS_TEXT)
     eta0: NonNegative = param(0.01, "Length of the first step.")

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from qed.data import Source
     from qed.linear_model._learn import Settings
 
-__all__ = ["forget", "merge"]
-
 
 def merge(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
     """Add rows to what ``model`` has learnt."""

@@ -23,8 +23,6 @@ from qed.core import (
 )
 from qed.core._validation import learn_columns
 
-__all__ = ["DummyClassifier", "DummyRegressor"]
-
 ROUNDING = 2.0**-52
 
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from qed.core import Array
     from qed.data import Chunk
 
-__all__ = ["NaiveBayes"]
-
 
 class NaiveBayes(PosteriorClassifier, chunks=True):
     """A classifier of sums over the rows of each class."""

@@ -12,8 +12,6 @@ from qed.neighbors._model import NeighborModel
 from qed.neighbors._rows import look
 from qed.neighbors._weights import WeightsOption, weights_of
 
-__all__ = ["KNeighborsClassifier"]
-
 BLOCK = 1 << 16  # rows whose votes are counted at a time
 
 

@@ -35,7 +35,6 @@ from qed.neighbors._windows import NUMBERS, WindowName, log_integral
 if TYPE_CHECKING:
     from qed.core import FitData
 
-__all__ = ["KernelDensity"]
 
 UNIT = 2.0**-53
 FEW_COLUMNS = 6  # in more, windows that are not wide reach no row at all

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from qed.core import FitData
     from qed.neural_network._gradients import Rows
 
-__all__ = ["MLPClassifier"]
-
 
 def _are_those_of_outputs(model: Any, labels: Array) -> str:
     k = model.n_outputs_

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from qed.optimize._program import Program
     from qed.optimize._result import OptimizationResult
 
-__all__ = ["in_units", "minimised", "refuse_if_infeasible", "squared", "total"]
-
 
 def minimised(function: Function, w: Vector) -> OptimizationResult:
     """Minimise without constraints, by the best method that the function allows."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
-__all__ = ["Bound", "Function", "Proximal", "Split", "Vector", "as_function", "maximum", "quadratic"]
 
 UNIT = 2.0**-53
 

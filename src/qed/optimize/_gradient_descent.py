@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from qed.optimize._result import OptimizationResult
 
-__all__ = ["gradient_ascent", "gradient_descent", "largest_curvature", "step_advice", "step_warning"]
-
 
 def gradient_descent(
     function: Any,
@@ -197,7 +195,7 @@ def _words(step: float, bend: float) -> str:
         return f"step {step:g} is stable: there is no curvature here"
     most = 2.0 / bend
     if np.isclose(step, most, rtol=1e-9):
-        return f"step {step:g} equals 2/L for the largest curvature L = {bend:g}: the iterates oscillate for ever"
+        return f"step {step:g} equals 2/L for the largest curvature L = {bend:g}: the iterates oscillate without converging"
     if step > most:
         return (
             f"step {step:g} exceeds 2/L = {most:g} for the largest curvature L = {bend:g}: along that direction every step "

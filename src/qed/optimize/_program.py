@@ -23,7 +23,6 @@ from qed.optimize._sets import Box
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["DualPoint", "DualityReport", "Program", "affine", "duality_on_points", "lagrange_dual", "maximize_dual"]
 
 UNBOUNDED = 1e100  # a lower bound that no objective of a feasible programme has
 

@@ -16,7 +16,6 @@ from qed.preprocessing._patterns import why_not_simple
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["CountVectorizer"]
 
 LONGEST_NGRAM = 100  # their number, and their length, grow with it
 

@@ -1,4 +1,4 @@
-"""One record that tells the story of a fit, and the page that shows it.
+"""Reports: a record of a fit, and the HTML page that shows it.
 
 Rule of the package: a report holds words, numbers and drawings, no mathematics. Its page is one HTML file without
 scripts that opens without a network, in light and dark, on a telephone and on paper; figures come before numbers.

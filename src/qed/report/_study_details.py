@@ -11,8 +11,6 @@ from qed.report._parts import Section, Table
 if TYPE_CHECKING:
     from qed.study import Study
 
-__all__ = ["columns", "making", "tried"]
-
 
 def tried(study: Study) -> Section:
     """List every candidate with its error."""

@@ -1,4 +1,4 @@
-"""From a table to a model that can be trusted: columns understood, candidates compared in a budget, the winner proved.
+"""From a table to a certified model: column types are inferred and candidates compared within a time budget.
 
 One rule: **whatever the machine decides, it says why, and the user can say otherwise.**
 

@@ -12,8 +12,6 @@ from qed.study._raw import GAPS, LONGEST_ENTRY, LOOKED_AT, RawColumn, of_words
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["of_arrow"]
-
 
 def of_arrow(name: str, column: Any) -> RawColumn:  # noqa: PLR0911  one line per type
     """Read a column of an Arrow table.

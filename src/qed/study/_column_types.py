@@ -16,7 +16,6 @@ from qed.study._schema import ColumnSchema, words_array
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["describe", "is_beyond_squares", "said_form", "sign_of", "unit_of"]
 
 Array = np.ndarray[Any, Any]
 
@@ -142,7 +141,7 @@ def _said(column: RawColumn, said: Mapping[str, str]) -> tuple[str, str] | None:
         return _written_as(column, word)
     if word not in SAID:
         raise InvalidParameter(
-            f"--types {column.name}={said[column.name]}: a column is one of {', '.join(SAID)}, or written in one of the ways"
+            f"--types {column.name}={said[column.name]}: a column is one of {', '.join(SAID)}, or has one of the formats"
             f" {', '.join(SAID_FORMS)}."
         )
     if column.kind == "nested":

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from qed.study._read_limits import ReadLimits
 
-__all__ = ["SMALL", "read_csv"]
 
 SMALL = 2 << 20  # bytes; above this DuckDB's start-up pays
 HEAD = 1 << 16

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from qed.study._raw import RawColumn, RawTable
     from qed.study._schema import ColumnSchema
 
-__all__ = ["UNKNOWN", "Encoded", "encode", "feature_names"]
 
 Array = np.ndarray[Any, Any]
 UNKNOWN = -1.0  # a category that the fit has not seen

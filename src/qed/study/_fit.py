@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from qed.model_selection._candidate import Candidate
     from qed.study._raw import RawColumn, RawTable
 
-__all__ = ["Checked", "Study", "fit"]
 
 Array = np.ndarray[Any, Any]
 T = TypeVar("T")

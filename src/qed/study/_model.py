@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from qed.study._schema import TableSchema
     from qed.verify import Verdict
 
-__all__ = ["TableModel", "load"]
 
 Array = np.ndarray[Any, Any]
 BLOCK = 20_000  # rows

@@ -18,7 +18,6 @@ from qed.study._number_formats import DATE_FORMS, DAY, FORM_WORDS, Reading, mome
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["GAPS", "RawColumn", "RawTable", "of_text", "of_words", "text_of"]
 
 # Words that stand for nothing, in lower case and without spaces around them.
 GAPS = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "?", "-", "--", "<na>"})

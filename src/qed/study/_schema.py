@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from qed.study._model import TableModel
 
-__all__ = ["KINDS", "TASKS", "UNUSED", "ColumnSchema", "FitRecord", "TableSchema", "TargetSchema"]
 
 KINDS = ("number", "code", "category", "yes/no", "date", "text", "identifier", "constant", "copy", "dropped", "nested")
 UNUSED = frozenset({"identifier", "constant", "copy", "dropped", "nested"})
@@ -83,7 +82,7 @@ class ColumnSchema:
         expect(all(type(word) is str for word in self.words), "a category is no word")
         expect(len(set(self.words)) == len(self.words) <= MOST_WORDS, "the categories of a column are not distinct")
         expect(0 <= self.missing <= 1 and self.distinct >= 0, "a column has an impossible number of gaps or entries")
-        expect(set(self.form.split("; ")) <= FORMS | {""}, "a column is written in an unknown way")
+        expect(set(self.form.split("; ")) <= FORMS | {""}, "a column has an unknown format")
         expect(not self.low > self.high, "the least number of a column is above its greatest")
 
 
@@ -125,7 +124,7 @@ class TargetSchema:
         expect(len(set(self.labels)) == len(self.labels), "the labels of the target are not distinct")
         fits = {"regression": len(self.labels) == 0, "binary": len(self.labels) == 2}
         expect(fits.get(self.task, len(self.labels) > 2), "the labels do not fit the task")
-        expect(set(self.form.split("; ")) <= FORMS | {""}, "the target is written in an unknown way")
+        expect(set(self.form.split("; ")) <= FORMS | {""}, "the target has an unknown format")
 
 
 @record("study-story")

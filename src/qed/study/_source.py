@@ -19,7 +19,6 @@ from qed.study._read_limits import ReadLimits
 if TYPE_CHECKING:
     from qed.study._clock import Clock
 
-__all__ = ["digest_of", "read_table"]
 
 _TEXT = frozenset({".csv", ".tsv", ".txt", ".tab", ".dat", ""})
 _JSON = frozenset({".json", ".jsonl", ".ndjson"})

@@ -15,7 +15,6 @@ from qed.study._schema import TASKS, TargetSchema, words_array
 if TYPE_CHECKING:
     from qed.study._raw import RawColumn
 
-__all__ = ["describe_target", "encode_target"]
 
 Array = np.ndarray[Any, Any]
 MOST_CLASSES = 50

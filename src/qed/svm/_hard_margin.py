@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.linear_model._learn_convex import FitOptions, TrainingData
 
-__all__ = ["fit_hard_margin"]
-
 
 def fit_hard_margin(model: Any, rows: TrainingData, options: FitOptions) -> None:
     """Find the widest margin of each class against the others (of two classes, of the second against the first)."""
@@ -78,7 +76,7 @@ def _refusal(model: Any, found: Separation, label: int, sign: Vector) -> Invalid
     one, other = (int(np.sum(sign[mixed] == side)) for side in (1.0, -1.0))
     where = "through the origin " if found.through_origin else ""
     error = InvalidData(
-        f"No plane {where}separates {model.classes_.tolist()[label]!r} from the rest, so that LinearSVC has no hard margin: a"
+        f"No hyperplane {where}separates {model.classes_.tolist()[label]!r} from the rest, so there is no hard margin: a"
         f" mixture of {one} of its rows coincides with a mixture of {other} others (within {2 * found.bound:.1g}), rows"
         f" {mixed.tolist()[:12]}{' and more' if len(mixed) > 12 else ''}. Pass a finite C. The weights of the mixtures are in"
         " this error's separation."

@@ -35,6 +35,7 @@ from qed.core import (
 )
 from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
 from qed.core._class_weights import class_factors
+from qed.core._shared_params import STRICT, VERBOSE
 from qed.designs import Chunked
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._coded import CodedLoss, fit_coded
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from qed.core import FitData
     from qed.svm._kernels import CompiledPlanes
 
-__all__ = ["LinearSVC"]
 
 TOGETHER = NewtonTargets()
 ASCENT = (TOGETHER, DualAscent())
@@ -129,14 +129,14 @@ class LinearSVC(LinearClassifier):
     class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
         None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
     )
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     random_state: Seed = param(None, "Seed of liblinear's order of rows. Nothing here is random.", kind="hint")
-    max_iter: PositiveInt = param(1000, "Most steps of the solver, for each plane.")
-    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
+    max_iter: PositiveInt = param(1000, "Most steps of the solver, for each binary problem.")
+    strict: bool = STRICT
 
-    n_iter_: int = fitted("Most steps that a plane took.", low=0, answers=False)
+    n_iter_: int = fitted("Most steps that a binary problem took.", low=0, answers=False)
     solver_used_: str = fitted("How the coefficients were found.", answers=False)
-    certificate_: DualityGapCertificate = fitted("What is proved about the planes.")
+    certificate_: DualityGapCertificate = fitted("What is proved about the hyperplanes.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the planes.

@@ -9,13 +9,12 @@ import numpy as np
 from qed.convex import L2, EpsilonInsensitive, Squared, SquaredEpsilonInsensitive
 from qed.convex.solvers import DualAscent, InteriorPoint, Multipliers, NarrowNewton, Newton, NewtonCG
 from qed.core import KW_ONLY, NonNegative, NonNegativeInt, Positive, PositiveInt, Seed, param
+from qed.core._shared_params import STRICT, VERBOSE
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData
 from qed.linear_model._penalised_intercept import with_constant
 from qed.svm._planes import Plane, find_planes, store_planes
 from qed.svm._small_tables import fit_small
-
-__all__ = ["LinearSVR"]
 
 SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG(), DualAscent())
 STRAIGHT = Multipliers()
@@ -71,10 +70,10 @@ class LinearSVR(ConvexRegressor):
     dual: bool | Literal["auto"] = param(
         "auto", "Whether liblinear would solve the dual; the optimum is the same.", kind="hint"
     )
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     random_state: Seed = param(None, "Seed of liblinear's order of rows. Nothing here is random.", kind="hint")
     max_iter: PositiveInt = param(1000, "Most steps of the solver.")
-    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap is above tol.")
+    strict: bool = STRICT
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         data = self._fit_data(X, y, sample_weight, finite=False)

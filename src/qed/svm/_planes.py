@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from qed.core._certificates import Fingerprint
     from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData
 
-__all__ = ["Found", "Plane", "find_planes", "store_planes"]
-
 
 class Plane(NamedTuple):
     """One problem: what weights are multiplied by (None for one), and how it is declared for rows so weighted."""

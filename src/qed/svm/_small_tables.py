@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from qed.linear_model._learn_convex import FitOptions, TrainingData
     from qed.svm._kernels import CompiledPlanes
 
-__all__ = ["fit_small", "fit_small_classes"]
 
 WIDEST = 256  # columns whose equations cost little beside the rows
 ENTRIES, WORK = 2e6, 5e7  # entries, and multiply-adds of their products: a call takes part of a second at most

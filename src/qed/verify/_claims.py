@@ -13,7 +13,6 @@ from qed.core._certificates import LeastSquaresCertificate, MistakeBoundCertific
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["require_claims"]
 
 # A bound may hold for all coefficients, mistakes may be unbounded, and columns that depend on each other have no condition.
 MAY_BE_INFINITE = frozenset({"radius", "bound", "condition", "dual"})

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from qed.core._certificates import LikelihoodCertificate
 
-__all__ = ["check_counts"]
 
 Array = np.ndarray[Any, Any]
 BLOCK = 4096

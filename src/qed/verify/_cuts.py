@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Sample", "least_of_depth", "least_of_one_cut", "mass_of"]
-
 Array = np.ndarray[Any, Any]
 
 

@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 
 AHEAD = 256  # rows looked at together between two mistakes
 
-__all__ = ["check", "check_votes", "refuse_stream"]
-
 
 def refuse_stream(model: Any, certificate: MistakeBoundCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Say that what was learnt from a stream cannot be verified."""
     raise CertificateError(
-        f"{type(model).__name__} learnt from a stream that nobody kept: its mistakes were counted, and cannot be counted again."
+        f"{type(model).__name__} learnt from a stream that was not stored: its mistakes cannot be counted again."
     )
 
 

@@ -77,8 +77,6 @@ if TYPE_CHECKING:
     Check = Callable[[Any, Any, Any, Any, Any], Verdict]
     Parts = Callable[[Any, Any, Any, Any], Iterator[Part]]
 
-__all__ = ["CLAIMS_NOTHING", "TABLE", "Entry", "check_model", "entry_of"]
-
 
 @dataclass(frozen=True)
 class Entry:

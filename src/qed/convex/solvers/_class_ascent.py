@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["ClassAscent"]
 
 PASSES = 200_000
 TOGETHER = 20  # passes between two looks at the clock

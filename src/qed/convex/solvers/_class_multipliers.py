@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["ClassMultipliers", "class_refusal"]
 
 LARGEST = 2000  # coefficients whose equations are solved
 ROUNDS = 60

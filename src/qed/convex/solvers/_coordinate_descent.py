@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from qed.convex._problem import Problem
     from qed.convex._working_columns import WorkingColumns
 
-__all__ = ["CoordinateDescent"]
 
 FIRST = 4.0  # columns of the first working set, times the root of all: its Gram matrix then costs about a pass
 LEAST = 32

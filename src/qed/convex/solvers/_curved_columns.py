@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["by_compressed_columns", "takes_compressed_columns"]
 
 WORK = 1.5e8  # visits of entries in one call: a good part of a second
 PACE = 6  # numbers that one call hands to the next

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Loss, Vector
     from qed.convex._problem import Problem
 
-__all__ = ["DualAscent", "read_ascent", "row_squares", "rows_of"]
 
 HUGE = 1e300
 SEED = 20_011

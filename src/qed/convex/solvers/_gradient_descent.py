@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["GradientDescent"]
 
 EVERY = 10  # iterates between proofs
 ENOUGH = 1e-4  # share of the predicted fall that a step must bring
@@ -29,8 +28,8 @@ class GradientDescent:
     def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse kinks, in the loss or in the penalty."""
         if not problem.loss.traits.has_curvature:
-            return "it needs a loss without kinks"
-        return None if problem.penalty.traits.is_smooth else "it needs a penalty without kinks"
+            return "it needs a differentiable loss"
+        return None if problem.penalty.traits.is_smooth else "it needs a differentiable penalty"
 
     def cost(self, problem: Problem, tol: float) -> float:
         """Predict a thousand passes: slow where columns differ in scale or depend on each other."""

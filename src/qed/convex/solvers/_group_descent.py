@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from qed.convex._problem import Problem
     from qed.convex._working_columns import WorkingColumns
 
-__all__ = ["GroupDescent"]
 
 Indices = np.ndarray[Any, Any]
 FIRST = 4.0  # columns of the first working set, times the root of all, as for single columns

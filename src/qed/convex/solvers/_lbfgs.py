@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["LBFGS", "Descent", "Guess", "at_point", "begin", "pass_cost", "step_along"]
 
 LEANING = 0.05  # what a proof is seen to charge for intercepts that are not balanced yet
 Learnt = deque[tuple["Vector", "Vector", float]]

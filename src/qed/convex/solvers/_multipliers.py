@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["Multipliers"]
 
 WIDEST = 256  # columns whose equations cost little beside the rows
 SMALL = 4e6  # entries of an array that few others could be faster on
@@ -52,10 +51,10 @@ class Multipliers:
             return "it needs an array of few columns"
         traits = problem.loss.traits
         if traits.has_curvature or traits.n_scores > 1 or problem.loss.y.ndim > 1 or not traits.is_convex:
-            return "it needs a convex loss made of straight pieces, one score a row"
+            return "it needs a convex, piecewise linear loss, one score a row"
         losses = read_ascent(problem)
         if losses is None or losses.bend > 0 or not np.all(np.isfinite(losses.high - losses.low)):
-            return "it needs a loss made of straight pieces, with slopes that end"
+            return "it needs a piecewise linear loss with bounded subgradients"
         return None
 
     @staticmethod

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["NarrowNewton", "by_products", "takes_products"]
 
 WIDEST = 1024  # columns whose products with each other fit a second-level cache, about
 WORK = 1e10  # multiply-adds in one call: part of a second
@@ -38,9 +37,7 @@ class NarrowNewton:
     def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse what is not an array of few columns, or a loss or penalty that compiled rounds do not know."""
         if not takes_products(problem) or rows_of_loss(problem) is None or not _is_smooth(problem):
-            return (
-                "it needs an array of few columns, a loss that bends in pieces or is known by name, and one l2 strength"
-            )
+            return "it needs an array of few columns, a piecewise quadratic or known loss, and one l2 penalty strength"
         return None
 
     @staticmethod

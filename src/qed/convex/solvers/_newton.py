@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from qed.convex._problem import Problem
     from qed.convex._solve import Iterate
 
-__all__ = ["Newton", "entries_of"]
 
 LARGEST = 4000  # columns whose second derivatives are worth factorising
 CHEAP = 1e7  # multiply-adds of second derivatives that cost no more than the overhead of a pass

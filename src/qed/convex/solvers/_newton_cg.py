@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["NewtonCG"]
 
 MOST = 500  # steps of conjugate gradients within one of Newton
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["NewtonKinks"]
 
 LARGEST = 3000  # coefficients of all scores together whose second derivatives are worth holding
 SWEEPS = 1000  # over the coefficients of one model, at most

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["NewtonScores"]
 
 LARGEST = 1200  # coefficients of all scores together whose second derivatives are worth factorising
 DIRECT = 3e6  # multiply-adds of second derivatives that cost no more than the overhead of some products

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["NewtonTargets"]
 
 SMALL = 1.5e6  # multiply-adds of the second derivatives of all targets
 STEPS = 100

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["ProximalGradient"]
 
 EVERY = 10  # steps between iterates, each of which is proved
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["ProximalNewton"]
 
 LARGEST = 4000  # unknowns of a system of equations that is worth factorising
 GROW = 5.0  # of the reach, from point to point

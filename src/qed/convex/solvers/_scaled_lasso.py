@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from qed.convex._loss import Vector
 
-__all__ = ["ScaledLasso"]
 
 VANISHING = 1e-9  # a scale that is nothing, compared with that of the targets
 FEW = 100  # columns up to which sets are followed from the start; more of them come by the path of the lasso

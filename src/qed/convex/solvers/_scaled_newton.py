@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     Point = tuple[Vector, float, Vector, float]  # coefficients, intercept, scores and objective
 
-__all__ = ["ScaledNewton"]
 
 VANISHING = 1e-5  # a scale that may be on its way to zero, compared with the objective of the null model
 SHORT = 0.1  # a step that must be cut to less than this is not worth taking if there is another

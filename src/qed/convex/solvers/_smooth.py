@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["Point", "Smooth", "refuse_unless_smooth", "sample_step"]
 
 ENOUGH = 1e-4  # share of the promised descent that a step must keep
 NOISE = 16 * 2.0**-53  # differences of objectives below this share of them are rounding
