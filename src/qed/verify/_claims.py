@@ -46,9 +46,12 @@ WORDS: dict[str, Callable[[Any, int, int], str]] = {
     "QuadraticDiscriminantAnalysis": lambda model, k, _: (
         f"Shares, means and covariances of {k} classes{_shrunk(model, ', drawn as asked,')}"
     ),
-    "RandomLinearClassifier": lambda model, *_: f"The fewest mistakes of {model.n_draws} planes drawn",
-    "ThresholdClassifier": lambda *_: "The fewest mistakes of any cut",
+    "RandomLinearClassifier": lambda model, *_: f"The fewest mistakes of {model.n_draws} hyperplanes drawn",
+    "ThresholdClassifier": lambda *_: "The fewest mistakes of any threshold",
 }
+
+# How files from before said the same.
+EARLIER = {"hyperplanes drawn": "planes drawn", "any threshold": "any cut"}
 
 
 def require_claims(model: Any, certificate: Any) -> None:
@@ -70,7 +73,10 @@ def require_claims(model: Any, certificate: Any) -> None:
     about = WORDS.get(type(model).__name__)
     if about is not None and hasattr(certificate, "what"):
         words = about(model, len(vars(model).get("classes_", ())), vars(model).get("n_features_in_", 0))
-        if certificate.what != words:
+        earlier = words
+        for now, before in EARLIER.items():
+            earlier = earlier.replace(now, before)
+        if certificate.what not in (words, earlier):
             _refuse(model, f"claims {certificate.what!r:.80}, and its class claims {words!r}")
 
 
