@@ -110,7 +110,8 @@ def _check_statistics(fit: Learnt, mean: Any, var: Any, near_mean: Any, near_var
     fit.compare("the weight", own["weight"], weight, (TERMS + 8 * fit.n) * DOUBLE * weight)
     there = weight > 0
     off = fit.compare("the mean", own["mean"], np.where(there, mean, 0), near_mean)
-    fit.compare("the scatter", own["scatter"], np.where(there, var * weight, 0), 2 * near_var * weight)
+    summed = (TERMS + 8 * fit.n) * DOUBLE * np.abs(var)  # weights are rounded, too
+    fit.compare("the scatter", own["scatter"], np.where(there, var * weight, 0), (2 * near_var + summed) * weight)
     low, high = _ends(columns)
     near = extra * np.where(np.isfinite(low), np.maximum(np.abs(low), np.abs(high)), 0)
     fit.compare("the least entry", own["low"], low, near)

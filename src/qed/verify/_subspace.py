@@ -83,6 +83,8 @@ def check(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, sample_w
     slack = rows.rounding(seen.rows) + 64 * (rows.p + seen.rows) ** 0.5 * DOUBLE
     doubt = slack * total + (rows.p + 16) * DOUBLE * total
     _require_mean(model, seen)
+    counted = abs(float(model.n_samples_) - float(seen.weight)) / float(seen.weight)
+    _require(model, "its number of rows is not that of these", counted, (seen.rows + 16) * DOUBLE)
     skew = float(np.linalg.norm((V.astype(EXTENDED) @ V.T.astype(EXTENDED) - np.eye(len(V))).astype(np.float64)))
     _require(model, "its directions are not orthonormal", skew, certificate.orthogonality + 1e-14)
     whole = total if total > 0 else 1.0
