@@ -37,6 +37,9 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
     masses = _check_nodes(model, tree, rows, paths)
     _check_limits(model, tree, certificate, rows)
     leaf = tree.children_left < 0
+    flags = tree.missing_go_to_left
+    if not np.isin(flags, (0, 1)).all() or flags[leaf].any():
+        _refuse(model, "its leaves ask where missing values go, or a node answers with another number than 0 and 1")
     total = float(rows.sample.s.sum())
     objective, null = float(masses[leaf].sum() / total), float(masses[0] / total)
     is_class = rows.sample.criterion in ("gini", "entropy")
