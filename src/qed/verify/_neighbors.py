@@ -31,6 +31,8 @@ def check(model: Any, certificate: SearchCertificate, X: Any, y: Any, sample_wei
     rows = read(model, X, y, sample_weight)
     require_same_data(certificate.fingerprint, look(rows), rows.p)
     _require_rows(model, rows)
+    if y is not None and np.ndim(y) == 1 and np.ndim(vars(model).get("targets_", ())) == 2:
+        _refuse(model, "it keeps a table of targets, and these are one number a row")
     _require_metric(model)
     model = copy(model)
     vars(model).pop("feature_names_in_", None)  # compared before; questions come without names
