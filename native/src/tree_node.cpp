@@ -24,9 +24,14 @@ NodeSummary of_classes(const TreeTargets& y, const NodeRows& rows, double* value
     double terms = 0.0;
     for (Index k = 0; k < y.width; ++k) {
         weight += values[k];
-        terms += y.criterion == Criterion::gini ? values[k] * values[k] : xlogx(values[k]);
+        if (y.criterion == Criterion::misclassification) {
+            terms = std::max(terms, values[k]);
+        } else {
+            terms += y.criterion == Criterion::gini ? values[k] * values[k] : xlogx(values[k]);
+        }
     }
-    const double scale = y.criterion == Criterion::gini ? weight - terms / weight : xlogx(weight) - terms;
+    const double whole = y.criterion == Criterion::entropy ? xlogx(weight) : weight;
+    const double scale = whole - (y.criterion == Criterion::gini ? terms / weight : terms);
     return {weight, is_pure ? 0.0 : std::max(scale, 0.0) / (y.criterion == Criterion::gini && y.width == 2 ? 2.0 : 1.0),
             is_pure};
 }

@@ -28,6 +28,8 @@ decompositions; importing anything that fits is barred by contract.
     _subspace        directions of largest variance, by eigenvalues of its own
     _steps           greedy steps over columns, each fitted and scored again
     _trees           nodes of decision trees; _cuts: what cuts through columns leave
+    _boosting        steps of the leaves of boosted trees
+    _forests         trees of a forest, from the seed that drew their rows
     _powers          powers of columns, by the slopes of their objectives
     _neighbors       near rows, votes, means and densities, from every row
     _parts           the parts of a model of models, each on what reached it
@@ -47,10 +49,12 @@ import numpy as np
 
 from qed.core import CertificateError, Estimator, InvalidParameter
 from qed.core._certificates import (
+    BoostingCertificate,
     BracketCertificate,
     ClustersCertificate,
     DualityGapCertificate,
     ExactCertificate,
+    ForestCertificate,
     LeastSquaresCertificate,
     LikelihoodCertificate,
     MistakesCertificate,
@@ -64,10 +68,12 @@ from qed.core._certificates import (
     Uncertified,
 )
 from qed.verify import (
+    _boosting,
     _bounded,
     _clusters,
     _counts,
     _duality,
+    _forests,
     _hard_margin,
     _largest,
     _least_squares,
@@ -173,9 +179,11 @@ def _by_duality(model: Any, certificate: Any, X: Any, y: Any, sample_weight: Any
 
 _CHECKS: dict[type, Callable[..., Verdict]] = {
     DualityGapCertificate: _by_duality,
+    BoostingCertificate: _boosting.check,
     BracketCertificate: _by_slopes,
     ClustersCertificate: _clusters.check,
     ExactCertificate: _by_counting,
+    ForestCertificate: _forests.check,
     LeastSquaresCertificate: _least_squares.check,
     LikelihoodCertificate: _likelihood.check,
     MistakesCertificate: _mistakes.check,
