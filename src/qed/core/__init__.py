@@ -65,12 +65,14 @@ from qed.core._version import __version__
 
 if TYPE_CHECKING:
     from qed.core._certificates import (
+        BoostingCertificate,
         BracketCertificate,
         Certificate,
         ClustersCertificate,
         DualityGapCertificate,
         ExactCertificate,
         Fingerprint,
+        ForestCertificate,
         HeldOutCertificate,
         LeastSquaresCertificate,
         LikelihoodCertificate,
@@ -88,6 +90,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KW_ONLY",
     "Array",
+    "BoostingCertificate",
     "BracketCertificate",
     "Certificate",
     "CertificateError",
@@ -101,6 +104,7 @@ __all__ = [
     "Fingerprint",
     "FitData",
     "FitFailedWarning",
+    "ForestCertificate",
     "Forgetting",
     "Fraction",
     "HeldOutCertificate",
