@@ -409,6 +409,15 @@ def work(numbers: range, seed: int, seeds: Sequence[Seed], report: Callable[[int
 OUTCOMES = ("refused", "model refuses", "answers", "finding")
 
 
+def _activity(pid: int) -> tuple[bool, float]:
+    """Return whether a process has something to do, and the seconds of a processor that it has had; no and 0 where nobody tells."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return False, 0.0
+    return fields[0] == "R", (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Child:
     """A process that tries every `jobs`-th case; shared memory tells how far it is, files tell what it found."""
 
@@ -421,7 +430,7 @@ class Child:
     def start(self, first: int) -> None:
         """Start, or start again after a death, at case `first`."""
         self.write(0, first)
-        self.heard, self.at = time.monotonic(), first
+        self.heard, self.at, self.spent = time.monotonic(), first, 0.0
         with warnings.catch_warnings():  # newer Pythons warn of threads; the child only loads files
             warnings.simplefilter("ignore", DeprecationWarning)
             self.pid = os.fork()
@@ -466,8 +475,11 @@ class Child:
     def is_done(self) -> bool:
         """See whether the child lives and moves; bury it, note its case and start again if not."""
         number = self.read(0)
+        running, spent = _activity(self.pid)
         if number != self.at:
-            self.heard, self.at = time.monotonic(), number
+            self.heard, self.at, self.spent = time.monotonic(), number, spent
+        elif running and spent - self.spent < PATIENCE:  # a busy machine is not a child that stands still
+            self.heard = time.monotonic()
         pid, status = os.waitpid(self.pid, os.WNOHANG)
         if pid == 0 and time.monotonic() - self.heard > PATIENCE:
             os.kill(self.pid, signal.SIGKILL)

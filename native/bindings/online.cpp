@@ -46,7 +46,7 @@ OnlineRule rule_of(const nb::tuple& rule) {
                          .competes = nb::cast<bool>(rule[10]),
                          .margin = number(11),
                          .batch = nb::cast<Index>(rule[12])};
-    require(out.batch >= 1, "a batch must have at least one row");
+    require(out.batch >= 1 && out.batch < (Index{1} << 32), "a batch must have at least one row and fewer than 2^32");
     return out;
 }
 

@@ -19,7 +19,7 @@ from qed import _native
 from qed.compose import ColumnTransformer, Pipeline
 from qed.core import InvalidData, InvalidParameter, MemoryLimit, ModelFileError, QedError
 from qed.core._persistence import dumps, loads
-from qed.linear_model import Ridge
+from qed.linear_model import Ridge, SGDClassifier
 from qed.preprocessing import (
     Binarizer,
     CountVectorizer,
@@ -326,3 +326,15 @@ def test_m6_a_model_of_too_many_values_is_not_saved(monkeypatch: pytest.MonkeyPa
     model = CountVectorizer(stop_words=["word"] * 5000)
     with pytest.raises(ModelFileError, match="keep long lists as NumPy arrays"):
         dumps(model)
+
+
+# -- found since by the fuzzer ---------------------------------------------------------------------------------------------
+
+
+def test_a_batch_has_no_more_rows_than_there_are() -> None:
+    """Rows times classes wrapped round to nothing, and native code wrote past its steps."""
+    labels = np.arange(60) % 4
+    options = {"random_state": 0, "max_iter": 3, "tol": None}
+    whole = SGDClassifier(batch_size=60, **options).fit(X, labels)
+    for size in (2**62, 2**61, 2**40, 61):
+        assert np.array_equal(SGDClassifier(batch_size=size, **options).fit(X, labels).coef_, whole.coef_)

@@ -377,6 +377,9 @@ def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | N
     if other:
         return f"accepted, and answers otherwise: {', '.join(other)}"
     is_same = before is not _MISSING and _same_values(before, change.value)
+    is_same = is_same or (
+        change.path[-1][1] == "rows_" and change.how in ("reversed", "permuted")
+    )  # whose order does not matter
     return None if is_same or _is_cached(subject.model, change.path) else "accepted, and answers the same"
 
 
@@ -424,12 +427,16 @@ def _is_weaker(change: Change) -> bool:  # noqa: PLR0911  one line for each kind
         return change.value is False
     if not BOUNDS.intersection(names):
         return False
+    if change.value is None and names[-1] in ("mean_doubt", "spread_doubt"):
+        return True  # a fingerprint that does not say is held to less
     try:
         numbers = np.asarray(change.value, dtype=float)
     except (TypeError, ValueError):
         return False
     if names[-1] == "radius":  # infinite where a bound holds for all coefficients
         return bool((numbers >= 0).all())
+    if names[-1] in ("low", "high"):  # of an interval that still holds the optimum
+        return bool(np.isfinite(numbers).all())
     return bool(np.isfinite(numbers).all() and (numbers >= 0).all())
 
 

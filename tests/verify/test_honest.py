@@ -11,7 +11,7 @@ from tests.verify.honesty import NO_FIT, refusal
 
 ALL = configurations()
 KINDS = sorted({one.kind for one in ALL})
-SLOW = ("MLPClassifier", "MLPRegressor")  # whose fits take a second: one each
+SLOW = ("DecisionTreeRegressor", "MLPClassifier", "MLPRegressor")  # whose fits or checks can take seconds: one each
 
 
 @pytest.mark.parametrize("kind", KINDS)

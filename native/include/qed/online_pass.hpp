@@ -57,7 +57,7 @@ class Pass {
     /// Rows from `k` to `end` of a chunk, a batch at a time.
     void few(std::vector<Learner<Table>>& learners, const Chunk& chunk, Index k, Index end, OnlinePass* found) const {
         const std::size_t count = learners.size();
-        std::vector<double> steps(static_cast<std::size_t>(rule_.batch) * count);
+        std::vector<double> steps(static_cast<std::size_t>(std::min(rule_.batch, end - k)) * count);
         double owed = chunk.owed;
         for (; k < end; k += rule_.batch) {
             const Index together = std::min(rule_.batch, end - k);

@@ -622,7 +622,7 @@ def nearest_rows(
     index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
     queries: Matrix,
     k: int,
-    metric: tuple[int, float],
+    metric: tuple[int, float, Vector | None],
     others: bool,
 ) -> tuple[Matrix, NDArray[np.int64], int]:
     """Distances and numbers of the k nearest rows, nearest first, equal ones by number; and the groups of eight looked at.
@@ -634,7 +634,7 @@ def rows_within(
     index: tuple[Matrix, NDArray[np.int64], Matrix, NDArray[np.int64], int],
     queries: Matrix,
     radius: float,
-    metric: tuple[int, float],
+    metric: tuple[int, float, Vector | None],
     others: bool,
 ) -> tuple[NDArray[np.int64], Vector, NDArray[np.int64]]:
     """Where the list of each query begins, then distances and numbers of all rows within the radius, nearest first."""
@@ -644,7 +644,7 @@ def log_densities(
     queries: Matrix,
     weights: Vector | None,
     kernel: tuple[int, float],
-    metric: tuple[int, float],
+    metric: tuple[int, float, Vector | None],
 ) -> Vector:
     """Logarithms of sums of windows of a bandwidth around the rows, each with a positive weight or all with one."""
 

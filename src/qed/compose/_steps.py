@@ -166,6 +166,8 @@ class NamedParts(Estimator):
         """Return the parameters by name, with ``deep`` the parts and theirs too."""
         params = super().get_params(deep=deep)
         for name, part in self._named() if deep else ():
+            if not isinstance(name, str):
+                continue  # fit says so in words
             params[name] = part
             if hasattr(part, "get_params") and not isinstance(part, type):
                 params.update((f"{name}__{key}", value) for key, value in part.get_params(deep=True).items())

@@ -197,7 +197,7 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
             backward = max(_missed(one, *axes) for one, axes in zip(drawn, found, strict=True))
             log_prior = np.log(prior)
         self.classes_, self.priors_, self.means_ = classes, prior, moments.mean
-        self.scalings_, self.rotations_ = [s for s, _ in found], [R for _, R in found]
+        self.scalings_, self.rotations_ = [s for s, _ in found], [_signed(R) for _, R in found]
         self.__dict__.pop("covariance_", None)
         if self.store_covariance:
             self.covariance_ = drawn
@@ -297,3 +297,9 @@ def _require_rank(
             f" {variance[-1]:.3g}, and tol={model.tol:g} is not exceeded.{few} Increase {way}, or leave out columns that depend on"
             " others."
         )
+
+
+def _signed(axes: Array) -> Array:
+    """Turn each axis so that its largest entry is positive: nothing else tells an axis from its opposite."""
+    largest = axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])]
+    return np.asarray(axes * np.where(largest < 0, -1.0, 1.0))

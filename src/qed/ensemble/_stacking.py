@@ -126,6 +126,8 @@ class _Stack(Members):
         for one, method in zip(said, owner.stack_method_, strict=True):
             block = np.asarray(one)
             block = block[:, np.newaxis] if block.ndim == 1 else block
+            if block.ndim != 2:
+                raise InvalidData(f"A member answers in shape {block.shape}, and rows of numbers are needed.")
             # With two classes the second probability says all.
             columns.append(block[:, 1:] if method == "predict_proba" and block.shape[1] == 2 else block)
         if not self.passthrough:

@@ -30,6 +30,7 @@ from qed.core import (
     Regressor,
     Traits,
     Transformer,
+    Vector,
     clone,
     fitted,
     param,
@@ -103,6 +104,18 @@ def _vote_by_number(model: Any, parts: list[Any]) -> str:
     return are_members(model, parts) or models_of_codes(model, parts, len(model.classes_))
 
 
+def weights_of(model: Any, kept: set[str]) -> Array:
+    """Return how much each member counts that is not dropped."""
+    if model.weights is None:
+        return np.ones(len(kept))
+    if len(model.weights) != len(model.estimators):
+        raise InvalidParameter(
+            "Number of `estimators` and weights must be equal; got"
+            f" {len(model.weights)} weights, {len(model.estimators)} estimators"
+        )
+    return np.array([w for w, (name, _) in zip(model.weights, model.estimators, strict=True) if name in kept])
+
+
 class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
     """The label that most models, or their mean probabilities, vote for.
 
@@ -131,7 +144,7 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
     estimators: Any = param((), "Pairs of name and classifier; 'drop' leaves one out.")
     _: KW_ONLY
     voting: Literal["hard", "soft"] = param("hard", "Whether labels vote, or probabilities are averaged.")
-    weights: Any = param(None, "How much each member counts.")
+    weights: Vector | None = param(None, "How much each member counts.")
     n_jobs: Any = param(None, "Members fitted at the same time, in threads.")
     flatten_transform: bool = param(True, "Whether transform puts the probabilities of all members side by side.")
     verbose: bool = param(False, "Whether to show how long each member takes.")
@@ -239,15 +252,7 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
         return np.asarray(names, dtype=object)
 
     def _weights(self, members: list[tuple[str, Any]]) -> Any:
-        if self.weights is None:
-            return np.ones(len(members))
-        if len(self.weights) != len(self.estimators):
-            raise InvalidParameter(
-                "Number of `estimators` and weights must be equal; got"
-                f" {len(self.weights)} weights, {len(self.estimators)} estimators"
-            )
-        kept = {name for name, _ in members}
-        return np.array([w for w, (name, _) in zip(self.weights, self.estimators, strict=True) if name in kept])
+        return weights_of(self, {name for name, _ in members})
 
     def _traits(self) -> Traits:
         return inner_traits(super()._traits(), self.estimators)
@@ -280,7 +285,7 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
 
     estimators: Any = param((), "Pairs of name and regressor; 'drop' leaves one out.")
     _: KW_ONLY
-    weights: Any = param(None, "How much each member counts.")
+    weights: Vector | None = param(None, "How much each member counts.")
     n_jobs: Any = param(None, "Members fitted at the same time, in threads.")
     verbose: bool = param(False, "Whether to show how long each member takes.")
 
@@ -355,15 +360,7 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
         return np.asarray([f"votingregressor_{name}" for name, _ in self._required()], dtype=object)
 
     def _mean_weights(self) -> Any:
-        kept = {name for name, _ in self._required()}
-        if self.weights is None:
-            return np.ones(len(kept))
-        if len(self.weights) != len(self.estimators):
-            raise InvalidParameter(
-                "Number of `estimators` and weights must be equal; got"
-                f" {len(self.weights)} weights, {len(self.estimators)} estimators"
-            )
-        return np.array([w for w, (name, _) in zip(self.weights, self.estimators, strict=True) if name in kept])
+        return weights_of(self, {name for name, _ in self._required()})
 
     def _traits(self) -> Traits:
         return inner_traits(super()._traits(), self.estimators)

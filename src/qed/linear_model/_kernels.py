@@ -111,6 +111,7 @@ def online_passes(
     w, b, scale, lag, b_sum, mass, paid, log, slopes = arrays
     flat: list[Any] = [None if part is None else part.reshape(-1) for part in (w, lag, paid)]
     order = np.arange(X.shape[0], dtype=np.uint32)
+    rule = (*rule[:-1], min(rule[-1], max(X.shape[0], 1)))  # a batch has no more rows than there are
     favour = None if favour is None else np.ascontiguousarray(favour).reshape(-1)
     weight = None if weight is None else np.ascontiguousarray(weight)
     given = (

@@ -11,6 +11,7 @@ from qed.core import (
     KW_ONLY,
     Array,
     ExactCertificate,
+    InvalidData,
     InvalidParameter,
     PositiveInt,
     Seed,
@@ -198,6 +199,9 @@ class KBinsDiscretizer(Transformer, keeps_dtype=True):
         """
         self._check_is_fitted()
         table = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+        width = len(self.n_bins_) if self.encode == "ordinal" else int(self.n_bins_.sum())
+        if table.ndim != 2 or table.shape[1] != width:
+            raise InvalidData(f"X has shape {table.shape}, and transform gives {width} columns. Pass what it gave.")
         if self.encode != "ordinal":
             ends = np.cumsum(self.n_bins_)
             table = np.stack(

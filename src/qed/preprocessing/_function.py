@@ -14,6 +14,10 @@ from qed.core._tables import is_sparse
 __all__ = ["FunctionTransformer"]
 
 
+def _why_no_function(value: Any) -> str:
+    return "should be a function of numbers, and is a type" if isinstance(value, type) else ""
+
+
 def _why_no_way_to_name(value: Any) -> str:
     return "" if value is None or isinstance(value, str) else "should be 'one-to-one' or None"
 
@@ -45,8 +49,10 @@ class FunctionTransformer(Transformer, sparse=True, allow_nan=True, requires_fit
     array([[0.   , 0.693]])
     """
 
-    func: AnyFunction | None = param(None, "The function of a table; None for the table itself.")
-    inverse_func: AnyFunction | None = param(None, "Its inverse.")
+    func: AnyFunction | None = param(
+        None, "The function of a table; None for the table itself.", in_files=_why_no_function
+    )
+    inverse_func: AnyFunction | None = param(None, "Its inverse.", in_files=_why_no_function)
     _: KW_ONLY
     validate: bool = param(False, "Whether the table is read as numbers first.")
     accept_sparse: bool = param(False, "Whether sparse tables are let in when the table is read.")

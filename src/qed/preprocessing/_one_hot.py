@@ -72,6 +72,10 @@ def are_places(model: Any, listed: Any) -> str:
     return ""
 
 
+def _why_no_combiner(value: Any) -> str:
+    return "" if isinstance(value, str) else "should be 'concat': files hold no functions of names"
+
+
 class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=False):
     r"""One column of zeros and ones for each category.
 
@@ -115,7 +119,9 @@ class OneHotEncoder(Transformer, allow_nan=True, categorical=True, keeps_dtype=F
         None, "Rows, or share of rows, below which a category is rare."
     )
     max_categories: PositiveInt | None = param(None, "Most categories of a column, all rare ones together being one.")
-    feature_name_combiner: Any = param("concat", "How a name is made: 'concat', or a function of column and category.")
+    feature_name_combiner: Any = param(
+        "concat", "How a name is made: 'concat', or a function of column and category.", in_files=_why_no_combiner
+    )
 
     categories_: list[Array] = fitted(
         "Categories of each column, in order.", length="p", dtype="label", shape="(*,)", finite=False, nan=True

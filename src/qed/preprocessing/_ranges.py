@@ -114,7 +114,8 @@ class MinMaxScaler(Transformer, allow_nan=True):
 
     def _ends(self) -> tuple[float, float]:
         ends = self.feature_range
-        if not isinstance(ends, tuple | list) or len(ends) != 2 or not ends[0] < ends[1]:
+        numbers = isinstance(ends, tuple | list) and all(isinstance(end, int | float | np.number) for end in ends)
+        if not numbers or len(ends) != 2 or not ends[0] < ends[1]:
             raise InvalidParameter(
                 f"Minimum of desired feature range must be smaller than maximum. Got {ends!r}: pass a pair (least, largest)."
             )

@@ -67,7 +67,7 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
         A fitted model.
     X : array-like, frame, sparse container or source of shape (n, p)
         The rows the model was fitted on. Their order does not matter, except where a model depends on it or its proof does: models
-        that cut the rows into folds, voted perceptrons, and losses with kinks, whose dual variables belong to rows.
+        that cut the rows into folds, voted perceptrons, and non-differentiable losses, whose dual variables belong to rows.
     y : array-like of shape (n,) or (n, m)
         Their targets.
     sample_weight : array-like of shape (n,), optional

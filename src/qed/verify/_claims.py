@@ -21,7 +21,7 @@ DEFAULT_TOLERANCE = 1e-4  # of least squares that choose their own penalty
 
 
 def _shrunk(model: Any, words: str) -> str:
-    changed = model.shrinkage is not None or getattr(model, "reg_param", 0)
+    changed = model.shrinkage is not None or getattr(model, "reg_param", 0.0) > 0
     return words if changed else ""
 
 
@@ -32,11 +32,18 @@ WORDS: dict[str, Callable[[Any, int, int], str]] = {
     "ComplementNB": lambda _, k, p: f"Shares of {p} words outside of each of {k} classes",
     "DummyClassifier": lambda *_: "The shares of the labels",
     "DummyRegressor": lambda model, *_: f"The {model.strategy} of the targets",
+    "GaussianNB": lambda model, k, _: (
+        f"Shares, means and variances of {k} classes" + (f" plus {model.epsilon_:.3g}" if model.epsilon_ else "")
+    ),
+    "KNeighborsClassifier": lambda model, *_: f"Nearest rows by {model.effective_metric_} distance",
+    "KNeighborsRegressor": lambda model, *_: f"Nearest rows by {model.effective_metric_} distance",
+    "KernelDensity": lambda model, *_: f"Log-densities by {model.kernel} windows",
     "LinearDiscriminantAnalysis": lambda model, k, _: (
         f"Shares and means of {k} classes and their common covariance{_shrunk(model, ', shrunk as asked,')}"
     ),
     "LookupClassifier": lambda *_: "The fewest mistakes of any function",
     "MultinomialNB": lambda _, k, p: f"Shares of {k} classes and of {p} words",
+    "NearestNeighbors": lambda model, *_: f"Nearest rows by {model.effective_metric_} distance",
     "QuadraticDiscriminantAnalysis": lambda model, k, _: (
         f"Shares, means and covariances of {k} classes{_shrunk(model, ', drawn as asked,')}"
     ),

@@ -177,6 +177,9 @@ def check_quadratic(
         own = _covariance(model, found, k)
         drawn = (1 - EXTENDED(model.reg_param)) * own + EXTENDED(model.reg_param) * np.eye(p)
         axes, variance = model.rotations_[k], model.scalings_[k]
+        size = np.abs(axes)
+        if not ((axes > 0) & (size >= (1 - 1e-9) * size.max(axis=0, initial=0.0))).any(axis=0).all():
+            refuse(model, f"an axis of class {k} points the other way: its largest entry is negative")
         if axes.shape != (p, p) or variance.shape != (p,):
             refuse(model, f"the axes of class number {k} have the wrong shape")
         slack = 64 * p * near * float(np.abs(drawn).max())

@@ -107,6 +107,7 @@ def check(model: Estimator, certificate: LeastSquaresCertificate, X: Any, y: Any
     _require_close(model, certificate, distance, rounding)
     doubt = 1e-12 * float(np.sum(reach**2)) + rounding
     _require_objective(model, certificate, objective, doubt)
+    _require_residuals(model, point.squares, certificate.gap + doubt)
     if not prior.any():
         known = certificate.fingerprint.spread_doubt  # what is left of rows that were forgotten
         forgotten = 0.0 if known is None else float(np.sum(known[rows.p :]))
@@ -308,6 +309,16 @@ def _require_close(model: Estimator, certificate: LeastSquaresCertificate, dista
             "the certificate were changed after the fit. Fit again, or load the model from its file."
         )
         raise CertificateError(msg)
+
+
+def _require_residuals(model: Any, squares: Array, near: float) -> None:
+    """Compare the residuals that standard errors are computed from; what a fit rounds of them is far below a millionth."""
+    stored = np.atleast_1d(np.asarray(model.squared_residuals_, dtype=EXTENDED))
+    if stored.shape != squares.shape or not (np.abs(stored - squares) <= 1e-6 * squares + near).all():
+        raise CertificateError(
+            f"This {type(model).__name__} stores squared residuals of {float(stored.flat[0]):.10g}, and they are"
+            f" {float(squares.flat[0]):.10g}. It was changed after the fit."
+        )
 
 
 def _require_objective(model: Estimator, certificate: LeastSquaresCertificate, objective: float, doubt: float) -> None:

@@ -85,13 +85,13 @@ def check(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, sample_w
     doubt = slack * total + (rows.p + 16) * DOUBLE * total
     _require_mean(model, seen)
     skew = float(np.linalg.norm((V.astype(EXTENDED) @ V.T.astype(EXTENDED) - np.eye(len(V))).astype(np.float64)))
-    _require(model, "its directions are not orthonormal", skew, 2 * certificate.orthogonality + 1e-14)
+    _require(model, "its directions are not orthonormal", skew, certificate.orthogonality + 1e-14)
     whole = total if total > 0 else 1.0
     scatter = _Scatter(rows, seen.mean.astype(np.float64), seen.rows, whole**0.5)
     moved = scatter.times(V.T)  # in shares of the total
     captured = whole * float(np.sum(V.T * moved)) / (1 + skew)
     off = float(np.linalg.norm((moved - V.T * (values / whole)).astype(np.float64)))
-    allowed = 2 * certificate.backward_error + 1e-15 + doubt / whole
+    allowed = certificate.backward_error + 1e-15 + doubt / whole
     _require(model, "its directions and variances are no pairs of the covariance", off, allowed)
     distance = max(whole * scatter.best(len(V)) - captured, 0.0) / free
     if not (np.isfinite(doubt) and distance <= certificate.gap + doubt / free):

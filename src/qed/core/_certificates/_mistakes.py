@@ -61,15 +61,15 @@ class MistakesCertificate(Certificate):
         if not self.reached:
             return f"{made}; the last coefficients do not separate the classes."
         most = f", and no order of the rows can cause more than {self.bound:.4g}" if np.isfinite(self.bound) else ""
-        return f"{made}{most}; every row lies on its side, at a distance of {self.margins.min():.3g} at least."
+        return f"{made}{most}; every row lies on its side, at a distance of {self.margins.min(initial=np.inf):.3g} at least."
 
     def numbers(self) -> dict[str, str]:
         """Return the numbers behind the statement."""
         told = {"mistakes": f"{self.mistakes} of {self.rounds}"}
-        if self.fingerprint is not None:
+        if self.fingerprint is not None and self.margins.size:
             told |= {
                 "largest row": f"{self.radius:.6g}",
-                "margin": f"{self.margins.min():.6g}",
+                "margin": f"{self.margins.min(initial=np.inf):.6g}",
                 "bound": f"{self.bound:.6g}",
             }
         return told
