@@ -1,8 +1,8 @@
 """`make fuzz`: look for counter-examples for a stated time, and write down how hard we looked.
 
 The laws, and convex problems against an interior-point solver, run under Hypothesis without a fixed seed, each for an equal
-share of the time; then `fuzz_certificates.py` judges certificates one after the other, and `fuzz_files.py` mutates model
-files. A row with the date and the counts is appended to fuzz/RECORD.md.
+share of the time; then `fuzz_certificates.py` judges certificates one after the other, `fuzz_truth.py` those of all public
+estimators, and `fuzz_files.py` mutates model files. A row with the date and the counts is appended to fuzz/RECORD.md.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ LAWS = ("tests/laws", "tests/convex/test_certificate_fuzz.py", "tests/verify/tes
 HEAD = """# How hard we have looked
 
 Each row is one run of `make fuzz`: laws under Hypothesis with fresh random seeds, certificates of convex problems
-against an interior-point solver, then mutated model files.
+against an interior-point solver, certificates of public estimators against exact or brute-force truth, then mutated model files.
 
-| date (UTC) | commit | Python | laws: examples | laws: tests | certificates | files mutated | findings |
-|---|---|---|---|---|---|---|---|
+| date (UTC) | commit | Python | laws: examples | laws: tests | certificates | truths | files mutated | findings |
+|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -62,8 +62,8 @@ def count(script: str, said: str, *options: str) -> tuple[int, bool]:
 def main() -> int:
     """Fuzz, record, and return 1 when something was found."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=300, help="time for each of the three parts")
-    for part in ("laws", "certificates", "files"):
+    parser.add_argument("--seconds", type=float, default=300, help="time for each of the parts")
+    for part in ("laws", "certificates", "truth", "files"):
         parser.add_argument(f"--{part}", type=float, metavar="SECONDS", help=f"time for the {part}, if another")
     options = parser.parse_args()
     seconds = {
@@ -71,17 +71,18 @@ def main() -> int:
     }
     examples, tests, laws_hold = fuzz_laws(seconds["laws"])
     certificates, all_true = count("fuzz_certificates.py", "certificates of", "--seconds", str(seconds["certificates"]))
+    truths, all_exact = count("fuzz_truth.py", "truths of", "--seconds", str(seconds["truth"]))
     mutations, files_hold = count(
         "fuzz_files.py", "files in", "--count", str(10**9), "--seconds", str(seconds["files"])
     )
-    nothing = laws_hold and all_true and files_hold
+    nothing = laws_hold and all_true and all_exact and files_hold
     findings = "none" if nothing else "yes, see the output of the run"
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=ROOT
     ).stdout.strip()
     now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M")
     cells = (now, commit or "-", platform.python_version(), f"{examples:,}", tests)
-    cells = (*cells, f"{certificates:,}", f"{mutations:,}", findings)
+    cells = (*cells, f"{certificates:,}", f"{truths:,}", f"{mutations:,}", findings)
     row = "| " + " | ".join(map(str, cells)) + " |\n"
     RECORD.parent.mkdir(exist_ok=True)
     if not RECORD.exists():
@@ -89,8 +90,8 @@ def main() -> int:
     with RECORD.open("a", encoding="utf-8") as record:
         record.write(row)
     print(
-        f"{examples:,} examples of {tests} laws, {certificates:,} certificates, {mutations:,} mutated files; findings: {findings}. "
-        "Written to fuzz/RECORD.md."
+        f"{examples:,} examples of {tests} laws, {certificates:,} certificates, {truths:,} truths, {mutations:,} mutated files;"
+        f" findings: {findings}. Written to fuzz/RECORD.md."
     )
     return 0 if nothing else 1
 

@@ -15,8 +15,8 @@ using Ids = nb::ndarray<nb::ro, std::int64_t, nb::ndim<2>, nb::c_contig, nb::dev
 using Table = nb::ndarray<nb::ro, double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 /// Octets, ids, boxes, children, rows: what `arrange_rows` gave.
 using Parts = std::tuple<Table, Ids, Table, Ids, Index>;
-/// The number of a metric, and its power.
-using Named = std::pair<int, double>;
+/// The number of a metric, its power, and factors of the columns.
+using Named = std::tuple<int, double, MaybeArray>;
 
 NeighborIndex index_of(const Parts& parts, Index columns) {
     const auto& [octets, ids, boxes, children, rows] = parts;
@@ -30,9 +30,12 @@ NeighborIndex index_of(const Parts& parts, Index columns) {
     return {octets.data(), ids.data(), rows, columns, count, boxes.data(), children.data(), nodes};
 }
 
-Measure measure_of(const Named& named) {
-    require(named.first >= 0 && named.first <= static_cast<int>(Metric::differing), "there is no such metric");
-    return {static_cast<Metric>(named.first), named.second};
+Measure measure_of(const Named& named, Index columns) {
+    const auto& [number, power, factors] = named;
+    require(number >= 0 && number <= static_cast<int>(Metric::differing), "there is no such metric");
+    const auto metric = static_cast<Metric>(number);
+    require(!factors || metric == Metric::power, "only sums of powers have factors");
+    return {metric, {power, vector(factors, "factors", columns)}};
 }
 
 nb::tuple arranged(const Table& X, bool tree) {
@@ -57,7 +60,7 @@ nb::tuple nearest_rows(const Parts& parts, const Table& queries, Index k, const 
     const auto count = static_cast<Index>(queries.shape(0));
     require(k >= 1 && k <= index.rows - (others ? 1 : 0), "k must be between 1 and the number of rows");
     require(!others || count <= index.rows, "queries that are rows must be rows of the index");
-    const Measure measure = measure_of(metric);
+    const Measure measure = measure_of(metric, index.columns);
     Fresh<double> distance({count, k});
     Fresh<Index> id({count, k});
     Index seen = 0;
@@ -68,7 +71,7 @@ nb::tuple nearest_rows(const Parts& parts, const Table& queries, Index k, const 
 nb::tuple rows_within(const Parts& parts, const Table& queries, double radius, const Named& metric, bool others) {
     const NeighborIndex index = index_of(parts, static_cast<Index>(queries.shape(1)));
     const auto count = static_cast<Index>(queries.shape(0));
-    const Measure measure = measure_of(metric);
+    const Measure measure = measure_of(metric, index.columns);
     std::vector<std::vector<Near>> found(static_cast<std::size_t>(count));
     run([&] { within(index, queries.data(), count, radius, measure, others, found.data()); });
     Fresh<Index> starts({count + 1});
@@ -89,13 +92,13 @@ nb::tuple rows_within(const Parts& parts, const Table& queries, double radius, c
 }
 
 /// `shape` is the number of a kernel and the bandwidth.
-Doubles densities(const Parts& parts, const Table& queries, const MaybeArray& weights, const Named& shape,
+Doubles densities(const Parts& parts, const Table& queries, const MaybeArray& weights, const std::pair<int, double>& shape,
                   const Named& metric) {
     const NeighborIndex index = index_of(parts, static_cast<Index>(queries.shape(1)));
     const auto count = static_cast<Index>(queries.shape(0));
     require(shape.first >= 0 && shape.first <= static_cast<int>(Window::cosine) && shape.second > 0, "there is no such kernel");
     const double* s = vector(weights, "weights", index.rows);
-    const Measure measure = measure_of(metric);
+    const Measure measure = measure_of(metric, index.columns);
     require(measure.metric != Metric::differing, "densities need a metric of lengths");
     Fresh<double> out({count});
     run([&] {

@@ -30,8 +30,8 @@ constexpr double kHalfPi = 1.5707963267948966;
     return x + (x * z) * p;
 }
 
-/// exp(x) for x <= 0, zero below -600, where it is far less than any rounding of a sum that one belongs to: exponentials
-/// without leading digits are slow.
+/// exp(x) for x <= 0, zero below -600, where it is far less than any rounding of a sum that one belongs to:
+/// exponentials without leading digits are slow.
 [[gnu::always_inline]] inline Vector<double> small_exponential(Vector<double> x) noexcept {
     const Vector<double> low = splat(-600.0);
     const Vector<double> value = exponential(maximum(x, low));
@@ -116,26 +116,36 @@ void add_tile(Window window, double* squares, Index rows, const double* s, LogSu
             if (smallest < kFar) {
                 sum.rescale(smallest);
                 const Vector<double> shift = splat(sum.least);
-                sum.total += add_up(squares, rows, s, [shift](Vector<double> e) noexcept { return small_exponential(shift - e); });
+                sum.total += add_up(squares, rows, s,
+                                    [shift](Vector<double> e) noexcept { return small_exponential(shift - e); });
             }
             break;
         }
-        case Window::tophat: sum.total += add_up(squares, rows, s, Tophat::value); break;
-        case Window::epanechnikov: sum.total += add_up(squares, rows, s, Epanechnikov::value); break;
-        case Window::linear: sum.total += add_up(squares, rows, s, Linear::value); break;
-        case Window::cosine: sum.total += add_up(squares, rows, s, Cosine::value); break;
+        case Window::tophat:
+            sum.total += add_up(squares, rows, s, Tophat::value);
+            break;
+        case Window::epanechnikov:
+            sum.total += add_up(squares, rows, s, Epanechnikov::value);
+            break;
+        case Window::linear:
+            sum.total += add_up(squares, rows, s, Linear::value);
+            break;
+        case Window::cosine:
+            sum.total += add_up(squares, rows, s, Cosine::value);
+            break;
     }
 }
 
 /// Squares of u for four queries and some octets: entry (query, row) at query * kTileRows + row.
 template <class M>
-void measure_tile(const NeighborIndex& index, Index first, Index last, const double* queries, double power,
+void measure_tile(const NeighborIndex& index, Index first, Index last, const double* queries, Exponent power,
                   double bandwidth, double* squares) noexcept {
     const Index size = index.columns * kOctet;
     const double inverse = 1.0 / bandwidth;
     for (Index o = first; o < last; ++o) {
         Vector<double> sums[kTogether][kOctetVectors];
-        octet_sums<M, kTogether>(index.octets + o * size, queries, index.columns, power, sums);
+        octet_sums<M, kTogether>(index.octets + o * size, queries, index.columns, power, sums,
+                                 {kFar, kFar, kFar, kFar});
         for (int i = 0; i < kTogether; ++i) {
             for (int v = 0; v < kOctetVectors; ++v) {
                 Vector<double> u = sums[i][v];
@@ -218,7 +228,7 @@ struct Task {
     const double* s;        // in the order of the rows
     const double* ordered;  // in the order of the octets
     Kernel kernel;
-    double power;
+    Exponent power;
     double depth;  // windows smaller than the largest by this power of e are lost in its rounding, all together
 };
 
@@ -284,8 +294,8 @@ void four_queries(const Task& task, const Index* which, int count, double* out) 
 
 }  // namespace
 
-void log_densities(const NeighborIndex& index, const double* queries, Index count, const double* s, const Kernel& kernel,
-                   const Measure& measure, double* out) {
+void log_densities(const NeighborIndex& index, const double* queries, Index count, const double* s,
+                   const Kernel& kernel, const Measure& measure, double* out) {
     const double pairs = static_cast<double>(count) * static_cast<double>(index.rows);
     const Effort effort(pairs * (static_cast<double>(index.columns) + 8.0) / (index.node_count == 0 ? 4 : 16));
     std::vector<double> ordered(s == nullptr ? 0 : static_cast<std::size_t>(index.octet_count * kOctet));
@@ -296,8 +306,8 @@ void log_densities(const NeighborIndex& index, const double* queries, Index coun
         }
         share *= *std::max_element(s, s + index.rows) / *std::min_element(s, s + index.rows);
     }
-    const Task task{index,         queries,       s, ordered.empty() ? nullptr : ordered.data(), kernel,
-                    measure.power, 45 + std::log(share)};
+    const Task task{
+        index, queries, s, ordered.empty() ? nullptr : ordered.data(), kernel, measure.power, 45 + std::log(share)};
     with_metric(measure.metric, [&]<class M>(M) {
         parallel_for(blocks_of(count, kTogether), [&](Index block) {
             Index left[kTogether];

@@ -9,20 +9,25 @@
 namespace qed {
 namespace {
 
-constexpr int kTogether = 4;         // queries that share a load of an octet
-constexpr Index kQueryBlock = 64;    // queries of a block of work
-constexpr Index kTileBytes = 1 << 17;  // octets that stay in the second-level cache while all queries of a block meet them
+constexpr int kTogether = 4;       // queries that share a load of an octet
+constexpr Index kQueryBlock = 64;  // queries of a block of work
+constexpr Index kTileBytes =
+    1 << 17;  // octets that stay in the second-level cache while all queries of a block meet them
 constexpr Index kBlockTerms = Index{1} << 24;  // terms of a block of work: a few milliseconds
-constexpr Index kProbes = 16;        // queries that a tree is tried on before all of them go its way
+constexpr Index kProbes = 16;                  // queries that a tree is tried on before all of them go its way
 
 /// Up to four queries against some octets. `queries` are interleaved; absent ones are copies that nobody listens to.
 template <class M, class Keep>
-void scan(const NeighborIndex& index, Index first, Index last, const double* queries, int count, double power,
+void scan(const NeighborIndex& index, Index first, Index last, const double* queries, int count, Exponent power,
           const Index* own, Keep* keep) {
     const Index size = index.columns * kOctet;
     for (Index o = first; o < last; ++o) {
         Vector<double> sums[kTogether][kOctetVectors];
-        octet_sums<M, kTogether>(index.octets + o * size, queries, index.columns, power, sums);
+        double limits[kTogether];
+        for (int i = 0; i < kTogether; ++i) {
+            limits[i] = keep[std::min(i, count - 1)].limit();
+        }
+        octet_sums<M, kTogether>(index.octets + o * size, queries, index.columns, power, sums, limits);
         for (int i = 0; i < count; ++i) {
             offer_octet(index, o, sums[i], own[i], keep[i]);
         }
@@ -39,8 +44,8 @@ struct Asked {
 
 /// All queries of [first, last) against the octets of [low, high), tile after tile.
 template <class M, class Keep>
-void scan_block(const NeighborIndex& index, const Asked& asked, double power, Index first, Index last, Index low, Index high,
-                Keep* keep) {
+void scan_block(const NeighborIndex& index, const Asked& asked, Exponent power, Index first, Index last, Index low,
+                Index high, Keep* keep) {
     const Index groups = blocks_of(last - first, kTogether);
     const ScratchArray<double> packed(groups * index.columns * kTogether);
     for (Index g = 0; g < groups; ++g) {
@@ -60,8 +65,8 @@ void scan_block(const NeighborIndex& index, const Asked& asked, double power, In
             for (Index i = 0; i < kTogether; ++i) {
                 own[i] = asked.own(begin + i);
             }
-            scan<M>(index, at, std::min(high, at + tile), packed.get() + g * index.columns * kTogether, count, power, own,
-                    keep + g * kTogether);
+            scan<M>(index, at, std::min(high, at + tile), packed.get() + g * index.columns * kTogether, count, power,
+                    own, keep + g * kTogether);
         }
     }
 }
@@ -82,7 +87,7 @@ void write(const Near* best, Index k, double* distance, Index* id) noexcept {
 
 /// Every query meets every row. Chunks of rows have their own best, merged in order.
 template <class M>
-void scan_all(const NeighborIndex& index, const Asked& asked, Index k, double power, double* distance, Index* id) {
+void scan_all(const NeighborIndex& index, const Asked& asked, Index k, Exponent power, double* distance, Index* id) {
     const Index block = std::min(kQueryBlock, asked.count);
     const Index blocks = blocks_of(asked.count, block);
     const Index chunk = octets_of_chunk(index, blocks, block);
@@ -123,7 +128,7 @@ void scan_all(const NeighborIndex& index, const Asked& asked, Index k, double po
 }
 
 template <class M>
-Index walk_one(const NeighborIndex& index, const Asked& asked, Index query, Index k, double power, Best<M>& best,
+Index walk_one(const NeighborIndex& index, const Asked& asked, Index query, Index k, Exponent power, Best<M>& best,
                double* distance, Index* id) {
     best.clear();
     Walk<M, Best<M>> walk(index, asked.queries + query * index.columns, power, asked.own(query), best);
@@ -134,7 +139,7 @@ Index walk_one(const NeighborIndex& index, const Asked& asked, Index query, Inde
 
 /// Whether a tree passes most octets by, tried on queries from all over the table.
 template <class M>
-bool tree_pays(const NeighborIndex& index, const Asked& asked, Index k, double power, double* distance, Index* id) {
+bool tree_pays(const NeighborIndex& index, const Asked& asked, Index k, Exponent power, double* distance, Index* id) {
     if (index.node_count == 0) {
         return false;
     }
@@ -144,15 +149,17 @@ bool tree_pays(const NeighborIndex& index, const Asked& asked, Index k, double p
     for (Index i = 0; i < probes; ++i) {
         seen += walk_one<M>(index, asked, i * asked.count / probes, k, power, best, distance, id);
     }
-    return 3 * seen <= probes * index.octet_count;  // an octet costs about three times as much when its turn comes alone
+    return 3 * seen <=
+           probes * index.octet_count;  // an octet costs about three times as much when its turn comes alone
 }
 
 }  // namespace
 
-Index nearest(const NeighborIndex& index, const double* queries, Index count, Index k, const Measure& measure, bool others,
-              double* distance, Index* id) {
+Index nearest(const NeighborIndex& index, const double* queries, Index count, Index k, const Measure& measure,
+              bool others, double* distance, Index* id) {
     const Asked asked{queries, count, others};
-    const double scan_terms = static_cast<double>(count) * static_cast<double>(index.rows) * static_cast<double>(index.columns);
+    const double scan_terms =
+        static_cast<double>(count) * static_cast<double>(index.rows) * static_cast<double>(index.columns);
     std::atomic<Index> seen{0};
     with_metric(measure.metric, [&]<class M>(M) {
         if (tree_pays<M>(index, asked, k, measure.power, distance, id)) {

@@ -122,7 +122,8 @@ struct Shares {
     }
 };
 
-/// The same of k log k, whose values for whole numbers are looked up.
+/// The same of k log k, whose values for whole numbers are looked up; other weights are taken as shares of the node, or
+/// their logarithms would add digits that cancel.
 template <bool kWeighted, bool kWhole>
 struct Logarithms {
     const SplitView& node;
@@ -140,7 +141,7 @@ struct Logarithms {
         if constexpr (kWhole) {
             return node.xlogx[static_cast<Index>(x)];
         } else {
-            return xlogx(x);
+            return node.weight * xlogx(x / node.weight);
         }
     }
     void add(std::uint32_t place) noexcept {

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from tests.reference.near_rows import distances, nearest
 
-METRICS = {"euclidean": (0, 2.0), "manhattan": (1, 2.0), "chebyshev": (2, 2.0), "cubes": (3, 3.0), "hamming": (4, 2.0)}
+PLAIN = {"euclidean": (0, 2.0), "manhattan": (1, 2.0), "chebyshev": (2, 2.0), "cubes": (3, 3.0), "hamming": (4, 2.0)}
+METRICS = {name: (*numbers, None) for name, numbers in PLAIN.items()}
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -42,7 +43,7 @@ def test_sums_of_windows(native, window):
         with np.errstate(divide="ignore"):  # windows that reach no row
             want = np.log((s * formulas[window](distances("euclidean", Q, X) / h)).sum(axis=1))
         for tree in (False, True):
-            told = native.log_densities(native.arrange_rows(X, tree), Q, s, (window, h), (0, 2.0))
+            told = native.log_densities(native.arrange_rows(X, tree), Q, s, (window, h), (0, 2.0, None))
             np.testing.assert_allclose(told, want, rtol=1e-12, atol=1e-12)
 
 
@@ -50,6 +51,6 @@ def test_what_does_not_fit_is_refused(native):
     index = native.arrange_rows(np.zeros((4, 2)), False)
     for queries, k in ((np.zeros((1, 3)), 1), (np.zeros((1, 2)), 5), (np.zeros((1, 2)), 0)):
         with pytest.raises(ValueError, match=r"index|k must be"):
-            native.nearest_rows(index, queries, k, (0, 2.0), False)
+            native.nearest_rows(index, queries, k, (0, 2.0, None), False)
     with pytest.raises(ValueError, match="metric"):
-        native.nearest_rows(index, np.zeros((1, 2)), 1, (9, 2.0), False)
+        native.nearest_rows(index, np.zeros((1, 2)), 1, (9, 2.0, None), False)

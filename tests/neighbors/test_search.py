@@ -168,7 +168,7 @@ def test_boxes_help_in_few_columns_and_not_in_many():
         X, Q = rng.random((2000, p)), rng.random((30, p))
         tree, scan = both(X, n_neighbors=3)
         assert np.array_equal(tree.kneighbors(Q)[1], scan.kneighbors(Q)[1])
-        _, _, groups = _kernels.nearest(tree._index.parts, Q, 3, (0, 2.0), others=False)
+        _, _, groups = _kernels.nearest(tree._index.parts, Q, 3, (0, 2.0, None), others=False)
         looked[p] = groups / (len(Q) * len(tree._index.parts[0]))
         every = scan.kneighbors(Q, 2000)[0]
         spreads[p] = np.std(every) / np.mean(every) * np.sqrt(p)

@@ -1,7 +1,7 @@
 /// The way down a tree of boxes, and what is kept on it.
 ///
-/// A keeper says up to which sum it is interested (`limit`), whether it looks at rows at all (`kLooks`), and takes what is
-/// within (`offer`).
+/// A keeper says up to which sum it is interested (`limit`), whether it looks at rows at all (`kLooks`), and takes what
+/// is within (`offer`).
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,9 @@ template <class M>
 class Best {
   public:
     static constexpr bool kLooks = true;
-    Best(Index k, Ruler<M> ruler) : k_(k), ruler_(ruler), kept_(static_cast<std::size_t>(k <= kFew ? k : 2 * k)) { clear(); }
+    Best(Index k, Ruler<M> ruler) : k_(k), ruler_(ruler), kept_(static_cast<std::size_t>(k <= kFew ? k : 2 * k)) {
+        clear();
+    }
     void clear() noexcept {
         std::fill(kept_.begin(), kept_.end(), Near{kFar, kNobody});
         count_ = 0;
@@ -141,7 +143,8 @@ template <class M, class Keep>
 class Walk {
   public:
     /// `most` is how many octets are looked at before the walk is given up.
-    Walk(const NeighborIndex& index, const double* query, double power, Index own, Keep& keep, Index most = kNobody) noexcept
+    Walk(const NeighborIndex& index, const double* query, Exponent power, Index own, Keep& keep,
+         Index most = kNobody) noexcept
         : index_(index), query_(query), power_(power), own_(own), keep_(keep), most_(most) {}
 
     [[nodiscard]] Index seen() const noexcept { return seen_; }
@@ -150,8 +153,8 @@ class Walk {
     void visit(Index node = 0) {
         const Index size = index_.columns * kOctet;
         Vector<double> sums[kOctetVectors];
-        box_sums<M>(index_.boxes + node * 2 * size, index_.boxes + node * 2 * size + size, query_, index_.columns, power_,
-                    sums);
+        box_sums<M>(index_.boxes + node * 2 * size, index_.boxes + node * 2 * size + size, query_, index_.columns,
+                    power_, sums, keep_.limit());
         double bound[kOctet];
         int order[kOctet];
         int count = 0;
@@ -186,13 +189,14 @@ class Walk {
             return;
         }
         Vector<double> sums[1][kOctetVectors];
-        octet_sums<M, 1>(index_.octets + octet * index_.columns * kOctet, query_, index_.columns, power_, sums);
+        octet_sums<M, 1>(index_.octets + octet * index_.columns * kOctet, query_, index_.columns, power_, sums,
+                         {keep_.limit()});
         offer_octet(index_, octet, sums[0], own_, keep_);
     }
 
     const NeighborIndex& index_;
     const double* query_;
-    double power_;
+    Exponent power_;
     Index own_;
     Keep& keep_;
     Index most_;

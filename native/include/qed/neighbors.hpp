@@ -36,7 +36,7 @@ void arrange(const double* x, Index rows, Index columns, double* octets, Index* 
 
 struct Measure {
     Metric metric;
-    double power;
+    Exponent power;
 };
 
 /// distance[i, :] and id[i, :]: the k nearest rows of query i. With `others` query i is row i, and is left out.

@@ -34,7 +34,7 @@ from qed.core._targets import weights
 from qed.data import ArraySource
 from qed.data._kernels import UNIT
 from qed.designs import design
-from qed.designs._range import require_range
+from qed.designs._range import LEAST, MOST, require_range
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -130,6 +130,7 @@ class KMeans(Clusterer, Transformer, sparse=True):
         scatter = Scatter(X, s)
         require_range(ArraySource(X, None, s), scatter.seen)
         places = Places.of(X, scatter.seen.mean, s)
+        _require_squares(float(places.squares.max(initial=0.0)), scatter)
         rng = generator(self.random_state)
         total = float(np.sum(places.squares if s is None else s * places.squares))
         tol = self.tol * scatter.total / scatter.seen.weight / X.shape[1]
@@ -163,6 +164,9 @@ class KMeans(Clusterer, Transformer, sparse=True):
     def _store(self, run: Run, places: Places, scatter: Scatter) -> None:
         bound, doubt = scatter.least_inertia(self.n_clusters)
         self.cluster_centers_ = run.centres + places.origin
+        # centres are stored in the coordinates of the rows, however far these are from zero
+        moved = UNIT * float(np.linalg.norm(np.abs(self.cluster_centers_).max(axis=0))) * scatter.seen.weight**0.5
+        doubt += moved * (moved + 2 * (run.drift + UNIT * scatter.total**0.5))
         self.labels_ = run.labels
         self.inertia_ = run.inertia
         self.n_iter_ = run.steps
@@ -258,3 +262,12 @@ class KMeans(Clusterer, Transformer, sparse=True):
             bool(((self.labels_ >= 0) & (self.labels_ < k)).all()), "KMeans.labels_ names centres that are not there"
         )
         expect(0 <= self.inertia_ < np.inf and self.n_iter_ >= 0, "KMeans.inertia_ or KMeans.n_iter_ is out of range")
+
+
+def _require_squares(largest: float, scatter: Scatter) -> None:
+    """Refuse rows whose squared distances leave float64 though weights bring their sums back into it."""
+    if scatter.total > 0 and not LEAST <= largest <= MOST:
+        raise InvalidData(
+            f"The largest squared distance from the mean is {largest:.3g}; squares below {LEAST:g} and above {MOST:g} lose digits."
+            " Multiply the columns by a power of ten."
+        )

@@ -291,6 +291,8 @@ def _solve(matrix: Vector, rhs: Vector) -> Vector:
             d = np.full_like(rhs, np.nan)
         if np.linalg.norm(matrix @ d - rhs) <= 1e-9 * np.linalg.norm(rhs):
             return np.asarray(d, dtype=np.float64)
+    if not np.isfinite(matrix).all():
+        return np.zeros_like(rhs)  # products of columns that leave float64: no step is known
     values, vectors = np.linalg.eigh(matrix)
     keep = values > values[-1:].max(initial=0.0) * len(values) * 1e-15
     return np.asarray(vectors[:, keep] @ ((vectors[:, keep].T @ rhs) / values[keep]))

@@ -285,6 +285,8 @@ class Problem(Spans):
     def _stored(self, size_w: Vector, level: float, objective: float, tilt: float, bend: float) -> float:
         """Charge the rounding of weights, strengths and the stored intercept, for slopes that add up to ``tilt``."""
         stored = 8 * UNIT * objective
+        if self.loss.traits.n_scores > 1:  # the logarithm of a sum near one is rounded as one is
+            stored += 8 * UNIT
         if self.free_intercept and self.centre is not None:
             shift = (self.shape[1] + 4) * UNIT * (float(np.abs(self.centre) @ size_w) + level)
             more = min(bend * shift, 2 * self.loss.traits.steepest)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from qed.core import InvalidParameter
+from qed.core import InvalidData, InvalidParameter
 from qed.core._events import STOP, Progress
 
 if TYPE_CHECKING:
@@ -151,6 +151,11 @@ def solve(
             problem.kept["steps"] = 1 if progress.is_heard else max_iter - taken
     except KeyboardInterrupt:
         outcome = "interrupted"
+    except np.linalg.LinAlgError as error:
+        raise InvalidData(
+            f"{solver.name} met equations that float64 cannot solve ({error}): columns, targets or weights are too far apart."
+            " Bring the size of each near one by a power of ten first."
+        ) from error
     if best is None or outcome in ("stopped", "interrupted") or (outcome == "stalled" and at.is_on_its_way):
         gap = problem.certify(at.w, at.b, at.u, target=target)
         best = (at, gap) if best is None or gap.value <= best[1].value else best

@@ -46,6 +46,7 @@ Vector = np.ndarray[Any, np.dtype[np.float64]]
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 
 SHIFT_ROWS = 256  # rows looked at to find a shift: enough to be close to the mean, too few to cost anything
+TINY = 5e-324
 FORGETTING_LIMIT = 1e-6  # relative error of a column's scatter above which forgetting is refused
 
 
@@ -254,12 +255,29 @@ class Moments:
         return replace(left, scatter=clipped.high, scatter_low=clipped.low)
 
     def _of_one_row(self) -> Self:
-        """Finish the statistic of a single row: no scatter, and zero for values that rounding cannot tell from it."""
-        nothing = np.zeros_like(self.scatter)
-        is_zero = np.abs(self.mean) <= self.mean_rounding * np.sqrt(self.peak / self.weight)
-        mean, low = np.where(is_zero, 0.0, self.mean), np.where(is_zero, 0.0, self.mean_low)
-        error = 2 * self.mean_error if np.any(is_zero & (self.mean != 0)) else self.mean_error
-        return replace(self, mean=mean, mean_low=low, mean_error=error, scatter=nothing, scatter_low=nothing)
+        """Finish the statistic of a single row, which has no scatter.
+
+        Its values are known up to what was cancelled, which is charged from here on relative to the values themselves: rows
+        that are added later are compared with them, and not with what is gone.
+        """
+        error = self.mean_rounding * np.sqrt(self.peak / self.weight)
+        share = np.where(error > 0, error / np.where(self.mean != 0, np.abs(self.mean), TINY), 0.0)
+        worst = int(np.argmax(share))
+        if share[worst] > FORGETTING_LIMIT:
+            column = f"column {worst}" if worst < self.n_features else f"target {worst - self.n_features}"
+            raise Forgetting(
+                f"Cannot forget all rows but one accurately: its value {self.mean[worst]:.3g} in {column} would be known to within"
+                f" {error[worst]:.3g} only (the limit is a relative {FORGETTING_LIMIT:g}). Refit on the row that remains."
+            )
+        most = max(self.mean_error, float(share[worst]))
+        return replace(
+            self,
+            mean_error=most,
+            scatter=np.zeros_like(self.scatter),
+            scatter_low=np.zeros_like(self.scatter),
+            scatter_error=0.0,
+            peak=(1 + 8 * UNIT) * self.weight * (error / most) ** 2 if most > 0 else np.zeros_like(self.peak),
+        )
 
     @property
     def weight_pair(self) -> Pair:

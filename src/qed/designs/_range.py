@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = [
+    "LEAST",
     "MOST",
     "fingerprint",
     "fingerprint_of",
     "fingerprint_of_columns",
+    "require_finite_objective",
     "require_merged_range",
     "require_no_overflow",
     "require_range",
@@ -43,7 +45,8 @@ STEP = 1e-17  # neighbouring floats are further apart than this, relative to the
 
 def fingerprint_of(moments: Moments) -> Fingerprint:
     """Recognise the rows of a statistic, up to the rounding that it has tracked."""
-    mean_doubt = moments.mean_rounding * np.sqrt(moments.peak / max(moments.weight, TINY)) + UNIT * np.abs(moments.mean)
+    size = np.sqrt(moments.peak) / np.sqrt(max(moments.weight, TINY))
+    mean_doubt = moments.mean_rounding * size + UNIT * np.abs(moments.mean)
     return Fingerprint(
         moments.rows,
         moments.weight,
@@ -102,7 +105,7 @@ def with_doubt(seen: Fingerprint, terms: int, about: Array) -> Fingerprint:
     return Fingerprint(seen.rows, seen.weight, seen.mean, seen.spread, weight_doubt, mean_doubt, spread_doubt)
 
 
-def require_range(source: Source, seen: Fingerprint) -> None:
+def require_range(source: Source, seen: Fingerprint, *, centred: bool = True) -> None:
     """Refuse columns and targets whose squares leave float64; the rows are looked at again only if one may.
 
     Parameters
@@ -111,6 +114,8 @@ def require_range(source: Source, seen: Fingerprint) -> None:
         The rows.
     seen : Fingerprint
         Weighted means and spreads of all columns.
+    centred : bool
+        Whether a constant column says nothing: without an intercept its squares count too.
     """
     p = source.schema.n_features
     require_no_overflow(seen, p)
@@ -120,10 +125,12 @@ def require_range(source: Source, seen: Fingerprint) -> None:
         )
     faint = _faint(seen)
     if len(faint):
-        _require_constant(faint, *_ends(source, faint, p), p)
+        low, high = _ends(source, faint, p)
+        _require_constant(faint, low, high, p)
+        _require_visible(faint, low, seen, p, centred=centred)
 
 
-def require_merged_range(old: Moments, new: Moments, merged: Moments) -> None:
+def require_merged_range(old: Moments, new: Moments, merged: Moments, *, centred: bool = True) -> None:
     """Refuse to merge rows, each in range by themselves, whose squares leave float64 together."""
     seen = fingerprint_of(merged)
     require_no_overflow(seen, merged.n_features)
@@ -132,6 +139,17 @@ def require_merged_range(old: Moments, new: Moments, merged: Moments) -> None:
     low, high = ends.min(axis=0), ends.max(axis=0)
     same = high - low <= 1e-9 * np.maximum(np.abs(low), np.abs(high))  # a mean of sparse rows is rounded
     _require_constant(faint, low, np.where(same, low, high), merged.n_features)
+    _require_visible(faint, low, seen, merged.n_features, centred=centred)
+
+
+def require_finite_objective(owner: str, *numbers: float) -> None:
+    """Refuse a fit whose objective or gap is not a number: a certificate would state nothing."""
+    if not np.isfinite(numbers).all():
+        found = ", ".join(f"{number:.3g}" for number in numbers)
+        raise InvalidData(
+            f"{owner} found an objective or a bound that leaves float64 ({found}): weights, columns and targets are too far apart"
+            " in size. Bring each near one by a power of ten first."
+        )
 
 
 def require_no_overflow(seen: Fingerprint, p: int) -> None:
@@ -165,6 +183,18 @@ def _require_constant(columns: NDArray[np.intp], low: Array, high: Array, p: int
         raise InvalidData(
             f"Sums of squares underflow float64: {_called(int(columns[at]), p)} lies between {low[at]:.3g} and {high[at]:.3g}."
             " Multiply it (or the weights) by a power of ten so that the sum of weight * value**2 is above"
+            f" {LEAST:g}, or leave it out."
+        )
+
+
+def _require_visible(columns: NDArray[np.intp], value: Array, seen: Fingerprint, p: int, *, centred: bool) -> None:
+    """Refuse constant columns that are not zero and whose squares vanish, where nothing is centred."""
+    lost = np.flatnonzero((value != 0) & (seen.weight * value**2 < LEAST) & (columns < p))
+    if not centred and len(lost):
+        at = int(lost[0])
+        raise InvalidData(
+            f"Sums of squares underflow float64: {_called(int(columns[at]), p)} is {value[at]:.3g} in every row, and without an"
+            " intercept it counts. Multiply it (or the weights) by a power of ten so that the sum of weight * value**2 is above"
             f" {LEAST:g}, or leave it out."
         )
 

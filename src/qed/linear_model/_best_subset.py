@@ -13,11 +13,12 @@ from qed.core._records import record
 if TYPE_CHECKING:
     from qed.core._events import Progress
 
-__all__ = ["Search", "Subset", "best_subset", "hard_thresholding", "settled", "triangle"]
+__all__ = ["DEPENDENT", "Search", "Subset", "best_subset", "hard_thresholding", "settled", "triangle"]
 
 Array = np.ndarray[Any, Any]
 _Node = tuple[tuple[int, ...], int, float, float | None]
 NODES = 2_000_000
+DEPENDENT = 1e-13  # of columns of length one: what is less is rounding
 
 
 @record("subset")
@@ -195,7 +196,9 @@ def settled(rows: Array, target: Array, columns: Array, price: float) -> tuple[A
     """Return the coefficients of least squares on some columns, zeros elsewhere, and what they cost."""
     coef = np.zeros(rows.shape[1])
     if len(columns):
-        coef[columns] = np.linalg.lstsq(rows[:, columns], target, rcond=None)[0]
+        length = np.sqrt(np.sum(rows[:, columns] ** 2, axis=0))
+        unit = 1 / np.where(length > 0, length, 1.0)  # which columns are dependent is not a matter of their units
+        coef[columns] = unit * np.linalg.lstsq(rows[:, columns] * unit, target, rcond=None)[0]
     rest = target - rows @ coef
     return coef, float(rest @ rest) + price * len(columns)
 
@@ -310,7 +313,7 @@ class Search:
             U, left = U - Q @ (Q.T @ U), left - Q @ (Q.T @ left)
             U, left = U - Q @ (Q.T @ U), left - Q @ (Q.T @ left)  # twice is enough
         length = np.sqrt(np.einsum("ij,ij->j", U, U))
-        real = length > 1e-11 * self.length[self.order[open_]]
+        real = length > DEPENDENT * self.length[self.order[open_]]
         U, open_ = U[:, real] / length[real], open_[real]
         a = left @ U
         price = self.price * (len(chosen) + 1)
@@ -340,7 +343,7 @@ class Search:
         if len(Q) >= len(index) and np.abs(np.diagonal(R)).min(initial=1.0) > 1e-8:
             return np.asarray(Q)
         U, values, _ = np.linalg.svd(table, full_matrices=False)
-        return np.asarray(U[:, values > 1e-13 * values.max(initial=0.0)])
+        return np.asarray(U[:, values > DEPENDENT * values.max(initial=0.0)])
 
     def _offer(self, columns: tuple[int, ...], about: float) -> None:
         """Keep a set that is better than the best; what it costs is looked at again where it may be."""
@@ -365,5 +368,5 @@ class Search:
                 rest = R[k:, k]
                 return float(rest @ rest)
         # dependent columns, or as many as rows: a triangle without exchanges would leave what later columns explain
-        rest = self.target - table @ np.linalg.lstsq(table, self.target, rcond=1e-13)[0]
+        rest = self.target - table @ np.linalg.lstsq(table, self.target, rcond=DEPENDENT)[0]
         return float(rest @ rest)

@@ -20,7 +20,7 @@ from qed.core import (
 from qed.core._events import Progress
 from qed.core._memory import require_memory
 from qed.core._threads import one_blas_thread
-from qed.linear_model._best_subset import Search, settled, triangle
+from qed.linear_model._best_subset import DEPENDENT, Search, settled, triangle
 from qed.linear_model._convex_regressor import SingleTarget
 from qed.linear_model._learn_convex import Rows
 
@@ -30,6 +30,9 @@ SEARCHED = (
     64  # columns up to which subsets are searched; beyond, looking at one costs too much for the number there are
 )
 UNIT = 2.0**-53
+NEARLY_DEPENDENT = (
+    1e-3  # singular value of columns of length one below which the claim is about coefficients within a radius
+)
 
 
 class BestSubsetRegressor(SingleTarget):
@@ -105,7 +108,7 @@ class BestSubsetRegressor(SingleTarget):
         self
             The fitted model.
         """
-        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False))
+        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
         with one_blas_thread(rows.share.size * rows.mean.size):
             self._choose(rows)
         return self
@@ -132,7 +135,13 @@ class BestSubsetRegressor(SingleTarget):
         far = float(
             np.max(np.where(rows.length > 0, np.abs(middle) / np.where(rows.length > 0, rows.length, 1.0), 0.0))
         )
+        change = (64 * (n + p) + 64 * far) * UNIT + 2 * DEPENDENT  # of columns of length one, that rounding amounts to
+        least = _least_singular_value(A, size)
+        most = float(np.sqrt(null)) / max(least, NEARLY_DEPENDENT)
+        own = float(np.sqrt(np.sum((A * coef) ** 2)))
+        # coefficients of a length L see a change of the columns as one of the target, L times as long
         rounding = (64 * (n + p) + 64 * far) * UNIT * (null + price * p)
+        rounding += sum((2 * float(np.sqrt(null)) + change * long) * change * long for long in (most, own))
         gap = max(objective - bound, 0.0) + rounding
         if outcome == "max_nodes" and gap - rounding <= float(self.tol) * null:
             outcome = "solved"
@@ -147,6 +156,7 @@ class BestSubsetRegressor(SingleTarget):
             nodes=nodes,
             outcome=outcome,
             fingerprint=rows.seen,
+            radius=np.inf if least >= NEARLY_DEPENDENT else most,
         )
         if outcome == "interrupted":
             raise KeyboardInterrupt
@@ -175,6 +185,21 @@ def _scaled(rows: Rows, *, intercept: bool) -> tuple[Array, Array, Array, float]
     middle = rows.mean if intercept else np.zeros(X.shape[1])
     level = float(rows.share @ rows.y) if intercept else 0.0
     return (X - middle) * root[:, np.newaxis], (rows.y - level) * root, middle, level
+
+
+def _least_singular_value(A: Array, size: int) -> float:
+    """Bound from below the singular values of all subsets of columns of length one, zero columns aside."""
+    length = np.sqrt(np.sum(A * A, axis=0))
+    U = A[:, length > 0] / length[length > 0]
+    if not U.shape[1] or size < 1:
+        return 1.0
+    if U.shape[1] <= SEARCHED and U.shape[1] <= U.shape[0]:
+        least = float(np.linalg.svd(U, compute_uv=False)[-1])
+        if least >= NEARLY_DEPENDENT:
+            return least
+    products = np.abs(U.T @ U)
+    np.fill_diagonal(products, 0.0)
+    return float(np.sqrt(max(1.0 - (min(size, U.shape[1]) - 1) * products.max(initial=0.0), 0.0)))  # Gershgorin
 
 
 def _good_subset(A: Array, target: Array, size: int, price: float) -> Array:
@@ -230,10 +255,9 @@ def coherence_bound(A: Array, target: Array, size: int, price: float) -> float:
     at most the k largest squared products with the target over that (Gershgorin).
     """
     total = float(target @ target)
-    coef = np.linalg.lstsq(A, target, rcond=None)[0]
-    together = float(np.sum((target - A @ coef) ** 2))
     length = np.sqrt(np.sum(A * A, axis=0))
     U = A[:, length > 0] / length[length > 0]
+    together = float(np.sum((target - U @ np.linalg.lstsq(U, target, rcond=DEPENDENT)[0]) ** 2))
     products = np.abs(U.T @ U)
     np.fill_diagonal(products, 0.0)
     coherence = float(products.max(initial=0.0))

@@ -13,6 +13,7 @@ from qed.core._certificates import DualityGapCertificate
 from qed.core._events import Progress
 from qed.core._threads import one_blas_thread
 from qed.designs import design
+from qed.designs._range import require_finite_objective
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._learn_convex import Declared, Rows
 
@@ -66,7 +67,7 @@ class ConstrainedRidge(ConvexRegressor):
     alpha_: float = fitted("Strength of the penalty that gives the same coefficients.")
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False))
+        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
         _require_narrow(self, rows)
         _require_radius(self)
         with one_blas_thread(rows.share.size * rows.mean.size):
@@ -129,7 +130,7 @@ class ConstrainedLasso(ConvexRegressor):
     alpha_: float = fitted("Strength of the penalty that gives the same coefficients.")
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False))
+        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
         _require_narrow(self, rows)
         with (
             one_blas_thread(rows.share.size * rows.mean.size),
@@ -244,6 +245,7 @@ def _store(model: Any, problem: Problem, w: Vector, level: float, slack: float, 
     """Keep coefficients and proof: the gap of the penalised problem, and what is left of the limit at that price."""
     null = problem.null_objective
     gap = problem.certify(w, level, target=0.01 * model.tol * null)
+    require_finite_objective(type(model).__name__, unit * gap.objective, unit * null)
     model.coef_ = np.ascontiguousarray(w)
     model.intercept_ = float(level - rows.mean @ w) if model.fit_intercept else 0.0
     model.n_iter_ = 1

@@ -95,7 +95,7 @@ class GroupLasso(ConvexRegressor, chunks=True):
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         start = (self.__dict__.get("coef_"), self.__dict__.get("intercept_"))
         data = self._fit_data(X, y, sample_weight, finite=False)
-        rows = Rows.of(data)
+        rows = Rows.of(data, centred=self.fit_intercept)
         number = group_numbers("GroupLasso", self.groups, data.names, len(rows.mean))
         weights = group_weights("GroupLasso", self.weights, number)
         penalty = Group(float(self.alpha) * weights, number)

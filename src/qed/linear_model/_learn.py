@@ -26,7 +26,7 @@ from qed.core._events import Progress
 from qed.core._memory import available_memory, require_memory
 from qed.core._threads import limited_threads, one_blas_thread
 from qed.data import ArraySource, Interrupted, Moments, Stopped, fold
-from qed.designs._range import fingerprint, fingerprint_of, require_range, with_doubt
+from qed.designs._range import fingerprint, fingerprint_of, require_finite_objective, require_range, with_doubt
 from qed.linear_model._conjugate_gradients import Products, from_products, from_wide_products
 from qed.linear_model._dual import Wide, from_rows
 from qed.linear_model._quadratic import Penalty
@@ -150,7 +150,7 @@ def learn_wide(model: Any, wide: Wide, products: Array | None, settings: Setting
     """Fit ``model`` on fewer rows than columns, all of positive weight, by the products of rows."""
     with one_blas_thread():
         seen = fingerprint(wide.X, wide.plain_y, wide.weight)
-        require_range(ArraySource(wide.X, wide.plain_y, wide.weight), seen)
+        require_range(ArraySource(wide.X, wide.plain_y, wide.weight), seen, centred=settings.intercept)
         penalty = settings.penalty(wide.X.shape[1], wide.y.shape[1])
         require_prior(penalty, seen)
         fit = from_rows(wide, penalty, products)
@@ -244,13 +244,12 @@ def relearn(
     penalty = settings.penalty(moments.n_features, moments.n_targets)
     seen = fingerprint_of(moments)
     if source is not None:
-        require_range(source, seen)
+        require_range(source, seen, centred=settings.intercept)
     if settings.prior is not None:
         require_prior(penalty, seen)
     with one_blas_thread(moments.scatter.size):
         fit = from_moments(moments, penalty, intercept=settings.intercept, source=source)
-    model.moments_ = moments
-    _store(model, fit, settings, seen, flat=flat, outcome=outcome)
+    _store(model, fit, settings, seen, flat=flat, outcome=outcome, moments=moments)
 
 
 def _iterate(
@@ -274,7 +273,7 @@ def _iterate(
         if n < p and start is None and np.all(penalty.alpha > 0):
             wide = Wide.of(X, y, weight, intercept=settings.intercept)
             seen = fingerprint(X, y, weight)
-            require_range(ArraySource(X, y, weight), seen)
+            require_range(ArraySource(X, y, weight), seen, centred=settings.intercept)
             require_prior(penalty, seen)
             fit, taken = from_wide_products(wide, penalty, **options)
         else:
@@ -284,7 +283,7 @@ def _iterate(
                 about = np.concatenate([np.zeros(p), y[0]])
                 known = settings.intercept
                 seen = with_doubt(problem.fingerprint(), n, about) if known else fingerprint(X, y, weight)
-            require_range(ArraySource(X, y, weight), seen)
+            require_range(ArraySource(X, y, weight), seen, centred=settings.intercept)
             require_prior(penalty, seen)
             if start is not None:
                 start = np.atleast_2d(start).T
@@ -317,8 +316,10 @@ def _store(
     flat: bool,
     outcome: str = "solved",
     n_iter: int = 1,
+    moments: Moments | None = None,
 ) -> None:
     proof = fit.proof
+    require_finite_objective(type(model).__name__, proof.objective, proof.null_objective, proof.gap)
     model.coef_ = np.ascontiguousarray(fit.w[:, 0] if flat else fit.w.T)
     if settings.intercept:
         model.intercept_ = float(fit.b[0]) if flat else fit.b
@@ -328,8 +329,9 @@ def _store(
     model.rank_ = proof.rank
     model.solver_used_ = fit.solver
     model.squared_residuals_ = float(fit.squares[0]) if flat else fit.squares
-    if fit.solver.startswith(("dual", "conjugate")):
-        model.__dict__.pop("moments_", None)
+    model.__dict__.pop("moments_", None)
+    if moments is not None:
+        model.moments_ = moments
     model.certificate_ = LeastSquaresCertificate(
         gap=proof.gap,
         rounding=proof.rounding,

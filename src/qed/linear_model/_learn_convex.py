@@ -17,7 +17,7 @@ from qed.core._threads import one_blas_thread
 from qed.data import ArraySource
 from qed.data._sources import Positive
 from qed.designs import Chunked, design
-from qed.designs._range import fingerprint, fingerprint_of_columns, require_range
+from qed.designs._range import fingerprint, fingerprint_of_columns, require_finite_objective, require_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from qed.core import FitData
 
 __all__ = ["Declared", "Rows", "Wish", "from_model", "learn_convex", "learn_rows", "store"]
+
+LEAST_SHARE = (
+    1e-30  # of the largest weight: squares of what rounding leaves of a heavy row weigh more than a lighter one
+)
 
 
 class Declared(NamedTuple):
@@ -71,10 +75,13 @@ class Rows:
     seen: Fingerprint
 
     @classmethod
-    def of(cls, data: FitData) -> Rows:
-        """Look at the rows of a fit: drop those without weight, refuse what is not finite or out of range."""
+    def of(cls, data: FitData, *, centred: bool = True) -> Rows:
+        """Look at the rows of a fit: drop those without weight, refuse what is not finite or out of range.
+
+        Without an intercept (``centred`` is False) constant columns must be in range too.
+        """
         if is_source(data.X):
-            return cls._of_source(data)
+            return cls._of_source(data, centred=centred)
         X, y, weight = data.X, data.y, data.weight
         if weight is not None and not weight.all():
             used = np.flatnonzero(weight)
@@ -85,14 +92,14 @@ class Rows:
         table = y.reshape(len(y), -1)
         seen = fingerprint(X, table, weight)
         try:
-            require_range(ArraySource(X, table, weight), seen)
+            require_range(ArraySource(X, table, weight), seen, centred=centred)
         except InvalidData:
             data.raise_if_not_finite()  # says so with the name of the column
             raise
         return cls._seen(X, y, weight, seen)
 
     @classmethod
-    def _of_source(cls, data: FitData) -> Rows:
+    def _of_source(cls, data: FitData, *, centred: bool) -> Rows:
         """Look at rows that come in chunks, in one pass; they are not kept."""
         y, weight = np.asarray(data.y, dtype=np.float64), data.weight
         if weight is not None and not weight.all():
@@ -100,13 +107,18 @@ class Rows:
             y, weight = y[used], weight[used]
         source = Positive(data.X, len(y))
         seen = fingerprint_of_columns(source, y.reshape(len(y), -1), weight)
-        require_range(source, seen)
+        require_range(source, seen, centred=centred)
         return cls._seen(design(source), y, weight, seen)
 
     @classmethod
     def _seen(cls, X: Any, y: Vector, weight: Vector | None, seen: Fingerprint) -> Rows:
         n, p = X.shape
         share = np.full(n, 1.0 / n) if weight is None else weight / seen.weight
+        if weight is not None and not weight.min() >= LEAST_SHARE * weight.max():
+            raise InvalidData(
+                f"Weights lie between {weight.min():.3g} and {weight.max():.3g}: beside the heaviest row the lightest is less than"
+                f" rounding. Leave out rows of less than {LEAST_SHARE:g} of the largest weight."
+            )
         return cls(X, y, seen.weight, share, seen.mean[:p], np.sqrt(seen.spread[:p] / seen.weight), seen)
 
     def weighed(self, factor: Vector) -> Rows:
@@ -148,7 +160,8 @@ def learn_convex(
     """Fit a model on arrays, frames, sparse containers or a source of chunks, and store what was learnt."""
     start = (model.__dict__.get("coef_"), model.__dict__.get("intercept_"))
     data = model._fit_data(X, y, sample_weight, finite=False)  # noqa: SLF001
-    learn_rows(model, Rows.of(data), declare=declare, solvers=solvers, wish=wish, start=start if data.warm else None)
+    rows = Rows.of(data, centred=wish.intercept)
+    learn_rows(model, rows, declare=declare, solvers=solvers, wish=wish, start=start if data.warm else None)
 
 
 def learn_rows(
@@ -196,6 +209,7 @@ def store(
     w, b, gap = solution.w, solution.b, solution.gap
     if not np.all(np.isfinite(w)):
         raise InvalidData(f"{type(model).__name__} found no finite coefficients; scale the columns.")
+    require_finite_objective(type(model).__name__, unit * gap.objective, unit * problem.null_objective)
     if problem.centre is not None:
         b = b - problem.centre @ w
     model.coef_ = np.ascontiguousarray(w.T)

@@ -39,7 +39,7 @@ def learn_scaled(
     """Fit a model on arrays, frames or sparse containers, and store what was learnt."""
     start = (model.__dict__.get("coef_"), model.__dict__.get("intercept_"))
     data = model._fit_data(X, y, sample_weight, finite=False)  # noqa: SLF001
-    rows = Rows.of(data)
+    rows = Rows.of(data, centred=wish.intercept)
     knee = float(knee) if knee < FARTHEST else np.inf
     centre = rows.mean if wish.intercept else None
     length = rows.length if wish.intercept else np.hypot(rows.length, rows.mean)

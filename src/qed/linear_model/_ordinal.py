@@ -32,6 +32,7 @@ from qed.core._certificates import DualityGapCertificate
 from qed.core._events import STOP, Progress
 from qed.core._threads import one_blas_thread
 from qed.designs import design
+from qed.designs._range import require_finite_objective
 from qed.linear_model._classes import require_classes
 from qed.linear_model._learn_convex import Rows
 from qed.linear_model._linear import predict_linear
@@ -131,6 +132,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         self.classes_ = np.sort(self.order_)
         self.coef_, self.thresholds_, self.n_iter_ = found.w, found.cuts, found.n_iter
         unit = self.C * rows.weight
+        require_finite_objective("OrdinalRegressor", unit * found.objective, unit * problem.null)
         self.certificate_ = DualityGapCertificate(
             gap=unit * (found.gap + found.rounding),
             rounding=unit * found.rounding,
@@ -317,7 +319,11 @@ class _Cuts:
             scale = 1.0 / np.sqrt(
                 H.diagonal()
             )  # rows far from every cut bend next to nothing, and columns have their units
-            d = scale * np.linalg.solve(H * scale * scale[:, np.newaxis], scale * g)
+            try:
+                d = scale * np.linalg.solve(H * scale * scale[:, np.newaxis], scale * g)
+            except np.linalg.LinAlgError:  # a class so light that float64 sees no curvature: here it ends
+                outcome = "stalled"
+                break
             fall = float(g @ d)
             p = len(at.w)
             length, new = 1.0, at

@@ -14,6 +14,7 @@ from qed.core._certificates import DualityGapCertificate
 from qed.core._events import STOP, Progress
 from qed.core._rules import Number
 from qed.core._threads import one_blas_thread
+from qed.designs._range import require_finite_objective
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
 
@@ -74,7 +75,7 @@ class PowerRegressor(ConvexRegressor):
     verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False))
+        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
         wish = Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
         if np.isinf(self.p):
             _least_largest(self, rows)
@@ -135,8 +136,12 @@ def _least_largest(model: Any, rows: Rows) -> None:
     model.intercept_ = float(level + w[-1] - centre @ coef) if model.fit_intercept else 0.0
     height = float(np.max(np.abs(rows.y - (table @ coef + model.intercept_)), initial=0.0))
     proved, radius, rounding = _proved_height(A, target, dual, w, height)
+    # errors are measured at the intercept as it is stored, in numbers as large as the targets and what is predicted
+    sizes = np.abs(rows.y) + np.abs(table) @ np.abs(coef) + abs(model.intercept_)
+    rounding += 2 * (len(size) + 4) * 2.0**-53 * float(np.max(sizes, initial=0.0))
     model.n_iter_, model.solver_used_ = found.rounds, "linear program"
     null = float(np.abs(target).max(initial=0.0))
+    require_finite_objective("PowerRegressor", height, null)
     gap = max(height - proved, 0.0) + rounding
     outcome = "solved" if gap - rounding <= model.tol * null and found.outcome != "interrupted" else found.outcome
     model.certificate_ = DualityGapCertificate(

@@ -51,7 +51,8 @@ class Penalty:
     def value(self, w: Array) -> Array:
         """Return the penalty of each target, shape (m,)."""
         step = w - self.prior
-        return np.asarray(self.alpha * np.einsum("pm,pm->m", step, step))
+        with np.errstate(over="ignore", invalid="ignore"):  # an objective that leaves float64 is refused
+            return np.asarray(self.alpha * np.einsum("pm,pm->m", step, step))
 
     def groups(self) -> list[tuple[float, Targets]]:
         """Return the targets that share one strength, and with it one factorisation."""

@@ -28,7 +28,7 @@ def merge(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) ->
         if old is not None and old.rows and new.rows:
             with np.errstate(over="ignore", invalid="ignore"):  # refused in words right below
                 merged = old.merge(new)
-            require_merged_range(old, new, merged)
+            require_merged_range(old, new, merged, centred=settings.intercept)
             new = merged
         relearn(model, new, settings, flat=flat)
 
@@ -83,5 +83,5 @@ def _moments(
         raise InvalidData(msg)
     moments = fold(source, Moments.of, name=type(model).__name__, verbose=settings.verbose)
     if is_new and moments.rows:
-        require_range(source, fingerprint_of(moments))
+        require_range(source, fingerprint_of(moments), centred=settings.intercept)
     return moments, flat if known is None else known.ndim == 1

@@ -93,8 +93,7 @@ class BernoulliNB(LinearCounts, positive_only=False):
         whole = with_it + without
         # a class without rows, and none added: nothing is known
         with_it, without = (np.where(whole > 0, part, 1.0) for part in (with_it, without))
-        level = np.log(with_it + without)
-        return logarithms(with_it) - level, logarithms(without) - level
+        return logarithms(with_it / (with_it + without)), logarithms(without / (with_it + without))
 
     def _weights(self) -> tuple[Array, Array]:
         absent = self.feature_log_absence_

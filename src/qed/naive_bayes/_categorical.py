@@ -105,7 +105,7 @@ class CategoricalNB(CountingClassifier, categorical=True):
             smooth = counts + alpha
             total = smooth.sum(axis=1, keepdims=True)
             known = np.where(total > 0, smooth, 1.0)  # a class without rows, and none added: nothing is known
-            logs = logarithms(known) - np.log(known.sum(axis=1, keepdims=True))
+            logs = logarithms(known / known.sum(axis=1, keepdims=True))
             columns += float(times(counts, logs).sum())
             self.category_count_.append(counts.copy())
             self.feature_log_prob_.append(logs)

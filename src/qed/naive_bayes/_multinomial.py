@@ -64,7 +64,7 @@ class MultinomialNB(LinearCounts):
         # a class without any word, and none added: nothing is known, and all words are as probable
         known = np.where(total > 0, smooth, 1.0)
         self.feature_count_, self.moments_ = moments.total.copy(), moments
-        self.feature_log_prob_ = logarithms(known) - np.log(known.sum(axis=1, keepdims=True))
+        self.feature_log_prob_ = logarithms(known / known.sum(axis=1, keepdims=True))
         words = float(times(moments.total, self.feature_log_prob_).sum() / moments.weight.sum())
         self._certified(f"Shares of {len(classes)} classes and of {moments.n_features} words", moments, share, words)
 
@@ -120,7 +120,7 @@ class ComplementNB(LinearCounts):
                 f"Column {j} occurs in no other class than number {k}, and its weight would be infinite: ComplementNB needs an"
                 " alpha above zero."
             )
-        logs = np.log(smooth) - np.log(smooth.sum(axis=1, keepdims=True))
+        logs = np.log(smooth / smooth.sum(axis=1, keepdims=True))
         self.feature_count_, self.feature_all_, self.moments_ = moments.total.copy(), every, moments
         self.feature_log_prob_ = logs / logs.sum(axis=1, keepdims=True) if self.norm else -logs
         words = float((outside * logs).sum() / moments.weight.sum())

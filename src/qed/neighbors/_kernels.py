@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 Parts = tuple["Array", "Array", "Array", "Array", int]
 
 
+Sums = tuple[int, float, "Array | None"]
+
+
 def arrange(rows: Array, *, tree: bool) -> Parts:
     """Put rows into groups of eight, near ones together and boxes around them for a tree."""
     return _native.arrange_rows(rows, tree)
@@ -24,22 +27,18 @@ def plain(a: Any) -> Array:
     return np.require(a, dtype=np.float64, requirements=["C", "A"])
 
 
-def nearest(
-    parts: Parts, queries: Array, k: int, metric: tuple[int, float], *, others: bool
-) -> tuple[Array, Array, int]:
+def nearest(parts: Parts, queries: Array, k: int, metric: Sums, *, others: bool) -> tuple[Array, Array, int]:
     """Return distances and numbers of the k nearest rows of each query, and how many groups of eight were looked at."""
     return _native.nearest_rows(parts, queries, k, metric, others)
 
 
-def within(
-    parts: Parts, queries: Array, radius: float, metric: tuple[int, float], *, others: bool
-) -> tuple[Array, Array, Array]:
+def within(parts: Parts, queries: Array, radius: float, metric: Sums, *, others: bool) -> tuple[Array, Array, Array]:
     """Return where the list of each query begins, and distances and numbers of the rows within a radius, list after list."""
     return _native.rows_within(parts, queries, radius, metric, others)
 
 
 def log_densities(
-    parts: Parts, queries: Array, weights: Array | None, kernel: tuple[int, float], metric: tuple[int, float]
+    parts: Parts, queries: Array, weights: Array | None, kernel: tuple[int, float], metric: Sums
 ) -> Array:
     """Return the logarithm of the sum of windows, weighted by row, at each query."""
     return _native.log_densities(parts, queries, weights, kernel, metric)

@@ -61,7 +61,7 @@ class Metric(NamedTuple):
     power : float
         The p of a sum of powers; 2 elsewhere.
     factors : ndarray or None
-        What columns are multiplied by first.
+        What differences in the columns are multiplied by.
     """
 
     name: str
@@ -69,9 +69,9 @@ class Metric(NamedTuple):
     factors: Array | None = None
 
     @property
-    def sums(self) -> tuple[int, float]:
-        """The number of the sum in native code, and its power."""
-        return _SUMS.get(self.name, 0), 1.0 if self.name in _SQUARES else self.power
+    def sums(self) -> tuple[int, float, Array | None]:
+        """The number of the sum in native code, its power, and factors of the columns."""
+        return _SUMS.get(self.name, 0), 1.0 if self.name in _SQUARES else self.power, self.factors
 
     @property
     def is_angle(self) -> bool:
@@ -81,12 +81,11 @@ class Metric(NamedTuple):
     def prepared(self, rows: Array) -> tuple[Array, Array]:
         """Return rows as they are measured, and which of them have no direction."""
         none = np.zeros(0, dtype=np.intp)
-        if self.factors is not None:
-            return rows * self.factors, none
         if not self.is_angle:
             return rows, none
         if self.name == "correlation":
             rows = rows - rows.mean(axis=1, keepdims=True)
+            rows = rows - rows.mean(axis=1, keepdims=True)  # what the rounding of a large mean leaves
         largest = np.abs(rows).max(axis=1, keepdims=True)
         scaled = rows / np.where(largest > 0, largest, 1.0)
         length = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
@@ -141,7 +140,8 @@ def named(owner: str, metric: str, p: float, params: dict[str, Any] | None, n_co
     if not power > 0:
         raise InvalidParameter(f"{owner}.metric_params['p'] must be a real number > 0, got {power!r}.")
     factors = None if weights is None else _factors(owner, weights, power, n_columns)
-    return Metric(_PLAIN.get(power, "minkowski"), power if math.isfinite(power) else 2.0, factors)
+    name = "minkowski" if factors is not None else _PLAIN.get(power, "minkowski")
+    return Metric(name, power if math.isfinite(power) else 2.0, factors)
 
 
 def _factors(owner: str, weights: Any, power: float, n_columns: int) -> Array:
@@ -155,4 +155,11 @@ def _factors(owner: str, weights: Any, power: float, n_columns: int) -> Array:
             f"{owner}.metric_params['w'] must hold weights >= 0, one of them positive, beside a finite p; got"
             f" w={w!r:.100}, p={power}."
         )
-    return np.asarray(w ** (1.0 / power))
+    with np.errstate(over="ignore"):
+        factors = np.asarray(w ** (1.0 / power))
+    if not np.array_equal(factors > 1e-100, w > 0) or factors.max() > 1e100:
+        raise InvalidParameter(
+            f"{owner}.metric_params['w'] holds weights whose power 1/p leaves float64: w={w!r:.100}, p={power}. Take weights nearer"
+            " to one, or a larger p."
+        )
+    return factors

@@ -87,7 +87,7 @@ class NeighborModel(Estimator):
     @staticmethod
     def _rounding(metric: Metric, n_columns: int) -> float:
         """Bound the rounding of a distance, relative to itself; of angles, relative to one."""
-        return (n_columns + 8) * UNIT * max(1.0, metric.power) * (4.0 if metric.is_angle else 1.0)
+        return (n_columns + 8) * UNIT * max(1.0, metric.power, 1.0 / metric.power) * (4.0 if metric.is_angle else 1.0)
 
     def _metric_params(self) -> dict[str, Any]:
         params = dict(self.metric_params or {})

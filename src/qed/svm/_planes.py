@@ -12,6 +12,7 @@ from qed.core import InvalidData, NotReached
 from qed.core._certificates import DualityGapCertificate
 from qed.core._events import Progress
 from qed.core._threads import one_blas_thread
+from qed.designs._range import require_finite_objective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,6 +87,8 @@ def store_planes(model: Any, found: Sequence[Found], wish: Wish, seen: Fingerpri
     model.solver_used_ = ", ".join(dict.fromkeys(s.solver for s in solutions if s.solver != "none")) or "none"
     if not all(np.all(np.isfinite(solution.w)) for solution in solutions):
         raise InvalidData(f"{type(model).__name__} found no finite coefficients; scale the columns.")
+    worth = sum(one.unit * one.solution.gap.objective for one in found)
+    require_finite_objective(type(model).__name__, worth, sum(one.unit * one.null_objective for one in found))
     duals = [one.dual for one in found if one.dual is not None]
     dual = None
     if len(duals) == len(found):
@@ -93,7 +96,7 @@ def store_planes(model: Any, found: Sequence[Found], wish: Wish, seen: Fingerpri
     model.certificate_ = DualityGapCertificate(
         gap=sum(one.unit * one.solution.gap.value for one in found),
         rounding=sum(one.unit * one.solution.gap.rounding for one in found),
-        objective=sum(one.unit * one.solution.gap.objective for one in found),
+        objective=worth,
         null_objective=sum(one.unit * one.null_objective for one in found),
         tol=float(wish.tol),
         radius=np.inf,

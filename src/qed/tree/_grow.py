@@ -25,6 +25,7 @@ ANY_DEPTH = 2**31 - 1
 SEARCHED = 1 << 19  # steps of a search among trees of depth two: a millisecond
 SMALL = 1 << 16  # entries of a table above which such a search is not begun
 LEAST, MOST = 1e-50, 1e50  # of weights and of the largest target: sixth powers of both stay within float64
+TIED = 2.0**-37  # of the impurity of the root: cuts that gain as much up to this are taken for equal, within columns and among
 FEW = 512  # rows above which it is not begun for absolute errors
 
 
@@ -138,4 +139,6 @@ def _certify(
             least = _kernels.least_impurity(X, targets, depth, SEARCHED)
             lower, scope = (lower, 0) if np.isnan(least) else (least, depth)
     lower = min(lower, objective)
+    if scope:
+        rounding += TIED * null
     return TreeCertificate(objective, lower, rounding, null, scope, is_greedy, tree.n_leaves, rows)

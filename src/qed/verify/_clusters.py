@@ -35,7 +35,8 @@ def check(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_w
             f"The centres of this {type(model).__name__} have shape {centres.shape}. They were changed."
         )
     total = float(np.sum(seen.spread))
-    near = 1e-10 * total
+    stored = DOUBLE * float(np.linalg.norm(np.abs(centres).max(axis=0))) * float(seen.weight) ** 0.5
+    near = 1e-10 * total + 8 * stored * (stored + certificate.drift)
     inertia, drift = _measured(rows, centres)
     _require(model, "the inertia of its centres is another", abs(inertia - certificate.objective), near)
     _require(model, "the inertia it stores is another", abs(inertia - model.inertia_), near)

@@ -37,14 +37,18 @@ class Sample(NamedTuple):
 def mass_of(criterion: str, target: Array, s: Array, group: Array, mean: Array) -> Array:
     """Return weight times impurity of each group, about the given means; classes are counted, which needs none."""
     if criterion in ("gini", "entropy", "misclassification"):
-        sums = [np.bincount(group, s * own, minlength=len(mean)) for own in target.T]
-        return _mixed(criterion, np.stack(sums, axis=1))
+        counted = [np.bincount(group, s * own, minlength=len(mean)) for own in target.T]
+        return _mixed(criterion, np.stack(counted, axis=1))
+    weight = np.bincount(group, s, minlength=len(mean))
+    apart = target - mean[group]
+    # means are rounded: what that leaves is no impurity
+    off = np.stack([np.bincount(group, s * own, minlength=len(mean)) / weight for own in apart.T], axis=1)
     if criterion == "poisson":
-        own = mean[group, 0]
-        excess = (target[:, 0] - own) / np.where(own > 0, own, 1)  # without events nothing deviates
-        return np.bincount(group, s * own * _deviance(excess), minlength=len(mean))
-    errors = ((target - mean[group]) ** 2).mean(axis=1)
-    return np.bincount(group, s * errors, minlength=len(mean))
+        level = np.where(mean[:, 0] > 0, mean[:, 0], 1)  # without events nothing deviates
+        sums = np.bincount(group, s * mean[group, 0] * _deviance(apart[:, 0] / level[group]), minlength=len(mean))
+        return np.asarray(sums - weight * mean[:, 0] * _deviance(off[:, 0] / level))
+    sums = np.bincount(group, s * (apart**2).mean(axis=1), minlength=len(mean))
+    return np.asarray(sums - weight * (off**2).mean(axis=1))
 
 
 def _mixed(criterion: str, sums: Array) -> Array:

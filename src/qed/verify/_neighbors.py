@@ -99,8 +99,11 @@ def _measured(model: Any, rows: Array, query: Array) -> Array:
         squares = np.sum(d**2, axis=1)
         return np.asarray(squares if name == "sqeuclidean" else np.sqrt(squares))
     power = EXTENDED(params["p"])
-    w = np.ones(rows.shape[1]) if params.get("w") is None else np.asarray(params["w"])
-    return np.asarray(np.sum(w * d**power, axis=1) ** (1 / power))
+    if params.get("w") is not None:
+        d = d * np.asarray(params["w"], EXTENDED) ** (1 / power)
+    top = d.max(axis=1)  # powers of the largest difference may leave any precision
+    shares = d / np.where(top > 0, top, 1)[:, None]
+    return np.asarray(top * np.sum(shares**power, axis=1) ** (1 / power))
 
 
 def _neighbours(model: Any, rows: Array, queries: Array, rounding: float) -> float:

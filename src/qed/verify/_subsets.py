@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 Array = np.ndarray[Any, Any]
+NEARLY_DEPENDENT = (
+    1e-3  # singular value of columns of length one below which a claim is about coefficients within a radius
+)
 MORE = 2000  # sets that are looked at in any case; beyond, those of the fit, with all pairs of columns for each
 
 
@@ -59,8 +62,9 @@ def check(model: Any, certificate: SubsetCertificate, X: Any, y: Any, sample_wei
     raw = float(seen.spread[-1] + seen.weight * seen.mean[-1] ** 2)  # constant targets leave nothing but rounding
     if not abs(float(null) - certificate.null_objective) <= 1e-6 * float(null) + 1e-12 * raw:
         raise CertificateError(_CHANGED.format(f"the intercept alone leaves {float(null):.10g}"))
-    goal = float(objective) - 2 * certificate.gap - slack
-    search = _Search(products, triangle, size, float(price), seen.rows - bool(model.fit_intercept))
+    search = _Search(products, triangle, size, float(price))
+    search.radius = _radius(certificate, search, float(null))
+    goal = float(objective) - certificate.gap - slack
     if certificate.nodes:
         bound = search.bound_above(goal, MORE + certificate.nodes * max(rows.p, 8) ** 2)
     else:
@@ -70,13 +74,31 @@ def check(model: Any, certificate: SubsetCertificate, X: Any, y: Any, sample_wei
         raise CertificateError(
             _CHANGED.format(f"a subset may lower it by {distance:.3g}, and at most {certificate.gap:.3g} is claimed")
         )
-    return Verdict(certificate.statement, float(objective), min(distance, 2 * certificate.gap), slack, certificate.gap)
+    return Verdict(certificate.statement, float(objective), min(distance, certificate.gap), slack, certificate.gap)
+
+
+def _radius(certificate: SubsetCertificate, search: _Search, null: float) -> float:
+    """Return the length of coefficients up to which no subset may be better, from what the certificate claims."""
+    if certificate.radius == np.inf:
+        least = search.least_singular_value()
+        if not least >= 0.99 * NEARLY_DEPENDENT:
+            raise CertificateError(
+                _CHANGED.format(
+                    "it speaks of all coefficients, and columns are so nearly dependent that rounding decides"
+                )
+            )
+        return 1.01 * float(np.sqrt(null)) / least  # least squares on any subset is not longer
+    if not certificate.radius >= 0.99 * float(np.sqrt(null)) / NEARLY_DEPENDENT:
+        raise CertificateError(_CHANGED.format(f"it speaks of coefficients within {certificate.radius:.3g} alone"))
+    return float(certificate.radius)
 
 
 class _Search:
     """Sums of squares of subsets, from products of columns of length one."""
 
-    def __init__(self, products: Array, triangle: Array, size: int, price: float, free: int) -> None:
+    radius: float  # of coefficients that count, in columns of length one
+
+    def __init__(self, products: Array, triangle: Array, size: int, price: float) -> None:
         length = np.sqrt(np.diagonal(products)[:-1])
         used = length > 0
         scale = np.where(used, length, 1)
@@ -84,26 +106,56 @@ class _Search:
         self.Q = (products[:-1, :-1] / np.multiply.outer(scale, scale)).astype(np.float64)
         self.c = (products[:-1, -1] / scale).astype(np.float64)
         self.rows, self.target = triangle[:, :-1] / scale.astype(np.float64), triangle[:, -1]
-        self.size, self.price, self.free = size, price, free
+        self.size, self.price = size, price
         self.order = [int(j) for j in np.argsort(-(self.c**2)) if used[j]]
 
     def left(self, columns: list[int]) -> float:
-        """Return what least squares on some columns leaves."""
+        """Return a bound on what some columns leave: least squares, or that of coefficients within the radius."""
         if not columns:
             return self.total
-        if len(columns) >= self.free:
-            return 0.0  # as many columns as rows may explain everything; if they do not, the bound is only lower
-        Q, c = self.Q[np.ix_(columns, columns)], self.c[columns]
+        if self._is_clear(columns):
+            along = np.linalg.solve(np.linalg.cholesky(self.Q[np.ix_(columns, columns)]), self.c[columns])
+            return max(self.total - float(along @ along), 0.0)
+        U, values, _ = np.linalg.svd(self.rows[:, columns], full_matrices=False)
+        along = U.T @ self.target
+        rest = self.target - U @ along
+        # by duality, for every price of length: what is left, plus price times (squared length less squared radius)
+        price = self._price_of_length(values, along)
+        within = float(np.sum(along**2 * (price / np.maximum(values**2 + price, 1e-300)))) - price * self.radius**2
+        return max(float(rest @ rest) + within, 0.0)
+
+    def _is_clear(self, columns: list[int]) -> bool:
+        """Say whether columns are far enough from dependent for products to keep their digits."""
         try:
-            root = np.linalg.cholesky(Q)
-            if root.diagonal().min() > 1e-2:  # far enough from dependent for products to keep their digits
-                along = np.linalg.solve(root, c)
-                return max(self.total - float(along @ along), 0.0)
+            root = np.linalg.cholesky(self.Q[np.ix_(columns, columns)])
         except np.linalg.LinAlgError:
-            pass
-        rows = self.rows[:, columns]
-        rest = self.target - rows @ np.linalg.lstsq(rows, self.target, rcond=1e-13)[0]
-        return float(rest @ rest)
+            return False
+        return bool(root.diagonal().min() > 1e-2)
+
+    def _price_of_length(self, values: Array, along: Array) -> float:
+        """Return the price at which the best coefficients are as long as the radius; next to none if they are shorter."""
+        low, high = 1e-30, 1.0 + float(values[0]) ** 2
+
+        def is_long(price: float) -> bool:
+            return bool(np.linalg.norm(along * values / (values**2 + price)) > self.radius)
+
+        while is_long(high):
+            high *= 4
+        for _ in range(60):
+            middle = float(np.sqrt(low * high))
+            low, high = (middle, high) if is_long(middle) else (low, middle)
+        return high
+
+    def least_singular_value(self) -> float:
+        """Bound from below the singular values of all subsets of columns."""
+        if not self.order or self.size < 1:
+            return 1.0
+        least = 0.0
+        if len(self.order) <= len(self.rows):
+            least = float(np.linalg.svd(self.rows[:, self.order], compute_uv=False)[-1])
+        Q = np.abs(self.Q[np.ix_(self.order, self.order)])
+        most = float(np.max(Q - np.diag(np.diagonal(Q)), initial=0.0))
+        return max(least, float(np.sqrt(max(1 - (min(self.size, len(self.order)) - 1) * most, 0.0))))
 
     def bound_above(self, goal: float, most: int) -> float:
         """Return a bound on all subsets: the goal as soon as none is below it, less if one is or there are too many."""
@@ -139,6 +191,8 @@ class _Search:
     def _with_one_more(self, chosen: tuple[int, ...], others: list[int]) -> float:
         """Return the least that some columns leave with one of others."""
         have = list(chosen)
+        if have and not self._is_clear(have):
+            return min(self.left([*have, j]) for j in others)
         inverse = np.linalg.pinv(self.Q[np.ix_(have, have)], hermitian=True)
         between = self.Q[np.ix_(have, others)]
         rest = self.c[others] - between.T @ (inverse @ self.c[have])

@@ -25,6 +25,7 @@ __all__ = ["check"]
 Array = np.ndarray[Any, Any]
 BUDGET = 4_000_000  # values sorted to see that splits are the best ones
 NEAR = 1e-9  # relative, of sums in double precision
+TIED = 2.0**-37  # of the impurity of the root, by which a search may take cuts for equal
 UNIT = 2.0**-51  # what a term of a sum is rounded by at most, twice over, for the fit and for this check
 
 
@@ -39,7 +40,7 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
     total = float(rows.sample.s.sum())
     objective, null = float(masses[leaf].sum() / total), float(masses[0] / total)
     is_class = rows.sample.criterion in ("gini", "entropy", "misclassification")
-    rounding = (len(rows.X) + 16) * UNIT * max(null, float(is_class))
+    rounding = (len(rows.X) + 16) * UNIT * max(null, float(is_class)) + TIED * null
     if not certificate.rounding <= 2 * rounding:
         _refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
     slack = 2 * rounding + NEAR * null

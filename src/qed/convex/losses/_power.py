@@ -14,6 +14,7 @@ from qed.core import InvalidParameter
 
 __all__ = ["Power"]
 
+UNIT = 2.0**-53
 NEAREST = 1e-12  # least error, in units of the range of the targets, whose curvature is told apart from that at zero
 TERMS = 24  # of the binomial series; each is at most a tenth of the one before
 
@@ -74,6 +75,13 @@ class Power:
         if self.p < 2.0:  # rows that are met exactly would make second derivatives of all rows infinite
             r = np.maximum(r, self.least)
         return np.asarray((self.p - 1.0) * r ** (self.p - 2.0))
+
+    def largest_curvature(self, t: Vector) -> float:
+        """Bound the curvature at errors that rounding of scores and targets may have made smaller than they are."""
+        rounding = 8 * UNIT * float(np.max(np.abs(t) + np.abs(self.y), initial=0.0))
+        r = np.maximum(np.abs(t - self.y), self.least)
+        least = float(np.min(r, initial=np.inf)) if self.p < 2.0 else float(np.max(r, initial=0.0)) + rounding
+        return (self.p - 1.0) * least ** (self.p - 2.0) if len(r) else 0.0
 
     def curvature_product(self, t: Vector, d: Vector) -> Vector:
         """Return the curvature times d."""

@@ -33,6 +33,9 @@ class SubsetCertificate(GapCertificate):
         ``"solved"``, ``"max_nodes"``, ``"stopped"``, ``"interrupted"`` or ``"not searched"``.
     fingerprint : Fingerprint
         The data this is about.
+    radius : float
+        Length of the coefficients, in columns of unit length, up to which the claim holds: infinite unless columns are so nearly
+        dependent that rounding decides what larger ones explain.
     """
 
     gap: float
@@ -43,11 +46,15 @@ class SubsetCertificate(GapCertificate):
     nodes: int
     outcome: str
     fingerprint: Fingerprint
+    radius: float = float("inf")
 
     @property
     def statement(self) -> str:
         """The claim in one sentence."""
-        return f"No other subset of columns lowers the objective {self.objective:.8g} by more than {self.gap:.2g}."
+        within = "" if self.radius == float("inf") else f", with coefficients within {self.radius:.3g},"
+        return (
+            f"No other subset of columns{within} lowers the objective {self.objective:.8g} by more than {self.gap:.2g}."
+        )
 
     def numbers(self) -> dict[str, str]:
         """Return the numbers behind the statement."""
@@ -61,7 +68,7 @@ class SubsetCertificate(GapCertificate):
 
     def check(self) -> None:
         """Refuse numbers that no fit produces."""
-        numbers = (self.gap, self.rounding, self.objective, self.null_objective, self.tol, self.nodes)
+        numbers = (self.gap, self.rounding, self.objective, self.null_objective, self.tol, self.nodes, self.radius)
         if not all(number >= 0 for number in numbers):
             msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
             raise ModelFileError(msg)

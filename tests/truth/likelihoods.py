@@ -1,0 +1,166 @@
+"""Models with closed forms against the same forms in exact or high precision: naive Bayes, discriminants, baselines."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from mpmath import log, mp, mpf
+from tests.truth.judged import Judged, fitted, ones, size, table, weights
+
+from qed.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from qed.model_selection import DummyClassifier, DummyRegressor
+from qed.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MODELS = ("gaussian", "bernoulli", "multinomial", "complement", "categorical", "linear", "quadratic", "dummies")
+
+
+def cases(seed: int) -> Iterator[Judged]:
+    """Judge models of one seed."""
+    mp.dps = 50
+    rng = np.random.default_rng([seed, 6])
+    n, p = int(rng.integers(4, 14)), int(rng.integers(1, 4))
+    s = weights(rng, n)
+    y = rng.integers(0, 2 + int(rng.random() < 0.3), n)
+    y[:2] = [0, 1]
+    what = MODELS[seed % len(MODELS)]
+    if what == "dummies":
+        yield from _dummies(rng, n, s)
+    elif what in ("gaussian", "linear", "quadratic"):
+        yield from _normal(what, table(rng, n, p), y, s)
+    else:
+        yield from _counts(rng, what, rng.integers(0, 4, (n, p)), y, s)
+
+
+def _sums(values: Any, s: Any) -> Any:
+    return sum((mpf(float(w)) * mpf(float(v)) for w, v in zip(s, values, strict=True)), mpf(0))
+
+
+def _normal(what: str, X: Any, y: Any, s: Any) -> Iterator[Judged]:
+    model = {
+        "gaussian": GaussianNB(),
+        "linear": LinearDiscriminantAnalysis(),
+        "quadratic": QuadraticDiscriminantAnalysis(),
+    }[what]
+    if (
+        fitted(model, X, y, *([s] if what == "gaussian" or "sample_weight" in model.fit.__code__.co_varnames else []))
+        is None
+    ):
+        return
+    if what != "gaussian" and "sample_weight" not in model.fit.__code__.co_varnames:
+        s = None
+    v = ones(s, len(X))
+    rounding = model.certificate_.rounding
+    means = model.theta_ if what == "gaussian" else model.means_
+    total = sum(map(mpf, map(float, v)), mpf(0))
+    worst_mean = worst_share = worst_variance = mpf(0)
+    for k, label in enumerate(model.classes_):
+        own = (y == label) & (v > 0)
+        if not own.any():
+            continue
+        weight = sum(map(mpf, map(float, v[own])), mpf(0))
+        prior = (model.class_prior_ if what == "gaussian" else model.priors_)[k]
+        worst_share = max(worst_share, abs(mpf(float(prior)) - weight / total) / (weight / total))
+        for j in range(X.shape[1]):
+            mean = _sums(X[own, j], v[own]) / weight
+            variance = (
+                sum(
+                    (mpf(float(w)) * (mpf(float(x)) - mean) ** 2 for w, x in zip(v[own], X[own, j], strict=True)),
+                    mpf(0),
+                )
+                / weight
+            )
+            found = mpf(float(model.var_[k, j])) if what == "gaussian" else variance
+            scale = mpf(max(float(np.abs(X[own, j]).max()), 0.0)) * mpf(2) ** -50 + variance**0.5 * mpf(rounding)
+            worst_mean = max(worst_mean, abs(mpf(float(means[k, j])) - mean) / scale if scale else mpf(0))
+            if what == "gaussian":
+                true = variance + mpf(float(model.epsilon_))
+                if true:
+                    worst_variance = max(worst_variance, abs(found - true) / true)
+    yield Judged(repr(model), 4 * rounding, float(worst_share), "share of a class")
+    yield Judged(repr(model), 2.0, float(worst_mean), "mean in stated roundings")
+    if what == "gaussian":
+        yield Judged(repr(model), 4 * rounding, float(worst_variance), "variance")
+
+
+def _counts(rng: Any, what: str, X: Any, y: Any, s: Any) -> Iterator[Judged]:
+    alpha = float(rng.choice([1.0, 0.5, 1e-10, 10.0]))
+    make = {
+        "bernoulli": BernoulliNB,
+        "multinomial": MultinomialNB,
+        "complement": ComplementNB,
+        "categorical": CategoricalNB,
+    }[what]
+    model = make(alpha=alpha)
+    if fitted(model, X, y, s) is None:
+        return
+    v = [Fraction(float(w)) for w in ones(s, len(X))]
+    worst = mpf(0)
+
+    def off(stated: Any, up: Fraction, down: Fraction) -> None:
+        nonlocal worst
+        if up > 0 and down > 0:
+            true = log(mpf(up.numerator) / mpf(up.denominator) * mpf(down.denominator) / mpf(down.numerator))
+            worst = max(worst, abs(mpf(float(stated)) - true) / (1 + abs(true)))
+
+    a = Fraction(alpha)
+    for k, label in enumerate(model.classes_):
+        own = [i for i in range(len(X)) if y[i] == label]
+        weight = sum((v[i] for i in own), Fraction(0))
+        off(model.class_log_prior_[k], weight, sum(v, Fraction(0)))
+        counts = [sum((v[i] * int(X[i, j]) for i in own), Fraction(0)) for j in range(X.shape[1])]
+        for j in range(X.shape[1]):
+            if what == "multinomial":
+                off(model.feature_log_prob_[k, j], counts[j] + a, sum(counts, Fraction(0)) + a * len(counts))
+            elif what == "bernoulli":
+                off(
+                    model.feature_log_prob_[k, j],
+                    sum((v[i] for i in own if X[i, j] > 0), Fraction(0)) + a,
+                    weight + 2 * a,
+                )
+            elif what == "categorical":
+                levels = int(model.n_categories_[j])
+                for value in range(levels):
+                    here = sum((v[i] for i in own if X[i, j] == value), Fraction(0))
+                    off(model.feature_log_prob_[j][k, value], here + a, weight + a * levels)
+    yield Judged(repr(model), 4 * model.certificate_.rounding + 2.0**-48, float(worst), "logarithm of a share")
+
+
+def _dummies(rng: Any, n: int, s: Any) -> Iterator[Judged]:
+    y = size(rng) * rng.normal(size=n) + rng.choice([0.0, 1e8])
+    X, v = np.zeros((n, 1)), ones(s, n)
+    model = DummyRegressor()
+    if fitted(model, X, y, s) is not None:
+        total = sum(map(mpf, map(float, v)), mpf(0))
+        mean = _sums(y, v) / total
+        scale = _sums(np.abs(y), v) / total
+        yield Judged(
+            repr(model),
+            model.certificate_.rounding,
+            float(abs(mpf(float(np.squeeze(model.constant_))) - mean) / scale),
+            "mean",
+        )
+    median = DummyRegressor(strategy="median")
+    if fitted(median, X, y, s) is not None:
+        middle = Fraction(float(np.squeeze(median.constant_)))
+        exact = [Fraction(float(w)) for w in v]
+        half = sum(exact) / 2
+        below = sum((w for w, one in zip(exact, y, strict=True) if Fraction(float(one)) < middle), Fraction(0))
+        above = sum((w for w, one in zip(exact, y, strict=True) if Fraction(float(one)) > middle), Fraction(0))
+        yield Judged(
+            repr(median), float(half) * (1 + 1e-12), float(max(below, above)), "weight on one side of the median"
+        )
+    labels = rng.integers(0, 3, n)
+    labels[:2] = [0, 1]
+    classifier = DummyClassifier()
+    if fitted(classifier, X, labels, s) is not None:
+        exact = [Fraction(float(w)) for w in v]
+        worst = 0.0
+        for k, label in enumerate(classifier.classes_):
+            true = sum((w for w, one in zip(exact, labels, strict=True) if one == label), Fraction(0)) / sum(exact)
+            worst = max(worst, abs(float(Fraction(float(classifier.class_prior_[k])) - true)))
+        yield Judged(repr(classifier), classifier.certificate_.rounding, worst, "share of a class")
