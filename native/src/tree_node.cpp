@@ -32,8 +32,9 @@ NodeSummary of_classes(const TreeTargets& y, const NodeRows& rows, double* value
             terms += y.criterion == Criterion::gini ? values[k] * values[k] : -weight * xlogx(values[k] / weight);
         }
     }
-    const double best = y.criterion == Criterion::gini ? terms / weight : terms;
-    const double scale = y.criterion == Criterion::entropy ? terms : weight - best;
+    const double scale = y.criterion == Criterion::entropy
+                             ? terms
+                             : weight - (y.criterion == Criterion::gini ? terms / weight : terms);
     return {weight, is_pure ? 0.0 : std::max(scale, 0.0) / (y.criterion == Criterion::gini && y.width == 2 ? 2.0 : 1.0),
             is_pure};
 }

@@ -122,8 +122,8 @@ struct Shares {
     }
 };
 
-/// The same of k log k, whose values for whole numbers are looked up; other weights are taken as shares of the node, or their
-/// logarithms would add digits that cancel.
+/// The same of k log k, whose values for whole numbers are looked up; other weights are taken as shares of the node, or
+/// their logarithms would add digits that cancel.
 template <bool kWeighted, bool kWhole>
 struct Logarithms {
     const SplitView& node;

@@ -288,7 +288,7 @@ class ExtraTreesClassifier(_ForestClassifier):
 
     Cost
     ----
-    O(m n) for each level of each tree, with m columns looked at: nothing is sorted. 8 n p bytes, and about 60 n more for each
+    O(m n) for each level of each tree, with m columns looked at: nothing is sorted. 16 n p bytes, and about 60 n more for each
     tree that grows.
 
     See Also
@@ -366,7 +366,7 @@ class ExtraTreesRegressor(_ForestRegressor):
 
     Cost
     ----
-    O(m n) for each level of each tree, with m columns looked at: nothing is sorted. 8 n p bytes, and about 60 n more for each
+    O(m n) for each level of each tree, with m columns looked at: nothing is sorted. 16 n p bytes, and about 60 n more for each
     tree that grows.
 
     See Also
