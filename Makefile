@@ -67,7 +67,7 @@ build/native/tests.stamp: build/native/stamp
 
 # ---------------------------------------------------------------- what people come for
 .PHONY: demo test
-demo: compiler build/native/stamp ## fit real data, see the certificate, watch a tampered model refused
+demo: compiler build/native/stamp ## fit real data, see the certificate, see a tampered model rejected
 	@$(PY) -m qed demo
 
 test: ## everything: set-up, build, checks, native tests, Python tests

@@ -132,7 +132,7 @@ def seconds(problem: Problem, solver: Solver, limit: float) -> float:
 
 def measured(case: Case, rounds: int) -> tuple[str, dict[str, float]]:
     """Return the name of the chosen solver, and the least time of each."""
-    able = [solver for solver in SOLVERS if solver.refusal(case.problem()) is None]
+    able = [solver for solver in SOLVERS if solver.unsupported_reason(case.problem()) is None]
     chosen = choose(case.problem(), able, TOL)
     best = {type(solver).__name__: np.inf for solver in able}
     for _ in range(rounds):

@@ -19,7 +19,7 @@ TESTS: dict[str, int] = defaultdict(int)
 def package_of(path: str) -> str:
     """Name the package a test file belongs to: the folder below tests/.
 
-    >>> package_of("tests/linear_model/test_ridge.py"), package_of("tests/test_doors.py")
+    >>> package_of("tests/linear_model/test_ridge.py"), package_of("tests/test_validation.py")
     ('linear_model', '(top)')
     """
     parts = PurePosixPath(path).parts

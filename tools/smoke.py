@@ -29,7 +29,7 @@ def main() -> None:
     try:
         qed.verify(again, X, y)
     except qed.CertificateError as refusal:
-        print(f"tampered model refused: {refusal}")
+        print(f"tampered model rejected: {refusal}")
     else:
         raise SystemExit("qed.verify accepted a tampered model.")
     qed.show_versions()

@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any
 from qed.core import _aliases, _missing
 from qed.core._errors import (
     CertificateError,
-    Forgetting,
+    ForgetError,
     InvalidData,
     InvalidParameter,
     MemoryLimit,
     ModelFileError,
     NotFitted,
-    NotInQed,
-    NotReached,
+    NotSupported,
     QedError,
+    ToleranceNotReached,
 )
 from qed.core._estimator import Estimator, clone
 from qed.core._version import __version__
@@ -47,16 +47,16 @@ __all__ = [
     "CertificateError",
     "Estimator",
     "Event",
-    "Forgetting",
+    "ForgetError",
     "InvalidData",
     "InvalidParameter",
     "MemoryLimit",
     "ModelFileError",
     "NotFitted",
-    "NotInQed",
-    "NotReached",
+    "NotSupported",
     "QedError",
     "StopFit",
+    "ToleranceNotReached",
     "__version__",
     "all_estimators",
     "clone",

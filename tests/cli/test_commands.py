@@ -119,7 +119,7 @@ def test_verify_accepts_and_refuses(folder, tmp_path, capsys):
     model.pipeline.steps_[-1][1].coef_[1] *= 1.01
     model.save(tmp_path / "tampered.qed")
     assert main(["verify", str(tmp_path / "tampered.qed"), str(PENGUINS)]) == 1
-    assert "✗ refused" in capsys.readouterr().out
+    assert "✗ rejected" in capsys.readouterr().out
 
 
 def test_compare_is_paired(folder, capsys):
@@ -147,7 +147,7 @@ def test_demo_writes_a_page_and_refuses_a_tampered_copy(tmp_path, capsys):
     assert main(["demo", str(tmp_path / "demo"), "--budget", "10s"]) == 0
     told = capsys.readouterr().out
     assert "✓ accepted" in told
-    assert "✗ refused" in told
+    assert "✗ rejected" in told
     assert "report.html" in told
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
         "model.qed",

@@ -26,7 +26,7 @@ from qed.compose import (
     make_pipeline,
     make_union,
 )
-from qed.core import CertificateError, PartsCertificate, clone
+from qed.core import CertificateError, CompositeCertificate, clone
 from qed.ensemble import StackingRegressor, VotingRegressor
 from qed.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier, SGDRegressor
 from qed.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeatures, SimpleImputer, StandardScaler
@@ -236,7 +236,7 @@ def test_a_whole_pipeline_in_a_file(tmp_path):
 
 def test_the_parts_are_verified():
     model = make_pipeline(StandardScaler(), Ridge()).fit(X, Y, sample_weight=S)
-    assert isinstance(model.certificate_, PartsCertificate)
+    assert isinstance(model.certificate_, CompositeCertificate)
     assert list(model.certificate_.parts) == ["standardscaler", "ridge"]
     assert qed.verify(model, X, Y, sample_weight=S).holds
     model[0].mean_[1] += 1e-3
@@ -252,7 +252,7 @@ def test_the_parts_are_verified():
 
 def test_notebooks_show_the_proof():
     model = make_pipeline(StandardScaler(), Ridge()).fit(X, Y)
-    assert "PartsCertificate" in model._repr_html_()
+    assert "CompositeCertificate" in model._repr_html_()
     assert "StandardScaler()" in repr(model)
 
 

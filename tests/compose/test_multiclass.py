@@ -126,7 +126,7 @@ def test_a_class_between_two_others_is_not_linear_against_the_rest():
     assert OneVsOneClassifier(machine).fit(line, labels).score(line, labels) == 1.0
     lifted = PolynomialFeatures(2, include_bias=False).fit_transform(line - 4)
     assert OneVsRestClassifier(machine).fit(lifted, labels).score(lifted, labels) == 1.0
-    with pytest.raises(qed.InvalidData, match="No plane separates"):
+    with pytest.raises(qed.InvalidData, match="No hyperplane separates"):
         OneVsRestClassifier(LinearSVC(C=np.inf)).fit(line, labels)
 
 
@@ -220,7 +220,7 @@ def test_books_that_tell_nothing_are_refused_in_words():
     for book, words in (
         ("decimal", "must be 'binary'"),
         ([[1], [-1]], "a row of"),
-        ([[1, 1], [1, -1], [1, 1]], "tell all classes apart"),
+        ([[1, 1], [1, -1], [1, 1]], "another code word"),
     ):
         with pytest.raises(InvalidParameter, match=words):
             OutputCodeClassifier(LinearSVC(), code_book=book).fit(X, y)

@@ -73,8 +73,8 @@ def test_the_objective_is_the_least_over_scales():
 def test_solvers_refuse_what_they_cannot_do(penalty, knee):
     problem = problem_of(0, 20, 3, penalty, knee)
     other = ScaledNewton() if penalty == "l1" else ScaledLasso()
-    assert len(other.refusal(problem)) > 10
-    assert solver_of(penalty).refusal(problem) is None
+    assert len(other.unsupported_reason(problem)) > 10
+    assert solver_of(penalty).unsupported_reason(problem) is None
     assert solver_of(penalty).cost(problem, 1e-6) > 0
 
 

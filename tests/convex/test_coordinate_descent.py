@@ -114,7 +114,7 @@ def test_rows_of_coefficients():
 
 def test_groups_of_coordinates_take_the_slower_way():
     problem = problem_of(X, LOSSES["squared"], Group(0.05, np.arange(40) // 4))
-    assert "compiled loops" in CoordinateDescent().refusal(problem)
+    assert "compiled loops" in CoordinateDescent().unsupported_reason(problem)
     found = solved(problem, ProximalGradient(), tol=1e-7, max_iter=5000)
     assert found.outcome == "solved"
     used = (found.w != 0).reshape(10, 4)
@@ -123,10 +123,10 @@ def test_groups_of_coordinates_take_the_slower_way():
 
 
 def test_refusals():
-    assert "compiled loops" in CoordinateDescent().refusal(problem_of(X, LOSSES["squared"], L2(1.0)))
+    assert "compiled loops" in CoordinateDescent().unsupported_reason(problem_of(X, LOSSES["squared"], L2(1.0)))
     classes = Softmax(rng.integers(0, 3, size=70).astype(float), 3)
-    assert "several scores" in CoordinateDescent().refusal(problem_of(X, classes, L1(0.1)))
-    assert CoordinateDescent().refusal(problem_of(X, LOSSES["logistic"], L1(0.1))) is None
+    assert "several scores" in CoordinateDescent().unsupported_reason(problem_of(X, classes, L1(0.1)))
+    assert CoordinateDescent().unsupported_reason(problem_of(X, LOSSES["logistic"], L1(0.1))) is None
 
 
 def test_designs_known_by_their_products():

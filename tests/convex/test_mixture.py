@@ -10,7 +10,7 @@ from qed.convex import (
     ElasticNet,
     EpsilonInsensitive,
     Hinge,
-    Known,
+    PointCache,
     Problem,
     Squared,
     SquaredEpsilonInsensitive,
@@ -70,7 +70,7 @@ def test_a_mixture_bounds_the_distance_and_is_no_worse_than_its_points(loss, int
         found = problem.certify(w, b, target=np.inf, known=mixed(problem, w, b, met))
         distance = problem.objective(w, b) - problem.objective(best.w, best.b)
         assert found.value >= distance - best.gap.value
-        known = Known(t=problem.scores(w, b))
+        known = PointCache(t=problem.scores(w, b))
         dual = met.times * met.numbers.astype(np.float64)
         if loss != "squared":  # whose points an intercept moves, and does not shrink
             alone = [

@@ -176,9 +176,9 @@ def test_columns_that_depend_on_each_other():
 
 
 def test_refusals_say_why():
-    assert "one score" in Newton().refusal(problem(CLASSES))
-    assert "one score" in NewtonCG().refusal(problem(CLASSES))
-    assert "several scores" in NewtonScores().refusal(problem(LOSSES["logistic"]))
+    assert "one score" in Newton().unsupported_reason(problem(CLASSES))
+    assert "one score" in NewtonCG().unsupported_reason(problem(CLASSES))
+    assert "several scores" in NewtonScores().unsupported_reason(problem(LOSSES["logistic"]))
     every = (Newton(), NewtonCG(), NewtonScores(), LBFGS())
     assert isinstance(choose(problem(LOSSES["logistic"]), every, 1e-6), Newton)
     assert isinstance(choose(problem(CLASSES), every, 1e-6), NewtonScores)
@@ -195,7 +195,7 @@ def test_nothing_is_left_when_rounding_ends_the_descent():
 def test_classes_under_kinks_reach_the_proved_optimum(penalty, free):
     middle = SHARE @ X if free else None
     task = Problem(design(X / X.std(axis=0)), CLASSES, penalty, SHARE, free, middle / X.std(axis=0) if free else None)
-    assert NewtonKinks().refusal(task) is None
+    assert NewtonKinks().unsupported_reason(task) is None
     with Progress("test", 100) as progress:
         found = solve(task, NewtonKinks(), tol=1e-9, max_iter=100, progress=progress)
         slow = solve(task, ProximalGradient(), tol=1e-6, max_iter=20_000, progress=progress)
@@ -206,7 +206,7 @@ def test_classes_under_kinks_reach_the_proved_optimum(penalty, free):
 
 def test_models_of_classes_refuse_what_they_cannot_take():
     kinks = ElasticNet(0.1, 0.0)
-    assert "classes" in NewtonKinks().refusal(Problem(design(X), LOSSES["logistic"], kinks, SHARE))
-    assert "penalty" in NewtonKinks().refusal(problem(CLASSES))
+    assert "classes" in NewtonKinks().unsupported_reason(Problem(design(X), LOSSES["logistic"], kinks, SHARE))
+    assert "penalty" in NewtonKinks().unsupported_reason(problem(CLASSES))
     wide = Problem(design(np.zeros((n, 1000))), CLASSES, kinks, SHARE)
-    assert "coefficients" in NewtonKinks().refusal(wide)
+    assert "coefficients" in NewtonKinks().unsupported_reason(wide)

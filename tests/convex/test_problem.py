@@ -15,8 +15,8 @@ from qed.convex import (
     ElasticNet,
     Group,
     Hinge,
-    Known,
     Logistic,
+    PointCache,
     Poisson,
     Problem,
     Quantile,
@@ -117,10 +117,12 @@ def test_a_proof_that_the_slope_suffices_for_makes_no_pass():
     rise, fall = problem.adjoint(np.maximum(slope, 0)), problem.adjoint(np.minimum(slope, 0))
     counted = Counted(problem.design)
     watched = Problem(counted, problem.loss, problem.penalty, problem.share, True, problem.centre, problem.lengths)
-    gap = watched.certify(w, b, target=1e-10, known=Known(t, rise, fall))
+    gap = watched.certify(w, b, target=1e-10, known=PointCache(t, rise, fall))
     assert counted.passes == []
     assert 0 < gap.value < 1e-12
-    whole = watched.certify(w, b, target=1e-10, known=Known(t, slope=slope, loss=gap.objective, gradient=rise + fall))
+    whole = watched.certify(
+        w, b, target=1e-10, known=PointCache(t, slope=slope, loss=gap.objective, gradient=rise + fall)
+    )
     assert counted.passes == []
     assert whole.value == pytest.approx(gap.value, abs=1e-13)
     assert problem.certify(w, b).value <= gap.value * (1 + 1e-12)  # summed in another order
@@ -225,7 +227,7 @@ def test_an_intercept_that_is_off_is_a_distance_and_not_rounding():
     w, b = newton(problem, X)
     t = problem.scores(w, b + 1e-3)
     slope = problem.loss.slope(t)
-    known = Known(t, slope=slope, gradient=problem.adjoint(slope))
+    known = PointCache(t, slope=slope, gradient=problem.adjoint(slope))
     gap = problem.certify(w, b + 1e-3, target=1e-12, known=known)
     true = problem.objective(w, b + 1e-3) - problem.objective(w, b)
     assert true <= gap.value <= 1.1 * true

@@ -83,7 +83,7 @@ def run(problem, solver, tol=1e-7, max_iter=20_000, start=None):
 
 
 def able(problem):
-    return [solver for solver in SOLVERS if solver.refusal(problem) is None]
+    return [solver for solver in SOLVERS if solver.unsupported_reason(problem) is None]
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -109,7 +109,7 @@ def test_refusals_are_words_and_never_empty(solver):
     refused = 0
     for loss in LOSSES:
         for penalty in PENALTIES:
-            words = solver.refusal(problem_of(loss, penalty))
+            words = solver.unsupported_reason(problem_of(loss, penalty))
             refused += words is not None
             assert words is None or len(words) > 10
     assert refused > 0
@@ -122,8 +122,8 @@ def test_no_solver_takes_a_loss_that_is_not_convex(penalty):
     for loss in (*bent, ZeroOne(label), Weighted(bent[0], np.ones(len(y)))):
         problem = Problem(design(X), loss, PENALTIES[penalty], c)
         assert not loss.traits.is_convex
-        assert [solver.name for solver in EVERY if solver.refusal(problem) is None] == []
-    assert "convex" in ProximalGradient().refusal(Problem(design(X), bent[0], PENALTIES[penalty], c))
+        assert [solver.name for solver in EVERY if solver.unsupported_reason(problem) is None] == []
+    assert "convex" in ProximalGradient().unsupported_reason(Problem(design(X), bent[0], PENALTIES[penalty], c))
 
 
 def test_a_problem_that_nobody_takes_is_refused_with_all_reasons():
@@ -259,7 +259,7 @@ def test_solvers_refuse_in_words_what_is_not_theirs():
     X, y, _, share = table()
     groups = Problem(design(X), Squared(y), Group(0.1, np.array([0, 0, 1, 1])), share)
     for solver in (NarrowNewton(), ScaledLasso(), ScaledNewton()):
-        assert "it needs" in solver.refusal(groups)
+        assert "it needs" in solver.unsupported_reason(groups)
 
 
 def test_a_solver_that_hands_over_is_named_with_the_one_that_goes_on(monkeypatch):

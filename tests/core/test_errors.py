@@ -32,8 +32,8 @@ def test_tree() -> None:
         "NotFitted": (ValueError, AttributeError),
         "ModelFileError": (ValueError,),
         "MemoryLimit": (MemoryError,),
-        "Forgetting": (ValueError,),
-        "NotInQed": (NotImplementedError,),
+        "ForgetError": (ValueError,),
+        "NotSupported": (NotImplementedError,),
     }
     for name, builtin in expected.items():
         assert issubclass(getattr(_errors, name), builtin), name

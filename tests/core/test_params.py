@@ -18,7 +18,7 @@ from qed.core import (
     Matrix,
     NonNegative,
     NonNegativeVector,
-    NotInQed,
+    NotSupported,
     Number,
     Numbers,
     OneOf,
@@ -124,7 +124,9 @@ def test_the_sentence_fits_the_text() -> None:
 
 def test_refused_parameters_raise_in_words() -> None:
     toys.MeanRegressor(positive=False).fit(X, Y)
-    with pytest.raises(NotInQed, match=r"MeanRegressor.positive=True is not in qed. Use sklearn.linear_model.Ridge."):
+    with pytest.raises(
+        NotSupported, match=r"MeanRegressor.positive=True is not in qed. Use sklearn.linear_model.Ridge."
+    ):
         toys.MeanRegressor(positive=True).fit(X, Y)
     with pytest.raises(TypeError, match="instead"):
         param(1, "Nothing.", kind="refused")
@@ -223,7 +225,7 @@ def test_docstring_has_parameters_with_kinds_before_examples() -> None:
     assert order == sorted(order)
     assert "solver : one of 'auto', 'sum', default='auto'" in doc
     assert "A hint: it cannot change the optimum." in doc
-    assert "Refused unless left at its default. Use sklearn.linear_model.Ridge." in " ".join(doc.split())
+    assert "Not supported: other values raise an error. Use sklearn.linear_model.Ridge." in " ".join(doc.split())
     assert "mean_ : Array\n    The predicted value, one per target." in doc
     assert inspect.getdoc(toys.MeanRegressor()) is not None
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from qed.core._errors import Forgetting, InvalidData, ModelFileError
+from qed.core._errors import ForgetError, InvalidData, ModelFileError
 from qed.data import Chunk, Counts
 
 
@@ -34,11 +34,11 @@ def test_forgetting_is_exact_and_drops_what_is_gone():
     both = a.merge(b)
     assert both.rows.tolist() == [1, 3, 1]
     assert both.subtract(b) == a
-    with pytest.raises(Forgetting, match=r"Cannot forget 1 rows of weight 1 with the value .*'z'.*: 0 rows"):
+    with pytest.raises(ForgetError, match=r"Cannot forget 1 rows of weight 1 with the value .*'z'.*: 0 rows"):
         a.subtract(b)
-    with pytest.raises(Forgetting):
+    with pytest.raises(ForgetError):
         Counts.of_values([1, 1], np.array([1.0, 1.0])).subtract(Counts.of_values([1], np.array([5.0])))
-    with pytest.raises(Forgetting):
+    with pytest.raises(ForgetError):
         Counts.of_values([1], np.array([1.0])).subtract(Counts.of_values([1], np.array([0.5])))
 
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from tests.reference.tables import LAYOUTS, laid_out, make_table
 
 from qed import _native
-from qed.core._errors import Forgetting, InvalidData, ModelFileError
+from qed.core._errors import ForgetError, InvalidData, ModelFileError
 from qed.data import Chunk, Moments, Origin
 
 
@@ -89,26 +89,26 @@ def test_overflow_is_told_apart_from_infinity():
 
 def test_forgetting_more_than_there_is():
     a, b = Moments.of(Chunk(np.arange(6.0)[:, np.newaxis])), Moments.of(Chunk(np.arange(7.0)[:, np.newaxis]))
-    with pytest.raises(Forgetting, match=r"Cannot forget 7 rows: only 6 were learnt"):
+    with pytest.raises(ForgetError, match=r"Cannot forget 7 rows: only 6 were learnt"):
         a.subtract(b)
 
 
 def test_forgetting_more_weight_than_there_is():
     X, s = np.arange(6.0)[:, np.newaxis], np.ones(6)
     a = Moments.of(Chunk(X, None, s))
-    with pytest.raises(Forgetting, match=r"Cannot forget a weight of 50\.0 out of 6\.0: 1 rows would remain"):
+    with pytest.raises(ForgetError, match=r"Cannot forget a weight of 50\.0 out of 6\.0: 1 rows would remain"):
         a.subtract(Moments.of(Chunk(X[:5], None, 10 * s[:5])))
     with pytest.raises(
-        Forgetting, match=r"Cannot forget all 6 rows: their weights add up to 6.0, those to forget to 12.0"
+        ForgetError, match=r"Cannot forget all 6 rows: their weights add up to 6.0, those to forget to 12.0"
     ):
         a.subtract(Moments.of(Chunk(X, None, 2 * s)))
 
 
 def test_forgetting_rows_that_were_never_there():
     a = Moments.of(Chunk(np.arange(6.0)[:, np.newaxis]))
-    with pytest.raises(Forgetting, match=r"sum of squares of column 0 would become -.*, below zero"):
+    with pytest.raises(ForgetError, match=r"sum of squares of column 0 would become -.*, below zero"):
         a.subtract(Moments.of(Chunk(np.array([[0.0], [100.0]]))))
-    with pytest.raises(Forgetting, match=r"target 0"):
+    with pytest.raises(ForgetError, match=r"target 0"):
         Moments.of(Chunk(np.arange(6.0)[:, np.newaxis] ** 2, np.arange(6.0)[:, np.newaxis])).subtract(
             Moments.of(Chunk(np.zeros((2, 1)), np.array([[0.0], [100.0]])))
         )

@@ -202,7 +202,7 @@ def test_chunks_one_by_one_files_and_all_rows_give_the_same_model():
     np.testing.assert_allclose(parts.components_, PCA(3).fit(X[40:]).components_, atol=1e-12)
     with pytest.raises(qed.InvalidData, match="neither added nor taken out"):
         PCA(2).fit(np.tile(WIDE, (1, 4))).partial_fit(np.tile(WIDE, (1, 4)))
-    with pytest.raises(qed.Forgetting):
+    with pytest.raises(qed.ForgetError):
         PCA(1).fit(X).forget(X)
 
 

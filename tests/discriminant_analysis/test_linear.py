@@ -168,7 +168,7 @@ def test_refusals_in_words_and_narrow_rows():
     ):
         with pytest.raises(qed.InvalidParameter, match=words):
             LinearDiscriminantAnalysis(**options).fit(X, Y)
-    with pytest.raises(qed.NotInQed, match="covariance_estimator"):
+    with pytest.raises(qed.NotSupported, match="covariance_estimator"):
         LinearDiscriminantAnalysis("lsqr", covariance_estimator=object()).fit(X, Y)
     with pytest.raises(NotImplementedError, match="use 'svd' or 'eigen'"):
         LinearDiscriminantAnalysis("lsqr").fit(X, Y).transform(X)

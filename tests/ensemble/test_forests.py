@@ -11,7 +11,7 @@ import sklearn.ensemble
 from scipy.sparse import csr_array
 
 import qed
-from qed.core import CertificateError, InvalidParameter, ModelFileError, NotInQed, clone
+from qed.core import CertificateError, InvalidParameter, ModelFileError, NotSupported, clone
 from qed.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from qed.ensemble._forest_model import hoeffding_interval
 from qed.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -250,7 +250,7 @@ def test_hoeffding_intervals_cover(share: float) -> None:
 
 def test_bad_input_is_explained() -> None:
     X, y = table(30)
-    with pytest.raises(NotInQed, match="pruned"):
+    with pytest.raises(NotSupported, match="pruned"):
         RandomForestClassifier(ccp_alpha=0.1).fit(X, y > 0)
     with pytest.raises(InvalidParameter, match="Out of bag"):
         ExtraTreesClassifier(oob_score=True).fit(X, y > 0)

@@ -78,7 +78,7 @@ def test_groups_have_one_colour_and_shapes_are_checked():
     colours = [line.get_color() for line in display.lines_]
     assert colours[0] == colours[1] != colours[2] == colours[3]
     assert display.ax_.get_xscale() == "log"
-    with pytest.raises(InvalidData, match="one column for each strength"):
+    with pytest.raises(InvalidData, match="one column for each alpha"):
         CoefficientPathDisplay(alphas=alphas, coefs=coefs.T)
     with pytest.raises(InvalidData, match="names must hold one entry"):
         CoefficientPathDisplay(alphas=alphas, coefs=coefs, names=["a"])

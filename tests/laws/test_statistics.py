@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.reference.moments import Exact, exact_integer_moments, exact_moments
 from tests.reference.tables import Table, make_table, tables
 
-from qed.core._errors import Forgetting, InvalidData
+from qed.core._errors import ForgetError, InvalidData
 from qed.data import CategoryCounts, Chunk, ClassMoments, ClassSpreads, ClassSums, Counts, Moments
 
 UNIT = 2.0**-53
@@ -175,7 +175,7 @@ def test_subtract_undoes_merge_or_refuses(name, table, place):
     kept, gone = (of(part) for part in parts_of(table, [place]))
     try:
         back = kept.merge(gone).subtract(gone)
-    except Forgetting:
+    except ForgetError:
         assert name != "counts", "counts are exact: forgetting what was added never fails"
         return
     agree(back, kept)
@@ -218,7 +218,7 @@ def test_rounding_bounds_the_error_after_forgetting(table, place):
     assume(len(kept.X) > 0)
     try:
         left = moments_of(table).subtract(moments_of(gone))
-    except Forgetting:
+    except ForgetError:
         return
     assert_within_bound(left, exact_moments(kept.whole, kept.s))
     if left.rows > 1:
@@ -262,12 +262,12 @@ def test_forgetting_most_of_the_weight_is_refused_or_right(seed):
     outlier = Chunk(np.full((1, 2), size))
     total = moments_of(ordinary).merge(Moments.of(outlier))
     if size > 1e6:
-        with pytest.raises(Forgetting, match="Refit on the rows that remain"):
+        with pytest.raises(ForgetError, match="Refit on the rows that remain"):
             total.subtract(Moments.of(outlier))
         return
     try:
         left = total.subtract(Moments.of(outlier))
-    except Forgetting:
+    except ForgetError:
         assert size > 1e3, "a small outlier must be forgettable"
         return
     assert_within_bound(left, exact_moments(ordinary.whole))

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 import qed
-from qed.core import CertificateError, NotReached
+from qed.core import CertificateError, ToleranceNotReached
 from qed.linear_model import BestSubsetRegressor, LinearRegression
 
 rng = np.random.default_rng(8)
@@ -153,5 +153,5 @@ def test_a_search_can_be_stopped_interrupted_and_strict():
         model.fit(wide, y)
     assert model.certificate_.outcome == "interrupted"
     assert qed.verify(model, wide, y).holds
-    with pytest.raises(NotReached, match="The model so far is stored"):
+    with pytest.raises(ToleranceNotReached, match="The model so far is stored"):
         BestSubsetRegressor(8, max_nodes=3, strict=True).fit(wide, y)

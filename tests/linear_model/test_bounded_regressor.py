@@ -6,7 +6,7 @@ import scipy.sparse
 
 import qed
 from qed.convex import Bounded, Squared
-from qed.core import CertificateError, InvalidParameter, NotReached
+from qed.core import CertificateError, InvalidParameter, ToleranceNotReached
 from qed.linear_model import BoundedRegressor, HuberRegressor, LinearRegression
 
 rng = np.random.default_rng(6)
@@ -102,7 +102,7 @@ def test_sparse_rows_repetition_and_exact_fits():
 def test_refusals():
     with pytest.raises(InvalidParameter, match=r"BoundedRegressor.shape must be"):
         BoundedRegressor("flat").fit(X, Y)
-    with pytest.raises(NotReached, match="The model so far is stored"):
+    with pytest.raises(ToleranceNotReached, match="The model so far is stored"):
         BoundedRegressor(max_iter=1, tol=0.0, strict=True, threshold=3.0).fit(X, Y)
 
 

@@ -17,7 +17,7 @@ from qed.linear_model import (
     fisher_discriminant,
     margins,
     robustness_radius,
-    separating_plane,
+    separating_hyperplane,
     signed_distance,
 )
 from qed.preprocessing import OneHotEncoder, PolynomialFeatures
@@ -98,17 +98,17 @@ def separable_by_a_linear_program(rows, signs, *, through_origin):
 
 @pytest.mark.covers("CLS-05")
 def test_separability_is_decided_with_a_proof_either_way():
-    assert separating_plane(CORNERS, [0, 0, 0, 1]).separable  # AND
-    assert separating_plane(CORNERS, [0, 1, 1, 1]).separable  # OR
-    assert not separating_plane(CORNERS, [0, 1, 1, 0]).separable  # XOR
-    assert not separating_plane([[0.0], [1.0], [1.0]], [0, 0, 1]).separable  # on the plane is not beside it
+    assert separating_hyperplane(CORNERS, [0, 0, 0, 1]).separable  # AND
+    assert separating_hyperplane(CORNERS, [0, 1, 1, 1]).separable  # OR
+    assert not separating_hyperplane(CORNERS, [0, 1, 1, 0]).separable  # XOR
+    assert not separating_hyperplane([[0.0], [1.0], [1.0]], [0, 0, 1]).separable  # on the plane is not beside it
     decided = set()
     for seed in range(40):
         random = np.random.default_rng(seed)
         n, p = int(random.integers(3, 12)), int(random.integers(1, 5))
         rows, y = random.normal(size=(n, p)), np.r_[0, 1, random.integers(0, 2, n - 2)]
         for through_origin in (False, True):
-            found = separating_plane(rows, y, through_origin=through_origin)
+            found = separating_hyperplane(rows, y, through_origin=through_origin)
             expected = separable_by_a_linear_program(rows, np.where(y, 1.0, -1.0), through_origin=through_origin)
             assert found.separable == expected
             assert found.holds(rows, y)
@@ -117,10 +117,10 @@ def test_separability_is_decided_with_a_proof_either_way():
                 assert found.margin <= found.bound <= found.margin * (1 + 1e-6)
                 assert not found.holds(rows, 1 - y)
     assert len(decided) == 4
-    sparse = separating_plane(csr_array(CORNERS), [0, 0, 0, 1])
+    sparse = separating_hyperplane(csr_array(CORNERS), [0, 0, 0, 1])
     assert sparse.margin == pytest.approx(np.sqrt(2) / 4)
     with pytest.raises(InvalidData, match="two classes"):
-        separating_plane(CORNERS, [0, 1, 2, 0])
+        separating_hyperplane(CORNERS, [0, 1, 2, 0])
     with pytest.raises(InvalidParameter, match="norm must be"):
         robustness_radius(LinearSVC().fit(X, two), X, norm=3)
 
@@ -129,17 +129,17 @@ def test_separability_is_decided_with_a_proof_either_way():
 def test_lifting_makes_circles_and_exclusive_or_linear():
     signs = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
     labels = np.array([1, 0, 0, 1])
-    assert not separating_plane(signs, labels).separable
+    assert not separating_hyperplane(signs, labels).separable
     lifted = PolynomialFeatures(2, interaction_only=True, include_bias=False).fit_transform(signs)
-    found = separating_plane(lifted, labels, through_origin=True)
+    found = separating_hyperplane(lifted, labels, through_origin=True)
     assert found.separable
     np.testing.assert_allclose(found.coef, [0.0, 0.0, 1.0], atol=1e-12)
     angles = np.linspace(0, 6, 20)
     ring = np.vstack([r * np.column_stack([np.cos(angles), np.sin(angles)]) for r in (1.0, 2.0)])
     inside = np.repeat([0, 1], 20)
-    assert not separating_plane(ring, inside).separable
+    assert not separating_hyperplane(ring, inside).separable
     squares = PolynomialFeatures(2, include_bias=False).fit_transform(ring)[:, [2, 4]]
-    circle = separating_plane(squares, inside)
+    circle = separating_hyperplane(squares, inside)
     assert circle.separable
     assert circle.coef[0] == pytest.approx(circle.coef[1])
 
@@ -152,7 +152,7 @@ def test_every_labelling_of_distinct_points_is_separable_after_one_hot_lifting()
         plane = Hyperplane(np.array(labels), 0.0)
         np.testing.assert_array_equal(plane.score(lifted), labels)
         if len(set(labels)) == 2:
-            assert separating_plane(lifted, labels, through_origin=True).separable
+            assert separating_hyperplane(lifted, labels, through_origin=True).separable
 
 
 @pytest.mark.covers("CLS-32", "CLS-33", "CLS-34")
@@ -186,9 +186,9 @@ def test_scores_that_are_not_those_of_a_plane_have_no_radius():
     y = np.where(X @ [1.0, 0.3] + 0.4 * random.normal(size=60) > 0, 1, 0)
     voted = VotedPerceptron().fit(X, y)
     for ask in (robustness_radius, signed_distance):
-        with pytest.raises(InvalidData, match="scores of VotedPerceptron are not those of the planes"):
+        with pytest.raises(InvalidData, match="scores of VotedPerceptron are not those of the hyperplanes"):
             ask(voted, X)
-    with pytest.raises(InvalidData, match="not those of the planes"):
+    with pytest.raises(InvalidData, match="not those of the hyperplanes"):
         margins(voted, X, y)
     with pytest.raises(InvalidData, match="Ridge is not a fitted linear classifier"):
         robustness_radius(Ridge().fit(X, y), X)

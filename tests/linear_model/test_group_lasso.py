@@ -158,5 +158,5 @@ def test_the_path_is_that_of_single_fits():
         np.testing.assert_allclose(
             coefs[:, at], GroupLasso(alphas[at], groups=NUMBER, tol=1e-10).fit(X, Y).coef_, atol=1e-4
         )
-    with pytest.raises(InvalidParameter, match="alphas must be a number of strengths"):
+    with pytest.raises(InvalidParameter, match="alphas must be a number of penalty strengths"):
         group_lasso_path(X, Y, alphas=[-1.0])

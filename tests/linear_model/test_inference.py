@@ -97,7 +97,7 @@ def test_an_impossible_level_is_refused():
         LinearRegression().coefficient_table()
     with pytest.raises(qed.NotFitted):
         Ridge().coefficient_table()
-    with pytest.raises(qed.InvalidData, match="a penalty pulls"):
+    with pytest.raises(qed.InvalidData, match="a penalty shrinks"):
         RidgeCV().fit(X, y).coefficient_table()
 
 

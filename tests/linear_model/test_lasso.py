@@ -9,7 +9,7 @@ from sklearn.linear_model import Lasso as Theirs
 import qed
 from qed.convex import L1, Problem, Squared, solve
 from qed.convex.solvers import CoordinateDescent, ProximalGradient
-from qed.core import NotReached
+from qed.core import ToleranceNotReached
 from qed.core._events import Progress
 from qed.designs import design
 from qed.linear_model import Lasso
@@ -195,7 +195,7 @@ def test_a_limit_is_an_outcome_and_strict_raises():
     model = Lasso(1e-4, max_iter=1, tol=1e-12).fit(hard, target)
     assert model.certificate_.outcome == "max_iter"
     assert not model.certificate_.reached
-    with pytest.raises(NotReached, match="max_iter"):
+    with pytest.raises(ToleranceNotReached, match="max_iter"):
         Lasso(1e-4, max_iter=1, tol=1e-12, strict=True).fit(hard, target)
 
 

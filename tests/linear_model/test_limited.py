@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import RidgeClassifier as Theirs
 
 import qed
-from qed import CertificateError, InvalidData, InvalidParameter, NotReached
+from qed import CertificateError, InvalidData, InvalidParameter, ToleranceNotReached
 from qed.compose import make_pipeline
 from qed.convex import Logistic
 from qed.linear_model import (
@@ -201,7 +201,7 @@ def test_the_largest_error_of_many_rows_is_that_of_the_few_that_decide():
     assert qed.verify(model, rows, target).holds
     early = PowerRegressor(np.inf, max_iter=1)
     assert model.n_iter_ > 1
-    with pytest.raises(NotReached, match="The model so far is stored"):
+    with pytest.raises(ToleranceNotReached, match="The model so far is stored"):
         early.set_params(strict=True).fit(rows, target)
     assert qed.verify(early, rows, target).holds
 

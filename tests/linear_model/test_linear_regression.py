@@ -263,7 +263,7 @@ def test_float32_rows_give_float32_predictions_of_a_float64_model():
 
 
 def test_positive_is_refused_in_words():
-    with pytest.raises(qed.NotInQed, match=r"positive=True is not in qed. Use Lasso\(alpha=0.0, positive=True\)"):
+    with pytest.raises(qed.NotSupported, match=r"positive=True is not in qed. Use Lasso\(alpha=0.0, positive=True\)"):
         LinearRegression(positive=True).fit(X, y)
     named = Lasso(alpha=0.0, positive=True, fit_intercept=False, tol=1e-12).fit(X, y)  # which has the same optimum
     np.testing.assert_allclose(named.coef_, nnls(X, y)[0], atol=1e-5)
@@ -273,7 +273,7 @@ def test_strict_raises_and_keeps_the_model(no_squares):
     big = np.random.default_rng(0)
     A = sp.random_array((400, 200), density=0.05, random_state=big, format="csr")
     model = LinearRegression(strict=True, max_iter=1, tol=1e-12)
-    with pytest.raises(qed.NotReached, match="raise max_iter or tol"):
+    with pytest.raises(qed.ToleranceNotReached, match="raise max_iter or tol"):
         model.fit(A, big.normal(size=400))
     assert model.certificate_.outcome == "max_iter"
     assert not model.certificate_.reached

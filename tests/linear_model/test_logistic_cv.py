@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegressionCV as Theirs
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import qed
-from qed.core import InvalidData, InvalidParameter, NotInQed
+from qed.core import InvalidData, InvalidParameter, NotSupported
 from qed.linear_model import LogisticRegression, LogisticRegressionCV
 from qed.linear_model._logistic_folds import Path, follow_path, follow_together
 from qed.linear_model._logistic_regression import Strength
@@ -89,7 +89,7 @@ def test_refusals():
         LogisticRegressionCV(Cs=[-1.0]).fit(X, y)
     with pytest.raises(InvalidParameter, match="gave NaN"):
         LogisticRegressionCV(scoring=lambda *_: np.nan, cv=3).fit(X, y)
-    with pytest.raises(NotInQed, match="coefs_paths_"):
+    with pytest.raises(NotSupported, match="coefs_paths_"):
         LogisticRegressionCV(refit=False).fit(X, y)
     with pytest.raises(InvalidData, match="at least 2 classes"):
         LogisticRegressionCV(cv=[(np.flatnonzero(y == 0), np.flatnonzero(y == 1))]).fit(X, y)

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression as Theirs
 import qed
 from qed import _native
 from qed.convex import Logistic, Poisson, Squared
-from qed.core import CertificateError, InvalidData, InvalidParameter, NotReached, _events
+from qed.core import CertificateError, InvalidData, InvalidParameter, ToleranceNotReached, _events
 from qed.core._events import STOP
 from qed.decision import CostTable
 from qed.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
@@ -96,7 +96,7 @@ def test_separable_classes_without_a_penalty_are_reported():
     table, label = np.array([[-2.0], [-1.0], [1.0], [3.0]]), [0, 0, 1, 1]
     sizes = []
     for tol in (1e-2, 1e-4, 1e-8):
-        with pytest.warns(UserWarning, match=r"A plane separates the classes.*at infinity.*finite C"):
+        with pytest.warns(UserWarning, match=r"linearly separable.*its infimum is 0.*finite C"):
             model = LogisticRegression(C=np.inf, tol=tol).fit(table, label)
         assert model.certificate_.outcome == "separable"
         assert np.isfinite(model.coef_).all()
@@ -370,7 +370,7 @@ def test_parameters_are_obeyed_or_refused():
         LogisticRegression(C=np.nan).fit(X, y)
     with pytest.raises(InvalidParameter, match="positive numbers"):
         LogisticRegression(class_weight={0: -1.0}).fit(X, y)
-    with pytest.raises(NotReached, match="max_iter"):
+    with pytest.raises(ToleranceNotReached, match="max_iter"):
         LogisticRegression(max_iter=1, strict=True, tol=1e-12).fit(X, y)
 
 
@@ -435,7 +435,7 @@ def test_classes_that_meet_on_a_plane_alone_have_no_optimum_either():
     for table, target in (([[0.0], [1.0], [1.0], [2.0]], [0, 0, 1, 1]), (np.column_stack([rows, tells]), labels)):
         with pytest.warns(UserWarning, match="on its side or on it"):
             model = LogisticRegression(C=np.inf).fit(table, target)
-        assert model.certificate_.outcome == "touching"
+        assert model.certificate_.outcome == "quasi_separable"
         assert qed.verify(model, table, target).holds
     clear = LogisticRegression(C=np.inf).fit(rows, labels)  # and no warning, which would be an error here
     assert clear.certificate_.outcome == "solved"

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 import qed
-from qed import CertificateError, InvalidParameter, NotReached
+from qed import CertificateError, InvalidParameter, ToleranceNotReached
 from qed.core._persistence import dumps, loads
 from qed.linear_model import LogisticRegression, OrdinalRegressor
 
@@ -72,7 +72,7 @@ def test_weights_layouts_and_early_ends():
     np.testing.assert_allclose(weighed.thresholds_, repeated.thresholds_, atol=1e-8)
     np.testing.assert_allclose(weighed.coef_, OrdinalRegressor().fit(csr_array(X), y, weights).coef_, atol=1e-8)
     assert qed.verify(weighed, X, y, weights).holds
-    with pytest.raises(NotReached):
+    with pytest.raises(ToleranceNotReached):
         OrdinalRegressor(max_iter=1, tol=1e-12, strict=True).fit(X, y)
     early = OrdinalRegressor(max_iter=2, tol=1e-14).fit(X, y)
     assert not early.certificate_.reached

@@ -6,7 +6,7 @@ from scipy.sparse import csc_array, csr_array
 from sklearn.linear_model import QuantileRegressor as Theirs
 
 import qed
-from qed import CertificateError, NotReached
+from qed import CertificateError, ToleranceNotReached
 from qed.core._events import STOP, listen
 from qed.linear_model import QuantileRegressor
 
@@ -127,7 +127,7 @@ def test_least_absolute_deviations_is_the_median_and_resists_an_outlier():
 
 def test_early_stops_are_told_and_resumed():
     X, y = table(n=300)
-    with pytest.raises(NotReached, match="relative gap"):
+    with pytest.raises(ToleranceNotReached, match="relative gap"):
         QuantileRegressor(alpha=0.01, max_iter=2, strict=True).fit(X, y)
     model = QuantileRegressor(alpha=0.01, warm_start=True)
     with listen(lambda event: STOP if event.step >= 3 else None):

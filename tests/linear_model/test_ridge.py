@@ -122,7 +122,7 @@ def test_each_target_its_own_strength():
     for j, alpha in enumerate(strengths):
         np.testing.assert_allclose(model.coef_[j], Ridge(alpha).fit(X, Y[:, j]).coef_, rtol=1e-12)
     assert qed.verify(model, X, Y).holds
-    with pytest.raises(qed.InvalidParameter, match="2 strengths and y has 3 targets"):
+    with pytest.raises(qed.InvalidParameter, match="2 penalty strengths and y has 3 targets"):
         Ridge([1.0, 2.0]).fit(X, Y)
 
 
@@ -153,7 +153,7 @@ def test_prior_of_the_wrong_shape_is_refused():
 
 
 def test_standard_errors_are_refused_with_the_reason_and_given_without_a_penalty():
-    with pytest.raises(qed.InvalidData, match=r"No standard errors: a penalty pulls"):
+    with pytest.raises(qed.InvalidData, match=r"No standard errors: a penalty shrinks"):
         Ridge(1.0).fit(X, y).coefficient_table()
     table = Ridge(0.0).fit(X, y).coefficient_table()
     np.testing.assert_allclose(table.standard_error, LinearRegression().fit(X, y).coefficient_table().standard_error)

@@ -53,9 +53,9 @@ def test_forgetting_is_never_having_learnt():
 
 def test_forgetting_what_was_not_learnt_is_refused():
     model = LinearRegression().fit(X[:10], y[:10])
-    with pytest.raises(qed.Forgetting, match="only 10 were learnt"):
+    with pytest.raises(qed.ForgetError, match="only 10 were learnt"):
         model.forget(X[:20], y[:20])
-    with pytest.raises(qed.Forgetting, match="all the rows"):
+    with pytest.raises(qed.ForgetError, match="all the rows"):
         LinearRegression().fit(X[:10], y[:10]).forget(X[:10], y[:10])
     with pytest.raises(qed.NotFitted):
         LinearRegression().forget(X, y)
@@ -65,7 +65,7 @@ def test_forgetting_the_row_that_dwarfed_all_others_is_refused():
     giant = np.full((1, 6), 1e12)
     model = LinearRegression().fit(np.vstack([X, giant]), np.append(y, 0.0))
     before = model.coef_.copy()
-    with pytest.raises(qed.Forgetting, match="Refit"):
+    with pytest.raises(qed.ForgetError, match="Refit"):
         model.forget(giant, [0.0])
     np.testing.assert_array_equal(model.coef_, before)  # a refusal changes nothing
 

@@ -160,7 +160,7 @@ def test_whole_weights_are_counts_and_fractions_are_resampled():
     assert score_interval("accuracy_score", y, t, sample_weight=fractions).method == "bootstrap"
     with pytest.raises(InvalidData, match="not whole numbers"):
         Tally.of("accuracy_score", y, t, fractions).interval()
-    with pytest.raises(InvalidData, match="cannot be told from sums"):
+    with pytest.raises(InvalidData, match="cannot be computed from sums"):
         Tally.of("mean_squared_error", y, t, fractions).interval()
     with pytest.raises(InvalidData, match="not whole numbers"):
         Tally.of("roc_auc_score", y, t + 0.1, fractions).interval()

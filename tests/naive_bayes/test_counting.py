@@ -84,7 +84,7 @@ def test_weights_chunks_streams_and_forgetting_are_exact(kind):
     assert np.array_equal(folded.predict(chunks), whole.predict(X))
     left = kind().fit(X, Y).forget(X[:20], Y[:20])
     same_logs(left.feature_log_prob_, kind().fit(X[20:], Y[20:]).feature_log_prob_)
-    with pytest.raises(qed.Forgetting):
+    with pytest.raises(qed.ForgetError):
         left.forget(X, Y)
 
 

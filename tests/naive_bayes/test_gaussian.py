@@ -162,9 +162,9 @@ def test_chunks_and_streams_give_the_same_model():
     more = GaussianNB().fit(X[30:], Y[30:]).partial_fit(X[:30], Y[:30])
     left = more.forget(X[:30], Y[:30])
     np.testing.assert_allclose(left.var_, GaussianNB().fit(X[30:], Y[30:]).var_, rtol=1e-9)
-    with pytest.raises(qed.Forgetting, match="of class number 0"):
+    with pytest.raises(qed.ForgetError, match="of class number 0"):
         left.forget(X, Y)
-    with pytest.raises(qed.Forgetting, match="all the rows"):
+    with pytest.raises(qed.ForgetError, match="all the rows"):
         left.forget(X[30:], Y[30:])
     late = GaussianNB().partial_fit(X[Y != "c"], Y[Y != "c"], ["a", "b", "c"])
     assert late.predict_proba(X)[:, 2].max() == 0  # a class that has not come yet

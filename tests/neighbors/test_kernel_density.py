@@ -130,7 +130,7 @@ def test_points_drawn_are_of_the_density(kernel):
         assert np.sqrt(((drawn - np.where(right[:, None], X[1], X[0])) ** 2).sum(axis=1)).max() <= 0.5
     with pytest.raises(qed.InvalidParameter, match="n_samples"):
         model.sample(0)
-    with pytest.raises(qed.NotInQed, match="'linear' windows"):
+    with pytest.raises(qed.NotSupported, match="'linear' windows"):
         model.set_params(kernel="linear").sample()
 
 
@@ -158,7 +158,7 @@ def test_what_is_no_density_is_refused_in_words():
         ({"metric": "haversine"}, "metric must be one of"),
         ({"metric": "minkowski", "metric_params": {"w": [1.0]}}, "w.* is not in qed"),
     ):
-        with pytest.raises((qed.InvalidParameter, qed.NotInQed), match=words):
+        with pytest.raises((qed.InvalidParameter, qed.NotSupported), match=words):
             KernelDensity(**params).fit([[0.0]])
     with pytest.raises(qed.InvalidData, match="row 1"):
         KernelDensity().fit([[0.0], [np.nan]], sample_weight=[1.0, 0.0])

@@ -145,7 +145,9 @@ def test_tests_of_convexity_agree():
 @pytest.mark.covers("OPT-32")
 def test_calculus_of_convex_functions():
     rng = np.random.default_rng(2)
-    square = Function(SQUARE.value, SQUARE.gradient, SQUARE.curvature, is_convex=True, bend=2.0, convexity=2.0)
+    square = Function(
+        SQUARE.value, SQUARE.gradient, SQUARE.curvature, is_convex=True, curvature_bound=2.0, convexity=2.0
+    )
     exponential = Function(EXPONENTIAL.value, EXPONENTIAL.gradient, EXPONENTIAL.curvature, is_convex=True)
     total = square + 3.0 * exponential
     a = rng.standard_normal((1, 3))
@@ -166,7 +168,7 @@ def test_calculus_of_convex_functions():
     w = rng.standard_normal(3)
     assert pulled(w) == pytest.approx(total(a @ w + 0.4))
     assert total.convexity == 2.0
-    assert square.after(a).bend == pytest.approx(2.0 * np.sum(a**2))
+    assert square.after(a).curvature_bound == pytest.approx(2.0 * np.sum(a**2))
     found = gradient_descent(total, [2.0], gradient_tol=1e-8)  # zero gradient, hence the global minimum
     assert found.value <= min(total([x]) for x in np.linspace(-5, 5, 1001)) + 1e-12
 

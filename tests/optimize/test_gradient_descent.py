@@ -85,7 +85,7 @@ def test_curvature_without_second_derivatives_is_found_by_differences():
 @pytest.mark.covers("OPT-03")
 def test_descent_lemma():
     f, _, start = bowl(1)
-    eta = 1.0 / f.bend
+    eta = 1.0 / f.curvature_bound
     result = gradient_descent(f, start, step=eta, max_iter=30, gradient_tol=0.0)
     values, norms = result.trace.values, result.trace.gradient_norms
     assert np.all(values[1:] <= values[:-1] - 0.5 * eta * norms[:-1] ** 2 + 1e-12)
@@ -97,7 +97,7 @@ def test_values_of_a_smooth_convex_function_approach_the_optimum_at_the_promised
     flat = quadratic(np.diag([0.0, 1.0]))  # merely convex: the point keeps its first coordinate, the value is optimal
     for function, minimiser, w0 in ((f, best, start), (flat, np.array([5.0, 0.0]), np.array([5.0, 2.0]))):
         for share in (1.0, 0.3):
-            eta = share / function.bend
+            eta = share / function.curvature_bound
             result = gradient_descent(function, w0, step=eta, max_iter=200, gradient_tol=0.0)
             t = np.arange(1, len(result.trace) + 1)
             promised = np.sum((w0 - minimiser) ** 2) / (2 * eta * t)
@@ -238,7 +238,7 @@ def test_certificates_say_what_is_true():
     assert isinstance(result.certificate, GapCertificate)
     assert f(result.point) - f(best) <= result.certificate.gap * (1 + 1e-9)
     assert not result.certificate.reached
-    strong = Function(f.value, f.gradient, is_convex=True, convexity=1.0, bend=10.0)
+    strong = Function(f.value, f.gradient, is_convex=True, convexity=1.0, curvature_bound=10.0)
     loose = gradient_descent(strong, start, max_iter=5).certificate
     assert f(result.point) - f(best) <= loose.gap
     unknown = gradient_descent(ROSENBROCK, [0.0, 0.0], max_iter=5).certificate

@@ -55,7 +55,7 @@ def check_function(one):
     assert check_gradient(f, v)
     by_differences = [numerical_gradient(lambda u, j=j: f.gradient(u)[j], v) for j in range(f.size)]
     np.testing.assert_allclose(f.curvature(v), by_differences, atol=1e-6)
-    assert np.linalg.eigvalsh(f.curvature(v))[-1] <= f.bend * (1 + 1e-9)
+    assert np.linalg.eigvalsh(f.curvature(v))[-1] <= f.curvature_bound * (1 + 1e-9)
     assert check_convexity(f, np.random.default_rng(3).standard_normal((5, f.size)), n_pairs=10)
     singles = [f.part_gradient(v, np.array([i])) for i in range(60)]
     np.testing.assert_allclose(np.mean(singles, axis=0), f.gradient(v), atol=1e-12)
@@ -127,7 +127,7 @@ def test_logistic_regression_by_whole_batches_and_by_examples():
     batch = gradient_descent(one, np.zeros(3), gradient_tol=1e-9)
     np.testing.assert_allclose(batch.point, model.coef_.ravel(), atol=1e-7)
     w = np.zeros(3)
-    step = 1.0 / one.as_function().bend
+    step = 1.0 / one.as_function().curvature_bound
     for _ in range(200):  # the loop over examples, as one writes it first
         g = np.zeros(3)
         for x, label in zip(X, LABELS, strict=True):

@@ -152,7 +152,7 @@ def test_projected_gradient_stays_feasible_and_proves_its_gap():
         start = np.full(4, 7.0)
         result = projected_gradient(f, region, start, keep_points=True)
         np.testing.assert_array_equal(result.trace.points[0], region.project(start))
-        step = 1.0 / f.bend
+        step = 1.0 / f.curvature_bound
         first = region.project(result.trace.points[0] - step * f.gradient(result.trace.points[0]))
         np.testing.assert_allclose(result.trace.points[1], first, atol=1e-13)  # iterate 1 from iterate 0
         assert all(region.contains(w) for w in result.trace.points)
@@ -246,7 +246,7 @@ def test_local_optima_of_convex_programmes_are_global_and_of_others_are_not():
     np.testing.assert_allclose([one.value for one in optima], -2.8, atol=1e-8)
     assert all(np.all(G @ start <= h) for start in starts)
     a = np.array([3.0, 0.0])
-    far = Function(lambda w: float(np.sum((w - a) ** 2)), lambda w: 2 * (w - a), is_convex=True, bend=2.0)
+    far = Function(lambda w: float(np.sum((w - a) ** 2)), lambda w: 2 * (w - a), is_convex=True, curvature_bound=2.0)
     stuck = projected_gradient(far, Annulus(), [-1.5, 0.0], step=0.05)
     np.testing.assert_allclose(stuck.point, [-1.0, 0.0], atol=1e-9)  # stationary on the inner circle
     assert stuck.outcome == "solved"

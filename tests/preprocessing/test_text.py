@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import qed
 from qed import preprocessing as ours
-from qed.core import NotInQed
+from qed.core import NotSupported
 from qed.feature_extraction.text import CountVectorizer
 
 DOCS = [
@@ -79,7 +79,7 @@ def test_files_and_words_in_words(tmp_path):
         ours.CountVectorizer().fit("a text")
     with pytest.raises(ValueError, match="empty vocabulary"):
         ours.CountVectorizer().fit(["", "a"])
-    with pytest.raises(NotInQed, match="Pass the words themselves"):
+    with pytest.raises(NotSupported, match="Pass the words themselves"):
         ours.CountVectorizer(stop_words="english").fit(DOCS)
     assert CountVectorizer is ours.CountVectorizer
 

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from sklearn.svm import LinearSVC as Theirs
 
 import qed
-from qed import CertificateError, InvalidData, InvalidParameter, NotReached
+from qed import CertificateError, InvalidData, InvalidParameter, ToleranceNotReached
 from qed.core._events import STOP, listen
 from qed.svm import LinearSVC
 
@@ -159,7 +159,7 @@ def test_the_widest_margin_is_that_of_a_hard_machine(intercept):
 
 
 def test_rows_that_no_plane_separates_have_no_hard_margin_and_the_error_proves_it():
-    with pytest.raises(InvalidData, match="No plane separates") as caught:
+    with pytest.raises(InvalidData, match="No hyperplane separates") as caught:
         LinearSVC(C=np.inf).fit(X3, y3)
     proof = caught.value.separation
     assert not proof.separable
@@ -174,7 +174,7 @@ def test_rows_that_no_plane_separates_have_no_hard_margin_and_the_error_proves_i
 def test_what_cannot_be_is_refused_in_words():
     with pytest.raises(InvalidParameter, match="crammer_singer"):
         LinearSVC("l1", multi_class="crammer_singer").fit(X3, y3)
-    with pytest.raises(NotReached, match="relative gap"):
+    with pytest.raises(ToleranceNotReached, match="relative gap"):
         LinearSVC(loss="hinge", tol=1e-12, max_iter=1, strict=True).fit(X3, y3)
 
 

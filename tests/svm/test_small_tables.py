@@ -79,7 +79,7 @@ def test_solvers_of_straight_pieces_agree(solver):
     for loss in (Hinge(np.sign(y)), EpsilonInsensitive(y, 0.3)):
         for alpha in (1e-3, 1.0):
             problem = line(loss, X, L2(alpha))
-            assert solver.refusal(problem) is None
+            assert solver.unsupported_reason(problem) is None
             found = solve(problem, solver, tol=1e-7, max_iter=2000, progress=Progress("test", 2000))
             best = solve(problem, InteriorPoint(), tol=1e-12, max_iter=500, progress=Progress("test", 500))
             assert found.outcome == "solved"
@@ -90,9 +90,9 @@ def test_multipliers_say_what_they_do_not_take():
     random = np.random.default_rng(3)
     X, y = random.normal(size=(30, 4)), np.sign(random.normal(size=30))
     solver = Multipliers()
-    assert "l2" in solver.refusal(line(Hinge(y), X, L1(0.1)))
-    assert "straight pieces" in solver.refusal(line(SquaredHinge(y), X, L2(0.1)))
-    assert "few columns" in solver.refusal(line(Hinge(y[:3]), X[:3], L2(0.1)))
+    assert "l2" in solver.unsupported_reason(line(Hinge(y), X, L1(0.1)))
+    assert "piecewise linear" in solver.unsupported_reason(line(SquaredHinge(y), X, L2(0.1)))
+    assert "few columns" in solver.unsupported_reason(line(Hinge(y[:3]), X[:3], L2(0.1)))
 
 
 def test_weak_absolute_values_on_a_wide_table_are_solved():
@@ -105,9 +105,9 @@ def test_weak_absolute_values_on_a_wide_table_are_solved():
     assert verify(model, X, y).holds
     assert 0 < np.count_nonzero(model.coef_) <= 61
     problem = line(SquaredHinge(2.0 * y - 1), X, L1(1e-3))
-    assert ProximalNewton().refusal(problem) is None
-    assert "absolute values" in ProximalNewton().refusal(line(SquaredHinge(2.0 * y - 1), X, L2(1.0)))
-    assert "quadratic" in ProximalNewton().refusal(line(Hinge(2.0 * y - 1), X, L1(1.0)))
+    assert ProximalNewton().unsupported_reason(problem) is None
+    assert "absolute values" in ProximalNewton().unsupported_reason(line(SquaredHinge(2.0 * y - 1), X, L2(1.0)))
+    assert "quadratic" in ProximalNewton().unsupported_reason(line(Hinge(2.0 * y - 1), X, L1(1.0)))
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -120,7 +120,7 @@ def test_a_worse_split_is_refused():
         weighted_n_node_samples=np.array([8.0, low.sum(), (~low).sum()]),
     )
     good.tree_, good.certificate_ = tree, dataclasses.replace(poor.certificate_, lower=0.0, depth=0)
-    with pytest.raises(qed.CertificateError, match="another cut"):
+    with pytest.raises(qed.CertificateError, match="another split"):
         qed.verify(good, X, y)
 
 

@@ -49,7 +49,7 @@ def _stream(rng: Any, X: Any, y: Any, alpha: float, intercept: bool) -> Iterator
             if rng.random() < 0.7:
                 model.partial_fit(X[cut:], y[cut:])
                 yield from judge(model, X, y, np.ones(len(X)), alpha, intercept, "after forgetting and learning")
-    except (qed.InvalidData, qed.Forgetting):
+    except (qed.InvalidData, qed.ForgetError):
         return
 
 

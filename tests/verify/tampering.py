@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 import qed
 from qed.core import Certificate, CertificateError, Estimator, QedError
-from qed.core._certificates import ExactCertificate, PartsCertificate, Uncertified
+from qed.core._certificates import CompositeCertificate, ExactCertificate, Uncertified
 from qed.core._persistence import dumps, loads
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def _other_certificates(subject: Subject) -> Iterator[Change]:
     if own is None:
         return  # that of a search is the one of its best model
     rows = getattr(own, "rows", 40)
-    for other in (ExactCertificate("anything", rows, 0.0), PartsCertificate({}), Uncertified("nothing is claimed")):
+    for other in (ExactCertificate("anything", rows, 0.0), CompositeCertificate({}), Uncertified("nothing is claimed")):
         if type(other) is not type(own):
             yield Change(place, f"a {type(other).__name__}", other)
 

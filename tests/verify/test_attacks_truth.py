@@ -73,7 +73,7 @@ def test_f3_a_row_that_is_left_alone_is_as_uncertain_as_what_was_cancelled():
     assert model.rank_ == 1
     assert qed.verify(model, [[1e5], [-6e5]], [-0.9, -0.76]).holds
     model = LinearRegression().partial_fit([[1.0]], [-0.9]).partial_fit(B, c)
-    with pytest.raises(qed.Forgetting, match="known to within"):
+    with pytest.raises(qed.ForgetError, match="known to within"):
         model.forget(B, c)
 
 

@@ -25,7 +25,7 @@ from qed.compose import (
     Pipeline,
     TransformedTargetRegressor,
 )
-from qed.core._certificates import PartsCertificate, Uncertified
+from qed.core._certificates import CompositeCertificate, Uncertified
 from qed.core._records import public_name
 from qed.discriminant_analysis import LinearDiscriminantAnalysis
 from qed.ensemble import StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor
@@ -97,7 +97,7 @@ def test_v1_parts_of_a_model_without_parts_are_refused():
     model, scaler = Ridge().fit(X, number), StandardScaler().fit(X)
     model.coef_ *= -9
     model.steps_ = [("s", scaler)]
-    model.certificate_ = PartsCertificate({"s": scaler.certificate_})
+    model.certificate_ = CompositeCertificate({"s": scaler.certificate_})
     refused(model, X, number, match="steps_ is held")
     del model.steps_
     refused(model, X, number, match="should be LeastSquaresCertificate")
@@ -151,7 +151,7 @@ def test_v1_every_public_class_has_a_check_or_a_reason():
         if entry is None or hint is None:
             assert hint is None or hint.written == "Uncertified"
             continue
-        known = {one.__name__ for one in entry.checks} | ({"PartsCertificate"} if entry.parts else set())
+        known = {one.__name__ for one in entry.checks} | ({"CompositeCertificate"} if entry.parts else set())
         declared = set(hint.written.split(" | ")) - {"Uncertified"}
         assert declared == known, kind
 
@@ -174,7 +174,7 @@ def test_v2_a_part_without_its_certificate_is_refused(broken, tmp_path):
     refused(model, X, number)
     with pytest.raises((qed.CertificateError, qed.core.ModelFileError)):
         qed.verify(through_file(model, tmp_path), X, number)
-    model.certificate_ = PartsCertificate({**model.certificate_.parts, "r": BROKEN[broken]})
+    model.certificate_ = CompositeCertificate({**model.certificate_.parts, "r": BROKEN[broken]})
     refused(model, X, number)
     del part.certificate_
     refused(model, X, number)
@@ -284,7 +284,7 @@ def test_v2_parts_are_compared_in_number_and_order(name):
 def test_v2_a_part_must_have_the_parameters_of_the_whole():
     model = pipe()
     model.steps_[-1] = ("r", Ridge(1e6).fit(model[:-1].transform(X), number))
-    model.certificate_ = PartsCertificate({**model.certificate_.parts, "r": model.steps_[-1][1].certificate_})
+    model.certificate_ = CompositeCertificate({**model.certificate_.parts, "r": model.steps_[-1][1].certificate_})
     refused(model, X, number, match="parameters are not those")
     model.steps_[-1] = ("r", LinearRegression().fit(model[:-1].transform(X), number))
     refused(model, X, number, match="has a LinearRegression as 'r'")

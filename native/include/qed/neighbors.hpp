@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "qed/octets.hpp"
+#include "qed/rows_by_8.hpp"
 
 namespace qed {
 

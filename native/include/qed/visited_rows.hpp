@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "qed/row_quads.hpp"
+#include "qed/rows_by_4.hpp"
 #include "qed/simd.hpp"
 #include "qed/sparse.hpp"
 

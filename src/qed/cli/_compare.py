@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     from qed.cli._screen import Screen
 
-__all__ = ["run"]
-
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Compare, and say which is better, by how much, and how sure that is."""

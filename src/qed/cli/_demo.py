@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from qed.cli._screen import Screen
 
-__all__ = ["run"]
 
 TAMPER = 1.01
 # What can be shown: the target, what the rows are, and the heading of the page.
@@ -74,7 +73,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         load(tampered).verify(data)
     except CertificateError as error:
         refused = str(error)
-        screen.say("✗ refused", "bold red")
+        screen.say("✗ rejected", "bold red")
         screen.say(f"  {error}")
     screen.heading("A page to show")
     screen.say(f"  {page.resolve()}")

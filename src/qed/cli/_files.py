@@ -13,8 +13,6 @@ from qed.core import InvalidParameter, ModelFileError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["require_free", "write_whole"]
-
 
 def require_free(path: str, *, force: bool, flag: str) -> None:
     """Refuse, before any work is done, a place where the answer could not be put."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from qed.study import Study
     from qed.study._clock import Clock
 
-__all__ = ["facts", "run", "show"]
-
 
 def _require_apart(options: argparse.Namespace) -> None:
     """Refuse one name for two things, also with --force."""
@@ -155,7 +153,7 @@ def show(study: Study, screen: Screen) -> None:
     elif study.checked.is_accepted:
         screen.say("  ✓ accepted by an independent checker", "green")
     else:
-        screen.say(f"  ✗ refused by the independent checker: {study.checked.words}", "bold red")
+        screen.say(f"  ✗ rejected by the independent checker: {study.checked.words}", "bold red")
     if study.is_interrupted:
         screen.say()
         screen.warn("Interrupted: this is the best model so far, and not the best that the time would have given.")

@@ -7,8 +7,6 @@ import os
 
 from qed.core._version import __version__
 
-__all__ = ["parser"]
-
 DATA = "CSV, Parquet, JSON, SQLite or DuckDB file, or a query over files: \"SELECT * FROM 'sales/*.parquet'\""
 
 
@@ -113,7 +111,7 @@ def _info(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 
 def _demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    made = _command(commands, "demo", "fit real data, write a page, watch a tampered model refused")
+    made = _command(commands, "demo", "fit real data, write a page, see a tampered model rejected")
     made.add_argument("folder", nargs="?", default="demo", metavar="FOLDER", help="where to write (demo)")
     made.add_argument(
         "--data", default="penguins", choices=("penguins", "weather", "iris", "wine", "breast_cancer", "diabetes"),

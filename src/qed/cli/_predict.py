@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from qed.cli._screen import Screen
 
-__all__ = ["run"]
 
 ENDINGS = (".csv", ".json", ".jsonl", ".parquet")
 

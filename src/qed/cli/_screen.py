@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from qed.core._events import Event
 
-__all__ = ["Screen", "told", "tolerate"]
 
 # Events of a study that people want to see; solvers inside it speak too.
 SPEAKERS = frozenset({"reading", "columns", "comparing", "note", "judging", "fitting", "checking", "interrupted"})

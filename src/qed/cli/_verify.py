@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from qed.cli._screen import Screen
 
-__all__ = ["run"]
-
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Check, and answer by words and by the exit code."""
@@ -40,7 +38,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
 
 
 def _refused(words: str, screen: Screen) -> int:
-    screen.say("✗ refused", "bold red")
+    screen.say("✗ rejected", "bold red")
     screen.say(f"  {words}")
     screen.answer({"accepted": False, "reason": words})
     return 1

@@ -1,4 +1,4 @@
-"""Rows put into groups.
+"""Clustering: k-means, with a bound on its distance from the optimum.
 
 One rule: **a group is known by its centre, and how good centres are is proved against all others**, found or not.
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Scatter"]
 
 LARGEST = 1000  # rows or columns of a matrix whose eigenvalues are found for the bound
 

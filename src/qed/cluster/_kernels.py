@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Bounds", "Places", "State", "Step"]
-
 
 class Step(NamedTuple):
     """What one pass over the rows found."""

@@ -28,6 +28,7 @@ from qed.core import (
     param,
 )
 from qed.core._events import Progress
+from qed.core._shared_params import VERBOSE
 from qed.core._tables import is_sparse
 from qed.core._targets import weights
 from qed.data import ArraySource
@@ -37,8 +38,6 @@ from qed.designs._range import LEAST, MOST, require_range
 
 if TYPE_CHECKING:
     from numpy.random import Generator
-
-__all__ = ["KMeans"]
 
 
 class KMeans(Clusterer, Transformer, sparse=True):
@@ -91,7 +90,7 @@ class KMeans(Clusterer, Transformer, sparse=True):
     tol: NonNegative = param(
         1e-4, "Squared shift of all centres, relative to the mean variance of the columns, that is small enough."
     )
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     random_state: Seed = param(None, "Seed of the starts.")
     copy_x: bool = param(True, "Whether X may not be written over; it never is.", kind="hint")
     algorithm: Literal["lloyd", "elkan"] = param(

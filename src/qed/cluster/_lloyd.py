@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Run", "lloyd"]
 
 MANY = 16  # centres from which their distances are bounded by groups
 GROUP, MOST_GROUPS = 8, 16
@@ -70,7 +69,7 @@ def lloyd(places: Places, centres: Array, total: float, *, most: int, tol: float
     end = 0
     try:
         while taken < most or end == EMPTY:
-            passes = 1 if progress.is_heard else most - taken
+            passes = 1 if progress.has_listeners else most - taken
             goal = (total, weight, longest, tol, passes if end != EMPTY else passes * (taken < most))
             end, moved, done, looked = places.run(bounds, state, goal, is_first=taken == 0, is_pending=end == EMPTY)
             trace, taken, evaluations = trace + moved.tolist(), taken + done, evaluations + looked

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["anywhere", "apart", "given"]
 
 BLOCK = 4096  # rows whose sum is kept while drawing
 

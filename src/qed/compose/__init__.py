@@ -1,4 +1,4 @@
-"""Models of models: one step after the other, columns side by side, a target in other units.
+"""Composite estimators: pipelines, column transformers, multiclass and multi-output strategies.
 
 One rule: **a part is known by the estimator contract alone**, so that parts of scikit-learn and qed mix freely, both ways.
 

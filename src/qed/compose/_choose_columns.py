@@ -11,8 +11,6 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter
 from qed.core._records import record
 
-__all__ = ["chosen_columns", "column_names", "make_column_selector", "some_columns"]
-
 
 def column_names(X: Any) -> list[str] | None:
     """Return the names of the columns, if they are all words."""

@@ -11,25 +11,23 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, models_of_codes, parts_certificate, stacked
+from qed.compose._steps import accepts_weight, composite_certificate, models_of_codes, stacked
 from qed.core import (
     Array,
     Classifier,
+    CompositeCertificate,
     InvalidData,
     InvalidParameter,
-    PartsCertificate,
     Traits,
     clone,
     fitted,
 )
-from qed.core._doors import stream_data
 from qed.core._jobs import mapped
+from qed.core._validation import stream_data
 from qed.model_selection._judge import is_classifier
 
 if TYPE_CHECKING:
     from qed.core import FitData
-
-__all__ = ["CodedClassifier", "answers", "has_learnt"]
 
 
 def _tell_two_sides(model: Any, parts: list[Any]) -> str:
@@ -53,7 +51,7 @@ class CodedClassifier(Classifier):
         shape="(k, estimators_)",
         one_of=(-1, 0, 1),
     )
-    certificate_: PartsCertificate = fitted("The certificates of the classifiers.")
+    certificate_: CompositeCertificate = fitted("The certificates of the classifiers.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit a classifier for each column of the book.
@@ -79,7 +77,7 @@ class CodedClassifier(Classifier):
         self.classes_ = data.classes
         self.code_book_ = self._book(len(data.classes))
         self.estimators_ = self._fitted_parts(data)
-        self.certificate_ = parts_certificate([(f"code {k}", part) for k, part in enumerate(self.estimators_)])
+        self.certificate_ = composite_certificate([(f"code {k}", part) for k, part in enumerate(self.estimators_)])
         return self
 
     @property
@@ -105,7 +103,7 @@ class CodedClassifier(Classifier):
                 options = {} if data.weight is None else {"sample_weight": data.weight[used]}
                 part.partial_fit(data.X[used], (sides[used, k] > 0).astype(np.intp), classes=[0, 1], **options)
         known = [(f"code {k}", part) for k, part in enumerate(self.estimators_) if has_learnt(part)]
-        self.certificate_ = parts_certificate(known)
+        self.certificate_ = composite_certificate(known)
         return self
 
     def _fitted_parts(self, data: FitData) -> list[Any]:

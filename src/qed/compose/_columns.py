@@ -12,16 +12,16 @@ from qed.compose._steps import (
     NamedParts,
     accepts_weight,
     announced,
+    composite_certificate,
     named_transformers,
-    parts_certificate,
     require_instances,
     require_names,
 )
 from qed.core import (
     KW_ONLY,
+    CompositeCertificate,
     InvalidData,
     InvalidParameter,
-    PartsCertificate,
     Probability,
     Traits,
     Transformer,
@@ -29,12 +29,10 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.core._doors import learn_columns
 from qed.core._jobs import mapped
 from qed.core._roles import _input_names
 from qed.core._tables import is_sparse, only_column, require_indices
-
-__all__ = ["ColumnTransformer", "FeatureUnion", "make_column_transformer", "make_union"]
+from qed.core._validation import learn_columns
 
 
 def _why_no_weights(weights: Any) -> str:
@@ -63,7 +61,7 @@ class ColumnTransformer(Transformer, NamedParts):
 
     Certificate
     -----------
-    PartsCertificate: every part keeps its own, about its columns; ``qed.verify`` checks them one by one.
+    CompositeCertificate: every part keeps its own, about its columns; ``qed.verify`` checks them one by one.
 
     Cost
     ----
@@ -107,7 +105,7 @@ class ColumnTransformer(Transformer, NamedParts):
     )
     output_indices_: dict[str, slice] = fitted("Which columns of the result each part gave.")
     sparse_output_: bool = fitted("Whether the result is sparse.")
-    certificate_: PartsCertificate = fitted("The certificates of the parts.")
+    certificate_: CompositeCertificate = fitted("The certificates of the parts.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit every part on its columns.
@@ -167,7 +165,7 @@ class ColumnTransformer(Transformer, NamedParts):
         self.transformers_ = [
             (name, model, columns) for (name, _, columns), (model, _) in zip(parts, done, strict=True)
         ]
-        self.certificate_ = parts_certificate([(name, model) for name, model, _ in self.transformers_])
+        self.certificate_ = composite_certificate([(name, model) for name, model, _ in self.transformers_])
         blocks = [block for _, block in done]
         done.clear()  # a block is let go as soon as it is copied
         self._remember(blocks)
@@ -334,7 +332,7 @@ class FeatureUnion(Transformer, NamedParts):
 
     Certificate
     -----------
-    PartsCertificate: every part keeps its own; ``qed.verify`` checks them one by one.
+    CompositeCertificate: every part keeps its own; ``qed.verify`` checks them one by one.
 
     Cost
     ----
@@ -369,7 +367,7 @@ class FeatureUnion(Transformer, NamedParts):
     transformers_: list[tuple[str, Any]] = fitted(
         "The fitted parts, as pairs of name and model.", check=named_transformers
     )
-    certificate_: PartsCertificate = fitted("The certificates of the parts.")
+    certificate_: CompositeCertificate = fitted("The certificates of the parts.")
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit every part.
@@ -419,7 +417,7 @@ class FeatureUnion(Transformer, NamedParts):
 
         done = list(mapped(learnt, parts, self.n_jobs))
         self.transformers_ = [(name, model) for (name, _), (model, _) in zip(parts, done, strict=True)]
-        self.certificate_ = parts_certificate(self.transformers_)
+        self.certificate_ = composite_certificate(self.transformers_)
         return self._joined([block for _, block in done])
 
     def transform(self, X: Any) -> Any:

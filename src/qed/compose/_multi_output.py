@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Self
 
 from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, copy_columns, models_with, parts_certificate, stacked
+from qed.compose._steps import accepts_weight, composite_certificate, copy_columns, models_with, stacked
 from qed.core import (
     KW_ONLY,
     Array,
     Classifier,
+    CompositeCertificate,
     InvalidData,
     InvalidParameter,
-    PartsCertificate,
     Regressor,
     Traits,
     clone,
@@ -22,8 +22,6 @@ from qed.core import (
 from qed.core._arrays import require_kind
 from qed.core._jobs import mapped
 from qed.core._targets import as_target
-
-__all__ = ["MultiOutputClassifier", "MultiOutputRegressor"]
 
 
 def _targets(model: Any, Y: Any, sample_weight: Any) -> Any:
@@ -99,7 +97,7 @@ class MultiOutputRegressor(Regressor, multi_output=True, single_output=False):
 
     Certificate
     -----------
-    PartsCertificate: the model of each target keeps its own; ``qed.verify`` checks them one by one.
+    CompositeCertificate: the model of each target keeps its own; ``qed.verify`` checks them one by one.
 
     Cost
     ----
@@ -119,7 +117,7 @@ class MultiOutputRegressor(Regressor, multi_output=True, single_output=False):
     n_jobs: Any = param(None, "Targets at the same time, in threads; -1 for as many as there are processors.")
 
     estimators_: list[Any] = fitted("The fitted regressors, one for each target.", check=models_with("predict"))
-    certificate_: PartsCertificate = fitted("The certificates of the regressors.")
+    certificate_: CompositeCertificate = fitted("The certificates of the regressors.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit one regressor for each target.
@@ -156,7 +154,7 @@ class MultiOutputRegressor(Regressor, multi_output=True, single_output=False):
     def _keep(self, models: list[Any]) -> Self:
         self.estimators_ = models
         copy_columns(self, models[0])
-        self.certificate_ = parts_certificate(_numbered(models))
+        self.certificate_ = composite_certificate(_numbered(models))
         return self
 
     def predict(self, X: Any) -> Any:
@@ -188,7 +186,7 @@ class MultiOutputClassifier(Classifier, multi_output=True, single_output=False):
 
     Certificate
     -----------
-    PartsCertificate: the model of each target keeps its own; ``qed.verify`` checks them one by one.
+    CompositeCertificate: the model of each target keeps its own; ``qed.verify`` checks them one by one.
 
     Cost
     ----
@@ -209,7 +207,7 @@ class MultiOutputClassifier(Classifier, multi_output=True, single_output=False):
 
     estimators_: list[Any] = fitted("The fitted classifiers, one for each target.", check=models_with("predict"))
     classes_: list[Array] = fitted("The labels of each target.", dtype="label", shape="(*,)", length="estimators_")
-    certificate_: PartsCertificate = fitted("The certificates of the classifiers.")
+    certificate_: CompositeCertificate = fitted("The certificates of the classifiers.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit one classifier for each target.
@@ -252,7 +250,7 @@ class MultiOutputClassifier(Classifier, multi_output=True, single_output=False):
         self.estimators_ = models
         self.classes_ = [model.classes_ for model in models]
         copy_columns(self, models[0])
-        self.certificate_ = parts_certificate(_numbered(models))
+        self.certificate_ = composite_certificate(_numbered(models))
         return self
 
     def predict(self, X: Any) -> Any:

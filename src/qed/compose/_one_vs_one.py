@@ -9,8 +9,6 @@ import numpy as np
 from qed.compose._codes import CodedClassifier, has_learnt
 from qed.core import KW_ONLY, Array, param
 
-__all__ = ["OneVsOneClassifier"]
-
 
 class OneVsOneClassifier(CodedClassifier):
     """One classifier for each pair of classes; each votes, and most votes win.
@@ -21,7 +19,7 @@ class OneVsOneClassifier(CodedClassifier):
 
     Certificate
     -----------
-    PartsCertificate: the classifier of each pair keeps its own; ``qed.verify`` checks them one by one.
+    CompositeCertificate: the classifier of each pair keeps its own; ``qed.verify`` checks them one by one.
 
     Cost
     ----

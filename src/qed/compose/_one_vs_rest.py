@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from qed.compose._codes import CodedClassifier
-from qed.compose._steps import parts_certificate, stacked
+from qed.compose._steps import composite_certificate, stacked
 from qed.core import KW_ONLY, Array, InvalidData, InvalidParameter, clone, fitted, param
 from qed.core._jobs import mapped
 from qed.core._targets import as_target
 
 if TYPE_CHECKING:
     from qed.core import Traits
-
-__all__ = ["Claims", "OneVsRestClassifier"]
 
 
 class Claims(NamedTuple):
@@ -43,7 +41,7 @@ class OneVsRestClassifier(CodedClassifier):
 
     Certificate
     -----------
-    PartsCertificate: the classifier of each class keeps its own; ``qed.verify`` checks them one by one.
+    CompositeCertificate: the classifier of each class keeps its own; ``qed.verify`` checks them one by one.
 
     Cost
     ----
@@ -74,7 +72,7 @@ class OneVsRestClassifier(CodedClassifier):
     n_jobs: Any = param(None, "Classes at the same time, in threads; -1 for as many as there are processors.")
     normalise: bool = param(
         False,
-        "Whether scores are divided by the length of the coefficients: distances from the planes are compared then.",
+        "Whether to divide decision values by the norm of the coefficients: compares distances from the hyperplanes.",
     )
 
     multilabel_: bool = fitted("Whether rows have several labels, each with a column of y.")
@@ -127,7 +125,7 @@ class OneVsRestClassifier(CodedClassifier):
         self.classes_ = np.arange(k)
         self.code_book_ = (2 * np.eye(k, dtype=np.int8) - 1).astype(np.int8)
         self.estimators_ = list(mapped(learnt, list(range(k)), self.n_jobs))
-        self.certificate_ = parts_certificate([(f"code {k}", part) for k, part in enumerate(self.estimators_)])
+        self.certificate_ = composite_certificate([(f"code {k}", part) for k, part in enumerate(self.estimators_)])
         return self
 
     def predict(self, X: Any) -> Array:

@@ -10,8 +10,6 @@ from qed.compose._codes import CodedClassifier
 from qed.core import KW_ONLY, Array, InvalidParameter, Positive, Seed, param
 from qed.core._random import generator
 
-__all__ = ["OutputCodeClassifier", "binary_codes"]
-
 DRAWS = 1000
 MOST = 100_000  # bits of a word
 
@@ -51,7 +49,7 @@ class OutputCodeClassifier(CodedClassifier):
 
     Certificate
     -----------
-    PartsCertificate: the classifier of each bit keeps its own; ``qed.verify`` checks them one by one.
+    CompositeCertificate: the classifier of each bit keeps its own; ``qed.verify`` checks them one by one.
 
     Cost
     ----
@@ -153,8 +151,8 @@ class OutputCodeClassifier(CodedClassifier):
         missing = [k for k in range(book.shape[1]) if not {-1, 1} <= set(book[:, k].tolist())]
         if missing or len(np.unique(book, axis=0)) < n_classes:
             raise InvalidParameter(
-                "OutputCodeClassifier.code_book must tell all classes apart, and every bit needs classes on both sides; bits"
-                f" {missing} have one side only, and {n_classes - len(np.unique(book, axis=0))} words are repeated."
+                "OutputCodeClassifier.code_book must give every class another code word, and every bit needs both signs; bits"
+                f" {missing} have one sign only, and {n_classes - len(np.unique(book, axis=0))} words are repeated."
             )
         return book.astype(np.int8)
 
@@ -174,6 +172,6 @@ class OutputCodeClassifier(CodedClassifier):
             if len(np.unique(book, axis=0)) == n_classes:
                 return book
         raise InvalidParameter(
-            f"OutputCodeClassifier.code_size={self.code_size:g} gives {bits} bits for {n_classes} classes, which no draw told"
-            " apart. Pass a larger code_size, or code_book='binary'."
+            f"OutputCodeClassifier.code_size={self.code_size:g} gives {bits} bits for {n_classes} classes, and no draw gave"
+            " different code words. Pass a larger code_size, or code_book='binary'."
         )

@@ -9,18 +9,16 @@ from qed.compose._steps import (
     NamedParts,
     accepts_weight,
     announced,
+    composite_certificate,
     conditional,
     is_word,
     models_with,
     named_transformers,
-    parts_certificate,
     require_instances,
     require_names,
 )
-from qed.core import KW_ONLY, InvalidParameter, PartsCertificate, Traits, clone, fitted, param
+from qed.core import KW_ONLY, CompositeCertificate, InvalidParameter, Traits, clone, fitted, param
 from qed.core._delegated import Delegated
-
-__all__ = ["Pipeline", "make_pipeline"]
 
 
 def _are_steps(model: Any, steps: list[tuple[str, Any]]) -> str:
@@ -37,7 +35,7 @@ class Pipeline(NamedParts):
 
     Certificate
     -----------
-    PartsCertificate: every step keeps its own, about the rows that reached it; ``qed.verify`` checks them in order.
+    CompositeCertificate: every step keeps its own, about the rows that reached it; ``qed.verify`` checks them in order.
 
     Cost
     ----
@@ -62,7 +60,7 @@ class Pipeline(NamedParts):
     _: KW_ONLY
     transform_input: Any = param(
         None,
-        "Metadata to transform on the way.",
+        "Metadata to transform along with X.",
         kind="refused",
         instead="Use sklearn.pipeline.Pipeline(transform_input=...).",
     )
@@ -75,7 +73,7 @@ class Pipeline(NamedParts):
         "The fitted steps, as pairs of name and model.", length="at least 1", check=_are_steps
     )
     weighted_: list[str] = fitted("The names of the steps that were fitted with weights.", answers=False, optional=True)
-    certificate_: PartsCertificate = fitted("The certificates of the steps.")
+    certificate_: CompositeCertificate = fitted("The certificates of the steps.")
 
     predict = Delegated("Predict with the last step.")
     predict_proba = Delegated("Return the probabilities of the last step.")
@@ -95,7 +93,7 @@ class Pipeline(NamedParts):
             if "steps_" in self.__dict__:
                 part.steps_ = self.steps_[key]
                 part.weighted_ = [name for name, _ in part.steps_ if name in self.__dict__.get("weighted_", ())]
-                part.certificate_ = parts_certificate(part.steps_)
+                part.certificate_ = composite_certificate(part.steps_)
             return part
         steps = self._known()
         return dict(steps)[key] if isinstance(key, str) else steps[key][1]
@@ -184,7 +182,7 @@ class Pipeline(NamedParts):
                 last.fit(X, **options) if y is None else last.fit(X, y, **options)
         done.append((name, "passthrough" if last is None else last))
         self.steps_, self.weighted_ = done, weighted
-        self.certificate_ = parts_certificate(done)
+        self.certificate_ = composite_certificate(done)
         return (X, last) if keep else (None, None)
 
     @staticmethod

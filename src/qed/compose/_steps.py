@@ -9,11 +9,11 @@ import numpy as np
 
 from qed.core import (
     Certificate,
+    CompositeCertificate,
     DataConversionWarning,
     Estimator,
     InvalidData,
     InvalidParameter,
-    PartsCertificate,
     Uncertified,
 )
 from qed.core._arrays import require_kind
@@ -25,23 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from qed.core import Array
-
-__all__ = [
-    "NamedParts",
-    "accepts_weight",
-    "announced",
-    "conditional",
-    "copy_columns",
-    "is_word",
-    "models_of_codes",
-    "models_with",
-    "named_transformers",
-    "one_column",
-    "parts_certificate",
-    "require_instances",
-    "require_names",
-    "stacked",
-]
 
 
 def models_with(*methods: str) -> Callable[[Any, Any], str]:
@@ -215,7 +198,7 @@ def accepts_weight(model: Any, method: str = "fit") -> bool:
         return False
 
 
-def parts_certificate(parts: list[tuple[str, Any]]) -> PartsCertificate:
+def composite_certificate(parts: list[tuple[str, Any]]) -> CompositeCertificate:
     """Gather the certificates of fitted parts; models of other libraries claim nothing."""
 
     def own(model: Any) -> Any:
@@ -226,7 +209,7 @@ def parts_certificate(parts: list[tuple[str, Any]]) -> PartsCertificate:
             f"{type(model).__name__} of {type(model).__module__.partition('.')[0]} carries no certificate"
         )
 
-    return PartsCertificate(
+    return CompositeCertificate(
         {name: own(model) for name, model in parts if not (model is None or isinstance(model, str))}
     )
 

@@ -7,12 +7,20 @@ from typing import Any, Self
 import numpy as np
 
 from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, copy_columns, models_with, parts_certificate
-from qed.core import KW_ONLY, InvalidData, InvalidParameter, PartsCertificate, Regressor, Traits, clone, fitted, param
+from qed.compose._steps import accepts_weight, composite_certificate, copy_columns, models_with
+from qed.core import (
+    KW_ONLY,
+    CompositeCertificate,
+    InvalidData,
+    InvalidParameter,
+    Regressor,
+    Traits,
+    clone,
+    fitted,
+    param,
+)
 from qed.core._arrays import require_kind
 from qed.core._targets import as_target
-
-__all__ = ["TransformedTargetRegressor"]
 
 
 def _can_be_undone(model: Any, transformer: Any) -> str:
@@ -28,7 +36,7 @@ class TransformedTargetRegressor(Regressor):
 
     Certificate
     -----------
-    PartsCertificate: the regressor and the transformer of the target keep their own; ``qed.verify`` checks both.
+    CompositeCertificate: the regressor and the transformer of the target keep their own; ``qed.verify`` checks both.
 
     Cost
     ----
@@ -53,7 +61,7 @@ class TransformedTargetRegressor(Regressor):
 
     regressor_: Any = fitted("The fitted regressor.", check=models_with("predict"))
     transformer_: Any = fitted("The fitted transformer of the target; None for plain functions.", check=_can_be_undone)
-    certificate_: PartsCertificate = fitted("The certificates of regressor and transformer.")
+    certificate_: CompositeCertificate = fitted("The certificates of regressor and transformer.")
     flat_: bool = fitted("Whether the target came as one column without a second dimension.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
@@ -94,7 +102,7 @@ class TransformedTargetRegressor(Regressor):
         model.fit(X, changed[:, 0] if changed.ndim == 2 and changed.shape[1] == 1 else changed, **extra)
         self.regressor_ = model
         copy_columns(self, model)
-        self.certificate_ = parts_certificate([("transformer", self.transformer_), ("regressor", model)])
+        self.certificate_ = composite_certificate([("transformer", self.transformer_), ("regressor", model)])
         return self
 
     def predict(self, X: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The convex floor: a model is a loss, a penalty and a design; the solver and the proof follow.
+"""Convex problems: a model is a loss, a penalty and a design; solver and certificate follow.
 
 One rule: **losses and penalties state traits, solvers see traits and never names, and duality is written once.**
 

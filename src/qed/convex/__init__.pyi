@@ -1,6 +1,6 @@
 from qed.convex._display import LossDisplay as LossDisplay
 from qed.convex._gap import Gap as Gap
-from qed.convex._gap import Known as Known
+from qed.convex._gap import PointCache as PointCache
 from qed.convex._problem import Problem as Problem
 from qed.convex._risk import joint_risk as joint_risk
 from qed.convex._risk import risk as risk

@@ -13,8 +13,6 @@ import numpy as np
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["centre", "shrink_heavier_side", "transport"]
-
 
 def centre(u: Vector, c: Vector) -> Vector:
     """Return u less its weighted mean, for losses whose dual variable may be any number.

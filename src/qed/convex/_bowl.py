@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["Bowl"]
-
 
 @dataclass(frozen=True, eq=False)
 class Bowl:

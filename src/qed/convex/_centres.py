@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from qed.convex._loss import Vector
 
-__all__ = ["root", "weighted_quantile"]
 
 STEPS = 2100  # halvings until any bracket of float64 numbers closes
 

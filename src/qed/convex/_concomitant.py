@@ -34,12 +34,11 @@ from qed.core._once import cached_property
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from qed.convex._gap import Known
+    from qed.convex._gap import PointCache
     from qed.convex._loss import Vector
     from qed.convex._penalty import Penalty
     from qed.designs import Design
 
-__all__ = ["Concomitant"]
 
 UNIT = 2.0**-53
 REACH = 10.0  # how much further than the scores so far a bound without a compact dual looks
@@ -164,7 +163,7 @@ class Concomitant(Spans):
         u: Vector | None = None,
         *,
         target: float = 0.0,
-        known: Known | None = None,
+        known: PointCache | None = None,
         is_thorough: bool = True,
     ) -> Gap:
         """Bound the distance of (w, b) from the optimum.
@@ -177,7 +176,7 @@ class Concomitant(Spans):
             A dual point that the solver has found; it is repaired if it is not feasible.
         target : float
             A gap that is small enough: dearer dual points are tried only above it.
-        known : Known, optional
+        known : PointCache, optional
             Products at the point; the scores are used.
         is_thorough : bool
             Whether a dual point that takes the products of the columns in use is tried, if nothing else will do.

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from qed.convex._problem import Problem
     from qed.designs import Design
 
-__all__ = ["curvature_bound", "fall", "longest_row", "step_between_rows"]
 
 UNIT = 2.0**-53
 LARGEST = 1500  # coordinates whose second derivatives are worth factorising for a proof

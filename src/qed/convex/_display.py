@@ -12,8 +12,6 @@ from qed.core import InvalidParameter, _canvas
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LossDisplay"]
-
 
 class LossDisplay:
     """Losses as functions of one number.

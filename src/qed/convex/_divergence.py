@@ -9,7 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["divergence"]
 
 NEAR = 0.03  # relative distance below which seven terms of the series are exact
 

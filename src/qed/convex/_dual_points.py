@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["kink_points", "newton_points"]
 
 LARGEST = 1500  # coordinates times scores whose second derivatives are worth factorising for a proof
 EFFORT = 4e9  # multiplications that a proof may cost beyond its passes

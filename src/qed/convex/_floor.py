@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from qed.convex._problem import Problem
     from qed.designs import Design
 
-__all__ = ["Floor"]
 
 BLOCK = 1 << 15  # numbers of sparse rows that are measured at a time
 MOST_APART = 8  # one row in so many makes a floor under several classes, at most

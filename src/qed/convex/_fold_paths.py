@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.designs import Design
 
-__all__ = ["FoldPaths", "Strength"]
 
 SWEEPS = 2000  # of one descent, at most
 AHEAD = 0.97  # columns whose pull is this share of the penalty join before they are needed

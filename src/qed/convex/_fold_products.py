@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.designs import Design
 
-__all__ = ["FoldProducts", "descend_folds"]
 
 SWEEPS = 10_000  # over the columns for one strength, at most
 SCORES = 1 << 21  # made at once when strengths are judged

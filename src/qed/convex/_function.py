@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["FlatProblem"]
 
 EXACT = 2000  # variables up to which the largest curvature is found by eigenvalues
 
@@ -138,7 +137,7 @@ class FlatProblem:
             is_smooth=has_curvature,
             is_convex=loss.is_convex,
             is_quadratic=loss.is_quadratic,
-            bend=self.bend,
+            curvature_bound=self.bend,
             size=self.size,
             name="mean loss",
         )
@@ -153,7 +152,7 @@ class FlatProblem:
             is_smooth=is_whole,
             is_convex=loss.is_convex,
             is_quadratic=loss.is_quadratic and penalty.is_smooth,
-            bend=self.bend + float(np.max(ridge, initial=0.0)) if is_whole else np.inf,
+            curvature_bound=self.bend + float(np.max(ridge, initial=0.0)) if is_whole else np.inf,
             convexity=0.0 if self.problem.free_intercept or not loss.is_convex else penalty.convexity,
             bound=self.bound if loss.is_convex else None,
             split=Split(smooth, _FlatPenalty(self), penalty.is_separable) if has_curvature else None,

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["Gap", "Known", "Point", "Sums", "Tried"]
-
 
 class Tried(NamedTuple):
     """A dual point in the domain, its signs balanced where an intercept asks for it, with all that a bound asks of it."""
@@ -24,7 +22,7 @@ class Tried(NamedTuple):
     apart: float  # root mean square distance from the slope
 
 
-class Known(NamedTuple):
+class PointCache(NamedTuple):
     """Products that a solver has made at exactly the point in question, so that they need not be made again.
 
     They are made afresh, not updated from step to step (whose rounding nobody bounds), and summed over rows like the

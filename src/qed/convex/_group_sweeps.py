@@ -18,7 +18,6 @@ from qed.convex import _kernels
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["AlongColumns", "ByProducts", "Groups"]
 
 Indices = np.ndarray[Any, Any]
 ROUNDS = 400  # batches of sweeps, at most

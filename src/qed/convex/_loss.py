@@ -11,8 +11,6 @@ from qed.core import InvalidData
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
-__all__ = ["Loss", "LossTraits", "Vector", "require_classes", "require_signs"]
-
 
 @dataclass(frozen=True)
 class LossTraits:

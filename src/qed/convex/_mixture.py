@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._gap import Known, Tried
+from qed.convex._gap import PointCache, Tried
 from qed.designs import Dense, Sparse
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["Met", "mixed"]
 
 # mixtures that are tried where no closed form says which is best
 SHARES = ((0.0, 1.0), (1.0, 0.0), (0.5, 0.5), (0.2, 0.8))
@@ -76,7 +75,7 @@ class _Parts(NamedTuple):
     products: Vector
 
 
-def mixed(problem: Problem, w: Vector, b: float, met: Met) -> Known:
+def mixed(problem: Problem, w: Vector, b: float, met: Met) -> PointCache:
     """Look at a point in one pass; return its products, with the best mixture of slope, dual point met and zero.
 
     Parameters
@@ -93,7 +92,7 @@ def mixed(problem: Problem, w: Vector, b: float, met: Met) -> Known:
     rise, fall, met_rise, met_fall = parts.mass
     own, other = _balanced(problem, rise, -fall), _balanced(problem, met_rise, -met_fall)
     share, rest = _best_shares(problem, parts, own, other)
-    return Known(
+    return PointCache(
         parts.t,
         parts.products[0],
         parts.products[1],

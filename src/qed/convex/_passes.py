@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._gap import Known
+from qed.convex._gap import PointCache
 from qed.convex._problem import NEARLY, Problem
 from qed.convex._sample_rows import rows_apart
 from qed.core._once import cached_property
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from qed.convex._loss import Loss, Vector
 
-__all__ = ["Looked", "Passes", "ScorePasses", "Seen", "sampled", "value_and_slope"]
 
 MANY = 50_000  # rows up to which slopes are kept beside scores
 LIVING = 3  # points whose scores are in use at a time
@@ -43,7 +42,7 @@ class Seen(NamedTuple):
         Its gradient.
     t : ndarray
         Scores; they hold as long as no more than two further passes are made.
-    known : Known
+    known : PointCache
         Products that a proof would make again.
     sides : tuple of float
         Weighted sums of positive and of negative slopes.
@@ -57,7 +56,7 @@ class Seen(NamedTuple):
     slope_w: Vector
     slope_b: Any
     t: Vector
-    known: Known
+    known: PointCache
     sides: tuple[float, float]
     bend: Vector | None = None
     hessian: Vector | None = None
@@ -132,7 +131,7 @@ class Passes:
         sides = (float(sums[1]), float(sums[2]))
         slope_w = rise + fall
         lengths = (float(np.sqrt(sums[4])), float(np.sqrt(sums[5])))
-        known = Known(t, rise, fall, slope, float(sums[0]), sides=(sides[0], -sides[1]), lengths=lengths)
+        known = PointCache(t, rise, fall, slope, float(sums[0]), sides=(sides[0], -sides[1]), lengths=lengths)
         return Seen(float(sums[0]), slope_w, sides[0] + sides[1], t, known, sides, curve, second)
 
     def curvature_product(self, bend: Vector, v: Vector) -> Vector:
@@ -151,13 +150,13 @@ class Passes:
         slope = loss.slope(t)
         value = float(c @ loss.value(t))
         if t.ndim == 2:
-            return Seen(value, problem.adjoint(slope), c @ slope, t, Known(t), (0.0, 0.0))
+            return Seen(value, problem.adjoint(slope), c @ slope, t, PointCache(t), (0.0, 0.0))
         sides = np.stack([np.maximum(slope, 0.0), np.minimum(slope, 0.0)], axis=1)
         rise, fall = problem.adjoint(sides).T
         over, under = c @ sides
         curve = c * loss.curvature(t) if bend or hessian else None
         second = self._second(curve) if hessian and curve is not None else None
-        return Seen(value, rise + fall, over + under, t, Known(t, rise, fall), (over, under), curve, second)
+        return Seen(value, rise + fall, over + under, t, PointCache(t, rise, fall), (over, under), curve, second)
 
     def _second(self, curve: Vector) -> Vector:
         """Return the second derivatives by products of the design."""
@@ -173,7 +172,7 @@ class Looked(NamedTuple):
     value: float
     slope: Vector
     t: Vector
-    known: Known
+    known: PointCache
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,9 +227,9 @@ class ScorePasses:
             pull = problem.share * slope if slope.ndim == 1 else problem.share[:, np.newaxis] * slope
             top = problem.design.adjoint_product(pull, problem.centre)
             found = np.concatenate([top, np.reshape(pull.sum(axis=0), (1, *z.shape[1:]))])
-            loss, known = float(problem.share @ value), Known(t)
+            loss, known = float(problem.share @ value), PointCache(t)
             if z.ndim == 2 and problem.loss.y.ndim == 1:
-                known = Known(t, loss=loss, gradient=top, level=found[-1].copy())
+                known = PointCache(t, loss=loss, gradient=top, level=found[-1].copy())
         else:
             out = next(self._turn)
             first, later = self._centres
@@ -239,7 +238,7 @@ class ScorePasses:
             found[:-1] -= np.multiply.outer(later, found[-1])
             t, loss = out, float(sums[0])
             lengths = (math.sqrt(sums[1]), math.sqrt(sums[2]))
-            known = Known(t, loss=loss, gradient=found[:-1], lengths=lengths, level=found[-1].copy())
+            known = PointCache(t, loss=loss, gradient=found[:-1], lengths=lengths, level=found[-1].copy())
         if not problem.free_intercept:
             found[-1] = 0.0
         return Looked(loss, found, t, known)

@@ -12,8 +12,6 @@ from qed.core import InvalidParameter
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["Penalty", "PenaltyTraits", "require_strength"]
-
 
 @dataclass(frozen=True)
 class PenaltyTraits:
@@ -106,4 +104,4 @@ class Penalty(Protocol):
 def require_strength(owner: str, strength: Any) -> None:
     """Refuse strengths below zero, which reward what a penalty should cost."""
     if not (strength >= 0 if isinstance(strength, float) else bool(np.all(np.asarray(strength) >= 0))):
-        raise InvalidParameter(f"The strength of {owner} must be >= 0, got {strength!r:.100}.")
+        raise InvalidParameter(f"The penalty strength of {owner} must be >= 0, got {strength!r:.100}.")

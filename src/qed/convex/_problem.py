@@ -27,7 +27,7 @@ import numpy as np
 from qed.convex import _kernels
 from qed.convex._curvature_bound import curvature_bound, step_between_rows
 from qed.convex._dual_points import kink_points, newton_points
-from qed.convex._gap import Gap, Known, Point, Sums, Tried
+from qed.convex._gap import Gap, Point, PointCache, Sums, Tried
 from qed.convex._spans import Spans
 from qed.core import InvalidData, InvalidParameter
 from qed.core._once import cached_property
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from qed.designs import Design
     from qed.optimize import Function
 
-__all__ = ["Problem"]
 
 UNIT = 2.0**-53
 FOLDED = 1024 * UNIT  # rounding of a sum that a pass over the rows makes beside its products
@@ -190,7 +189,7 @@ class Problem(Spans):
         u: Vector | None = None,
         *,
         target: float = 0.0,
-        known: Known | None = None,
+        known: PointCache | None = None,
         is_thorough: bool = True,
     ) -> Gap:
         """Bound the distance of (w, b) from the optimum.
@@ -203,7 +202,7 @@ class Problem(Spans):
             A dual point that the solver has found; it is repaired if it is not feasible. Losses with kinks need one.
         target : float
             A gap that is small enough: dearer dual points are tried only above it.
-        known : Known, optional
+        known : PointCache, optional
             Products at the point.
         is_thorough : bool
             Whether dual points that cost as much as some steps of a solver are tried, if nothing else will do.
@@ -231,7 +230,7 @@ class Problem(Spans):
             nothing = self._by_nothing(at)
         return nothing if best is None or nothing.value <= best.value else best
 
-    def _by_floor(self, w: Vector, b: Any, known: Known, target: float) -> Gap | None:
+    def _by_floor(self, w: Vector, b: Any, known: PointCache, target: float) -> Gap | None:
         """Return what curvature that a solver has left behind proves, from the products of its pass alone."""
         floor: Bowl | Floor | None = self.kept.get("floor")
         if floor is None or known.t is None or known.loss is None:
@@ -293,9 +292,9 @@ class Problem(Spans):
             stored += shift * (tilt + (more if math.isfinite(more) else 0.0))
         return stored
 
-    def _look(self, w: Vector, b: Any, known: Known | None, target: float) -> Point:
+    def _look(self, w: Vector, b: Any, known: PointCache | None, target: float) -> Point:
         """Evaluate what all dual points share."""
-        known = Known() if known is None else known
+        known = PointCache() if known is None else known
         t = self.scores(w, b) if known.t is None else known.t
         slope = self.loss.slope(t) if known.slope is None else known.slope
         loss = float(self.share @ self.loss.value(t)) if known.loss is None else known.loss
@@ -321,7 +320,9 @@ class Problem(Spans):
         whole = value if np.isfinite(value) else np.inf
         return Gap(whole, rounding if np.isfinite(value) else 0.0, at.objective, np.inf, np.zeros_like(at.t))
 
-    def _gaps(self, at: Point, u: Vector | None, known: Known | None, *, is_thorough: bool = True) -> Iterator[Gap]:
+    def _gaps(
+        self, at: Point, u: Vector | None, known: PointCache | None, *, is_thorough: bool = True
+    ) -> Iterator[Gap]:
         """Yield bounds, cheap ones first."""
         if known is not None and known.tried is not None:
             yield self._by_tried(at, known.tried)

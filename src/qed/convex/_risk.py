@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from qed.convex._loss import Loss, Vector
 
-__all__ = ["joint_risk", "risk"]
-
 
 def risk(loss: Loss, t: Any, sample_weight: Any = None) -> float:
     """Return the mean loss of scores: on the rows of a fit the training error, on others the test error.

@@ -11,7 +11,6 @@ from qed.designs import Dense, Sparse
 if TYPE_CHECKING:
     from qed.convex._problem import Problem
 
-__all__ = ["rows_apart"]
 
 FEW = 10_000  # rows of a sample that are copied
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from qed.convex._concomitant import Concomitant
     from qed.convex._loss import Vector
 
-__all__ = ["Scaled", "ScaledPath"]
 
 DIGITS = 1e-6  # of the penalty, to which each lasso is solved
 SLOWLY = 0.6  # share of a strength that the next one has at least

@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["to_simplex"]
-
 
 def to_simplex(v: Vector) -> Vector:
     """Return the rows nearest to those of v that are >= 0 and sum to one.

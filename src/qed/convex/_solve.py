@@ -17,11 +17,10 @@ from qed.core._events import STOP, Progress
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from qed.convex._gap import Gap, Known
+    from qed.convex._gap import Gap, PointCache
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["FEW", "Iterate", "Solution", "Solver", "choose", "hand_over", "solve", "steps_allowed"]
 
 FEW = 15_000  # entries of a table on which further digits cost next to nothing beside the calls
 
@@ -38,9 +37,9 @@ class Iterate(NamedTuple):
     hint : float, optional
         The solver's own idea of the distance from the optimum; the driver proves it only if it is within reach of the
         tolerance. None asks for a proof now.
-    known : Known, optional
+    known : PointCache, optional
         Products at exactly this point.
-    is_on_its_way : bool
+    more_coming : bool
         Whether further iterates will need no dear proof; what the last of them proves is then looked for all the same.
     steps : int
         Steps that led here from the iterate before; of compiled loops no more than `steps_allowed`.
@@ -52,8 +51,8 @@ class Iterate(NamedTuple):
     b: Any
     u: Vector | None = None
     hint: float | None = None
-    known: Known | None = None
-    is_on_its_way: bool = False
+    known: PointCache | None = None
+    more_coming: bool = False
     steps: int = 1
     by: str | None = None
 
@@ -66,7 +65,7 @@ class Solver(Protocol):
         """As recorded in ``solver_used_``."""
         ...
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Say in words why the solver cannot take this problem; None if it can."""
         ...
 
@@ -128,12 +127,12 @@ def solve(
     trace: list[tuple[int, float, float]] = []
     outcome, taken = "stalled", 0
     try:
-        problem.kept["steps"] = 1 if progress.is_heard else max_iter
+        problem.kept["steps"] = 1 if progress.has_listeners else max_iter
         for at in iterates:
             taken += at.steps
             last = taken >= max_iter
             if last or at.hint is None or at.hint <= target:
-                dear = {"is_thorough": False} if at.is_on_its_way and not last else {}
+                dear = {"is_thorough": False} if at.more_coming and not last else {}
                 gap = problem.certify(at.w, at.b, at.u, target=target, known=at.known, **dear)
                 trace.append((taken, gap.objective, gap.value))
                 best = (at, gap) if best is None or gap.value <= best[1].value else best
@@ -148,7 +147,7 @@ def solve(
             if last:
                 outcome = "max_iter"
                 break
-            problem.kept["steps"] = 1 if progress.is_heard else max_iter - taken
+            problem.kept["steps"] = 1 if progress.has_listeners else max_iter - taken
     except KeyboardInterrupt:
         outcome = "interrupted"
     except np.linalg.LinAlgError as error:
@@ -156,7 +155,7 @@ def solve(
             f"{solver.name} met equations that float64 cannot solve ({error}): columns, targets or weights are too far apart."
             " Bring the size of each near one by a power of ten first."
         ) from error
-    if best is None or outcome in ("stopped", "interrupted") or (outcome == "stalled" and at.is_on_its_way):
+    if best is None or outcome in ("stopped", "interrupted") or (outcome == "stalled" and at.more_coming):
         # Who pressed Ctrl-C waits: dual points that cost as much as steps of the solver are left out then.
         gap = problem.certify(at.w, at.b, at.u, target=target, is_thorough=outcome != "interrupted")
         best = (at, gap) if best is None or gap.value <= best[1].value else best
@@ -167,7 +166,7 @@ def solve(
     return Solution(point.w, point.b, gap, outcome, max(taken, 1), name, tuple(trace))
 
 
-def hand_over(other: Solver, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
+def delegate(other: Solver, problem: Problem, start: tuple[Vector, Any], target: float) -> Iterator[Iterate]:
     """Yield the iterates of another solver that goes on from here, under its name."""
     for at in other.run(problem, start, target):
         yield at._replace(by=other.name)
@@ -181,9 +180,9 @@ def steps_allowed(problem: Problem) -> int:
 
 def choose(problem: Problem, solvers: Sequence[Solver], tol: float) -> Solver:
     """Return the solver with the least predicted cost among those that can take the problem."""
-    able = [solver for solver in solvers if solver.refusal(problem) is None]
+    able = [solver for solver in solvers if solver.unsupported_reason(problem) is None]
     if not able:
-        reasons = "; ".join(f"{solver.name}: {solver.refusal(problem)}" for solver in solvers)
+        reasons = "; ".join(f"{solver.name}: {solver.unsupported_reason(problem)}" for solver in solvers)
         raise InvalidParameter(f"No solver can take this problem. {reasons}.")
     if len(able) == 1:
         return able[0]

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.designs import Design
 
-__all__ = ["Spans"]
-
 
 class Spans:
     """The lengths of the columns, centred and as they are multiplied."""

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.designs import Design
 
-__all__ = ["WorkingColumns", "gram_pays", "taken_columns", "working_columns"]
 
 # seconds for a multiply-add, from measurements: in blocks of a product, along dense columns, among scattered entries
 IN_BLOCKS, ALONG, SCATTERED = 3e-11, 4e-10, 2e-9

@@ -1,11 +1,11 @@
-"""What every model stands on: declarations, the doors for data, errors, and records.
+"""The base of every estimator: parameter declarations, input validation, errors and records.
 
 One rule: **a model is a declaration**. Parameters are annotated fields, abilities are class keywords, and
 constructor, validation, documentation and scikit-learn's protocol follow from them.
 
 ::
 
-    _params, _rules        fields and what they may hold    _doors, _tables, _targets, _finite   data in
+    _params, _rules        fields and what they may hold    _validation, _tables, _targets, _finite   data in
     _estimator, _roles     Estimator and the five roles     _frames                              frames, in and out
                                                             _mixed                               columns of any type
     _docstring, _display   how a model reads and prints     _sklearn                             the protocol
@@ -21,21 +21,20 @@ from typing import TYPE_CHECKING, Any
 
 from qed.core import _certificates
 from qed.core import _threads as _threads  # settles the number of threads when native code is first used
-from qed.core._doors import FitData
 from qed.core._errors import (
     CertificateError,
     DataConversionWarning,
     FitFailedWarning,
-    Forgetting,
+    ForgetError,
     InvalidData,
     InvalidDataType,
     InvalidParameter,
     MemoryLimit,
     ModelFileError,
     NotFitted,
-    NotInQed,
-    NotReached,
+    NotSupported,
     QedError,
+    ToleranceNotReached,
     UndefinedMetricWarning,
 )
 from qed.core._estimator import Estimator, clone
@@ -61,6 +60,7 @@ from qed.core._random import generator
 from qed.core._roles import Classifier, Clusterer, OutlierDetector, Regressor, Transformer
 from qed.core._rules import Number, Numbers
 from qed.core._traits import Traits
+from qed.core._validation import FitData
 from qed.core._version import __version__
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         BracketCertificate,
         Certificate,
         ClustersCertificate,
+        CompositeCertificate,
         DualityGapCertificate,
         ExactCertificate,
         Fingerprint,
@@ -76,9 +77,8 @@ if TYPE_CHECKING:
         HeldOutCertificate,
         LeastSquaresCertificate,
         LikelihoodCertificate,
-        MistakesCertificate,
+        MistakeBoundCertificate,
         NetworkCertificate,
-        PartsCertificate,
         SearchCertificate,
         StationaryCertificate,
         SubsetCertificate,
@@ -97,6 +97,7 @@ __all__ = [
     "Classifier",
     "Clusterer",
     "ClustersCertificate",
+    "CompositeCertificate",
     "DataConversionWarning",
     "DualityGapCertificate",
     "Estimator",
@@ -105,7 +106,7 @@ __all__ = [
     "FitData",
     "FitFailedWarning",
     "ForestCertificate",
-    "Forgetting",
+    "ForgetError",
     "Fraction",
     "HeldOutCertificate",
     "InvalidData",
@@ -115,20 +116,18 @@ __all__ = [
     "LikelihoodCertificate",
     "Matrix",
     "MemoryLimit",
-    "MistakesCertificate",
+    "MistakeBoundCertificate",
     "ModelFileError",
     "NetworkCertificate",
     "NonNegative",
     "NonNegativeInt",
     "NonNegativeVector",
     "NotFitted",
-    "NotInQed",
-    "NotReached",
+    "NotSupported",
     "Number",
     "Numbers",
     "OneOf",
     "OutlierDetector",
-    "PartsCertificate",
     "Positive",
     "PositiveInt",
     "PositiveOrInfinite",
@@ -140,6 +139,7 @@ __all__ = [
     "StationaryCertificate",
     "SubsetCertificate",
     "SubspaceCertificate",
+    "ToleranceNotReached",
     "Traits",
     "Transformer",
     "TreeCertificate",

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-__all__ = ["AliasFinder", "install", "names_of"]
-
 
 class AliasFinder:
     """Finds a package of ours under scikit-learn's name: a finder and loader of the import system.

@@ -13,7 +13,6 @@ from qed.core._errors import InvalidData, InvalidDataType
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-__all__ = ["as_array", "floats", "require_kind"]
 
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 # float16 has no arithmetic of its own and fits in float32; everything else that is a number goes to float64.

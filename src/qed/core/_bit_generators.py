@@ -15,7 +15,6 @@ from qed.core._errors import ModelFileError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["pack", "unpack"]
 
 _BIT, _WORD = range(2), range(1 << 32)
 _HALF_WORD = {"has_uint32": _BIT, "uinteger": _WORD}

@@ -11,8 +11,6 @@ from qed.core._errors import InvalidParameter
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-__all__ = ["class_factors", "class_weights"]
-
 
 def class_weights(
     owner: str, given: Any, classes: Any, codes: Array, weight: Array | None, *, may_vanish: bool = False

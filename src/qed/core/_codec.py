@@ -58,7 +58,6 @@ from qed.core._state import CALLBACKS, check_state, is_cache
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["PACKAGES", "RECORD_HOMES", "Decoder", "Encoder"]
 
 # Packages of qed that a file may cause to be imported. A family enters with its first estimator.
 PACKAGES = (

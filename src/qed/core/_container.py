@@ -38,7 +38,6 @@ from qed.core._errors import ModelFileError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["FORMAT", "MAGIC", "checked_shape", "pieces", "read"]
 
 MAGIC = b"\x93QED\r\n\x1a\n"
 FORMAT = 1
@@ -252,7 +251,7 @@ def _parsed(text: bytes) -> dict[str, Any]:
             raise
         raise ModelFileError(f"its header cannot be read ({str(error)[:80]}), so it was damaged") from None
     if not is_canonical:
-        raise ModelFileError("its header has repeated keys or is not written in qed's one way, so it was altered")
+        raise ModelFileError("its header has repeated keys or is not in qed's canonical form, so it was altered")
     if not isinstance(value, dict):
         raise ModelFileError("its header is not an object")
     return value

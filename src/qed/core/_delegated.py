@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Delegated"]
-
 
 class Delegated:
     """A method that a model of models has exactly when the model it hands over to has it.

@@ -6,8 +6,6 @@ from typing import Any
 
 from qed.core._params import changed
 
-__all__ = ["html", "text"]
-
 _WIDTH = 100
 _LONGEST = 300  # characters of one value; an array of strengths is not worth a screen
 

@@ -14,14 +14,13 @@ if TYPE_CHECKING:
 
     from qed.core._params import Field, Fitted
 
-__all__ = ["Docstring"]
 
 # In numpydoc's order these follow Parameters and Attributes; the sections of this house come before.
 _LATER = {"Methods", "See Also", "Notes", "References", "Examples", "Warnings", "Attributes"}
 _KINDS = {
     "honoured": "Honoured.",
     "hint": "A hint: it cannot change the optimum.",
-    "refused": "Refused unless left at its default.",
+    "refused": "Not supported: other values raise an error.",
 }
 _ALWAYS = (
     ("n_features_in_", "int", "Number of columns seen by ``fit``."),

@@ -8,11 +8,11 @@
     │   └── InvalidDataType they are not numbers, or not of an accepted kind   (TypeError)
     ├── NotFitted           a fitted model is needed                           (ValueError, AttributeError)
     ├── CertificateError    a certificate does not hold for this model and data
-    ├── NotReached          the tolerance was not reached and ``strict=True``
+    ├── ToleranceNotReached the tolerance was not reached and ``strict=True``
     ├── ModelFileError      a model file is not readable or not trustworthy    (ValueError)
     ├── MemoryLimit         the work would exceed the memory limit             (MemoryError)
-    ├── Forgetting          rows cannot be taken back out of a statistic       (ValueError)
-    └── NotInQed            scikit-learn has it, qed has not                   (NotImplementedError)
+    ├── ForgetError         rows cannot be taken back out of a statistic       (ValueError)
+    └── NotSupported        scikit-learn has it, qed has not                   (NotImplementedError)
 
     DataConversionWarning   the data were reshaped to what was clearly meant   (UserWarning)
     FitFailedWarning        a fit failed, and others went on                   (RuntimeWarning)
@@ -30,23 +30,6 @@ from functools import cache
 from typing import Any, Self
 
 from qed.core import _sklearn
-
-__all__ = [
-    "CertificateError",
-    "DataConversionWarning",
-    "FitFailedWarning",
-    "Forgetting",
-    "InvalidData",
-    "InvalidDataType",
-    "InvalidParameter",
-    "MemoryLimit",
-    "ModelFileError",
-    "NotFitted",
-    "NotInQed",
-    "NotReached",
-    "QedError",
-    "UndefinedMetricWarning",
-]
 
 
 @cache
@@ -103,7 +86,7 @@ class CertificateError(QedError):
     """A certificate does not hold for this model and these data."""
 
 
-class NotReached(QedError):
+class ToleranceNotReached(QedError):
     """The tolerance was not reached, and ``strict=True`` asked for an error."""
 
 
@@ -115,11 +98,11 @@ class MemoryLimit(MemoryError, QedError):  # in this order: MemoryError makes it
     """The work would need more memory than the limit; nothing has been allocated."""
 
 
-class Forgetting(QedError, ValueError):
+class ForgetError(QedError, ValueError):
     """Rows cannot be taken back out of a statistic within its rounding bound."""
 
 
-class NotInQed(QedError, NotImplementedError):
+class NotSupported(QedError, NotImplementedError):
     """scikit-learn has this and qed has not; the message says what to use."""
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["escaped"]
-
 # Controls, formats (which turn the direction of text, among others), lone surrogates, private and unassigned signs, and
 # separators of lines: what they do to a page cannot be seen, so that they could make one text look like another.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})

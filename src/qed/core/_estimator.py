@@ -10,7 +10,7 @@ import copy
 import warnings
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
-from qed.core import _display, _doors, _sklearn
+from qed.core import _display, _sklearn, _validation
 from qed.core._docstring import Docstring
 from qed.core._errors import InvalidParameter
 from qed.core._params import Fitted, constructor, declared, fitted, unknown_parameter, validate
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from qed.core._params import Field
 
-__all__ = ["Estimator", "clone"]
 
 # Set by the doors, these say what was offered, not that anything was learnt.
 _OFFERED = frozenset({"n_features_in_", "feature_names_in_"})
@@ -142,17 +141,17 @@ class Estimator:
 
     def _fit_data(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, finite: bool = True, reset: bool = True
-    ) -> _doors.FitData:
-        """Let the data of a fit in; see ``qed.core._doors.fit_data``."""
-        return _doors.fit_data(self, X, y, sample_weight, finite=finite, reset=reset)
+    ) -> _validation.FitData:
+        """Let the data of a fit in; see ``qed.core._validation.fit_data``."""
+        return _validation.fit_data(self, X, y, sample_weight, finite=finite, reset=reset)
 
     def _new_data(self, X: Any, *, finite: bool = True) -> Any:
-        """Let in what the fitted model is asked about; see ``qed.core._doors.new_data``."""
-        return _doors.new_data(self, X, finite=finite)
+        """Let in what the fitted model is asked about; see ``qed.core._validation.new_data``."""
+        return _validation.new_data(self, X, finite=finite)
 
     def _check_is_fitted(self) -> None:
         """Refuse to go on before ``fit``."""
-        _doors.require_fitted(self)
+        _validation.require_fitted(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell whether ``fit`` has learnt something."""

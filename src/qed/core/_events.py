@@ -41,8 +41,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
-__all__ = ["STOP", "Event", "Progress", "Signal", "StopFit", "guard", "listen"]
-
 
 class Signal(enum.Enum):
     """What a callback can ask for; its one member is `STOP`."""
@@ -163,7 +161,7 @@ class Progress:
             self._listeners = (_Screen(), *self._listeners)
 
     @property
-    def is_heard(self) -> bool:
+    def has_listeners(self) -> bool:
         """Whether anyone listens: then every step is to be announced by itself."""
         return bool(self._listeners)
 

@@ -13,7 +13,6 @@ from qed.core._errors import InvalidData
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-__all__ = ["require"]
 
 _BLOCK = 1 << 20  # entries looked at together when a place must be named
 

@@ -18,7 +18,6 @@ from qed.core._errors import InvalidData, InvalidDataType, InvalidParameter
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-__all__ = ["column", "framed", "in_container", "names_of", "table"]
 
 # Why a column of this type is no number, and what to do about it.
 _ADVICE: dict[type[Any], str] = {

@@ -16,8 +16,6 @@ from qed.core._errors import InvalidData, InvalidParameter
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-__all__ = ["error_quantile", "error_rate"]
-
 
 def error_quantile(errors: Array, delta: float, coverage: float) -> HeldOutCertificate:
     """Bound a quantile of the absolute error of new rows by an order statistic of the held-out ones.

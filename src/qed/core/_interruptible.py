@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["interruptible"]
 
 LONG_WORK = 5e7  # operations, some 10 ms: a thread costs a hundredth of that
 

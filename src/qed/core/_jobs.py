@@ -9,8 +9,6 @@ from qed.core._threads import count_jobs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["mapped"]
-
 
 def mapped(work: Callable[[Any], Any], parts: Iterable[Any], n_jobs: int | None) -> Iterator[Any]:
     """Yield what the work makes of each part, in their order; with several jobs, in threads.

@@ -10,7 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-__all__ = ["all_finite", "all_within", "native_level", "num_threads", "number_words"]
 
 _SMALL = 1 << 16  # entries below which NumPy answers before threads could be woken
 

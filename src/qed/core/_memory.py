@@ -11,8 +11,6 @@ import os
 
 from qed.core._errors import InvalidParameter, MemoryLimit
 
-__all__ = ["available_memory", "require_memory"]
-
 SMALL = 1 << 28  # below 256 MiB asking would cost more than it protects
 
 

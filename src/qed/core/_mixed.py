@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import _doors, _finite, _kernels, _tables
+from qed.core import _finite, _kernels, _tables, _validation
 from qed.core._errors import InvalidData, InvalidDataType
 
 if TYPE_CHECKING:
     from qed.core._params import Array
-
-__all__ = ["Column", "MixedTable", "fit_table", "new_table", "read"]
 
 
 class Column(NamedTuple):
@@ -82,11 +80,11 @@ def fit_table(model: Any, X: Any, *, finite: bool = True, reset: bool = True) ->
     owner, traits = type(model).__name__, model._traits()
     table = read(X, owner)
     n_columns = len(table.columns)
-    _doors._require_size((table.n_rows, n_columns), traits.min_samples, owner)
+    _validation._require_size((table.n_rows, n_columns), traits.min_samples, owner)
     if reset:
-        _doors._learn_columns(model, n_columns, table.names)
+        _validation._learn_columns(model, n_columns, table.names)
     else:
-        _doors._match_columns(model, owner, n_columns, table.names)
+        _validation._match_columns(model, owner, n_columns, table.names)
     if finite:
         _require_finite(table, owner, allow_nan=traits.allow_nan)
     return table
@@ -104,11 +102,11 @@ def new_table(model: Any, X: Any, *, finite: bool = True) -> MixedTable:
     finite : bool
         Whether infinite numbers are refused.
     """
-    _doors.require_fitted(model)
+    _validation.require_fitted(model)
     owner = type(model).__name__
     table = read(X, owner)
-    _doors._match_columns(model, owner, len(table.columns), table.names)
-    _doors._require_size((table.n_rows, len(table.columns)), 1, owner)
+    _validation._match_columns(model, owner, len(table.columns), table.names)
+    _validation._require_size((table.n_rows, len(table.columns)), 1, owner)
     if finite:
         _require_finite(table, owner, allow_nan=model._traits().allow_nan)
     return table

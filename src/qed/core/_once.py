@@ -26,6 +26,3 @@ else:
                 return self
             value = instance.__dict__[self.name] = self.compute(instance)
             return value
-
-
-__all__ = ["cached_property"]

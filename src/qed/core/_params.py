@@ -22,12 +22,12 @@ import sys
 from dataclasses import KW_ONLY
 from inspect import Parameter, Signature, get_annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
-from typing import Literal as OneOf
+from typing import Literal as OneOf  # noqa: F401  (exported by qed.core)
 
 import numpy as np
 
 from qed.core import _rules
-from qed.core._errors import InvalidParameter, NotInQed
+from qed.core._errors import InvalidParameter, NotSupported
 from qed.core._once import cached_property
 from qed.core._rules import Number, Numbers, NumberType, SeedRule
 
@@ -45,34 +45,6 @@ else:  # naming these for real would load numpy.typing and numpy.random at impor
     Array = Annotated[object, Numbers(None)]
     DType, AnyFunction = Annotated[object, NumberType()], Annotated[object, _rules.Function()]
 
-__all__ = [
-    "KW_ONLY",
-    "AnyFunction",
-    "Array",
-    "DType",
-    "Field",
-    "Fitted",
-    "Fraction",
-    "Matrix",
-    "NonNegative",
-    "NonNegativeInt",
-    "NonNegativeVector",
-    "OneOf",
-    "Positive",
-    "PositiveInt",
-    "PositiveOrInfinite",
-    "Probability",
-    "Seed",
-    "Vector",
-    "changed",
-    "constructor",
-    "declared",
-    "fitted",
-    "needed_with",
-    "param",
-    "unknown_parameter",
-    "validate",
-]
 
 NonNegative = Annotated[float, Number(low=0)]
 Positive = Annotated[float, Number(low=0, open_low=True)]
@@ -142,7 +114,7 @@ def param(
     kind : {"honoured", "hint", "refused"}
         ``"honoured"``: the value is obeyed. ``"hint"``: it may speed things up, and cannot change the
         optimum. ``"refused"``: it is here because scikit-learn has it; any value but the default raises
-        ``NotInQed`` at ``fit``.
+        ``NotSupported`` at ``fit``.
     instead : str
         For a refused parameter, the sentence that says what to use.
     in_files : callable, optional
@@ -155,7 +127,7 @@ def param(
         A declaration, which the class machinery replaces by the default.
     """
     if kind == "refused" and not instead:
-        raise TypeError("a refused parameter says what to use instead: param(..., kind='refused', instead='...')")
+        raise TypeError("an unsupported parameter names what to use instead: param(..., kind='refused', instead='...')")
     return _Param(default, text, kind, instead, in_files)
 
 
@@ -337,7 +309,7 @@ def validate(owner: str, fields: Mapping[str, Field], values: Mapping[str, Any])
     ------
     InvalidParameter
         When a value is not accepted.
-    NotInQed
+    NotSupported
         When a refused parameter is not at its default.
     """
     for name, field in fields.items():
@@ -346,7 +318,7 @@ def validate(owner: str, fields: Mapping[str, Field], values: Mapping[str, Any])
             continue
         if field.kind == "refused":
             if changed(value, field.default):
-                raise NotInQed(f"{owner}.{name}={_shown(value)} is not in qed. {field.instead}")
+                raise NotSupported(f"{owner}.{name}={_shown(value)} is not in qed. {field.instead}")
         elif not field.rule.accepts(value):
             raise InvalidParameter(f"{owner}.{name} must be {field.rule.words}, got {_shown(value)}. {field.sentence}")
 

@@ -29,8 +29,6 @@ from qed.core._version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["dumps", "load", "loads", "save"]
-
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a model, fitted or not, to a file.

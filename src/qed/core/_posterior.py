@@ -7,26 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import _finite
-from qed.core._doors import is_source, learn_columns
 from qed.core._errors import InvalidParameter
 from qed.core._params import fitted
 from qed.core._roles import Classifier
+from qed.core._validation import is_source, learn_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from qed.core._certificates import LikelihoodCertificate
     from qed.core._params import Array
-
-__all__ = [
-    "PosteriorClassifier",
-    "by_rows",
-    "given_shares",
-    "log_posterior",
-    "posterior",
-    "two_log_shares",
-    "two_shares",
-]
 
 
 class PosteriorClassifier(Classifier):

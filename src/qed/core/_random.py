@@ -11,8 +11,6 @@ from qed.core._errors import InvalidParameter
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-__all__ = ["generator"]
-
 
 def generator(random_state: Any) -> Generator:
     """Make a generator from what a user passes as ``random_state``.

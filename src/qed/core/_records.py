@@ -35,22 +35,6 @@ import numpy as np
 
 from qed.core._errors import ModelFileError
 
-__all__ = [
-    "check_record",
-    "conforms",
-    "expect",
-    "expect_array",
-    "field_hints",
-    "find_estimator",
-    "find_record",
-    "is_record",
-    "public_name",
-    "record",
-    "register_estimator",
-    "registered_estimators",
-    "registered_records",
-]
-
 T = TypeVar("T")
 
 _records: dict[str, type[Any]] = {}

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from qed.core._certificates import HeldOutCertificate
     from qed.core._params import Array
 
-__all__ = ["Classifier", "Clusterer", "OutlierDetector", "Regressor", "Transformer"]
-
 
 MOST_NAMES = 2**22  # a second's work, and 300 MB
 

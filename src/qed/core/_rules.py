@@ -15,19 +15,6 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
-__all__ = [
-    "Anything",
-    "Choice",
-    "Function",
-    "Instance",
-    "Number",
-    "NumberType",
-    "Numbers",
-    "Rule",
-    "SeedRule",
-    "rule_for",
-]
-
 LARGEST = 2**63 - 1
 
 Make = Callable[..., Any]  # makes one of scikit-learn's constraint objects by name

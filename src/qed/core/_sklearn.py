@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from qed.core._params import Field
     from qed.core._traits import Traits
 
-__all__ = ["RequestSetter", "constraints", "loaded", "metadata_of", "routing", "setting", "tags"]
 
 # The methods that scikit-learn routes metadata to. Its composite ones (fit_transform, ...) follow from these.
 ROUTED = (

@@ -61,7 +61,6 @@ if TYPE_CHECKING:
 
     from qed.core._params import Fitted
 
-__all__ = ["CALLBACKS", "check_state", "is_cache"]
 
 MOST_DIGITS = 2**63
 # What any model may hold besides what its class declares: the columns it saw, a bound from held-out rows, the table a study was

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from qed.core._params import Array
     from qed.core._traits import Traits
 
-__all__ = ["as_target", "encode", "labels", "read", "read_numbers", "weights"]
-
 
 def as_target(values: Any, what: str) -> Array:
     """See a target or a weight as an array of any dtype."""
@@ -95,8 +93,8 @@ def _indicators(array: Array, traits: Traits) -> tuple[Array, Array]:
     numbers = floats(array, "y") if array.dtype.kind in "biuf" else None
     if numbers is None or not ((numbers == 0) | (numbers == 1)).all():
         raise InvalidData(
-            f"Unknown label type: y has {array.shape[1]} columns that are not zeros and ones. Several labels of a row are told by"
-            " such columns; one label of several is told by a single column."
+            f"Unknown label type: y has {array.shape[1]} columns that are not zeros and ones. Multilabel targets need"
+            " such columns; a multiclass target is a single column."
         )
     return numbers.astype(np.float64), np.arange(array.shape[1])
 

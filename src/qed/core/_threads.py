@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
-__all__ = [
-    "count_jobs",
-    "default_num_threads",
-    "get_num_threads",
-    "limited_threads",
-    "one_blas_thread",
-    "set_num_threads",
-]
-
 
 def get_num_threads() -> int:
     """Return how many threads qed may use.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["Traits", "merged"]
-
 
 class Traits(NamedTuple):
     """The abilities of a model, in the words of the doors.

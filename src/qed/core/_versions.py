@@ -11,7 +11,6 @@ from qed.core._version import __version__
 if TYPE_CHECKING:
     from typing import TextIO
 
-__all__ = ["show_versions", "versions"]
 
 _LIBRARIES = (
     *("numpy", "scipy", "narwhals", "threadpoolctl"),

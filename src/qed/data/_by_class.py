@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from qed.core._doors import is_source, stream_data
-from qed.core._errors import Forgetting, InvalidData
+from qed.core._errors import ForgetError, InvalidData
+from qed.core._validation import is_source, stream_data
 from qed.data._fold import fold
 from qed.data._sources import ArraySource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from qed.core._doors import FitData
+    from qed.core._validation import FitData
     from qed.data._chunk import Chunk
 
-__all__ = ["all_rows", "fewer_rows", "labelled_chunks", "more_rows", "of_classes"]
 
 S = TypeVar("S")
 
@@ -77,5 +76,7 @@ def fewer_rows(model: Any, X: Any, y: Any, sample_weight: Any, of: Callable[...,
     left = model.moments_.subtract(of_classes(model, data, of))
     if not left.rows.any():
         name = type(model).__name__
-        raise Forgetting(f"These are all the rows that {name} has learnt. A model of no rows is a new model: make one.")
+        raise ForgetError(
+            f"These are all the rows that {name} has learnt. A model of no rows is a new model: make one."
+        )
     return left

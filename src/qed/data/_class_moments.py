@@ -109,7 +109,7 @@ class ClassMoments:
         return type(self)(tuple(map(Moments.merge, self.parts, self._same_classes(other))))
 
     def subtract(self, other: Self) -> Self:
-        """Return the statistic without the rows of `other`; raises `Forgetting` as `Moments` does."""
+        """Return the statistic without the rows of `other`; raises `ForgetError` as `Moments` does."""
         return type(self)(tuple(map(Moments.subtract, self.parts, self._same_classes(other))))
 
     def check(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qed.core._errors import Forgetting, InvalidData
+from qed.core._errors import ForgetError, InvalidData
 from qed.core._records import expect, expect_array, record
 from qed.data import _kernels
 from qed.data._class_moments import class_codes
@@ -21,7 +21,6 @@ from qed.data._moments import FORGETTING_LIMIT
 if TYPE_CHECKING:
     from qed.data._chunk import Chunk
 
-__all__ = ["ClassSpreads"]
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -182,7 +181,7 @@ class ClassSpreads:
 
         Raises
         ------
-        Forgetting
+        ForgetError
             When a class has fewer rows or less weight than would be taken away, or when the rounding that was tracked
             exceeds 1e-6 of the spread that remains in some column.
         """
@@ -289,7 +288,7 @@ def _check_something_remains(a: ClassSpreads, b: ClassSpreads, left: Numbers) ->
     wrong |= np.where(rows == 0, np.abs(left) > doubt, (left <= 0) | (doubt > FORGETTING_LIMIT * left))
     if wrong.any():
         k = int(np.flatnonzero(wrong)[0])
-        raise Forgetting(
+        raise ForgetError(
             f"Cannot forget {b.rows[k]} rows of weight {b.weight[k]:g} of class number {k}: {a.rows[k]} rows of weight"
             f" {a.weight[k]:g} were learnt. Forget rows that were added before, each once and with its weight."
         )
@@ -301,7 +300,7 @@ def _check_still_accurate(left: ClassSpreads) -> None:
     doubtful = (bound > FORGETTING_LIMIT * left.spread) & (left.rows > 1)[:, np.newaxis]
     if doubtful.any():
         k, j = map(int, np.argwhere(doubtful)[0])
-        raise Forgetting(
+        raise ForgetError(
             f"Cannot forget these rows accurately: of the sum of squares of column {j} in class number {k}, once"
             f" {left.peak[k, j]:.3g}, {max(float(left.spread[k, j]), 0.0):.3g} would remain, known to within"
             f" {bound[k, j]:.3g} only (the limit is a relative {FORGETTING_LIMIT:g}). Refit on the rows that remain."

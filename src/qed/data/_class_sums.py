@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qed.core._errors import Forgetting, InvalidData
+from qed.core._errors import ForgetError, InvalidData
 from qed.core._memory import require_memory
 from qed.core._records import expect, expect_array, record
 from qed.data import _kernels
@@ -19,7 +19,6 @@ from qed.data._kernels import UNIT
 if TYPE_CHECKING:
     from qed.data._chunk import Chunk
 
-__all__ = ["CategoryCounts", "ClassSums"]
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -111,7 +110,7 @@ class ClassSums:
 
         Raises
         ------
-        Forgetting
+        ForgetError
             When a class would be left with fewer than no rows, with a weight that does not go with its rows, or with a sum
             below zero of a column that has none.
         """
@@ -125,7 +124,7 @@ class ClassSums:
         wrong |= np.where(rows == 0, np.abs(weight.high) > doubt, weight.high <= 0)
         if wrong.any():
             k = int(np.flatnonzero(wrong)[0])
-            raise Forgetting(
+            raise ForgetError(
                 f"Cannot forget {other.rows[k]} rows of weight {other.weight[k]:g} of class number {k}: {self.rows[k]} rows of"
                 f" weight {self.weight[k]:g} were learnt. Forget rows that were added before, each once and with its weight."
             )
@@ -134,7 +133,7 @@ class ClassSums:
         below = (self.total >= 0) & (total.high < -slack)
         if below.any():
             k, j = map(int, np.argwhere(below)[0])
-            raise Forgetting(
+            raise ForgetError(
                 f"Cannot forget these rows: the sum of column {j} in class number {k} would fall from {self.total[k, j]:g} below"
                 " zero. They were not among the rows that were learnt."
             )
@@ -231,7 +230,7 @@ class CategoryCounts:
         return type(self)(sizes, self.widened(sizes).sums.merge(other.widened(sizes).sums))
 
     def subtract(self, other: Self) -> Self:
-        """Return the statistic without the rows of `other`; raises `Forgetting` as `ClassSums` does."""
+        """Return the statistic without the rows of `other`; raises `ForgetError` as `ClassSums` does."""
         sizes = np.maximum(self.sizes, other.sizes)
         left = type(self)(sizes, self.widened(sizes).sums.subtract(other.widened(sizes).sums))
         return left._trimmed()  # noqa: SLF001

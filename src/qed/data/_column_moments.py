@@ -12,8 +12,6 @@ from qed.data import _kernels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ColumnMoments"]
-
 
 @record("column-moments")
 class ColumnMoments:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qed.core._errors import Forgetting, InvalidData
+from qed.core._errors import ForgetError, InvalidData
 from qed.core._records import expect, expect_array, record
 from qed.data._double_double import Pair, add, negative
 
@@ -95,7 +95,7 @@ class Counts:
 
         Raises
         ------
-        Forgetting
+        ForgetError
             When some value would be left with fewer than no rows, or with a weight that does not go with its rows.
         """
         if not other.rows.size:
@@ -109,7 +109,7 @@ class Counts:
         wrong |= np.where(left_rows == 0, np.abs(left.high) > doubt, left.high <= doubt)
         if wrong.any():
             k = int(np.flatnonzero(wrong)[0])
-            raise Forgetting(
+            raise ForgetError(
                 f"Cannot forget {less_rows[k]} rows of weight {less_weight.high[k]:g} with the value {values[k]!r}: "
                 f"{rows[k]} rows of weight {weight.high[k]:g} were counted. Forget what was added before, and once."
             )

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qed.core._errors import Forgetting, InvalidData
+from qed.core._errors import ForgetError, InvalidData
 from qed.core._records import expect, expect_array, record
 from qed.data import _kernels
 from qed.data._between import joined, parted
@@ -224,7 +224,7 @@ class Moments:
 
         Raises
         ------
-        Forgetting
+        ForgetError
             When `other` has more rows or more weight, when its rows cannot all have been here, or when the rounding
             that was tracked exceeds 1e-6 of the scatter that remains in some column.
         """
@@ -268,7 +268,7 @@ class Moments:
         worst = int(np.argmax(share))
         if share[worst] > FORGETTING_LIMIT:
             column = f"column {worst}" if worst < self.n_features else f"target {worst - self.n_features}"
-            raise Forgetting(
+            raise ForgetError(
                 f"Cannot forget all rows but one accurately: its value {self.mean[worst]:.3g} in {column} would be known to within"
                 f" {error[worst]:.3g} only (the limit is a relative {FORGETTING_LIMIT:g}). Refit on the row that remains."
             )
@@ -347,19 +347,19 @@ def _errors_after(a: Moments, b: Moments) -> dict[str, float]:
 def _check_something_remains(a: Moments, b: Moments) -> None:
     """Refuse to take away more rows or more weight than there are, or so much that the weight itself is uncertain."""
     if b.rows > a.rows:
-        raise Forgetting(
+        raise ForgetError(
             f"Cannot forget {b.rows} rows: only {a.rows} were learnt. Forget rows that were added before, each once."
         )
     left = (a.weight - b.weight) + (a.weight_low - b.weight_low)
     doubt = a.weight_error * a.weight + b.weight_error * b.weight + 4 * UNIT * a.weight * (a.weight_error > 0)
     if b.rows == a.rows:
         if abs(left) > doubt:
-            raise Forgetting(
+            raise ForgetError(
                 f"Cannot forget all {a.rows} rows: their weights add up to {a.weight!r}, those to forget to "
                 f"{b.weight!r}. Give the same rows with the same weights as were added."
             )
     elif not left > 0 or doubt > FORGETTING_LIMIT * left:
-        raise Forgetting(
+        raise ForgetError(
             f"Cannot forget a weight of {b.weight!r} out of {a.weight!r}: {a.rows - b.rows} rows would remain with a "
             f"weight of {left:.3g}, known to within {doubt:.3g}. Refit on the rows that remain."
         )
@@ -375,11 +375,11 @@ def _check_still_accurate(left: Moments) -> None:
     j = int(doubtful[np.argmin(remains[doubtful] / bound[doubtful])])
     column = f"column {j}" if j < left.n_features else f"target {j - left.n_features}"
     if remains[j] < -bound[j]:
-        raise Forgetting(
+        raise ForgetError(
             f"Cannot forget these rows: the sum of squares of {column} would become {remains[j]:.3g}, below zero. "
             "They were not among the rows that were learnt, or had another weight."
         )
-    raise Forgetting(
+    raise ForgetError(
         f"Cannot forget these rows accurately: of the sum of squares of {column}, once {left.peak[j]:.3g}, "
         f"{max(float(remains[j]), 0.0):.3g} would remain, known to within {bound[j]:.3g} only (the limit is a relative "
         f"{FORGETTING_LIMIT:g}). Refit on the rows that remain."

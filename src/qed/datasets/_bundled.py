@@ -13,17 +13,6 @@ import numpy as np
 from qed.core import InvalidParameter
 from qed.datasets._dataset import Dataset, framed
 
-__all__ = [
-    "Digits",
-    "load_breast_cancer",
-    "load_diabetes",
-    "load_digits",
-    "load_iris",
-    "load_table",
-    "load_weather",
-    "load_wine",
-]
-
 
 @dataclass(frozen=True)
 class _Table:

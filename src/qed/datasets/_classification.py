@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["make_classification", "make_multilabel_classification"]
-
 
 def make_classification(
     n_samples: int = 100,

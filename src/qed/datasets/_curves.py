@@ -14,16 +14,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = [
-    "make_friedman1",
-    "make_friedman2",
-    "make_friedman3",
-    "make_polynomial",
-    "make_s_curve",
-    "make_sine",
-    "make_swiss_roll",
-]
-
 
 def _noisy(rng: np.random.Generator, y: Array, noise: float) -> Array:
     return y + noise * rng.standard_normal(y.shape) if noise else y

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["make_low_rank_matrix", "make_sparse_spd_matrix", "make_sparse_uncorrelated", "make_spd_matrix"]
-
 
 def make_low_rank_matrix(
     n_samples: int = 100,

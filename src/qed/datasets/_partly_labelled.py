@@ -12,8 +12,6 @@ from qed.core import InvalidData, InvalidParameter, generator
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PartlyLabelled"]
-
 
 @dataclass(frozen=True, eq=False)
 class PartlyLabelled:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["make_blobs", "make_circles", "make_moons", "make_xor"]
-
 
 def shuffled(rng: np.random.Generator, *tables: Array) -> tuple[Array, ...]:
     """Return tables with their rows in one random order."""

@@ -1,4 +1,4 @@
-"""What to do, given what is probable: a decision is the action whose expected cost is least.
+"""Decision theory: the best action is the one with the smallest expected cost.
 
 One rule: **probabilities come from models, costs from people, and the decision follows from both.**
 

@@ -11,8 +11,6 @@ from qed.core import InvalidData
 from qed.core._arrays import as_array
 from qed.decision._costs import CostTable
 
-__all__ = ["BayesRule"]
-
 Array = np.ndarray[Any, Any]
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter
 from qed.core._arrays import as_array
 
-__all__ = ["CostTable"]
-
 Array = np.ndarray[Any, Any]
 
 

@@ -1,4 +1,4 @@
-"""Tables described by fewer columns than they have.
+"""Dimension reduction: principal component analysis.
 
 One rule: **directions are found from the smaller of two square matrices**, the products of the columns or those of the rows, and
 what is proved about them is proved from it.

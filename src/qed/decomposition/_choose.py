@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["count", "known_count", "most_probable"]
-
 
 def known_count(rule: Any, limit: int, solver: str, *, sparse: bool) -> int | None:
     """Return the number of components if it is known before their variances are, else None; refuse what cannot be."""

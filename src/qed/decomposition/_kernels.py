@@ -10,8 +10,6 @@ from qed import _native
 from qed.core._tables import is_sparse
 from qed.data._kernels import Array, csr_arrays, plain, strided
 
-__all__ = ["PRODUCT_TERMS", "factorises", "mapped", "triangle"]
-
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 PRODUCT_TERMS = int(_native.product_terms)  # roundings behind an entry of a product, for each thousand terms or so
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Leading", "leading"]
 
 FIRST_LOOK = 4  # steps before residuals are looked at; the next look comes after half as many again
 LARGEST_BASIS = 24  # blocks that are kept before the span is narrowed to its best vectors

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import Forgetting, InvalidData, SubspaceCertificate
-from qed.core._doors import is_source, learn_columns
+from qed.core import ForgetError, InvalidData, SubspaceCertificate
 from qed.core._events import Progress
 from qed.core._memory import available_memory, require_memory
 from qed.core._tables import is_sparse
+from qed.core._validation import is_source, learn_columns
 from qed.data import ArraySource, Chunk, Interrupted, Moments, Stopped, fold
 from qed.decomposition import _kernels
 from qed.decomposition._choose import count, known_count
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from qed.core._certificates import Fingerprint
     from qed.data import Source
 
-__all__ = ["learn", "merge"]
 
 SIDE = 500  # of a table beyond which a few components are found by products alone
 SQUARE = 2000  # columns of a sparse table whose products are formed
@@ -80,7 +79,9 @@ def merge(
     if takes_out and known is not None:
         left = known.subtract(moments)
         if left.rows == 0:
-            raise Forgetting("These are all the rows that PCA has learnt. A model of no rows is a new model: make one.")
+            raise ForgetError(
+                "These are all the rows that PCA has learnt. A model of no rows is a new model: make one."
+            )
         moments = left
     else:
         require_range(source, fingerprint_of(moments))

@@ -29,7 +29,6 @@ from qed.decomposition._learn import learn, merge
 if TYPE_CHECKING:
     from qed.data import Moments
 
-__all__ = ["PCA"]
 
 BLOCK = 1 << 20  # entries of residuals in memory at a time
 

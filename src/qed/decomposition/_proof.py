@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Proof", "ceiling_by_factor", "ceiling_by_probes", "excess", "product_rounding", "prove"]
 
 PROBES, STEPS = 8, 6  # random directions, and products with each of them
 DOUBT = 1e-6  # probability that all of them miss the largest eigenvalue

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Rows"]
-
 
 @dataclass(frozen=True, eq=False)
 class Rows:

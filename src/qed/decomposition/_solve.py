@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Found", "Search", "from_columns", "from_products", "from_rows"]
 
 SMALL = 200  # a side up to which all pairs cost next to nothing
 CONVERGED = 1e-13  # residual, relative to the largest value, that rounding allows

@@ -7,24 +7,7 @@ from typing import Any
 import numpy as np
 
 from qed import _native
-from qed.data._kernels import Array, canonical, check_indices, csr_arrays, strided
-
-__all__ = [
-    "adjoint_product",
-    "canonical",
-    "check_indices",
-    "column_spreads",
-    "column_squares",
-    "csr_adjoint",
-    "csr_moments",
-    "csr_product",
-    "csr_take_columns",
-    "gram",
-    "product",
-    "spread_doubts",
-    "strided",
-    "take_columns",
-]
+from qed.data._kernels import Array, csr_arrays, strided
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 Shape = tuple[int, int]

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["error_of_all", "length", "skewness"]
-
 
 def error_of_all(M: Array, values: Array, vectors: Array) -> float:
     """Bound how far each of all d values, in order, can be from the eigenvalue of M in its place."""

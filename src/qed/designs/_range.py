@@ -25,18 +25,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = [
-    "LEAST",
-    "MOST",
-    "fingerprint",
-    "fingerprint_of",
-    "fingerprint_of_columns",
-    "require_finite_objective",
-    "require_merged_range",
-    "require_no_overflow",
-    "require_range",
-    "with_doubt",
-]
 
 LEAST, MOST = 1e-290, 1e300  # some digits from the ends of float64, which double-double arithmetic needs
 TINY = 5e-324

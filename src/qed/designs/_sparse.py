@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from qed.core._errors import InvalidData
+from qed.data._kernels import canonical, check_indices
 from qed.designs import _kernels
 from qed.designs._design import Adjoint, Compressed, Matrix, Vector, given_centre, operand, row_weights
 
@@ -28,8 +29,8 @@ class Sparse:
     def __init__(self, X: Any) -> None:
         if X.format not in ("csr", "csc") or X.dtype not in (np.float32, np.float64):
             raise InvalidData(f"Sparse takes float32 or float64 in CSR or CSC, got {X.dtype} in {X.format}.")
-        _kernels.check_indices(X)
-        self._X = _kernels.canonical(X)
+        check_indices(X)
+        self._X = canonical(X)
 
     @property
     def shape(self) -> tuple[int, int]:

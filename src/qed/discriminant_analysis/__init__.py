@@ -1,4 +1,4 @@
-"""Discriminant analysis: classes that are normal, with one covariance for all of them or one for each.
+"""Discriminant analysis: normal classes with a shared covariance (LDA) or one for each class (QDA).
 
 One rule: **everything follows from the mean and the products of the columns of each class, which merge.**
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from qed.core import InvalidData
 
-__all__ = ["CIRCLE", "Axes"]
-
 Array = np.ndarray[Any, np.dtype[np.float64]]
 CIRCLE = float(np.log(2 * np.pi))
 

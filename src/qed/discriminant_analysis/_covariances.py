@@ -16,14 +16,6 @@ if TYPE_CHECKING:
     from qed.core import FitData
     from qed.data import Moments
 
-__all__ = [
-    "class_covariances",
-    "class_moments",
-    "estimate_error",
-    "keep_moments",
-    "require_part_of_stream",
-    "total_covariance",
-]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 UNIT = 2.0**-53

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from qed.core import Classifier
-from qed.core._doors import stream_data
+from qed.core._validation import stream_data
 from qed.data import ClassMoments
 from qed.data._by_class import fewer_rows
 from qed.discriminant_analysis._covariances import class_moments, keep_moments, require_part_of_stream
@@ -13,8 +13,6 @@ from qed.linear_model._classes import require_classes
 
 if TYPE_CHECKING:
     from qed.core import Array, FitData
-
-__all__ = ["FromClassMoments", "are_of_its_classes"]
 
 
 def are_of_its_classes(model: Any, moments: ClassMoments) -> str:
@@ -105,7 +103,7 @@ class FromClassMoments(Classifier):
 
         Raises
         ------
-        Forgetting
+        ForgetError
             When the rows cannot have been learnt, or rounding would be visible in what remains.
         """
         self._check_is_fitted()

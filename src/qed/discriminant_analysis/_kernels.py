@@ -9,8 +9,6 @@ import numpy as np
 from qed import _native
 from qed.data._kernels import strided
 
-__all__ = ["project", "scaled_lengths", "squared_lengths"]
-
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 

@@ -13,7 +13,7 @@ from qed.core import (
     InvalidParameter,
     LikelihoodCertificate,
     NonNegative,
-    NotInQed,
+    NotSupported,
     PositiveInt,
     Probability,
     Transformer,
@@ -36,8 +36,6 @@ from qed.linear_model._classes import LinearClassifier
 
 if TYPE_CHECKING:
     from qed.core import FitData
-
-__all__ = ["LinearDiscriminantAnalysis"]
 
 
 def _has_what_its_solver_leaves(model: Any, means: Array) -> str:  # noqa: ARG001
@@ -161,8 +159,8 @@ class LinearDiscriminantAnalysis(
             Float32 for float32 rows, float64 otherwise; the variance within classes is one along each direction.
         """
         if self.solver == "lsqr":
-            raise NotInQed(
-                "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen'): it finds planes, and no directions."
+            raise NotSupported(
+                "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen'): it computes hyperplanes, and no projection."
             )
         rows = self._new_data(X)
         centre = self.xbar_ if self.solver == "svd" else np.zeros(self.means_.shape[1])
@@ -327,7 +325,7 @@ def _require_rows(moments: ClassMoments, classes: Array) -> None:
         label = classes[int(np.flatnonzero(rows == 0)[0])]
         label = label.item() if isinstance(label, np.generic) else label
         raise InvalidData(
-            f"LinearDiscriminantAnalysis has no row of positive weight in class {label!r}, and no plane for it. Pass rows of"
+            f"LinearDiscriminantAnalysis has no row of positive weight in class {label!r}, and no hyperplane for it. Pass rows of"
             " every class."
         )
     if rows.sum() == len(rows) and moments.weight.sum() <= len(rows):

@@ -33,7 +33,6 @@ from qed.discriminant_analysis._kernels import squared_lengths
 if TYPE_CHECKING:
     from qed.core import FitData
 
-__all__ = ["QuadraticDiscriminantAnalysis"]
 
 ALIKE = 1e3  # largest ratio of deviations of columns for which a covariance is taken apart as it is
 
@@ -87,7 +86,9 @@ class QuadraticDiscriminantAnalysis(FromClassMoments, PosteriorClassifier, chunk
     """
 
     _: KW_ONLY
-    solver: Literal["svd", "eigen"] = param("svd", "Which way of drawing covariances is meant: reg_param or shrinkage.")
+    solver: Literal["svd", "eigen"] = param(
+        "svd", "Which regularisation of the covariances is used: reg_param or shrinkage."
+    )
     shrinkage: Literal["auto"] | Probability | None = param(
         None,
         "How far covariances are drawn towards equal variances without correlation: a share, 'auto' for that of Ledoit and"

@@ -1,4 +1,4 @@
-"""Several models that answer together.
+"""Ensembles: several models that predict together.
 
 One rule: **members are known by the estimator contract alone**, so that models of qed and of scikit-learn vote side by side; trees
 that are grown together are arrays, one entry for each node of all of them.

@@ -10,8 +10,6 @@ import numpy as np
 from qed.core import InvalidData
 from qed.ensemble import _kernels
 
-__all__ = ["BoostLoss", "loss_named", "weighted_quantile"]
-
 Array = np.ndarray[Any, Any]
 
 

@@ -33,8 +33,6 @@ from qed.ensemble._boost_losses import BoostLoss, weighted_quantile
 from qed.ensemble._constraints import category_columns, directions, meeting_groups
 from qed.ensemble._tree_ensemble import TreeEnsemble, joined, narrow
 
-__all__ = ["BoostData", "BoostingModel"]
-
 Share = Annotated[float, Number(low=0, high=1, open_low=True)]
 ShareBelowOne = Annotated[float, Number(low=0, high=1, open_low=True, open_high=True)]
 TwoOrMore = Annotated[int, Number(low=2, whole=True)]

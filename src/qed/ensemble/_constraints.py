@@ -9,8 +9,6 @@ import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
 
-__all__ = ["category_columns", "directions", "meeting_groups"]
-
 Array = np.ndarray[Any, Any]
 MOST = 254  # the largest number of a category
 

@@ -33,8 +33,6 @@ from qed.tree._grow import _limits as growth_limits
 from qed.tree._grow import _require_range as require_range
 from qed.tree._kernels import Targets
 
-__all__ = ["ForestModel", "ForestRows", "hoeffding_interval", "interval_of"]
-
 Share = Annotated[float, Number(low=0, high=1, open_low=True)]
 ShareBelowOne = Annotated[float, Number(low=0, high=1, open_low=True, open_high=True)]
 TwoOrMore = Annotated[int, Number(low=2, whole=True)]

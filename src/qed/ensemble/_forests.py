@@ -14,8 +14,6 @@ from qed.tree._tree_model import float_like
 if TYPE_CHECKING:
     from qed.ensemble._tree_ensemble import TreeEnsemble
 
-__all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifier", "RandomForestRegressor"]
-
 
 class _ForestClassifier(ForestModel, Classifier):
     """A forest that predicts labels."""

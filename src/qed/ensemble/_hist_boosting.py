@@ -15,8 +15,6 @@ from qed.tree._tree_model import float_like
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["HistGradientBoostingClassifier", "HistGradientBoostingRegressor"]
-
 
 class HistGradientBoostingRegressor(BoostingModel, Regressor):
     r"""A sum of small trees, each of which lowers the loss of those before it.

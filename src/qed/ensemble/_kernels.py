@@ -11,22 +11,6 @@ from qed import _native
 if TYPE_CHECKING:
     from qed.tree._kernels import Limits, Targets
 
-__all__ = [
-    "BoostLimits",
-    "BoostRule",
-    "BoostedTree",
-    "GrownTrees",
-    "SampleRule",
-    "draw_rows",
-    "grow_boosted",
-    "grow_forest",
-    "leaves_of",
-    "loss_curve",
-    "mix",
-    "pack",
-    "rank_table",
-    "sum_leaves",
-]
 
 Array = np.ndarray[Any, Any]
 

@@ -9,20 +9,20 @@ import numpy as np
 from qed.compose._steps import (
     accepts_weight,
     announced,
+    composite_certificate,
     copy_columns,
     models_of_codes,
     models_with,
     one_column,
-    parts_certificate,
 )
 from qed.core import (
     KW_ONLY,
     Array,
     Classifier,
+    CompositeCertificate,
     InvalidData,
     InvalidParameter,
     NonNegativeInt,
-    PartsCertificate,
     Regressor,
     Traits,
     Transformer,
@@ -39,9 +39,6 @@ from qed.model_selection._choice_of_folds import check_cv
 from qed.model_selection._cross_validate import by_class
 from qed.model_selection._judge import is_classifier
 from qed.model_selection._subset import countable, rows_of
-
-__all__ = ["StackingClassifier", "StackingRegressor"]
-
 
 METHODS = ("predict_proba", "decision_function", "predict")
 
@@ -77,7 +74,7 @@ class _Stack(Members):
             last.fit(table, y, **({"sample_weight": sample_weight} if counts else {}))
         owner.final_estimator_ = last
         copy_columns(owner, owner.estimators_[0])
-        owner.certificate_ = parts_certificate([*pairs(members, owner.estimators_), ("final_estimator", last)])
+        owner.certificate_ = composite_certificate([*pairs(members, owner.estimators_), ("final_estimator", last)])
 
     def _unseen_answers(self, X: Any, y: Any, sample_weight: Any, *, prefit: bool) -> Any:
         """Return the rows of the final model: what members say of rows that they were not fitted on.
@@ -192,7 +189,7 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
 
     Certificate
     -----------
-    PartsCertificate: the members and the final model keep their own.
+    CompositeCertificate: the members and the final model keep their own.
 
     Cost
     ----
@@ -232,7 +229,7 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
         optional=True,
     )
     fold_estimators_: Any = fitted("Of each member the models fitted without each fold.", answers=False, optional=True)
-    certificate_: PartsCertificate = fitted("The certificates of the members and of the final model.")
+    certificate_: CompositeCertificate = fitted("The certificates of the members and of the final model.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the members, then the final model.
@@ -318,7 +315,7 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
 
     Certificate
     -----------
-    PartsCertificate: the members and the final model keep their own.
+    CompositeCertificate: the members and the final model keep their own.
 
     Cost
     ----
@@ -360,7 +357,7 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     )
     fold_estimators_: Any = fitted("Of each member the models fitted without each fold.", answers=False, optional=True)
     classes_: Array = fitted("The labels.", dtype="label", shape="(k,)", order="strictly rising")
-    certificate_: PartsCertificate = fitted("The certificates of the members and of the final model.")
+    certificate_: CompositeCertificate = fitted("The certificates of the members and of the final model.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the members, then the final model.

@@ -14,7 +14,6 @@ from qed.ensemble import _kernels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["TreeEnsemble", "joined", "narrow"]
 
 Array = np.ndarray[Any, Any]
 

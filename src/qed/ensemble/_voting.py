@@ -11,11 +11,11 @@ from qed.compose._steps import (
     NamedParts,
     accepts_weight,
     announced,
+    composite_certificate,
     copy_columns,
     models_of_codes,
     models_with,
     one_column,
-    parts_certificate,
     require_instances,
     require_names,
     stacked,
@@ -24,9 +24,9 @@ from qed.core import (
     KW_ONLY,
     Array,
     Classifier,
+    CompositeCertificate,
     InvalidData,
     InvalidParameter,
-    PartsCertificate,
     Regressor,
     Traits,
     Transformer,
@@ -38,8 +38,6 @@ from qed.core import (
 from qed.core._jobs import mapped
 from qed.core._roles import _input_names as input_names
 from qed.core._targets import encode
-
-__all__ = ["VotingClassifier", "VotingRegressor"]
 
 
 class Members(NamedParts):
@@ -125,7 +123,7 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
 
     Certificate
     -----------
-    PartsCertificate: every member keeps its own; ``qed.verify`` checks them one by one.
+    CompositeCertificate: every member keeps its own; ``qed.verify`` checks them one by one.
 
     Cost
     ----
@@ -150,7 +148,7 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
     verbose: bool = param(False, "Whether to show how long each member takes.")
 
     estimators_: list[Any] = fitted("The fitted members.", check=_vote_by_number)
-    certificate_: PartsCertificate = fitted("The certificates of the members.")
+    certificate_: CompositeCertificate = fitted("The certificates of the members.")
     classes_: Array = fitted("The labels.", dtype="label", shape="(k,)", order="strictly rising")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -172,7 +170,7 @@ class VotingClassifier(Classifier, Transformer, Members, keeps_dtype=None):
         self.classes_, codes = encode(labels)
         self.estimators_ = self._fitted_members(members, X, codes, sample_weight)
         copy_columns(self, self.estimators_[0])
-        self.certificate_ = parts_certificate(pairs(members, self.estimators_))
+        self.certificate_ = composite_certificate(pairs(members, self.estimators_))
         return self
 
     def predict(self, X: Any) -> Any:
@@ -267,7 +265,7 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
 
     Certificate
     -----------
-    PartsCertificate: every member keeps its own; ``qed.verify`` checks them one by one.
+    CompositeCertificate: every member keeps its own; ``qed.verify`` checks them one by one.
 
     Cost
     ----
@@ -290,7 +288,7 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
     verbose: bool = param(False, "Whether to show how long each member takes.")
 
     estimators_: list[Any] = fitted("The fitted members.", check=are_members)
-    certificate_: PartsCertificate = fitted("The certificates of the members.")
+    certificate_: CompositeCertificate = fitted("The certificates of the members.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit every member.
@@ -309,7 +307,7 @@ class VotingRegressor(Regressor, Transformer, Members, keeps_dtype=None):
         self._mean_weights()
         self.estimators_ = self._fitted_members(members, X, one_column(self, y), sample_weight)
         copy_columns(self, self.estimators_[0])
-        self.certificate_ = parts_certificate(pairs(members, self.estimators_))
+        self.certificate_ = composite_certificate(pairs(members, self.estimators_))
         return self
 
     def predict(self, X: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which columns to keep: searches over sets of columns, judged by a score that is small for good sets.
+"""Feature selection: searches over subsets of columns, by a score that is small for good subsets.
 
 One rule: **a search sees a set of columns and its score, never the model**, so that columns can be selected for any model that
 can be judged. Scores may share work between sets; no search knows.

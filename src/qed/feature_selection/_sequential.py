@@ -24,8 +24,6 @@ from qed.model_selection._judge import Table, is_classifier, judge, scorers_of
 from qed.model_selection._shared import columns_together
 from qed.model_selection._subset import countable
 
-__all__ = ["SequentialFeatureSelector"]
-
 Auto = Annotated[str, Choice(("auto",))]
 Count = Annotated[int, Number(1, whole=True)]
 Share = Annotated[float, Number(0, 1, open_low=True, open_high=True)]

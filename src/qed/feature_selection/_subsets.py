@@ -17,16 +17,6 @@ if TYPE_CHECKING:
 
     Score = Callable[[tuple[int, ...]], float]
 
-__all__ = [
-    "L1Selection",
-    "Selection",
-    "backward_elimination",
-    "exhaustive_search",
-    "forward_selection",
-    "l1_selection",
-    "subset_score",
-]
-
 
 @dataclass(frozen=True)
 class Selection:

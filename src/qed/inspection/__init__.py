@@ -1,4 +1,4 @@
-"""Models, looked at: boundaries of classifiers, paths and limits of coefficients, a fit and what it leaves.
+"""Plots of models: decision boundaries, coefficient paths, norm balls, predictions and residuals.
 
 One rule: **a figure shows what the model says, at every point that it shows.**
 

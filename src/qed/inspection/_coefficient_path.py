@@ -8,8 +8,6 @@ import numpy as np
 
 from qed.core import InvalidData, InvalidParameter, _canvas
 
-__all__ = ["CoefficientPathDisplay"]
-
 NAMED = 12  # curves up to which each has a name
 
 
@@ -55,7 +53,7 @@ class CoefficientPathDisplay:
         self.alphas, self.coefs = np.asarray(alphas, dtype=np.float64), np.asarray(coefs, dtype=np.float64)
         if self.coefs.ndim != 2 or self.alphas.shape != self.coefs.shape[1:]:
             raise InvalidData(
-                f"coefs must have one column for each strength, shape (p, {self.alphas.size}), got {self.coefs.shape}. Paths of"
+                f"coefs must have one column for each alpha, shape (p, {self.alphas.size}), got {self.coefs.shape}. Paths of"
                 " several targets are drawn one target at a time: coefs[0]."
             )
         p = len(self.coefs)

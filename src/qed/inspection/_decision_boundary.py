@@ -10,8 +10,6 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter
 from qed.core._canvas import axes
 
-__all__ = ["DecisionBoundaryDisplay"]
-
 Array = np.ndarray[Any, Any]
 
 

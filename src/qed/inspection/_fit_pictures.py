@@ -8,8 +8,6 @@ import numpy as np
 
 from qed.core import InvalidData, _canvas
 
-__all__ = ["FitDisplay", "ProjectionDisplay"]
-
 Array = np.ndarray[Any, Any]
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from qed.core import InvalidData, _canvas
 
-__all__ = ["LossCurveDisplay"]
-
 
 class LossCurveDisplay:
     """The objective of a network in each pass, and the score of held-out rows beside it.

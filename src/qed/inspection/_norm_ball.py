@@ -9,8 +9,6 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter, _canvas
 from qed.linear_model import ConstrainedLasso, ConstrainedRidge, LinearRegression
 
-__all__ = ["NormBallDisplay"]
-
 Array = np.ndarray[Any, Any]
 LEVELS = (1.0, 2.2, 4.0, 6.5)  # contours, as multiples of what the solution costs beyond the free one
 
@@ -110,7 +108,7 @@ class NormBallDisplay:
         rows, target = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != 2:
             raise InvalidData(
-                f"NormBallDisplay draws the plane of two coefficients, so X must have two columns; got shape {rows.shape}."
+                f"NormBallDisplay draws two coefficients, so X must have two columns; got shape {rows.shape}."
                 " Choose two."
             )
         if norm not in ("l1", "l2"):

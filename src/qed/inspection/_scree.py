@@ -8,8 +8,6 @@ import numpy as np
 
 from qed.core import InvalidData, _canvas
 
-__all__ = ["ScreeDisplay"]
-
 
 class ScreeDisplay:
     """The variance of each principal component, largest first, and the share that they explain together.

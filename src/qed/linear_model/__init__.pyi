@@ -42,7 +42,7 @@ from qed.linear_model._ridge_classifier import RidgeClassifier as RidgeClassifie
 from qed.linear_model._ridge_classifier_cv import RidgeClassifierCV as RidgeClassifierCV
 from qed.linear_model._ridge_cv import RidgeCV as RidgeCV
 from qed.linear_model._separation import Separation as Separation
-from qed.linear_model._separation import separating_plane as separating_plane
+from qed.linear_model._separation import separating_hyperplane as separating_hyperplane
 from qed.linear_model._sgd_classifier import SGDClassifier as SGDClassifier
 from qed.linear_model._sgd_regressor import SGDRegressor as SGDRegressor
 from qed.linear_model._square_root_lasso import SquareRootLasso as SquareRootLasso

@@ -13,7 +13,6 @@ from qed.core._records import record
 if TYPE_CHECKING:
     from qed.core._events import Progress
 
-__all__ = ["DEPENDENT", "Search", "Subset", "best_subset", "hard_thresholding", "settled", "triangle"]
 
 Array = np.ndarray[Any, Any]
 _Node = tuple[tuple[int, ...], int, float, float | None]

@@ -11,19 +11,18 @@ from qed.core import (
     Array,
     NonNegative,
     NonNegativeInt,
-    NotReached,
     SubsetCertificate,
+    ToleranceNotReached,
     fitted,
     param,
 )
 from qed.core._events import Progress
 from qed.core._memory import require_memory
+from qed.core._shared_params import FIT_INTERCEPT, STRICT, VERBOSE
 from qed.core._threads import one_blas_thread
 from qed.linear_model._best_subset import DEPENDENT, Search, settled, triangle
 from qed.linear_model._convex_regressor import SingleTarget
-from qed.linear_model._learn_convex import Rows
-
-__all__ = ["BestSubsetRegressor"]
+from qed.linear_model._learn_convex import TrainingData
 
 SEARCHED = (
     64  # columns up to which subsets are searched; beyond, looking at one costs too much for the number there are
@@ -84,11 +83,11 @@ class BestSubsetRegressor(SingleTarget):
     size: NonNegativeInt | None = param(5, "Most columns; None for no limit, and then a penalty decides.")
     _: KW_ONLY
     penalty: NonNegative = param(0.0, "Price of a column, in units of the sum of squares.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     tol: NonNegative = param(1e-9, "Largest accepted gap, relative to the sum of squares of the intercept alone.")
     max_nodes: NonNegativeInt = param(100_000, "Most sets of columns to look at; 0 for no search.")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    strict: bool = STRICT
+    verbose: NonNegativeInt = VERBOSE
 
     coef_: Array = fitted("Coefficients, zero but for the chosen columns, shape (p,).", shape="(p,)")
     columns_: Array = fitted("The chosen columns, sorted.", dtype="int64", shape="(c,)", check=_are_chosen)
@@ -111,12 +110,12 @@ class BestSubsetRegressor(SingleTarget):
         self
             The fitted model.
         """
-        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
+        rows = TrainingData.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
         with one_blas_thread(rows.share.size * rows.mean.size):
             self._choose(rows)
         return self
 
-    def _choose(self, rows: Rows) -> None:
+    def _choose(self, rows: TrainingData) -> None:
         A, target, middle, level = _scaled(rows, intercept=self.fit_intercept)
         n, p = A.shape
         size, price = p if self.size is None else min(int(self.size), p), float(self.penalty)
@@ -164,13 +163,13 @@ class BestSubsetRegressor(SingleTarget):
         if outcome == "interrupted":
             raise KeyboardInterrupt
         if self.strict and not self.certificate_.reached:
-            raise NotReached(
+            raise ToleranceNotReached(
                 f"BestSubsetRegressor stopped at a relative gap of {self.certificate_.relative_gap:.2e}, above tol={self.tol:.1e}"
                 f" ({outcome}). The model so far is stored; raise max_nodes or tol, choose fewer columns, or pass strict=False."
             )
 
 
-def _scaled(rows: Rows, *, intercept: bool) -> tuple[Array, Array, Array, float]:
+def _scaled(rows: TrainingData, *, intercept: bool) -> tuple[Array, Array, Array, float]:
     """Return columns and target, centred, times the roots of the weights; and what they were centred by."""
     X = rows.X
     if not isinstance(X, np.ndarray):

@@ -15,20 +15,19 @@ from qed.core import (
     InvalidParameter,
     NonNegative,
     NonNegativeInt,
-    NotReached,
     Positive,
     PositiveInt,
     StationaryCertificate,
+    ToleranceNotReached,
     fitted,
     param,
 )
 from qed.core._events import STOP, Progress
+from qed.core._shared_params import STRICT, VERBOSE
 from qed.core._threads import one_blas_thread
 from qed.designs import design
 from qed.linear_model._convex_regressor import SingleTarget
-from qed.linear_model._learn_convex import Declared, Rows
-
-__all__ = ["BoundedRegressor"]
+from qed.linear_model._learn_convex import ObjectiveSpec, TrainingData
 
 UNIT = 2.0**-53
 NORMAL = 1.4826  # a normal deviation over the median of its size
@@ -93,8 +92,8 @@ class BoundedRegressor(SingleTarget):
     fit_intercept: bool = param(True, "Whether to fit an intercept.")
     tol: NonNegative = param(1e-9, "Largest accepted gap, relative to the objective of the weighted median alone.")
     max_iter: PositiveInt = param(200, "Most steps from each start.")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    strict: bool = STRICT
+    verbose: NonNegativeInt = VERBOSE
 
     threshold_: float = fitted("The threshold: as given, or estimated.", above=0)
     weights_: Array = fitted(
@@ -121,7 +120,7 @@ class BoundedRegressor(SingleTarget):
             The fitted model.
         """
         data = self._fit_data(X, y, sample_weight, finite=False)
-        rows = Rows.of(data)
+        rows = TrainingData.of(data)
         with one_blas_thread(rows.share.size * rows.mean.size):
             self._learn(rows)
         errors = np.asarray(data.y, dtype=np.float64) - (design(data.X).product(self.coef_) + self.intercept_)
@@ -129,14 +128,14 @@ class BoundedRegressor(SingleTarget):
         if self.certificate_.outcome == "interrupted":
             raise KeyboardInterrupt
         if self.strict and not self.certificate_.reached:
-            raise NotReached(
+            raise ToleranceNotReached(
                 f"BoundedRegressor stopped at a gap of {self.certificate_.gap:.2e}, above tol={self.tol:.1e} of"
                 f" {self.certificate_.null_objective:.3g} ({self.certificate_.outcome}). The model so far is stored; raise max_iter"
                 " or tol, or pass strict=False."
             )
         return self
 
-    def _learn(self, rows: Rows) -> None:
+    def _learn(self, rows: TrainingData) -> None:
         start, early = _least_absolute(rows, intercept=self.fit_intercept)
         self.threshold_ = _threshold(rows, start) if self.threshold is None else float(self.threshold)
         if not TINY < self.threshold_ < HUGE:
@@ -183,7 +182,7 @@ class BoundedRegressor(SingleTarget):
             fingerprint=rows.seen,
         )
 
-    def _stored(self, rows: Rows) -> tuple[float, float]:
+    def _stored(self, rows: TrainingData) -> tuple[float, float]:
         """Return the objective of the coefficients as they are stored, and a bound on the rounding of a prediction."""
         plain, loss = design(rows.X), _loss(rows.y, self.shape, self.threshold_)
         value = float(rows.share @ loss.value(plain.product(self.coef_) + self.intercept_))
@@ -195,15 +194,15 @@ def _loss(y: Array, shape: Any, threshold: float) -> Bounded:
     return Bounded(Squared(y), shape, 0.5 * threshold**2)
 
 
-def _least_absolute(rows: Rows, *, intercept: bool) -> tuple[Array, str]:
+def _least_absolute(rows: TrainingData, *, intercept: bool) -> tuple[Array, str]:
     """Return coefficients of the centred columns and the intercept that minimise absolute errors, and how that ended."""
-    problem = rows.problem(Declared(Absolute(rows.y), Zero()), intercept=intercept)
+    problem = rows.problem(ObjectiveSpec(Absolute(rows.y), Zero()), intercept=intercept)
     with Progress("BoundedRegressor", 200) as progress:
         found = solve(problem, InteriorPoint(), tol=1e-10, max_iter=200, progress=progress)
     return (np.append(found.w, found.b) if intercept else np.asarray(found.w)), found.outcome
 
 
-def _threshold(rows: Rows, start: Array) -> float:
+def _threshold(rows: TrainingData, start: Array) -> float:
     """Return three deviations, by the median size of the errors; by their mean where most are zero."""
     p = len(rows.mean)
     centre = rows.mean if len(start) > p else None
@@ -231,7 +230,7 @@ class _Proof(NamedTuple):
 class _Descent:
     """Steps of reweighted least squares, and Newton's where the objective is convex; both never rise."""
 
-    def __init__(self, rows: Rows, shape: str, threshold: float, *, intercept: bool) -> None:
+    def __init__(self, rows: TrainingData, shape: str, threshold: float, *, intercept: bool) -> None:
         self.rows, self.shape, self.threshold, self.intercept = rows, shape, threshold, intercept
         self.plain, self.c = design(rows.X), rows.share
         self.centre = rows.mean if intercept else None

@@ -8,8 +8,6 @@ import numpy as np
 
 from qed.core import InvalidData
 
-__all__ = ["best_sequence"]
-
 
 def best_sequence(scores: Any, transitions: Any) -> tuple[np.ndarray[Any, Any], float]:
     """Return the sequence of labels with the largest score: of each label at its place, and of each two that follow.

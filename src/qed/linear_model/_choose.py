@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Rows = slice | Indices
     Score = Callable[[Array, Array, Array], Array]
 
-__all__ = ["SCORES", "Choice", "Found", "by_folds", "by_leaving_one_out", "predictions_of_folds", "training_statistics"]
-
 
 @dataclass(frozen=True, eq=False)
 class Choice:

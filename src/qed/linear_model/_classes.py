@@ -14,8 +14,6 @@ from qed.linear_model._linear import predict_linear
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["LinearClassifier", "ProbabilisticClassifier", "require_classes"]
-
 
 class LinearClassifier(Classifier, sparse=True):
     """A classifier whose scores are linear in the columns."""

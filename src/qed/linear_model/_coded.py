@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Book = NDArray[np.int8]
 
-__all__ = ["CodedLoss", "Planes", "Stretches", "fit_coded"]
 
 WIDEST = 256  # columns up to which a factor of the curvature is cheap beside the rows
 LARGEST = 20_000_000  # entries of a table on which a few planes take no longer than Ctrl-C may wait

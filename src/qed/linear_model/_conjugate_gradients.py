@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Products", "from_products", "from_wide_products"]
 
 RISE = 1e-8  # relative rise of an objective that only rounding can explain
 

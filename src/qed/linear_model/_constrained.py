@@ -15,12 +15,11 @@ from qed.core._threads import one_blas_thread
 from qed.designs import design
 from qed.designs._range import require_finite_objective
 from qed.linear_model._convex_regressor import ConvexRegressor
-from qed.linear_model._learn_convex import Declared, Rows
+from qed.linear_model._learn_convex import ObjectiveSpec, TrainingData
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["ConstrainedLasso", "ConstrainedRidge"]
 
 LARGEST = 4000
 STEPS = 100
@@ -67,7 +66,7 @@ class ConstrainedRidge(ConvexRegressor):
     alpha_: float = fitted("Strength of the penalty that gives the same coefficients.", low=0)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
+        rows = TrainingData.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
         _require_narrow(self, rows)
         _require_radius(self)
         with one_blas_thread(rows.share.size * rows.mean.size):
@@ -80,7 +79,7 @@ class ConstrainedRidge(ConvexRegressor):
             length = float(np.linalg.norm(w))
             if length > self.radius:
                 w = w * (self.radius / length) * (1 - EPS)
-            declared = Declared(Squared(rows.y), L2(strength), 2.0 * rows.weight)
+            declared = ObjectiveSpec(Squared(rows.y), L2(strength), 2.0 * rows.weight)
             problem = rows.problem(declared, intercept=self.fit_intercept)
             slack = 0.5 * strength * (self.radius**2 - float(w @ w))
             self.alpha_ = float(strength * rows.weight)
@@ -130,7 +129,7 @@ class ConstrainedLasso(ConvexRegressor):
     alpha_: float = fitted("Strength of the penalty that gives the same coefficients.", low=0)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
+        rows = TrainingData.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
         _require_narrow(self, rows)
         with (
             one_blas_thread(rows.share.size * rows.mean.size),
@@ -138,7 +137,7 @@ class ConstrainedLasso(ConvexRegressor):
         ):
             gram, q, level = _products(rows, intercept=self.fit_intercept)
             strength, w = self._search(rows, gram, q, progress)
-            declared = Declared(Squared(rows.y), L1(strength), 1.0)
+            declared = ObjectiveSpec(Squared(rows.y), L1(strength), 1.0)
             problem = rows.problem(declared, intercept=self.fit_intercept)
             total = float(np.abs(w).sum())
             if total > self.radius:
@@ -148,7 +147,7 @@ class ConstrainedLasso(ConvexRegressor):
             _store(self, problem, w, level, slack, rows, 1.0)
         self.solver_used_ = "coordinate descent along the path"
 
-    def _search(self, rows: Rows, gram: Vector, q: Vector, progress: Progress) -> tuple[float, Vector]:
+    def _search(self, rows: TrainingData, gram: Vector, q: Vector, progress: Progress) -> tuple[float, Vector]:
         """Find the strength at which the sum meets its limit: between two strengths, along segments where it is linear."""
         radius, low, high = float(self.radius), 0.0, float(np.abs(q).max(initial=0.0))
         least = np.asarray(np.linalg.lstsq(gram, q, rcond=None)[0], dtype=np.float64)
@@ -178,8 +177,8 @@ class ConstrainedLasso(ConvexRegressor):
             strength = guess if low < guess < high else 0.5 * (low + high)
         return strength, w
 
-    def _lasso(self, rows: Rows, strength: float, w: Vector, progress: Progress) -> Vector:
-        declared = Declared(Squared(rows.y), L1(strength))
+    def _lasso(self, rows: TrainingData, strength: float, w: Vector, progress: Progress) -> Vector:
+        declared = ObjectiveSpec(Squared(rows.y), L1(strength))
         problem = rows.problem(declared, intercept=self.fit_intercept)
         level = problem.null_point[1]
         found = solve(
@@ -188,7 +187,7 @@ class ConstrainedLasso(ConvexRegressor):
         return found.w
 
 
-def _products(rows: Rows, *, intercept: bool) -> tuple[Vector, Vector, float]:
+def _products(rows: TrainingData, *, intercept: bool) -> tuple[Vector, Vector, float]:
     """Return mean products of the columns with each other and with the target, centred if asked, and the target's mean."""
     centre = rows.mean if intercept else None
     table = design(rows.X)
@@ -196,12 +195,12 @@ def _products(rows: Rows, *, intercept: bool) -> tuple[Vector, Vector, float]:
     return table.gram(rows.share, centre), table.adjoint_product(rows.share * (rows.y - level), centre), level
 
 
-def _require_narrow(model: Any, rows: Rows) -> None:
+def _require_narrow(model: Any, rows: TrainingData) -> None:
     p = rows.X.shape[1]
     if p > LARGEST:
         raise InvalidData(
             f"{type(model).__name__} makes a table of all pairs of columns, and {p} columns are more than {LARGEST}. Choose"
-            " columns, or give a strength: Ridge and Lasso take any number of columns."
+            " columns, or use a penalty: Ridge and Lasso take any number of columns."
         )
 
 
@@ -241,7 +240,9 @@ def _secular(values: Vector, along: Vector, radius: float) -> float:
     return strength
 
 
-def _store(model: Any, problem: Problem, w: Vector, level: float, slack: float, rows: Rows, unit: float) -> None:
+def _store(
+    model: Any, problem: Problem, w: Vector, level: float, slack: float, rows: TrainingData, unit: float
+) -> None:
     """Keep coefficients and proof: the gap of the penalised problem, and what is left of the limit at that price."""
     null = problem.null_objective
     gap = problem.certify(w, level, target=0.01 * model.tol * null)

@@ -9,8 +9,6 @@ from qed.core._certificates import DualityGapCertificate
 from qed.linear_model._inference import refused_table
 from qed.linear_model._linear import predict_linear
 
-__all__ = ["ConvexRegressor", "SingleTarget"]
-
 
 class SingleTarget(Regressor, sparse=True):
     """A regressor of one target that is linear in the columns, without classical standard errors."""

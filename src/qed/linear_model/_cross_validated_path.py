@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
-__all__ = ["Choice", "Found", "choose_strength", "penalty_of", "strengths"]
 
 NARROW = 512  # columns whose products are made, if there are as many rows
 NOTHING = 1e-15  # a largest strength below this: there is nothing to explain
@@ -90,13 +89,13 @@ def strengths(choice: Choice, X: Any, y: Array, weight: Array | None, l1_ratio: 
     if not isinstance(choice.alphas, int | np.integer):
         given = np.asarray(choice.alphas, dtype=np.float64)
         if given.ndim != 1 or not len(given) or not (np.all(np.isfinite(given)) and np.all(given >= 0)):
-            msg = f"{choice.owner}.alphas must be a number of strengths, or finite strengths >= 0, got {choice.alphas!r:.200}."
+            msg = f"{choice.owner}.alphas must be a number of penalty strengths, or finite ones >= 0, got {choice.alphas!r:.200}."
             raise InvalidParameter(msg)
         return np.sort(given)[::-1]
     if l1_ratio == 0:
         msg = (
-            f"{choice.owner}.alphas must be given with l1_ratio=0: there is no strength that makes all coefficients zero. Pass"
-            " the strengths to try."
+            f"{choice.owner}.alphas must be given with l1_ratio=0: no finite penalty strength makes all coefficients zero."
+            " Pass the penalty strengths to try."
         )
         raise InvalidParameter(msg)
     share = np.full(len(y), 1.0 / len(y)) if weight is None else weight / weight.sum()

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core._memory import require_memory
+from qed.core._threads import one_blas_thread
 from qed.designs import Dense, design
 from qed.linear_model._factors import CONDITION_LIMIT
-from qed.linear_model._kernels import cholesky, one_blas_thread, solve_lower, solve_lower_t
+from qed.linear_model._kernels import cholesky, solve_lower, solve_lower_t
 from qed.linear_model._quadratic import UNIT
 from qed.linear_model._solve import DIGITS, Fit, Proof
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from qed.linear_model._quadratic import Penalty
 
     Array = NDArray[np.float64]
-
-__all__ = ["Wide", "certified", "from_rows"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Literal
 
 from qed.convex.penalties import ElasticNet as ElasticNetPenalty
 from qed.core import KW_ONLY, Matrix, NonNegative, NonNegativeInt, PositiveInt, Probability, Seed, param
+from qed.core._shared_params import COPY_X, FIT_INTERCEPT, STRICT, VERBOSE
 from qed.linear_model._sparse_regression import SparseRegression
 
 if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
-
-__all__ = ["ElasticNet"]
 
 
 class ElasticNet(SparseRegression):
@@ -53,7 +52,7 @@ class ElasticNet(SparseRegression):
     alpha: NonNegative = param(1.0, "Strength of the whole penalty.")
     _: KW_ONLY
     l1_ratio: Probability = param(0.5, "Share of the absolute values: 1 is the lasso, 0 ridge.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     precompute: bool | Matrix = param(
         False,
         "Whether scikit-learn would use products of columns, or those products. Here the predicted cost decides, and they are"
@@ -61,9 +60,7 @@ class ElasticNet(SparseRegression):
         kind="hint",
     )
     max_iter: PositiveInt | None = param(1000, "Most working sets; None for no limit.")
-    copy_X: bool = param(
-        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
-    )
+    copy_X: bool = COPY_X
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
     warm_start: bool = param(False, "Whether to start from the coefficients there are.")
     positive: bool = param(False, "Whether coefficients must be nonnegative.")
@@ -71,8 +68,8 @@ class ElasticNet(SparseRegression):
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    strict: bool = STRICT
+    verbose: NonNegativeInt = VERBOSE
 
     def _penalty(self) -> Penalty:
         alpha, ratio = float(self.alpha), float(self.l1_ratio)

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qed.core import InvalidData
-from qed.linear_model._kernels import cholesky, one_blas_thread, solve_lower, solve_lower_t
+from qed.core._threads import one_blas_thread
+from qed.linear_model._kernels import cholesky, solve_lower, solve_lower_t
 from qed.linear_model._quadratic import UNIT, lengths
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["CONDITION_LIMIT", "Factor", "Flat", "Gap", "Spectrum", "factorise", "spectrum_of"]
 
 CONDITION_LIMIT = 1e6  # of the design: beyond it the squares in S have eaten half the digits
 

@@ -10,8 +10,6 @@ from qed.core import InvalidData
 from qed.core._records import record
 from qed.core._targets import as_target
 
-__all__ = ["Discriminant", "fisher_criterion", "fisher_discriminant"]
-
 Array = np.ndarray[Any, Any]
 
 
@@ -59,7 +57,7 @@ def fisher_discriminant(X: Any, y: Any) -> Discriminant:
     -----
     S is the covariance of a class about its own mean, over its number of rows. Directions in which neither class has any spread
     but the means differ would separate the classes at no price, and are refused: a plane separates them, see
-    `separating_plane`.
+    `separating_hyperplane`.
 
     Examples
     --------

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.intp]
 
-__all__ = ["folds_of"]
-
 
 def folds_of(
     owner: str, cv: Any, X: Any, y: Any, weight: Any, *, classes: bool = False

@@ -10,8 +10,6 @@ from qed.core import InvalidData, InvalidParameter
 from qed.core._records import record
 from qed.core._targets import as_target
 
-__all__ = ["Hyperplane", "margins", "robustness_radius", "signed_distance"]
-
 Array = np.ndarray[Any, Any]
 Norm = Literal[1, 2] | float
 DUAL: dict[float, float] = {1: np.inf, 2: 2, np.inf: 1}
@@ -46,13 +44,13 @@ class Hyperplane:
         """Return the plane of a fitted linear classifier of two classes, or of a regressor of one target."""
         w, b = _planes_of(model)
         if len(w) != 1:
-            raise InvalidData(f"{type(model).__name__} has {len(w)} planes. Pass a model of two classes.")
+            raise InvalidData(f"{type(model).__name__} has {len(w)} hyperplanes. Pass a model of two classes.")
         return cls(w[0], float(b[0]))
 
     def check(self) -> None:
         """Refuse what is no plane."""
         if self.coef.ndim != 1 or not np.isfinite(self.coef).all() or not np.isfinite(self.intercept):
-            raise InvalidData("a plane needs a vector of finite numbers and a finite offset")
+            raise InvalidData("a hyperplane needs a vector of finite numbers and a finite intercept")
 
     @property
     def n_parameters(self) -> int:
@@ -71,7 +69,7 @@ class Hyperplane:
     def distance(self, X: Any) -> Array:
         """Return the distance of each row from the plane, negative on the side that the normal points away from."""
         if self.length == 0:
-            raise InvalidData("a plane whose normal is zero has no distances")
+            raise InvalidData("a hyperplane whose normal is zero has no distances")
         return self.score(X) / self.length
 
     def side(self, X: Any) -> Array:
@@ -110,7 +108,7 @@ def signed_distance(model: Any, X: Any) -> Array:
     length = np.linalg.norm(w, axis=1)
     if not np.all(length > 0):
         raise InvalidData(
-            f"{type(model).__name__} has a plane whose coefficients are all zero, and no distances from it."
+            f"{type(model).__name__} has a hyperplane whose coefficients are all zero, and no distances from it."
         )
     return np.asarray(scores / (length[0] if scores.ndim == 1 else length))
 
@@ -216,7 +214,7 @@ def _scored(model: Any, X: Any) -> tuple[Array, Array]:
     if not all(hasattr(model, one) for one in ("coef_", "intercept_", "classes_", "decision_function")):
         raise InvalidData(
             f"{name} is not a fitted linear classifier, with coef_, intercept_, classes_ and decision_function. Of a pipeline pass"
-            " its last model and the rows as that one sees them; of a book of codes one of estimators_."
+            " its last model and the transformed rows; of a multiclass strategy one of estimators_."
         )
     w, b = _planes_of(model)
     scores = np.asarray(model.decision_function(X), dtype=np.float64)
@@ -225,7 +223,7 @@ def _scored(model: Any, X: Any) -> tuple[Array, Array]:
     linear, size = (linear[:, 0], size[:, 0]) if scores.ndim == 1 else (linear, size)
     if linear.shape != scores.shape or not np.all(np.abs(linear - scores) <= SAME * size):
         raise InvalidData(
-            f"The scores of {name} are not those of the planes in its coef_, so that coefficients tell no distance from where its"
-            " labels change. Use a model whose decision_function is X @ coef_.T + intercept_."
+            f"The scores of {name} are not those of the hyperplanes in its coef_, so that coefficients give no distance from the"
+            " decision boundary. Use a model whose decision_function is X @ coef_.T + intercept_."
         )
     return w, scores

@@ -20,12 +20,11 @@ from qed.core import (
     param,
 )
 from qed.core._events import Progress
+from qed.core._shared_params import FIT_INTERCEPT, STRICT, VERBOSE
 from qed.core._threads import one_blas_thread
 from qed.linear_model._convex_regressor import ConvexRegressor
 from qed.linear_model._groups import group_numbers, group_weights
-from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
-
-__all__ = ["GroupLasso", "GroupPath", "group_lasso_path"]
+from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_rows
 
 
 def _are_all_used(model: Any, groups: Array) -> str:
@@ -86,12 +85,12 @@ class GroupLasso(ConvexRegressor, chunks=True):
         "What the length of each group is multiplied by, in the order of the lists, or of the sorted labels; None for the root of"
         " the number of its columns.",
     )
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     max_iter: PositiveInt | None = param(1000, "Most working sets; None for no limit.")
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
     warm_start: bool = param(False, "Whether to start from the coefficients there are.")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    strict: bool = STRICT
+    verbose: NonNegativeInt = VERBOSE
 
     groups_: Array = fitted(
         "The number of the group of each column, from 0 on, shape (p,).",
@@ -106,7 +105,7 @@ class GroupLasso(ConvexRegressor, chunks=True):
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         start = (self.__dict__.get("coef_"), self.__dict__.get("intercept_"))
         data = self._fit_data(X, y, sample_weight, finite=False)
-        rows = Rows.of(data, centred=self.fit_intercept)
+        rows = TrainingData.of(data, centred=self.fit_intercept)
         number = group_numbers("GroupLasso", self.groups, data.names, len(rows.mean))
         weights = group_weights("GroupLasso", self.weights, number)
         penalty = Group(float(self.alpha) * weights, number)
@@ -114,9 +113,9 @@ class GroupLasso(ConvexRegressor, chunks=True):
         learn_rows(
             self,
             rows,
-            declare=lambda rows: Declared(Squared(rows.y), penalty),
+            declare=lambda rows: ObjectiveSpec(Squared(rows.y), penalty),
             solvers=(GroupDescent(),),
-            wish=Wish(self.fit_intercept, self.tol, self.max_iter or 2**31, self.strict, self.verbose),
+            options=FitOptions(self.fit_intercept, self.tol, self.max_iter or 2**31, self.strict, self.verbose),
             start=start if data.warm else None,
         )
 
@@ -188,8 +187,8 @@ def group_lasso_path(
     data = model._fit_data(X, y, finite=False)  # noqa: SLF001
     number = group_numbers("group_lasso_path", groups, data.names, data.X.shape[1])
     scale = group_weights("group_lasso_path", weights, number)
-    rows = Rows.of(data)
-    first = rows.problem(Declared(Squared(rows.y), Group(scale, number)), intercept=fit_intercept)
+    rows = TrainingData.of(data)
+    first = rows.problem(ObjectiveSpec(Squared(rows.y), Group(scale, number)), intercept=fit_intercept)
     grid = _strengths(first, number, scale, alphas, eps)
     start, coefs, gaps = first.null_point, [], []
     with one_blas_thread(rows.share.size * rows.mean.size):
@@ -214,7 +213,7 @@ def _strengths(problem: Problem, number: Array, scale: Array, alphas: Any, eps: 
         given = np.asarray(alphas, dtype=np.float64)
         if given.ndim != 1 or not len(given) or not (np.isfinite(given).all() and (given >= 0).all()):
             raise InvalidParameter(
-                f"group_lasso_path.alphas must be a number of strengths, or finite strengths >= 0, got {alphas!r:.200}."
+                f"group_lasso_path.alphas must be a number of penalty strengths, or finite ones >= 0, got {alphas!r:.200}."
             )
         return np.sort(given)[::-1]
     w, b = problem.null_point

@@ -9,8 +9,6 @@ import numpy as np
 
 from qed.core import InvalidParameter
 
-__all__ = ["group_numbers", "group_weights"]
-
 Array = np.ndarray[Any, Any]
 
 

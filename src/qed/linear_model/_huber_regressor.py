@@ -8,11 +8,10 @@ from qed.convex import L2, Zero
 from qed.convex.solvers import ScaledNewton
 from qed.core import Array, NonNegative, NonNegativeInt, PositiveInt, fitted, param
 from qed.core._rules import Number
+from qed.core._shared_params import STRICT, VERBOSE
 from qed.linear_model._convex_regressor import ConvexRegressor
-from qed.linear_model._learn_convex import Wish
+from qed.linear_model._learn_convex import FitOptions
 from qed.linear_model._learn_scaled import learn_scaled
-
-__all__ = ["HuberRegressor"]
 
 AtLeastOne = Annotated[float, Number(low=1.0)]
 
@@ -66,8 +65,8 @@ class HuberRegressor(ConvexRegressor, chunks=True):
     warm_start: bool = param(False, "Whether a fit starts from the coefficients there are.")
     fit_intercept: bool = param(True, "Whether to fit an intercept, which is not penalised.")
     tol: NonNegative = param(1e-05, "Largest accepted gap, relative to the objective of the intercept alone.")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    strict: bool = STRICT
+    verbose: NonNegativeInt = VERBOSE
 
     scale_: float = fitted("The scale: residuals are divided by it before they are compared with epsilon.", low=0)
     outliers_: Array = fitted(
@@ -85,5 +84,5 @@ class HuberRegressor(ConvexRegressor, chunks=True):
             unit=lambda rows: 2.0 * rows.weight,
             knee=self.epsilon,
             solver=ScaledNewton,
-            wish=Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose),
+            options=FitOptions(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose),
         )

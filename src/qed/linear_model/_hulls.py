@@ -19,7 +19,6 @@ import numpy as np
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["Nearest", "nearest_points"]
 
 MEET = 1e-12  # distance of the hulls, in units of the largest vertex, that is rounding
 EPS = float(np.finfo(np.float64).eps)

@@ -16,14 +16,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["coefficient_table", "refused_table"]
-
 
 def refused_table(model: Any) -> NoReturn:
     """Say why a model has no standard errors, and what has."""
     name = type(model).__name__
     raise InvalidData(
-        f"No standard errors: {name} pulls its coefficients towards zero, chooses among columns or weighs rows by their own errors,"
+        f"No standard errors: {name} shrinks its coefficients, selects columns or weights rows by their own errors,"
         " and the classical intervals would then not cover the truth as often as they say. Use"
         " LinearRegression().fit(X, y).coefficient_table() on columns that were chosen on other rows; for bounds on predictions use"
         f" {name}.certify(X_held, y_held)."
@@ -34,7 +32,7 @@ def coefficient_table(model: Any, level: float, *, alpha: Any, intercept: bool) 
     """Return the classical table of an unpenalised fit; raise in words where it would not be valid."""
     if np.any(np.asarray(alpha) > 0):
         msg = (
-            "No standard errors: a penalty pulls the coefficients towards its centre by an amount that the data do not tell,"
+            "No standard errors: a penalty shrinks the coefficients by an amount that cannot be estimated from the data,"
             " so an interval around them would not cover the truth as often as it says. Use LinearRegression."
         )
         raise InvalidData(msg)

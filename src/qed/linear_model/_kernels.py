@@ -7,24 +7,7 @@ from typing import Any
 import numpy as np
 
 from qed import _native
-from qed.core._threads import one_blas_thread
 from qed.data._kernels import strided
-
-__all__ = [
-    "cholesky",
-    "coded_planes",
-    "column_sums",
-    "margins",
-    "matmul",
-    "one_blas_thread",
-    "online_passes",
-    "online_proofs",
-    "projected_squares",
-    "residual_sums",
-    "solve_lower",
-    "solve_lower_t",
-    "triangle",
-]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

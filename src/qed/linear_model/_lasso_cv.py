@@ -26,12 +26,11 @@ from qed.core import (
     param,
 )
 from qed.core._certificates import DualityGapCertificate
+from qed.core._shared_params import COPY_X, FIT_INTERCEPT
 from qed.linear_model._cross_validated_path import Choice, choose_strength, penalty_of
-from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
+from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_rows
 from qed.linear_model._linear import one_for_each_target, predict_linear
 from qed.linear_model._sparse_regression import require_targets
-
-__all__ = ["ElasticNetCV", "LassoCV", "MultiTaskElasticNetCV", "MultiTaskLassoCV"]
 
 
 class CrossValidatedRegression(Regressor, sparse=True):
@@ -79,7 +78,7 @@ class CrossValidatedRegression(Regressor, sparse=True):
         """
         data = self._fit_data(X, y, sample_weight)
         require_targets(self, data.y)
-        rows = Rows.of(data)
+        rows = TrainingData.of(data)
         choice = self._choice()
         several = len(choice.l1_ratios) > 1
         found = choose_strength(choice, data.X, np.asarray(data.y, dtype=np.float64), data.weight)
@@ -90,14 +89,14 @@ class CrossValidatedRegression(Regressor, sparse=True):
             self.__dict__["l1_ratio_"] = found.l1_ratio
         penalty = penalty_of(found.alpha, found.l1_ratio, nonnegative=choice.nonnegative, together=choice.together)
 
-        wish = Wish(choice.intercept, choice.tol, choice.max_iter, bool(self.__dict__["strict"]))
+        options = FitOptions(choice.intercept, choice.tol, choice.max_iter, bool(self.__dict__["strict"]))
         try:
             learn_rows(
                 self,
                 rows,
-                declare=lambda rows: Declared(Squared(rows.y), penalty),
+                declare=lambda rows: ObjectiveSpec(Squared(rows.y), penalty),
                 solvers=(CoordinateDescent(),),
-                wish=wish,
+                options=options,
             )
         finally:
             if "certificate_" in self.__dict__:
@@ -181,15 +180,13 @@ class LassoCV(CrossValidatedRegression):
     _: KW_ONLY
     eps: Positive = param(1e-3, "The weakest strength over the strongest, where ``alphas`` is a number.")
     alphas: PositiveInt | NonNegativeVector = param(100, "How many strengths to try, or the strengths.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     precompute: Literal["auto"] | bool | Matrix = param(
         "auto", "Whether scikit-learn would use products of columns. Here the predicted cost decides.", kind="hint"
     )
     max_iter: PositiveInt = param(1000, "Most working sets for one strength.")
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
-    copy_X: bool = param(
-        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
-    )
+    copy_X: bool = COPY_X
     cv: Any = param(None, "Folds: None for five, a number, a splitter, or pairs of (train, test) indices.")
     verbose: bool | NonNegativeInt = param(False, "How much progress to show.")
     n_jobs: int | None = param(
@@ -202,7 +199,7 @@ class LassoCV(CrossValidatedRegression):
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap of the last fit is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap of the last fit is above tol.")
 
 
 class ElasticNetCV(CrossValidatedRegression):
@@ -244,16 +241,14 @@ class ElasticNetCV(CrossValidatedRegression):
     l1_ratio: Probability | Vector = param(0.5, "Share of the absolute values, or several to choose from.")
     eps: Positive = param(1e-3, "The weakest strength over the strongest, where ``alphas`` is a number.")
     alphas: PositiveInt | NonNegativeVector = param(100, "How many strengths to try, or the strengths.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     precompute: Literal["auto"] | bool | Matrix = param(
         "auto", "Whether scikit-learn would use products of columns. Here the predicted cost decides.", kind="hint"
     )
     max_iter: PositiveInt = param(1000, "Most working sets for one strength.")
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
     cv: Any = param(None, "Folds: None for five, a number, a splitter, or pairs of (train, test) indices.")
-    copy_X: bool = param(
-        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
-    )
+    copy_X: bool = COPY_X
     verbose: bool | NonNegativeInt = param(0, "How much progress to show.")
     n_jobs: int | None = param(
         None,
@@ -265,7 +260,7 @@ class ElasticNetCV(CrossValidatedRegression):
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap of the last fit is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap of the last fit is above tol.")
 
     l1_ratio_: float = fitted("The chosen ratio.", low=0, high=1)
 
@@ -306,12 +301,10 @@ class MultiTaskLassoCV(CrossValidatedRegression, multi_output=True, single_outpu
     _: KW_ONLY
     eps: Positive = param(1e-3, "The weakest strength over the strongest, where ``alphas`` is a number.")
     alphas: PositiveInt | NonNegativeVector = param(100, "How many strengths to try, or the strengths.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     max_iter: PositiveInt = param(1000, "Most working sets for one strength.")
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
-    copy_X: bool = param(
-        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
-    )
+    copy_X: bool = COPY_X
     cv: Any = param(None, "Folds: None for five, a number, a splitter, or pairs of (train, test) indices.")
     verbose: bool | NonNegativeInt = param(False, "How much progress to show.")
     n_jobs: int | None = param(
@@ -323,7 +316,7 @@ class MultiTaskLassoCV(CrossValidatedRegression, multi_output=True, single_outpu
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap of the last fit is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap of the last fit is above tol.")
 
     _together: ClassVar[bool] = True
 
@@ -366,13 +359,11 @@ class MultiTaskElasticNetCV(CrossValidatedRegression, multi_output=True, single_
     l1_ratio: Probability | Vector = param(0.5, "Share of the absolute values, or several to choose from.")
     eps: Positive = param(1e-3, "The weakest strength over the strongest, where ``alphas`` is a number.")
     alphas: PositiveInt | NonNegativeVector = param(100, "How many strengths to try, or the strengths.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     max_iter: PositiveInt = param(1000, "Most working sets for one strength.")
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercept alone.")
     cv: Any = param(None, "Folds: None for five, a number, a splitter, or pairs of (train, test) indices.")
-    copy_X: bool = param(
-        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
-    )
+    copy_X: bool = COPY_X
     verbose: bool | NonNegativeInt = param(0, "How much progress to show.")
     n_jobs: int | None = param(
         None,
@@ -383,7 +374,7 @@ class MultiTaskElasticNetCV(CrossValidatedRegression, multi_output=True, single_
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit coefficients; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap of the last fit is above tol.")
+    strict: bool = param(False, "Whether to raise ToleranceNotReached when the gap of the last fit is above tol.")
 
     _together: ClassVar[bool] = True
     l1_ratio_: float = fitted("The chosen ratio.", low=0, high=1)

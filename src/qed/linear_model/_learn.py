@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import InvalidData, InvalidParameter, NotReached
+from qed.core import InvalidData, InvalidParameter, ToleranceNotReached
 from qed.core._certificates import Fingerprint, LeastSquaresCertificate
-from qed.core._doors import is_source, learn_columns, refuse_beside_source, require_source_target
 from qed.core._events import Progress
 from qed.core._memory import available_memory, require_memory
 from qed.core._threads import limited_threads, one_blas_thread
+from qed.core._validation import is_source, learn_columns, refuse_beside_source, require_source_target
 from qed.data import ArraySource, Interrupted, Moments, Stopped, fold
 from qed.designs._range import fingerprint, fingerprint_of, require_finite_objective, require_range, with_doubt
 from qed.linear_model._conjugate_gradients import Products, from_products, from_wide_products
@@ -41,15 +41,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = [
-    "Settings",
-    "is_source",
-    "learn",
-    "learn_rows",
-    "learn_wide",
-    "relearn",
-    "require_products",
-]
 
 SMALL_SQUARE = 128  # columns whose products cost next to nothing
 PART_ROWS = 1 << 17  # of a table that is read in parts: merging costs what a thousand rows or so cost
@@ -75,7 +66,7 @@ class Settings:
         alpha = np.asarray(self.alpha, dtype=np.float64)
         if alpha.shape not in ((), (1,), (m,)):
             msg = (
-                f"alpha has {alpha.size} strengths and y has {m} targets. "
+                f"alpha has {alpha.size} penalty strengths and y has {m} targets. "
                 "Number of targets and number of penalties do not correspond: give one for all, or one each."
             )
             raise InvalidParameter(msg)
@@ -351,4 +342,4 @@ def _store(
             f"{type(model).__name__} stopped at a relative gap of {model.certificate_.relative_gap:.2e}, above tol="
             f"{settings.tol:.1e}. The model so far is stored; raise {more}, or pass strict=False."
         )
-        raise NotReached(msg)
+        raise ToleranceNotReached(msg)

@@ -9,11 +9,11 @@ import numpy as np
 
 from qed.convex import Problem, Solution, choose, solve
 from qed.convex._solve import FEW
-from qed.core import InvalidData, NotReached
+from qed.core import InvalidData, ToleranceNotReached
 from qed.core._certificates import DualityGapCertificate, Fingerprint
-from qed.core._doors import is_source
 from qed.core._events import Progress
 from qed.core._threads import one_blas_thread
+from qed.core._validation import is_source
 from qed.data import ArraySource
 from qed.data._sources import Positive
 from qed.designs import Chunked, design
@@ -27,14 +27,13 @@ if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
     from qed.core import FitData
 
-__all__ = ["Declared", "Rows", "Wish", "from_model", "learn_convex", "learn_rows", "store"]
 
 LEAST_SHARE = (
     1e-30  # of the largest weight: squares of what rounding leaves of a heavy row weigh more than a lighter one
 )
 
 
-class Declared(NamedTuple):
+class ObjectiveSpec(NamedTuple):
     """A model as a loss and a penalty, and what the mean objective is multiplied by to give the documented one.
 
     ``outcome`` names how a solution ended, for models that have a word of their own for it.
@@ -47,7 +46,7 @@ class Declared(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rows:
+class TrainingData:
     """Rows of positive weight, looked at once.
 
     Attributes
@@ -75,7 +74,7 @@ class Rows:
     seen: Fingerprint
 
     @classmethod
-    def of(cls, data: FitData, *, centred: bool = True) -> Rows:
+    def of(cls, data: FitData, *, centred: bool = True) -> TrainingData:
         """Look at the rows of a fit: drop those without weight, refuse what is not finite or out of range.
 
         Without an intercept (``centred`` is False) constant columns must be in range too.
@@ -99,7 +98,7 @@ class Rows:
         return cls._seen(X, y, weight, seen)
 
     @classmethod
-    def _of_source(cls, data: FitData, *, centred: bool) -> Rows:
+    def _of_source(cls, data: FitData, *, centred: bool) -> TrainingData:
         """Look at rows that come in chunks, in one pass; they are not kept."""
         y, weight = np.asarray(data.y, dtype=np.float64), data.weight
         if weight is not None and not weight.all():
@@ -111,7 +110,7 @@ class Rows:
         return cls._seen(design(source), y, weight, seen)
 
     @classmethod
-    def _seen(cls, X: Any, y: Vector, weight: Vector | None, seen: Fingerprint) -> Rows:
+    def _seen(cls, X: Any, y: Vector, weight: Vector | None, seen: Fingerprint) -> TrainingData:
         n, p = X.shape
         share = np.full(n, 1.0 / n) if weight is None else weight / seen.weight
         if weight is not None and not weight.min() >= LEAST_SHARE * weight.max():
@@ -121,7 +120,7 @@ class Rows:
             )
         return cls(X, y, seen.weight, share, seen.mean[:p], np.sqrt(seen.spread[:p] / seen.weight), seen)
 
-    def weighed(self, factor: Vector) -> Rows:
+    def weighed(self, factor: Vector) -> TrainingData:
         """Return the rows with each weight times a factor > 0; they are still recognised by the weights they came with."""
         weight = self.weight * self.share * factor
         about = self.mean if isinstance(self.X, Chunked) else None  # a source has no first row at hand
@@ -130,14 +129,14 @@ class Rows:
         length = np.sqrt(seen.spread[:p] / seen.weight)
         return replace(self, weight=seen.weight, share=weight / seen.weight, mean=seen.mean[:p], length=length)
 
-    def problem(self, declared: Declared, *, intercept: bool) -> Problem:
+    def problem(self, declared: ObjectiveSpec, *, intercept: bool) -> Problem:
         """Return the problem of a declaration; with an intercept the columns are centred on the way."""
         centre = self.mean if intercept else None
         length = self.length if intercept else np.hypot(self.length, self.mean)
         return Problem(design(self.X), declared.loss, declared.penalty, self.share, intercept, centre, length)
 
 
-class Wish(NamedTuple):
+class FitOptions(NamedTuple):
     """What a model asks of its fit."""
 
     intercept: bool
@@ -153,40 +152,40 @@ def learn_convex(
     y: Any,
     sample_weight: Any,
     *,
-    declare: Callable[[Rows], Declared],
+    declare: Callable[[TrainingData], ObjectiveSpec],
     solvers: Sequence[Solver],
-    wish: Wish,
+    options: FitOptions,
 ) -> None:
     """Fit a model on arrays, frames, sparse containers or a source of chunks, and store what was learnt."""
     start = (model.__dict__.get("coef_"), model.__dict__.get("intercept_"))
     data = model._fit_data(X, y, sample_weight, finite=False)  # noqa: SLF001
-    rows = Rows.of(data, centred=wish.intercept)
-    learn_rows(model, rows, declare=declare, solvers=solvers, wish=wish, start=start if data.warm else None)
+    rows = TrainingData.of(data, centred=options.intercept)
+    learn_rows(model, rows, declare=declare, solvers=solvers, options=options, start=start if data.warm else None)
 
 
 def learn_rows(
     model: Any,
-    rows: Rows,
+    rows: TrainingData,
     *,
-    declare: Callable[[Rows], Declared],
+    declare: Callable[[TrainingData], ObjectiveSpec],
     solvers: Sequence[Solver],
-    wish: Wish,
+    options: FitOptions,
     start: tuple[Any, Any] | None = None,
 ) -> None:
     """Fit a model on rows that have been looked at, and store what was learnt; ``start`` holds earlier coefficients."""
     declared = declare(rows)
-    problem = rows.problem(declared, intercept=wish.intercept)
-    chosen = choose(problem, solvers, wish.tol)
+    problem = rows.problem(declared, intercept=options.intercept)
+    chosen = choose(problem, solvers, options.tol)
     with (
         one_blas_thread(rows.share.size * rows.mean.size),
-        Progress(type(model).__name__, wish.max_iter, verbose=wish.verbose) as progress,
+        Progress(type(model).__name__, options.max_iter, verbose=options.verbose) as progress,
     ):
         begin = None if start is None else from_model(problem, start)
-        solution = solve(problem, chosen, tol=wish.tol, max_iter=wish.max_iter, progress=progress, start=begin)
+        solution = solve(problem, chosen, tol=options.tol, max_iter=options.max_iter, progress=progress, start=begin)
     if declared.outcome is not None:
         solution = replace(solution, outcome=declared.outcome(solution, problem))
     dual = None if declared.loss.traits.has_curvature else solution.gap.u
-    store(model, solution, problem, unit=declared.unit, rows=rows, wish=wish, dual=dual)
+    store(model, solution, problem, unit=declared.unit, rows=rows, options=options, dual=dual)
 
 
 def from_model(problem: Problem, start: tuple[Any, Any]) -> tuple[Vector, Any] | None:
@@ -203,7 +202,14 @@ def from_model(problem: Problem, start: tuple[Any, Any]) -> tuple[Vector, Any] |
 
 
 def store(
-    model: Any, solution: Solution, problem: Problem, *, unit: float, rows: Rows, wish: Wish, dual: Vector | None
+    model: Any,
+    solution: Solution,
+    problem: Problem,
+    *,
+    unit: float,
+    rows: TrainingData,
+    options: FitOptions,
+    dual: Vector | None,
 ) -> None:
     """Keep coefficients and proof, in the units of the documented objective."""
     w, b, gap = solution.w, solution.b, solution.gap
@@ -221,7 +227,7 @@ def store(
         rounding=unit * gap.rounding,
         objective=unit * gap.objective,
         null_objective=unit * problem.null_objective,
-        tol=float(wish.tol),
+        tol=float(options.tol),
         radius=gap.radius,
         outcome=solution.outcome,
         fingerprint=rows.seen,
@@ -229,8 +235,8 @@ def store(
     )
     if solution.outcome == "interrupted":
         raise KeyboardInterrupt
-    if wish.strict and not model.certificate_.reached:
-        raise NotReached(
+    if options.strict and not model.certificate_.reached:
+        raise ToleranceNotReached(
             f"{type(model).__name__} stopped at a relative gap of {model.certificate_.relative_gap:.2e}, above tol="
-            f"{wish.tol:.1e} ({solution.outcome}). The model so far is stored; raise max_iter or tol, or pass strict=False."
+            f"{options.tol:.1e} ({solution.outcome}). The model so far is stored; raise max_iter or tol, or pass strict=False."
         )

@@ -10,8 +10,8 @@ import numpy as np
 
 from qed.core import Classifier, InvalidParameter, generator
 from qed.core._class_weights import class_weights
-from qed.core._doors import stream_data
 from qed.core._events import STOP, Progress
+from qed.core._validation import stream_data
 from qed.linear_model._online import Memory, Rule, Stop, Trail, Visits, learn, start
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Course", "Shown", "begin", "favours", "held_out", "run", "show", "shown", "stream"]
 
 SLICE = 2e7  # multiplications between looks at listeners and clocks
 

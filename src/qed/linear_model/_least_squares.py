@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from qed.linear_model._linear import CoefficientTable
 
-__all__ = ["LeastSquares", "Solved"]
-
 
 def _have_its_columns(model: Any, moments: Moments) -> str:
     p = model.n_features_in_
@@ -164,7 +162,7 @@ class LeastSquares(Solved):
 
         Raises
         ------
-        Forgetting
+        ForgetError
             When the rows cannot have been learnt, or rounding would be visible in what remains.
         """
         forget(self, X, y, sample_weight, self._settings())

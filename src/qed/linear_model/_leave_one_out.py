@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core._interruptible import interruptible
+from qed.core._threads import one_blas_thread
 from qed.data import ArraySource, fold
-from qed.linear_model._kernels import one_blas_thread, projected_squares
+from qed.linear_model._kernels import projected_squares
 from qed.linear_model._quadratic import UNIT, Quadratic
 from qed.linear_model._triangle import TriangleOf
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["predictions_left_out", "ridge_path", "wide_left_out", "wide_path"]
 
 ROWS = 1 << 16  # rows whose leverages are in memory at a time
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import Array, InvalidData
-from qed.core._doors import is_source, learn_columns
 from qed.core._records import record
+from qed.core._validation import is_source, learn_columns
 from qed.data._finite import first_not_finite, raise_not_finite
 from qed.data._fold import each
 from qed.designs import design
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from qed.data import Chunk, Source
-
-__all__ = ["CoefficientTable", "fits_coefficients", "one_for_each_target", "predict_linear", "require_names"]
 
 
 def predict_linear(model: Any, X: Any) -> Array:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from qed.core import KW_ONLY, NonNegative, NonNegativeInt, PositiveInt, param
+from qed.core._shared_params import COPY_X, FIT_INTERCEPT, STRICT, VERBOSE
 from qed.linear_model._learn import Settings
 from qed.linear_model._least_squares import LeastSquares
-
-__all__ = ["LinearRegression"]
 
 
 class LinearRegression(LeastSquares):
@@ -48,10 +47,8 @@ class LinearRegression(LeastSquares):
     """
 
     _: KW_ONLY
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
-    copy_X: bool = param(
-        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
-    )
+    fit_intercept: bool = FIT_INTERCEPT
+    copy_X: bool = COPY_X
     tol: NonNegative = param(1e-6, "Largest accepted gap, relative to the objective of the intercept alone.")
     n_jobs: int | None = param(None, "Number of threads; None means the current setting, -1 all cores.")
     positive: bool = param(
@@ -63,9 +60,9 @@ class LinearRegression(LeastSquares):
     max_iter: PositiveInt | None = param(
         None, "Most steps of the iterative solver, which only wide sparse designs need."
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = STRICT
     warm_start: bool = param(False, "Whether an iterative fit starts from the coefficients there are.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
 
     def _settings(self) -> Settings:
         return Settings(

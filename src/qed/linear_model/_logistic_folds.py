@@ -13,7 +13,7 @@ from qed.core._threads import one_blas_thread
 from qed.designs import design
 from qed.linear_model._classes import require_classes
 from qed.linear_model._coded import CodedLoss, Planes, Stretches
-from qed.linear_model._learn_convex import Rows
+from qed.linear_model._learn_convex import TrainingData
 from qed.linear_model._logistic_regression import LITTLE, SIDES, SOLVERS, Strength, declare_logistic
 from qed.linear_model._penalised_intercept import with_constant
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.core import FitData
 
-__all__ = ["SCORES", "Path", "follow_path", "follow_together"]
 
 MOST_FOLDS = 50  # whose patterns a whole number holds
 
@@ -50,7 +49,7 @@ def follow_path(owner: str, path: Path, data: FitData, train: Indices) -> tuple[
         weight=None if data.weight is None else data.weight[train],
         n_rows=len(train),
     )
-    rows = Rows.of(part)
+    rows = TrainingData.of(part)
     require_classes(owner, data.classes, rows.y)
     intercept = path.intercept
     if path.constant is not None:
@@ -60,7 +59,7 @@ def follow_path(owner: str, path: Path, data: FitData, train: Indices) -> tuple[
         solver = None
         for strength in path.strengths:
             problem = rows.problem(declare_logistic(rows, strength, len(data.classes)), intercept=intercept)
-            if solver is None or solver.refusal(problem) is not None:
+            if solver is None or solver.unsupported_reason(problem) is not None:
                 solver = choose(problem, SOLVERS, path.tol)
             solution = solve(problem, solver, tol=path.tol, max_iter=path.max_iter, progress=progress, start=start)
             if solution.outcome == "interrupted":

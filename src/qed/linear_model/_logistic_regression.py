@@ -32,10 +32,11 @@ from qed.core import (
     param,
 )
 from qed.core._class_weights import class_factors
+from qed.core._shared_params import FIT_INTERCEPT, STRICT, VERBOSE
 from qed.designs import Chunked
 from qed.linear_model._classes import ProbabilisticClassifier, require_classes
 from qed.linear_model._coded import CodedLoss, fit_coded
-from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
+from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_rows
 from qed.linear_model._penalised_intercept import constant_of, with_constant
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
     from qed.core import Array, FitData
 
-__all__ = ["LogisticRegression", "Strength", "declare_logistic", "fit_classes"]
 
 SOLVERS = (
     NarrowNewton(),
@@ -99,11 +99,11 @@ class Strength(NamedTuple):
         return weight if not np.isfinite(self.C) else self.C * weight
 
 
-def declare_logistic(rows: Rows, strength: Strength, n_classes: int) -> Declared:
+def declare_logistic(rows: TrainingData, strength: Strength, n_classes: int) -> ObjectiveSpec:
     """State the problem of rows whose targets are the numbers of classes."""
     loss: Any = Logistic(2.0 * rows.y - 1.0) if n_classes == 2 else Softmax(rows.y, n_classes)
     outcome = None if np.isfinite(strength.C) else _outcome
-    return Declared(loss, strength.penalty(rows.weight), strength.unit(rows.weight), outcome)
+    return ObjectiveSpec(loss, strength.penalty(rows.weight), strength.unit(rows.weight), outcome)
 
 
 def _outcome(solution: Solution, problem: Problem) -> str:
@@ -116,7 +116,7 @@ def _outcome(solution: Solution, problem: Problem) -> str:
             and solution.outcome in ("solved", "stalled", "max_iter")
             and _meet_on_a_plane(solution, problem, t)
         ):
-            return "touching"
+            return "quasi_separable"
     else:
         own = t[np.arange(len(t)), problem.loss.y.astype(np.intp)]
         apart = bool(np.all(own >= t.max(axis=1))) and solution.gap.objective < np.log(2.0) / max(len(t), 1)
@@ -151,10 +151,10 @@ def _meet_on_a_plane(solution: Solution, problem: Problem, t: Vector) -> bool:
 
 
 def fit_classes(
-    model: Any, data: FitData, strength: Strength, wish: Wish, class_weight: Any, start: tuple[Any, Any] | None
+    model: Any, data: FitData, strength: Strength, options: FitOptions, class_weight: Any, start: tuple[Any, Any] | None
 ) -> None:
     """Fit a classifier on what came through its door, and store coefficients as scikit-learn shapes them."""
-    rows = Rows.of(data)
+    rows = TrainingData.of(data)
     require_classes(type(model).__name__, data.classes, None if data.weight is None else rows.y)
     factor = class_factors(type(model).__name__, class_weight, data.classes, rows.y, rows.weight * rows.share)
     rows = rows if factor is None else rows.weighed(factor)
@@ -162,7 +162,10 @@ def fit_classes(
     constant = constant_of(model, n_classes)
     constant = constant if np.isfinite(strength.C) else None  # without a penalty it is free
     if constant is not None:
-        rows, wish = with_constant(rows, constant, by_columns=strength.l1_ratio > 0), wish._replace(intercept=False)
+        rows, options = (
+            with_constant(rows, constant, by_columns=strength.l1_ratio > 0),
+            options._replace(intercept=False),
+        )
         start = None if start is None else (np.append(start[0], start[1] / constant), 0.0)
     model.classes_ = data.classes
     try:
@@ -171,7 +174,7 @@ def fit_classes(
             rows,
             declare=lambda seen: declare_logistic(seen, strength, n_classes),
             solvers=SOLVERS,
-            wish=wish,
+            options=options,
             start=start,
         )
     finally:
@@ -180,20 +183,19 @@ def fit_classes(
             level = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
             if constant is not None:
                 model.coef_, level = np.ascontiguousarray(model.coef_[:, :-1]), constant * model.coef_[:, -1]
-            model.intercept_ = level if wish.intercept or constant is not None else np.zeros(len(model.coef_))
+            model.intercept_ = level if options.intercept or constant is not None else np.zeros(len(model.coef_))
             model.n_iter_ = np.atleast_1d(np.asarray(model.n_iter_, dtype=np.int32))
     if model.certificate_.outcome == "separable":
         warnings.warn(
-            f"A plane separates the classes, so that without a penalty larger coefficients are always better: those of"
-            f" {type(model).__name__} stopped where the objective was {model.certificate_.objective:.2g}, and the best one is"
-            " 0, at infinity. Pass a finite C for coefficients that mean something.",
+            f"The classes are linearly separable: without a penalty the coefficients diverge. Those of"
+            f" {type(model).__name__} stopped at an objective of {model.certificate_.objective:.2g}; its infimum is 0."
+            " Set a finite C.",
             stacklevel=4,
         )
-    if model.certificate_.outcome == "touching":
+    if model.certificate_.outcome == "quasi_separable":
         warnings.warn(
-            f"A plane has every row on its side or on it, so that without a penalty some coefficients of {type(model).__name__}"
-            " grow for ever, for less and less: those found are one point on that way. Pass a finite C, or leave out the columns"
-            " that tell one class by themselves.",
+            f"The classes are quasi-separable: without a penalty some coefficients of {type(model).__name__} diverge. Set a finite"
+            " C, or drop the columns that separate a class.",
             stacklevel=4,
         )
 
@@ -232,7 +234,7 @@ class LogisticRegression(ProbabilisticClassifier, chunks=True):
     A weight counts as repetition. The penalty depends on the units of the columns: standardise first if they differ.
     Without a penalty, classes that a plane separates have no optimum: the certificate's outcome is then ``"separable"``,
     the objective is as close to its infimum of zero as ``tol`` asks, and a warning says so. Two classes that meet on a plane
-    and nowhere else have none either; the outcome is then ``"touching"``.
+    and nowhere else have none either; the outcome is then ``"quasi_separable"``.
 
     Examples
     --------
@@ -253,7 +255,7 @@ class LogisticRegression(ProbabilisticClassifier, chunks=True):
     l1_ratio: Probability | None = param(0.0, "Share of the absolute values in the penalty; the rest are squares.")
     dual: bool = param(False, "Whether liblinear would solve the dual; the optimum is the same.", kind="hint")
     tol: NonNegative = param(1e-7, "Largest accepted gap, relative to the objective of the intercept alone.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     intercept_scaling: Positive = param(
         1.0, "Value of liblinear's constant column, whose coefficient is penalised; 1 with every other solver."
     )
@@ -267,10 +269,10 @@ class LogisticRegression(ProbabilisticClassifier, chunks=True):
         " says what was done.",
     )
     max_iter: PositiveInt = param(100, "Most steps of the solver.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     warm_start: bool = param(False, "Whether to start from the coefficients there are.")
     n_jobs: int | None = param(None, "Number of processes that scikit-learn would use.", kind="hint")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = STRICT
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the coefficients.
@@ -294,8 +296,8 @@ class LogisticRegression(ProbabilisticClassifier, chunks=True):
         strength = Strength.of(type(self).__name__, self.penalty, self.C, self.l1_ratio)
         same = before["classes_"] is not None and np.array_equal(before["classes_"], data.classes)
         start = (before["coef_"], before["intercept_"]) if data.warm and same else None
-        wish = Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
-        fit_classes(self, data, strength, wish, self.class_weight, start)
+        options = FitOptions(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
+        fit_classes(self, data, strength, options, self.class_weight, start)
         return self
 
     def log_odds_coefficients(self, reference: Any = None) -> tuple[Array, Array]:

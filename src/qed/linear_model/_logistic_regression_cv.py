@@ -21,9 +21,10 @@ from qed.core import (
 )
 from qed.core._class_weights import class_factors
 from qed.core._params import AnyFunction  # noqa: TC001  (what parameters may hold)
+from qed.core._shared_params import FIT_INTERCEPT, STRICT, VERBOSE
 from qed.linear_model._classes import ProbabilisticClassifier
 from qed.linear_model._folds import folds_of
-from qed.linear_model._learn_convex import Wish
+from qed.linear_model._learn_convex import FitOptions
 from qed.linear_model._logistic_folds import SCORES, Path, follow_path, follow_together, log_probabilities
 from qed.linear_model._logistic_regression import LogisticRegression, Strength, fit_classes
 from qed.linear_model._penalised_intercept import constant_of
@@ -31,7 +32,6 @@ from qed.linear_model._penalised_intercept import constant_of
 if TYPE_CHECKING:
     from qed.core import FitData
 
-__all__ = ["LogisticRegressionCV"]
 
 TIE = 1e-12  # scores that differ by less are the same, rounded differently
 
@@ -76,7 +76,7 @@ class LogisticRegressionCV(ProbabilisticClassifier):
     _: KW_ONLY
     Cs: PositiveInt | Vector = param(10, "Weights of the losses to choose from, or how many between 1e-4 and 1e4.")
     l1_ratios: Vector | None = param(None, "Shares of the absolute values to choose from; None for squares alone.")
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     cv: Any = param(
         None,
         "Folds: a number (None for five) with classes in proportion, a splitter, or pairs of (train, test) indices.",
@@ -100,7 +100,7 @@ class LogisticRegressionCV(ProbabilisticClassifier):
         None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
     )
     n_jobs: int | None = param(None, "Number of processes that scikit-learn would use.", kind="hint")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     refit: bool = param(True, "Whether to fit on all rows; otherwise coefficients are means over folds.", kind="refused",
         instead="Average coefs_paths_ over folds, whose mean no certificate speaks of.")  # fmt: skip
     intercept_scaling: Positive = param(
@@ -113,7 +113,7 @@ class LogisticRegressionCV(ProbabilisticClassifier):
         kind="refused",
         instead="Read ``C_`` and ``l1_ratio_`` as numbers, and ``scores_`` and ``coefs_paths_`` as arrays.",
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = STRICT
 
     Cs_: Array = fitted("Weights of the losses that were tried, shape (c,).", shape="(c,)", above=0, answers=False)
     l1_ratios_: Array = fitted(
@@ -163,8 +163,8 @@ class LogisticRegressionCV(ProbabilisticClassifier):
         level = mean.max() - TIE * (1.0 + abs(mean.max()))
         best = np.unravel_index(int(np.argmax(mean >= level)), mean.shape)
         self.C_, self.l1_ratio_ = float(weights[best[1]]), float(ratios[tried[best[0]]])
-        wish = Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
-        fit_classes(self, data, Strength(self.C_, self.l1_ratio_), wish, self.class_weight, None)
+        options = FitOptions(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
+        fit_classes(self, data, Strength(self.C_, self.l1_ratio_), options, self.class_weight, None)
         if is_interrupted:
             raise KeyboardInterrupt
         return self

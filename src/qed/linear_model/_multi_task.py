@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Literal
 
 from qed.convex.penalties import Group
 from qed.core import KW_ONLY, NonNegative, NonNegativeInt, PositiveInt, Probability, Seed, param
+from qed.core._shared_params import COPY_X, STRICT, VERBOSE
 from qed.linear_model._sparse_regression import SparseRegression
 
 if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
-
-__all__ = ["MultiTaskElasticNet", "MultiTaskLasso"]
 
 
 class MultiTaskLasso(SparseRegression, single_output=False):
@@ -52,9 +51,7 @@ class MultiTaskLasso(SparseRegression, single_output=False):
     alpha: NonNegative = param(1.0, "Strength of the penalty.")
     _: KW_ONLY
     fit_intercept: bool = param(True, "Whether to fit intercepts; without them the data are taken about the origin.")
-    copy_X: bool = param(
-        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
-    )
+    copy_X: bool = COPY_X
     max_iter: PositiveInt | None = param(1000, "Most working sets; None for no limit.")
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercepts alone.")
     warm_start: bool = param(False, "Whether to start from the coefficients there are.")
@@ -62,8 +59,8 @@ class MultiTaskLasso(SparseRegression, single_output=False):
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit columns; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    strict: bool = STRICT
+    verbose: NonNegativeInt = VERBOSE
 
     def _penalty(self) -> Penalty:
         return Group(float(self.alpha))
@@ -109,9 +106,7 @@ class MultiTaskElasticNet(SparseRegression, single_output=False):
     _: KW_ONLY
     l1_ratio: Probability = param(0.5, "Share of the lengths of rows: 1 is the multi-task lasso, 0 ridge.")
     fit_intercept: bool = param(True, "Whether to fit intercepts; without them the data are taken about the origin.")
-    copy_X: bool = param(
-        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
-    )
+    copy_X: bool = COPY_X
     max_iter: PositiveInt | None = param(1000, "Most working sets; None for no limit.")
     tol: NonNegative = param(1e-4, "Largest accepted gap, relative to the objective of the intercepts alone.")
     warm_start: bool = param(False, "Whether to start from the coefficients there are.")
@@ -119,8 +114,8 @@ class MultiTaskElasticNet(SparseRegression, single_output=False):
     selection: Literal["cyclic", "random"] = param(
         "cyclic", "Order in which scikit-learn would visit columns; the optimum is the same.", kind="hint"
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    strict: bool = STRICT
+    verbose: NonNegativeInt = VERBOSE
 
     def _penalty(self) -> Penalty:
         alpha, ratio = float(self.alpha), float(self.l1_ratio)

@@ -21,19 +21,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = [
-    "LOSSES",
-    "STEPS",
-    "Memory",
-    "Rule",
-    "Stop",
-    "Trail",
-    "Visits",
-    "diverged",
-    "learn",
-    "optimal_offset",
-    "start",
-]
 
 # in the order of the compiled code
 LOSSES = (

@@ -21,26 +21,26 @@ from qed.core import (
     Classifier,
     InvalidParameter,
     NonNegative,
-    NotReached,
     Positive,
     PositiveInt,
+    ToleranceNotReached,
     fitted,
     param,
 )
 from qed.core._certificates import DualityGapCertificate
 from qed.core._events import STOP, Progress
 from qed.core._memory import require_memory
+from qed.core._shared_params import STRICT
 from qed.core._threads import one_blas_thread
 from qed.designs import design
 from qed.designs._range import require_finite_objective
 from qed.linear_model._classes import require_classes
-from qed.linear_model._learn_convex import Rows
+from qed.linear_model._learn_convex import TrainingData
 from qed.linear_model._linear import predict_linear
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["OrdinalRegressor"]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -92,9 +92,9 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         "Labels from the lowest to the highest. None takes the order of an ordered categorical (pandas, or an Enum of polars), else"
         " that of sorting: right for numbers; words come with a warning.",
     )
-    tol: NonNegative = param(1e-8, "Largest accepted gap, relative to the objective of the cut points alone.")
+    tol: NonNegative = param(1e-8, "Largest accepted gap, relative to the objective of the thresholds alone.")
     max_iter: PositiveInt = param(100, "Most Newton steps.")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = STRICT
 
     classes_: Array = fitted(
         "Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising", length="at least 2"
@@ -104,12 +104,12 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         "Labels from the lowest to the highest.", dtype="label", shape="(k,)", optional=True, check=_are_the_labels
     )
     thresholds_: Array = fitted(
-        "Cut points between the classes, rising, one less than there are classes.",
+        "Thresholds between the classes, increasing, one less than there are classes.",
         shape="(k - 1,)",
         order="strictly rising",
     )
     n_iter_: int = fitted("Newton steps.", low=0, answers=False)
-    certificate_: DualityGapCertificate = fitted("What is proved about coefficients and cut points.")
+    certificate_: DualityGapCertificate = fitted("What is proved about coefficients and thresholds.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find coefficients and cut points.
@@ -129,7 +129,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
             The fitted model.
         """
         data = self._fit_data(X, y, sample_weight, finite=False)
-        rows = Rows.of(data)
+        rows = TrainingData.of(data)
         require_classes("OrdinalRegressor", data.classes, rows.y)
         place = self._places(y, data.classes)
         seen = np.unique(place[rows.y.astype(np.intp)])  # a class of rows without weight has no cut points of its own
@@ -158,7 +158,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         if found.outcome == "interrupted":
             raise KeyboardInterrupt
         if self.strict and not self.certificate_.reached:
-            raise NotReached(
+            raise ToleranceNotReached(
                 f"OrdinalRegressor stopped at a relative gap of {self.certificate_.relative_gap:.2e}, above tol={self.tol:.1e}."
                 " The model so far is stored; raise max_iter or tol, or pass strict=False."
             )

@@ -16,8 +16,6 @@ from qed.linear_model._cross_validated_path import Choice, penalty_of, strengths
 from qed.linear_model._elastic_net import ElasticNet
 from qed.linear_model._multi_task import MultiTaskElasticNet
 
-__all__ = ["enet_path", "lasso_path"]
-
 
 def enet_path(
     X: Any,

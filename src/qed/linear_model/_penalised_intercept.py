@@ -11,9 +11,8 @@ from qed.core import InvalidParameter
 from qed.designs import Chunked
 
 if TYPE_CHECKING:
-    from qed.linear_model._learn_convex import Rows
+    from qed.linear_model._learn_convex import TrainingData
 
-__all__ = ["constant_of", "with_constant"]
 
 LEAST, MOST = 1e-290, 1e300  # as for the columns of X
 
@@ -36,7 +35,7 @@ def constant_of(model: Any, n_classes: int) -> float | None:
     return scaling if model.fit_intercept else None
 
 
-def with_constant(rows: Rows, value: float, *, by_columns: bool = False) -> Rows:
+def with_constant(rows: TrainingData, value: float, *, by_columns: bool = False) -> TrainingData:
     """Return the rows with a constant column at the end; they are still recognised by the columns they came with.
 
     ``by_columns`` is for solvers that read columns: a sparse table is then compressed by them, which makes room at its end.

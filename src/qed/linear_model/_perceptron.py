@@ -10,7 +10,7 @@ from qed.core import (
     KW_ONLY,
     Fraction,
     InvalidParameter,
-    MistakesCertificate,
+    MistakeBoundCertificate,
     NonNegative,
     NonNegativeInt,
     Positive,
@@ -20,14 +20,13 @@ from qed.core import (
     fitted,
     param,
 )
+from qed.core._shared_params import VERBOSE
 from qed.designs._range import fingerprint, require_no_overflow
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._kernels import margins
 from qed.linear_model._learn_online import Course, Shown, begin, favours, held_out, run, show, shown, stream
 from qed.linear_model._linear import fits_coefficients
 from qed.linear_model._online import Memory, Rule, Stop, Visits
-
-__all__ = ["Perceptron"]
 
 
 class Perceptron(LinearClassifier):
@@ -44,7 +43,7 @@ class Perceptron(LinearClassifier):
 
     Certificate
     -----------
-    MistakesCertificate: the mistakes made, and, where the plane found separates the classes with margin :math:`\gamma`, the
+    MistakeBoundCertificate: the mistakes made, and, where the plane found separates the classes with margin :math:`\gamma`, the
     most that any order of the rows can cause, :math:`(R/\gamma)^2` with R the largest length of a row.
 
     Cost
@@ -70,24 +69,26 @@ class Perceptron(LinearClassifier):
     penalty: Literal["l2", "l1", "elasticnet"] | None = param(None, "What draws the coefficients towards zero.")
     alpha: NonNegative = param(1e-4, "Strength of the penalty.")
     l1_ratio: Probability = param(0.15, "Share of absolute values in the penalty 'elasticnet'; the rest are squares.")
-    fit_intercept: bool = param(True, "Whether the plane may leave the origin.")
+    fit_intercept: bool = param(True, "Whether to fit an intercept.")
     max_iter: PositiveInt = param(1000, "Most passes over the rows.")
     tol: NonNegative | None = param(
         1e-3, "A pass counts as progress when the share of mistakes falls by more; None goes on to max_iter."
     )
     shuffle: bool = param(True, "Whether every pass has an order of its own; otherwise rows come as they are.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     eta0: Positive = param(1.0, "Length of a step. Without a penalty it changes nothing but the scale.")
     n_jobs: int | None = param(None, "Number of processes that scikit-learn would use.", kind="hint")
     random_state: Seed = param(0, "Seed of the orders.")
-    early_stopping: bool = param(False, "Whether to hold rows out, stop by their score and keep the best plane.")
+    early_stopping: bool = param(False, "Whether to hold out rows, stop by their score and keep the best coefficients.")
     validation_fraction: Fraction = param(0.1, "Share of rows held out with ``early_stopping``.")
     n_iter_no_change: PositiveInt = param(5, "Passes without progress that end the course.")
     class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
         None, "What steps are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
     )
-    warm_start: bool = param(False, "Whether to go on from the plane there is.")
-    variant: Literal["last", "averaged"] = param("last", "Which plane to keep: the last one, or the mean of all.")
+    warm_start: bool = param(False, "Whether to start from the current coefficients.")
+    variant: Literal["last", "averaged"] = param(
+        "last", "Which coefficients to keep: the last ones, or the mean of all."
+    )
     burn_in: NonNegativeInt = param(
         0, "Rows shown before the mean of ``variant='averaged'`` begins; it is zero if no more are shown."
     )
@@ -97,7 +98,7 @@ class Perceptron(LinearClassifier):
     sampling: Literal["passes", "replacement"] = param(
         "passes", "Whether every pass shows every row, or draws as many with replacement."
     )
-    batch_size: PositiveInt = param(1, "Rows that are judged before the plane moves by the mean of their steps.")
+    batch_size: PositiveInt = param(1, "Rows of a mini-batch: the coefficients move by the mean of their updates.")
 
     n_iter_: int = fitted("Passes over the rows.", low=0, answers=False)
     t_: float = fitted("Steps taken, plus one.", low=0, answers=False)
@@ -105,7 +106,7 @@ class Perceptron(LinearClassifier):
         "How the course ended: 'solved' without mistakes, 'stalled', 'max_iter', 'stopped', 'stream'.", answers=False
     )
     memory_: Memory = fitted("What ``partial_fit`` goes on from.", check=fits_coefficients, answers=False)
-    certificate_: MistakesCertificate = fitted("What is proved about the mistakes.")
+    certificate_: MistakeBoundCertificate = fitted("What is proved about the mistakes.")
 
     def _rule(self) -> Rule:
         ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio}.get(self.penalty or "", 0.0)
@@ -182,7 +183,7 @@ class Perceptron(LinearClassifier):
         self.memory_, self.n_iter_, self.outcome_, self.t_ = memory, passes, outcome, memory.steps + 1.0
         self.coef_, self.intercept_ = np.ascontiguousarray(coef), np.array(intercept)
 
-    def _certified(self, rows: Shown, seen: Any, *, plain: bool) -> MistakesCertificate:
+    def _certified(self, rows: Shown, seen: Any, *, plain: bool) -> MistakeBoundCertificate:
         least, longest = margins(rows.X, rows.y, self.coef_, self.intercept_)
         one = 1.0 if self.fit_intercept else 0.0
         length = np.hypot(np.hypot.reduce(self.coef_, axis=1), one * self.intercept_)  # weights may be tiny, or huge
@@ -190,7 +191,7 @@ class Perceptron(LinearClassifier):
         radius = float(np.sqrt(longest + one))
         with np.errstate(over="ignore"):
             bound = float(np.sum((radius / found) ** 2)) if plain and (found > 0).all() else np.inf
-        return MistakesCertificate(self.memory_.rows, self.memory_.mistakes, radius, found, bound, seen)
+        return MistakeBoundCertificate(self.memory_.rows, self.memory_.mistakes, radius, found, bound, seen)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Show more rows, once and in their order.
@@ -218,7 +219,7 @@ class Perceptron(LinearClassifier):
         found = show(self, memory, rows, rule, visits=Visits(), stop=Stop())
         self._keep(found.memory, 1, "stream")
         counted = found.memory
-        self.certificate_ = MistakesCertificate(
+        self.certificate_ = MistakeBoundCertificate(
             counted.rows, counted.mistakes, np.nan, np.zeros(len(self.coef_)), np.inf
         )
         return self

@@ -11,10 +11,9 @@ from qed.convex.solvers import LBFGS, NarrowNewton, Newton, NewtonCG
 from qed.core import KW_ONLY, Array, InvalidData, NonNegative, NonNegativeInt, PositiveInt, Regressor, fitted, param
 from qed.core import _targets as targets
 from qed.core._certificates import DualityGapCertificate
-from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_convex
+from qed.core._shared_params import STRICT, VERBOSE
+from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_convex
 from qed.linear_model._linear import predict_linear
-
-__all__ = ["PoissonRegressor"]
 
 
 class PoissonRegressor(Regressor, sparse=True, chunks=True, positive_target=True):
@@ -64,8 +63,8 @@ class PoissonRegressor(Regressor, sparse=True, chunks=True, positive_target=True
     max_iter: PositiveInt = param(100, "Most steps of the solver.")
     tol: NonNegative = param(1e-7, "Largest accepted gap, relative to the objective of the intercept alone.")
     warm_start: bool = param(False, "Whether to start from the coefficients there are.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    verbose: NonNegativeInt = VERBOSE
+    strict: bool = STRICT
 
     coef_: Array = fitted("Coefficients, shape (p,).", shape="(p,)")
     intercept_: float = fitted("Intercept.")
@@ -91,15 +90,15 @@ class PoissonRegressor(Regressor, sparse=True, chunks=True, positive_target=True
             The fitted model.
         """
 
-        def declare(rows: Rows) -> Declared:
+        def declare(rows: TrainingData) -> ObjectiveSpec:
             if not rows.y.any():
                 raise InvalidData(
                     "PoissonRegressor got targets that are all 0 (in rows of positive weight): the best mean is 0, whose"
                     " logarithm is -inf. There is nothing to learn from them."
                 )
-            return Declared(Poisson(rows.y), L2(float(self.alpha)))
+            return ObjectiveSpec(Poisson(rows.y), L2(float(self.alpha)))
 
-        wish = Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
+        options = FitOptions(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
         learn_convex(
             self,
             X,
@@ -107,7 +106,7 @@ class PoissonRegressor(Regressor, sparse=True, chunks=True, positive_target=True
             sample_weight,
             declare=declare,
             solvers=(NarrowNewton(), Newton(), NewtonCG(), LBFGS()),
-            wish=wish,
+            options=options,
         )
         return self
 

@@ -9,16 +9,15 @@ import numpy as np
 
 from qed.convex import Absolute, Power, Squared, Zero
 from qed.convex.solvers import InteriorPoint, Newton, NewtonCG
-from qed.core import KW_ONLY, InvalidData, NonNegative, NonNegativeInt, NotReached, PositiveInt, param
+from qed.core import KW_ONLY, InvalidData, NonNegative, NonNegativeInt, PositiveInt, ToleranceNotReached, param
 from qed.core._certificates import DualityGapCertificate
 from qed.core._events import STOP, Progress
 from qed.core._rules import Number
+from qed.core._shared_params import STRICT, VERBOSE
 from qed.core._threads import one_blas_thread
 from qed.designs._range import require_finite_objective
 from qed.linear_model._convex_regressor import ConvexRegressor
-from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_rows
-
-__all__ = ["PowerRegressor"]
+from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_rows
 
 REACH = 10.0
 ROUNDS = 50  # of ever smaller tolerances
@@ -71,12 +70,12 @@ class PowerRegressor(ConvexRegressor):
         " of the objective itself, which is often smaller by many powers of ten.",
     )
     max_iter: PositiveInt = param(1000, "Most steps of the solver.")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    strict: bool = STRICT
+    verbose: NonNegativeInt = VERBOSE
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = Rows.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
-        wish = Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
+        rows = TrainingData.of(self._fit_data(X, y, sample_weight, finite=False), centred=self.fit_intercept)
+        options = FitOptions(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
         if np.isinf(self.p):
             _least_largest(self, rows)
             return
@@ -85,10 +84,12 @@ class PowerRegressor(ConvexRegressor):
         loss: Any = Absolute(rows.y) if power == 1 else Squared(rows.y) if power == 2 else Power(rows.y, power)
         solvers: list[Any] = [InteriorPoint()] if power == 1 else [Newton(), NewtonCG()]
 
-        def learn(wish: Wish, start: Any = None) -> None:
-            learn_rows(self, rows, declare=lambda _: Declared(loss, Zero()), solvers=solvers, wish=wish, start=start)
+        def learn(options: FitOptions, start: Any = None) -> None:
+            learn_rows(
+                self, rows, declare=lambda _: ObjectiveSpec(loss, Zero()), solvers=solvers, options=options, start=start
+            )
 
-        learn(wish)
+        learn(options)
         found, steps = self.certificate_, int(self.n_iter_)
         # a high power of the null model's errors is so much larger than the optimum that tol of it says nothing
         for _ in range(ROUNDS if power > 2 else 0):
@@ -96,7 +97,7 @@ class PowerRegressor(ConvexRegressor):
                 break
             near = 0.1 * self.tol * found.objective / found.null_objective
             learn(
-                wish._replace(tol=near, max_iter=max(self.max_iter - steps, 1), strict=False),
+                options._replace(tol=near, max_iter=max(self.max_iter - steps, 1), strict=False),
                 (self.coef_, self.intercept_),
             )
             found, steps = self.certificate_, steps + int(self.n_iter_)
@@ -104,7 +105,7 @@ class PowerRegressor(ConvexRegressor):
         self.certificate_, self.n_iter_ = replace(found, tol=float(self.tol), outcome=outcome), steps
 
 
-def _require_power(rows: Rows, power: float, *, intercept: bool) -> None:
+def _require_power(rows: TrainingData, power: float, *, intercept: bool) -> None:
     """Refuse powers of errors that float64 does not hold."""
     low, high = (float(rows.y.min()), float(rows.y.max())) if intercept else (0.0, float(np.abs(rows.y).max()))
     size = max(high - low, 0.0)
@@ -115,7 +116,7 @@ def _require_power(rows: Rows, power: float, *, intercept: bool) -> None:
         )
 
 
-def _least_largest(model: Any, rows: Rows) -> None:
+def _least_largest(model: Any, rows: TrainingData) -> None:
     """Solve the linear program: the least h with ``-h <= y - Xw - b <= h``, whose dual variables prove it."""
     table = rows.X if isinstance(rows.X, np.ndarray) else rows.X.toarray()
     n = len(rows.y)
@@ -158,7 +159,7 @@ def _least_largest(model: Any, rows: Rows) -> None:
     if outcome == "interrupted":
         raise KeyboardInterrupt
     if model.strict and not model.certificate_.reached:
-        raise NotReached(
+        raise ToleranceNotReached(
             f"PowerRegressor stopped at a relative gap of {model.certificate_.relative_gap:.2e}, above tol={model.tol:.1e}"
             f" ({outcome}). The model so far is stored; raise max_iter or tol, or pass strict=False."
         )

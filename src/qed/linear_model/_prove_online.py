@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from qed.convex import Gap
-    from qed.linear_model._learn_convex import Rows
+    from qed.linear_model._learn_convex import TrainingData
     from qed.linear_model._online import Rule
 
-__all__ = ["prove"]
 
 EFFORT = 1e-3  # relative gap from which no dearer proof is looked for: random steps rarely end below
 NEAR = 0.1  # relative distance, as curvature tells it, up to which a step of Newton's method leads to the optimum
@@ -63,7 +62,7 @@ LOSSES: dict[str, tuple[float, Callable[[Any, float], Any]]] = {
 
 def prove(
     owner: str,
-    rows: Rows,
+    rows: TrainingData,
     y: Any,
     rule: Rule,
     w: Any,
@@ -80,7 +79,7 @@ def prove(
     ----------
     owner : str
         Name of the model.
-    rows : Rows
+    rows : TrainingData
         The rows, weights of classes included.
     y : ndarray of shape (n,)
         ±1 or numbers.

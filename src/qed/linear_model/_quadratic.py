@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Targets = slice | NDArray[np.intp]
 
-__all__ = ["UNIT", "Columns", "Penalty", "Place", "Quadratic", "lengths"]
 
 UNIT = 2.0**-53  # rounding of one float64 operation
 

@@ -7,10 +7,9 @@ from typing import Any, Literal
 from qed.convex import L1, Quantile, Zero
 from qed.convex.solvers import InteriorPoint
 from qed.core import KW_ONLY, Fraction, NonNegative, NonNegativeInt, PositiveInt, param
+from qed.core._shared_params import STRICT, VERBOSE
 from qed.linear_model._convex_regressor import ConvexRegressor
-from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_convex
-
-__all__ = ["QuantileRegressor"]
+from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_convex
 
 
 class QuantileRegressor(ConvexRegressor, chunks=True):
@@ -61,13 +60,13 @@ class QuantileRegressor(ConvexRegressor, chunks=True):
     )
     tol: NonNegative = param(1e-6, "Largest accepted gap, relative to the objective of the intercept alone.")
     max_iter: PositiveInt = param(1000, "Most steps of the solver.")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = STRICT
     warm_start: bool = param(False, "Whether a fit starts from the coefficients there are.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        def declare(rows: Rows) -> Declared:
-            return Declared(Quantile(rows.y, self.quantile), L1(self.alpha) if self.alpha > 0 else Zero())
+        def declare(rows: TrainingData) -> ObjectiveSpec:
+            return ObjectiveSpec(Quantile(rows.y, self.quantile), L1(self.alpha) if self.alpha > 0 else Zero())
 
-        wish = Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
-        learn_convex(self, X, y, sample_weight, declare=declare, solvers=[InteriorPoint()], wish=wish)
+        options = FitOptions(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose)
+        learn_convex(self, X, y, sample_weight, declare=declare, solvers=[InteriorPoint()], options=options)

@@ -18,10 +18,8 @@ from qed.core import (
     generator,
     param,
 )
-from qed.core._doors import FitData, stream_data
+from qed.core._validation import FitData, stream_data
 from qed.linear_model._classes import LinearClassifier, require_classes
-
-__all__ = ["RandomLinearClassifier"]
 
 AT_ONCE = 32  # planes whose scores are made together
 
@@ -53,16 +51,16 @@ class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=Tru
     0.0
     """
 
-    n_draws: PositiveInt = param(100, "How many planes to draw.")
+    n_draws: PositiveInt = param(100, "How many hyperplanes to draw.")
     _: KW_ONLY
-    fit_intercept: bool = param(True, "Whether planes may leave the origin.")
+    fit_intercept: bool = param(True, "Whether to draw intercepts.")
     random_state: Seed = param(None, "Seed of the draws.")
 
     draw_: int = fitted("Which draw it was.", low=0, below="wrongs_")
     seed_: int = fitted("What the draws follow from.", low=0)
     wrongs_: Array = fitted("Weight of the rows that each draw gets wrong, shape (n_draws,).", shape="(d,)", low=0)
     mistakes_: float = fitted("Weight of the rows that the best one gets wrong.", low=0)
-    certificate_: ExactCertificate = fitted("What is proved about the plane.")
+    certificate_: ExactCertificate = fitted("What is proved about the hyperplane.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Draw planes and keep the best.
@@ -116,7 +114,7 @@ class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=Tru
             return self._count(data, self._seed(), np.zeros(self.n_draws), 0)
         if len(self.wrongs_) != self.n_draws:
             raise InvalidParameter(
-                f"RandomLinearClassifier.n_draws is {self.n_draws} and was {len(self.wrongs_)} in the first call: planes drawn"
+                f"RandomLinearClassifier.n_draws is {self.n_draws} and was {len(self.wrongs_)} in the first call: hyperplanes drawn"
                 " later would have missed rows. Set it back, or fit again."
             )
         return self._count(data, self.seed_, self.wrongs_, self.certificate_.rows)
@@ -141,6 +139,6 @@ class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=Tru
         self.coef_, self.intercept_ = plane[:-1].reshape(1, -1).copy(), plane[-1:].copy()
         rows += data.n_rows
         self.certificate_ = ExactCertificate(
-            f"The fewest mistakes of {self.n_draws} planes drawn", rows, 2.0**-52 * rows
+            f"The fewest mistakes of {self.n_draws} hyperplanes drawn", rows, 2.0**-52 * rows
         )
         return self

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from qed.core._certificates import Fingerprint
     from qed.linear_model._quadratic import Penalty
 
-__all__ = ["require_prior"]
-
 
 def require_prior(penalty: Penalty, seen: Fingerprint) -> None:
     """Refuse a prior whose penalty, or the squares of whose predictions, leave float64."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Residuals", "ResidualsOf"]
-
 
 @dataclass(frozen=True, eq=False)
 class Residuals:

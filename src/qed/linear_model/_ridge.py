@@ -14,14 +14,13 @@ from qed.core import (
     Seed,
     param,
 )
+from qed.core._shared_params import COPY_X, FIT_INTERCEPT, STRICT, VERBOSE
 from qed.linear_model._learn import Settings
 from qed.linear_model._least_squares import LeastSquares
 from qed.linear_model._shared_folds import predict_folds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-__all__ = ["Ridge"]
 
 
 class Ridge(LeastSquares):
@@ -62,10 +61,8 @@ class Ridge(LeastSquares):
 
     alpha: NonNegative | NonNegativeVector = param(1.0, "Strength of the penalty; one number, or one for each target.")
     _: KW_ONLY
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
-    copy_X: bool = param(
-        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
-    )
+    fit_intercept: bool = FIT_INTERCEPT
+    copy_X: bool = COPY_X
     max_iter: PositiveInt | None = param(
         None, "Most steps of the iterative solver, which only wide sparse designs need."
     )
@@ -83,11 +80,11 @@ class Ridge(LeastSquares):
     )
     random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
     prior: Array | None = param(
-        None, "Coefficients that the penalty pulls towards, shape (p,) or (m, p); None means zero."
+        None, "Coefficients that the penalty shrinks towards, shape (p,) or (m, p); None means zero."
     )
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = STRICT
     warm_start: bool = param(False, "Whether an iterative fit starts from the coefficients there are.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
 
     def _predict_folds(
         self, X: Any, y: Any, sample_weight: Any, folds: Sequence[Any], settings: Sequence[Mapping[str, Any]]

@@ -6,13 +6,12 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, NonNegative, PartsCertificate, PositiveInt, Seed, fitted, param
+from qed.core import KW_ONLY, Array, CompositeCertificate, NonNegative, PositiveInt, Seed, fitted, param
 from qed.core._class_weights import class_factors
+from qed.core._shared_params import COPY_X, FIT_INTERCEPT, STRICT
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._learn_online import stream
 from qed.linear_model._ridge import Ridge
-
-__all__ = ["RidgeClassifier", "Signed", "signs_of", "store_signs"]
 
 
 class RidgeClassifier(LinearClassifier):
@@ -27,7 +26,7 @@ class RidgeClassifier(LinearClassifier):
 
     Certificate
     -----------
-    PartsCertificate: that of the least-squares fit inside, ``ridge_``; ``qed.verify`` makes the labels again and checks it.
+    CompositeCertificate: that of the least-squares fit inside, ``ridge_``; ``qed.verify`` makes the labels again and checks it.
 
     Cost
     ----
@@ -48,10 +47,8 @@ class RidgeClassifier(LinearClassifier):
 
     alpha: NonNegative = param(1.0, "Strength of the penalty.")
     _: KW_ONLY
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
-    copy_X: bool = param(
-        True, "Whether X must stay as it is. X is never written to, so both values mean the same.", kind="hint"
-    )
+    fit_intercept: bool = FIT_INTERCEPT
+    copy_X: bool = COPY_X
     max_iter: PositiveInt | None = param(
         None, "Most steps of the iterative solver, which only wide sparse designs need."
     )
@@ -71,12 +68,12 @@ class RidgeClassifier(LinearClassifier):
         instead="Use sklearn.linear_model.RidgeClassifier(positive=True).",
     )
     random_state: Seed = param(None, "Seed of scikit-learn's stochastic solvers. Nothing here is random.", kind="hint")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = STRICT
 
     n_iter_: int = fitted("Steps of the fit inside; 1 if it was solved at once.", low=0, answers=False)
     ridge_: Ridge = fitted("The least-squares fit to the signs.")
     solver_used_: str = fitted("How the coefficients were found.", answers=False)
-    certificate_: PartsCertificate = fitted("What is proved about the fit inside.")
+    certificate_: CompositeCertificate = fitted("What is proved about the fit inside.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the coefficients.
@@ -170,6 +167,6 @@ def store_signs(model: Any, ridge: Ridge, classes: Array) -> None:
     model.coef_ = np.array(np.atleast_2d(ridge.coef_))
     model.intercept_ = np.broadcast_to(np.asarray(ridge.intercept_, dtype=np.float64), (len(model.coef_),)).copy()
     model.solver_used_ = ridge.solver_used_
-    model.certificate_ = PartsCertificate({"ridge": ridge.certificate_})
+    model.certificate_ = CompositeCertificate({"ridge": ridge.certificate_})
     if "n_iter_" in type(model)._results:  # noqa: SLF001
         model.n_iter_ = int(np.max(np.asarray(ridge.n_iter_ if ridge.n_iter_ is not None else 1), initial=1))

@@ -6,15 +6,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, Classifier, PartsCertificate, Positive, Vector, fitted, param
+from qed.core import KW_ONLY, Array, Classifier, CompositeCertificate, Positive, Vector, fitted, param
+from qed.core._shared_params import FIT_INTERCEPT
 from qed.linear_model._choose import SCORES, Choice
 from qed.linear_model._classes import LinearClassifier
 from qed.linear_model._folds import folds_of
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_classifier import Signed, signs_of, store_signs
 from qed.linear_model._ridge_cv import chosen, learn_chosen
-
-__all__ = ["RidgeClassifierCV"]
 
 
 class RidgeClassifierCV(LinearClassifier):
@@ -29,7 +28,7 @@ class RidgeClassifierCV(LinearClassifier):
 
     Certificate
     -----------
-    PartsCertificate: that of the least-squares fit on all rows inside, ``ridge_``; ``qed.verify`` makes the labels again and
+    CompositeCertificate: that of the least-squares fit on all rows inside, ``ridge_``; ``qed.verify`` makes the labels again and
     checks it.
 
     Cost
@@ -57,7 +56,7 @@ class RidgeClassifierCV(LinearClassifier):
 
     alphas: Positive | Vector = param((0.1, 1.0, 10.0), "Strengths to choose from, all above zero.")
     _: KW_ONLY
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     scoring: Any = param(
         None,
         "Score to maximise: 'accuracy', 'balanced_accuracy', the names of `RidgeCV` (of the signs), or a function of (model, X, y)"
@@ -80,7 +79,7 @@ class RidgeClassifierCV(LinearClassifier):
     )
     ridge_: Ridge = fitted("The least-squares fit to the signs of all rows.")
     solver_used_: str = fitted("How the coefficients were found.", answers=False)
-    certificate_: PartsCertificate = fitted("What is proved about the fit inside.")
+    certificate_: CompositeCertificate = fitted("What is proved about the fit inside.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the strength and find the coefficients.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from qed.core import KW_ONLY, Array, InvalidData, NonNegativeInt, Positive, Vector, fitted, param
+from qed.core._shared_params import FIT_INTERCEPT, VERBOSE
 from qed.core._threads import one_blas_thread
 from qed.data import ArraySource
 from qed.linear_model._choose import Choice, Found, by_folds, by_leaving_one_out
@@ -15,8 +16,6 @@ from qed.linear_model._least_squares import Solved
 
 if TYPE_CHECKING:
     from qed.core import FitData
-
-__all__ = ["RidgeCV", "chosen", "learn_chosen"]
 
 
 class RidgeCV(Solved):
@@ -59,7 +58,7 @@ class RidgeCV(Solved):
 
     alphas: Positive | Vector = param((0.1, 1.0, 10.0), "Strengths to choose from, all above zero.")
     _: KW_ONLY
-    fit_intercept: bool = param(True, "Whether to fit an intercept; without one the data are taken about the origin.")
+    fit_intercept: bool = FIT_INTERCEPT
     scoring: Any = param(
         None,
         "Score to maximise: 'neg_mean_squared_error', 'neg_mean_absolute_error', 'r2', or a function of (model, X, y) as in "
@@ -73,7 +72,7 @@ class RidgeCV(Solved):
         False, "Whether to keep what leave-one-out found for every row, target and strength."
     )
     alpha_per_target: bool = param(False, "Whether each target chooses its own strength.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
 
     alpha_: float | Array = fitted("The chosen strength, or one for each target.", low=0, shape="(m,)")
     best_score_: float | Array = fitted("Its score.", finite=False, shape="(m,)", answers=False)
@@ -103,7 +102,7 @@ class RidgeCV(Solved):
         """
         if is_source(X):
             msg = (
-                "RidgeCV needs all rows in memory, to leave each one out, and got a source of chunks. Choose the strength on"
+                "RidgeCV needs all rows in memory, to leave each one out, and got a source of chunks. Choose alpha on"
                 " a sample of the rows, then fit Ridge(alpha=...) on the source."
             )
             raise InvalidData(msg)

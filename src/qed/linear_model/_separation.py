@@ -11,8 +11,6 @@ from qed.core._records import record
 from qed.core._targets import as_target
 from qed.linear_model._hulls import nearest_points
 
-__all__ = ["Separation", "plane_between", "separating_plane"]
-
 Array = np.ndarray[Any, Any]
 UNIT = 2.0**-53
 
@@ -88,7 +86,7 @@ class Separation:
         return proved and bool(least >= self.margin) and self.margin > 0
 
 
-def separating_plane(
+def separating_hyperplane(
     X: Any, y: Any, *, through_origin: bool = False, tol: float = 1e-9, max_iter: int = 100_000
 ) -> Separation:
     """Decide whether a plane separates two classes, and find the one with the widest margin.
@@ -118,19 +116,19 @@ def separating_plane(
 
     Examples
     --------
-    >>> from qed.linear_model import separating_plane
+    >>> from qed.linear_model import separating_hyperplane
     >>> corners = [[0, 0], [0, 1], [1, 0], [1, 1]]
-    >>> separating_plane(corners, [0, 0, 0, 1]).separable
+    >>> separating_hyperplane(corners, [0, 0, 0, 1]).separable
     True
-    >>> exclusive = separating_plane(corners, [0, 1, 1, 0])
+    >>> exclusive = separating_hyperplane(corners, [0, 1, 1, 0])
     >>> exclusive.separable, exclusive.weights.tolist()
     (False, [0.5, 0.5, 0.5, 0.5])
     """
     if not 0 <= tol < 1:
-        raise InvalidParameter(f"separating_plane.tol must be a number >= 0 and below 1, got {tol!r}.")
+        raise InvalidParameter(f"separating_hyperplane.tol must be a number >= 0 and below 1, got {tol!r}.")
     _, sign = _sides_of(y)
-    rows, _ = _tables.read(X, "X", Traits(sparse=True), "separating_plane")
-    _finite.require(rows, "X", None, "separating_plane")
+    rows, _ = _tables.read(X, "X", Traits(sparse=True), "separating_hyperplane")
+    _finite.require(rows, "X", None, "separating_hyperplane")
     if rows.shape[0] != len(sign):
         raise InvalidData(f"X has {rows.shape[0]} rows, and y has {len(sign)} labels. Pass one label for each row.")
     return plane_between(rows, sign, through_origin=through_origin, tol=tol, max_iter=max_iter)
@@ -158,5 +156,5 @@ def plane_between(X: Any, sign: Array, *, through_origin: bool, tol: float, max_
 def _sides_of(y: Any) -> tuple[Array, Array]:
     labels, codes = np.unique(as_target(y, "y"), return_inverse=True)
     if len(labels) != 2:
-        raise InvalidData(f"A plane separates two classes, and y has {len(labels)}: {labels.tolist()[:10]}.")
+        raise InvalidData(f"A hyperplane separates two classes, and y has {len(labels)}: {labels.tolist()[:10]}.")
     return labels, np.where(codes.ravel() == 1, 1.0, -1.0)

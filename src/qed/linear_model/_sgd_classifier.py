@@ -9,21 +9,19 @@ import numpy as np
 
 from qed.core import (
     Array,
+    CompositeCertificate,
     DualityGapCertificate,
     Fingerprint,
-    MistakesCertificate,
-    PartsCertificate,
+    MistakeBoundCertificate,
     fitted,
     param,
 )
 from qed.designs._range import fingerprint
 from qed.linear_model._classes import LinearClassifier, require_classes
-from qed.linear_model._learn_convex import Rows
+from qed.linear_model._learn_convex import TrainingData
 from qed.linear_model._learn_online import Shown, begin, favours, show, shown, stream
 from qed.linear_model._online import Rule, Stop, Trail, Visits
 from qed.linear_model._stochastic import POWER_TEXT, STEPS_TEXT, Steps, StochasticLearner
-
-__all__ = ["SGDClassifier"]
 
 MOMENTS = ("mean", "spread", "mean_doubt", "spread_doubt")  # of a fingerprint, one number a column
 ENTRIES = 1 << 20  # zeros and ones of several classes that are in memory at a time
@@ -42,8 +40,8 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
     Certificate
     -----------
     After ``fit`` a DualityGapCertificate: no (w, b) lowers the objective by more than ``gap``; of several classes a
-    PartsCertificate with one for each. After ``partial_fit`` a MistakesCertificate: how often the prediction was wrong before its
-    label was seen.
+    CompositeCertificate with one for each. After ``partial_fit`` a MistakeBoundCertificate: how often the prediction was wrong
+    before its label was seen.
 
     Cost
     ----
@@ -82,7 +80,7 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
         None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
     )
 
-    certificate_: DualityGapCertificate | PartsCertificate | MistakesCertificate = fitted(
+    certificate_: DualityGapCertificate | CompositeCertificate | MistakeBoundCertificate = fitted(
         "What is proved about the coefficients."
     )
 
@@ -105,7 +103,7 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
         """
         before: Any = (self.__dict__.get("memory_"), self.__dict__.get("classes_"))
         data = self._fit_data(X, y, sample_weight, finite=False)
-        looked = Rows.of(data)
+        looked = TrainingData.of(data)
         favour = favours(type(self).__name__, self.class_weight, data.classes, data.y, data.weight)
         rule, rows = self._rule(), shown(data, classes=True, favour=favour)
         codes = rows.y if rows.problems > 1 else (rows.y + 1) / 2
@@ -119,8 +117,8 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
         return self
 
     def _certified(
-        self, looked: Rows, rows: Shown, rule: Rule, course: tuple[str, Trail]
-    ) -> DualityGapCertificate | PartsCertificate:
+        self, looked: TrainingData, rows: Shown, rule: Rule, course: tuple[str, Trail]
+    ) -> DualityGapCertificate | CompositeCertificate:
         several = rows.problems > 1
         seen = _for_each_class(looked.seen, rows.y, rows.problems, rows.weight) if several else [looked.seen]
         proofs = self._proved_small(looked, rows, rule, course, seen)
@@ -131,7 +129,7 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
                 labelled = replace(looked, seen=seen[k])  # recognised by the labels of this problem
                 own = _favoured(labelled, rows, k, signs)
                 proofs.append(self._proved(own, signs, rule, plane, course, k))
-        return PartsCertificate(dict(zip(map(str, self.classes_), proofs, strict=True))) if several else proofs[0]
+        return CompositeCertificate(dict(zip(map(str, self.classes_), proofs, strict=True))) if several else proofs[0]
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Show more rows, once and in their order.
@@ -158,7 +156,7 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
         memory = begin(self, rows, rule, self._course()) if first else self.memory_
         found = show(self, memory, rows, rule, visits=Visits(), stop=Stop())
         self._keep(found.memory, 1)
-        self.certificate_ = MistakesCertificate(
+        self.certificate_ = MistakeBoundCertificate(
             found.memory.rows, found.memory.mistakes, np.nan, np.zeros(len(self.coef_)), np.inf
         )
         return self
@@ -196,7 +194,7 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
             return np.log(self._probabilities(X))
 
 
-def _favoured(looked: Rows, rows: Shown, problem: int, signs: Array) -> Rows:
+def _favoured(looked: TrainingData, rows: Shown, problem: int, signs: Array) -> TrainingData:
     """Return the rows with the weights that a problem gives to its labels."""
     if rows.favour is None:
         return looked

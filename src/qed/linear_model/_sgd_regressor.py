@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 from qed.core import Array, DualityGapCertificate, Regressor, Uncertified, fitted, param
-from qed.linear_model._learn_convex import Rows
+from qed.linear_model._learn_convex import TrainingData
 from qed.linear_model._learn_online import begin, show, shown
 from qed.linear_model._linear import predict_linear
 from qed.linear_model._online import Memory, Stop, Visits
 from qed.linear_model._stochastic import StochasticLearner
-
-__all__ = ["SGDRegressor"]
 
 
 class SGDRegressor(Regressor, StochasticLearner, sparse=True):
@@ -73,7 +71,7 @@ class SGDRegressor(Regressor, StochasticLearner, sparse=True):
         """
         before = self.__dict__.get("memory_")
         data = self._fit_data(X, y, sample_weight, finite=False)
-        looked = Rows.of(data)
+        looked = TrainingData.of(data)
         rule, rows = self._rule(), shown(data, classes=False)
         course = self._learn(before if data.warm else None, rows, rule, rows.y)
         small = self._proved_small(looked, rows, rule, course, [looked.seen])

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["predict_columns"]
 
 DEPTH = 1e-4  # least share of a column's length that the columns before it leave, for its products to be trusted
 

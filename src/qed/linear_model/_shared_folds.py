@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["predict_folds"]
 
 DIGITS = 1e-8  # what squaring the columns may cost the predictions, relative
 

@@ -16,13 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qed.core import Fingerprint
-    from qed.linear_model._learn_convex import Rows
+    from qed.linear_model._learn_convex import TrainingData
     from qed.linear_model._learn_online import Shown
     from qed.linear_model._online import Rule
 
     Array = NDArray[np.float64]
 
-__all__ = ["prove_small"]
 
 WIDEST = 32  # columns
 WORK = 5e5  # multiply-adds of second derivatives: part of a millisecond for each plane
@@ -31,7 +30,7 @@ FAR = 1e6  # times the null objective: what is further is for others to judge
 
 
 def prove_small(
-    looked: Rows,
+    looked: TrainingData,
     rows: Shown,
     rule: Rule,
     planes: tuple[Array, Array],
@@ -44,7 +43,7 @@ def prove_small(
 
     Parameters
     ----------
-    looked, rows : Rows, Shown
+    looked, rows : TrainingData, Shown
         The rows, and as learners see them.
     rule : Rule
         Loss and penalty.

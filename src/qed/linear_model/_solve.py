@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["DIGITS", "Fit", "Proof", "from_moments"]
 
 DIGITS = 1e-10  # coefficients that squaring may have moved by more than this are corrected from the rows
 

@@ -9,13 +9,12 @@ from qed.convex.solvers import CoordinateDescent
 from qed.core import Array, InvalidData, Regressor, fitted
 from qed.core._certificates import DualityGapCertificate
 from qed.linear_model._inference import refused_table
-from qed.linear_model._learn_convex import Declared, Rows, Wish, learn_convex
+from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_convex
 from qed.linear_model._linear import one_for_each_target, predict_linear
 
 if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
 
-__all__ = ["SparseRegression", "require_targets"]
 
 MANY = 2**31  # iterates, where the user sets no limit
 
@@ -60,16 +59,16 @@ class SparseRegression(Regressor, sparse=True, chunks=True, multi_output=True):
             The fitted model.
         """
 
-        def declare(rows: Rows) -> Declared:  # once the door has looked at the parameters
+        def declare(rows: TrainingData) -> ObjectiveSpec:  # once the door has looked at the parameters
             require_targets(self, rows.y)
-            return Declared(Squared(rows.y), self._penalty())
+            return ObjectiveSpec(Squared(rows.y), self._penalty())
 
         own = self.__dict__  # judged by the door
         most = MANY if own["max_iter"] is None else own["max_iter"]
-        wish = Wish(own["fit_intercept"], own["tol"], most, own["strict"], own["verbose"])
+        options = FitOptions(own["fit_intercept"], own["tol"], most, own["strict"], own["verbose"])
 
         try:
-            learn_convex(self, X, y, sample_weight, declare=declare, solvers=(CoordinateDescent(),), wish=wish)
+            learn_convex(self, X, y, sample_weight, declare=declare, solvers=(CoordinateDescent(),), options=options)
         finally:
             if "certificate_" in self.__dict__:  # also of a fit that was interrupted, or that strict refuses
                 self.dual_gap_ = self.certificate_.gap

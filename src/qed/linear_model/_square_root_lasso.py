@@ -9,11 +9,10 @@ import numpy as np
 from qed.convex import L1
 from qed.convex.solvers import ScaledLasso
 from qed.core import KW_ONLY, NonNegative, NonNegativeInt, Positive, PositiveInt, fitted, param
+from qed.core._shared_params import STRICT, VERBOSE
 from qed.linear_model._convex_regressor import ConvexRegressor
-from qed.linear_model._learn_convex import Wish
+from qed.linear_model._learn_convex import FitOptions
 from qed.linear_model._learn_scaled import learn_scaled
-
-__all__ = ["SquareRootLasso"]
 
 
 class SquareRootLasso(ConvexRegressor, chunks=True):
@@ -58,8 +57,8 @@ class SquareRootLasso(ConvexRegressor, chunks=True):
     tol: NonNegative = param(1e-6, "Largest accepted gap, relative to the objective of the intercept alone.")
     max_iter: PositiveInt = param(10_000, "Most steps of the solver.")
     warm_start: bool = param(False, "Whether a fit starts from the coefficients there are.")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    strict: bool = STRICT
+    verbose: NonNegativeInt = VERBOSE
 
     scale_: float = fitted("Root mean square of the residuals.", low=0)
 
@@ -73,5 +72,5 @@ class SquareRootLasso(ConvexRegressor, chunks=True):
             unit=lambda _: 1.0,
             knee=np.inf,
             solver=ScaledLasso,
-            wish=Wish(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose),
+            options=FitOptions(self.fit_intercept, self.tol, self.max_iter, self.strict, self.verbose),
         )

@@ -20,6 +20,7 @@ from qed.core import (
     fitted,
     param,
 )
+from qed.core._shared_params import VERBOSE
 from qed.linear_model._learn_online import Course, Shown, begin, held_out, run
 from qed.linear_model._linear import fits_coefficients
 from qed.linear_model._online import Memory, Rule, Trail, Visits, optimal_offset
@@ -30,9 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from qed.core import DualityGapCertificate, Fingerprint
-    from qed.linear_model._learn_convex import Rows
+    from qed.linear_model._learn_convex import TrainingData
 
-__all__ = ["POWER_TEXT", "STEPS_TEXT", "Steps", "StochasticLearner"]
 
 Steps = Literal["constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"]
 STEPS_TEXT = (
@@ -60,8 +60,8 @@ class StochasticLearner(Estimator):
         " gap, relative to the null model's objective, that the certificate calls reached. None goes on to max_iter.",
     )
     shuffle: bool = param(True, "Whether every pass has an order of its own; otherwise rows come as they are.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
-    epsilon: NonNegative = param(0.1, "Width of the insensitive losses, and where Huber's turns straight.")
+    verbose: NonNegativeInt = VERBOSE
+    epsilon: NonNegative = param(0.1, "Width of the insensitive losses, and where Huber's becomes linear.")
     random_state: Seed = param(None, "Seed of the orders.")
     learning_rate: Steps = param("invscaling", STEPS_TEXT)
     eta0: NonNegative = param(0.01, "Length of the first step.")
@@ -141,7 +141,7 @@ class StochasticLearner(Estimator):
         self.coef_, self.intercept_ = np.ascontiguousarray(coef), np.array(intercept)
 
     def _proved_small(
-        self, looked: Rows, rows: Shown, rule: Rule, course: tuple[str, Trail], seen: Sequence[Fingerprint]
+        self, looked: TrainingData, rows: Shown, rule: Rule, course: tuple[str, Trail], seen: Sequence[Fingerprint]
     ) -> list[DualityGapCertificate] | None:
         """Say how far all planes are from the best ones, where compiled code can tell in one call."""
         planes = self.coef_.reshape(rows.problems, -1), self.intercept_
@@ -149,7 +149,13 @@ class StochasticLearner(Estimator):
         return prove_small(looked, rows, rule, planes, seen, tol=tol, outcome=course[0])
 
     def _proved(
-        self, rows: Rows, y: Array, rule: Rule, plane: tuple[Array, float], course: tuple[str, Trail], problem: int = 0
+        self,
+        rows: TrainingData,
+        y: Array,
+        rule: Rule,
+        plane: tuple[Array, float],
+        course: tuple[str, Trail],
+        problem: int = 0,
     ) -> DualityGapCertificate:
         """Say how far a plane is from the best one, after a course that ended so and left that trail."""
         outcome, trail = course

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import Forgetting, InvalidData
-from qed.core._doors import is_source, learn_columns, refuse_beside_source, require_source_target
+from qed.core import ForgetError, InvalidData
 from qed.core._threads import limited_threads
+from qed.core._validation import is_source, learn_columns, refuse_beside_source, require_source_target
 from qed.data import ArraySource, Moments, fold
 from qed.designs._range import fingerprint_of, require_merged_range, require_range
 from qed.linear_model._learn import relearn, require_products
@@ -16,8 +16,6 @@ from qed.linear_model._learn import relearn, require_products
 if TYPE_CHECKING:
     from qed.data import Source
     from qed.linear_model._learn import Settings
-
-__all__ = ["forget", "merge"]
 
 
 def merge(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) -> None:
@@ -43,7 +41,7 @@ def forget(model: Any, X: Any, y: Any, sample_weight: Any, settings: Settings) -
         if left.rows == 0:
             name = type(model).__name__
             msg = f"These are all the rows that {name} has learnt. A model of no rows is a new model: make one."
-            raise Forgetting(msg)
+            raise ForgetError(msg)
         relearn(model, left, settings, flat=flat)
 
 

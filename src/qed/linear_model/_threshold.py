@@ -9,8 +9,6 @@ import numpy as np
 from qed.core import KW_ONLY, Array, Classifier, ExactCertificate, fitted, param
 from qed.core._class_weights import class_factors
 
-__all__ = ["ThresholdClassifier"]
-
 
 class ThresholdClassifier(Classifier, poor_score=True):
     r"""One label up to a threshold in one column, another label above it.
@@ -50,7 +48,7 @@ class ThresholdClassifier(Classifier, poor_score=True):
     )
 
     classes_: Array = fitted("Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising")
-    column_: int = fitted("The column that is cut.", low=0, below="p")
+    column_: int = fitted("The column that is compared with the threshold.", low=0, below="p")
     threshold_: float = fitted(
         "Rows up to here get the first of ``sides_``; infinite when one label is best for all.", finite=False
     )
@@ -61,8 +59,8 @@ class ThresholdClassifier(Classifier, poor_score=True):
         low=0,
         below="k",
     )
-    mistakes_: float = fitted("Weight of the rows that the cut gets wrong.", low=0)
-    certificate_: ExactCertificate = fitted("What is proved about the cut.")
+    mistakes_: float = fitted("Weight of the misclassified rows.", low=0)
+    certificate_: ExactCertificate = fitted("What is proved about the threshold.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the best cut.
@@ -92,7 +90,9 @@ class ThresholdClassifier(Classifier, poor_score=True):
         self.column_, best = min(enumerate(cuts), key=lambda found: (found[1].mistakes, found[0]))
         self.threshold_, self.mistakes_ = best.threshold, best.mistakes
         self.sides_ = np.array([best.below, best.above])
-        self.certificate_ = ExactCertificate("The fewest mistakes of any cut", data.n_rows, 2.0**-52 * data.n_rows)
+        self.certificate_ = ExactCertificate(
+            "The fewest mistakes of any threshold", data.n_rows, 2.0**-52 * data.n_rows
+        )
         return self
 
     def decision_function(self, X: Any) -> Array:

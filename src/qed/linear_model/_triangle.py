@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qed.core._threads import one_blas_thread
 from qed.linear_model._factors import Flat, Spectrum
-from qed.linear_model._kernels import one_blas_thread, triangle
+from qed.linear_model._kernels import triangle
 from qed.linear_model._quadratic import UNIT
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from qed.linear_model._quadratic import Columns, Penalty, Quadratic, Targets
 
     Array = NDArray[np.float64]
-
-__all__ = ["Triangle", "TriangleOf", "solve_triangle"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from qed.core import (
     KW_ONLY,
     Array,
     Classifier,
-    MistakesCertificate,
+    MistakeBoundCertificate,
     NonNegativeInt,
     PositiveInt,
     Seed,
@@ -19,13 +19,12 @@ from qed.core import (
     param,
 )
 from qed.core._events import STOP, Progress
+from qed.core._shared_params import VERBOSE
 from qed.designs._range import fingerprint, require_no_overflow
 from qed.linear_model._classes import require_classes
 from qed.linear_model._kernels import margins
 from qed.linear_model._learn_online import Course, Shown, begin, favours, show, shown
 from qed.linear_model._online import Memory, Rule, Stop, Visits
-
-__all__ = ["VotedPerceptron"]
 
 SCORES_AT_ONCE = 1 << 18  # of rows times mistakes: 2 MiB, which stays in the cache of one core
 
@@ -64,7 +63,7 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
 
     Certificate
     -----------
-    MistakesCertificate: the mistakes made, and, where the last plane separates the classes with margin :math:`\gamma`, the most
+    MistakeBoundCertificate: the mistakes made, and, where the last plane separates the classes with margin :math:`\gamma`, the most
     that any order of the rows can cause.
 
     Cost
@@ -87,13 +86,13 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
     """
 
     _: KW_ONLY
-    fit_intercept: bool = param(True, "Whether the plane may leave the origin.")
+    fit_intercept: bool = param(True, "Whether to fit an intercept.")
     max_iter: PositiveInt = param(10, "Most passes over the rows.")
     shuffle: bool = param(True, "Whether every pass has an order of its own; otherwise rows come as they are.")
     class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
         None, "What the steps of the rows of each label are multiplied by."
     )
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     random_state: Seed = param(0, "Seed of the orders.")
 
     classes_: Array = fitted(
@@ -107,13 +106,13 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
         "What each of these rows was multiplied by: its weight and that of its label.", shape="(q,)", optional=True
     )
     votes_: Array = fitted(
-        "Rows that each plane survived; the first plane is zero.", dtype="int", shape="(q + 1,)", low=0
+        "Rows that each hyperplane survived; the first hyperplane is zero.", dtype="int", shape="(q + 1,)", low=0
     )
-    coef_: Array = fitted("Coefficients of the last plane, shape (1, p).", shape="(1, p)")
+    coef_: Array = fitted("Coefficients of the last hyperplane, shape (1, p).", shape="(1, p)")
     intercept_: Array = fitted("Its intercept.", shape="(1,)")
     n_iter_: int = fitted("Passes over the rows.", low=0, answers=False)
     seed_: int = fitted("What the orders of the passes follow from.", answers=False, optional=True)
-    certificate_: MistakesCertificate = fitted("What is proved about the mistakes.")
+    certificate_: MistakeBoundCertificate = fitted("What is proved about the mistakes.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Pass over the rows until none is on the wrong side.
@@ -165,7 +164,7 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
         radius = float(np.sqrt(longest + one[0, 0] if len(one) else longest))
         plain = rows.weight is None and favour is None
         bound = float((radius / margin[0]) ** 2) if plain and margin[0] > 0 else np.inf
-        self.certificate_ = MistakesCertificate(memory.rows, memory.mistakes, radius, margin, bound, seen)
+        self.certificate_ = MistakeBoundCertificate(memory.rows, memory.mistakes, radius, margin, bound, seen)
         if interrupted:
             raise KeyboardInterrupt
         return self

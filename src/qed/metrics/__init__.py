@@ -1,4 +1,4 @@
-"""Scores are formulas over statistics that merge, and every score can say how sure it is.
+"""Metrics: formulas over statistics that merge, with a confidence interval for every metric.
 
 The names, arguments and answers are scikit-learn's. What is added: `Tally`, a score that merges with the score of other
 rows, and `score_interval`, a score with an interval around it.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core._errors import InvalidData, InvalidParameter, NotInQed, UndefinedMetricWarning
+from qed.core._errors import InvalidData, InvalidParameter, NotSupported, UndefinedMetricWarning
 from qed.core._targets import as_target
 from qed.metrics._curves import auc
 from qed.metrics._probabilities import coded
@@ -133,7 +133,7 @@ def _multiclass(
     if multi_class == "ovr":
         return averaged_columns(area, np.arange(len(classes)) == codes[:, np.newaxis], score, average, s)
     if average is None:
-        raise NotInQed("average=None is not implemented for multi_class='ovo'. Use 'macro' or 'weighted'.")
+        raise NotSupported("average=None is not implemented for multi_class='ovo'. Use 'macro' or 'weighted'.")
     if s is not None:
         raise InvalidData(
             "sample_weight is not supported for multiclass one-vs-one ROC AUC, 'sample_weight' must be None in this case."

@@ -9,8 +9,6 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter
 from qed.core._targets import as_target
 
-__all__ = ["cost_sensitive_error", "norm"]
-
 
 def cost_sensitive_error(
     y_true: Any, y_pred: Any, *, cost_positive: float = 1.0, cost_negative: float = 1.0, pos_label: Any = 1

@@ -122,7 +122,7 @@ def mean(moments: Moments, level: float, column: int = 0) -> Score:
     n = moments.rows
     if moments.weight != n:
         raise NeedsRows(
-            "The losses are weighted: how much their mean varies cannot be told from sums. Pass method='bootstrap' and"
+            "The losses are weighted: the variance of their mean cannot be computed from sums. Pass method='bootstrap' and"
             " the rows."
         )
     if n < 2:

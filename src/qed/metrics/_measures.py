@@ -10,8 +10,6 @@ import numpy as np
 
 from qed.core import InvalidParameter, clone
 
-__all__ = ["ModelMeasures", "measure_model"]
-
 
 @dataclass(frozen=True)
 class ModelMeasures:

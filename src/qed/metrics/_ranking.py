@@ -139,8 +139,8 @@ def positives(truth: Array, pos_label: Any) -> Array:
     classes = np.unique(truth)
     if len(classes) > 2:
         raise InvalidData(
-            f"multiclass format is not supported: y_true has {len(classes)} labels. Pass pos_label, and that label is"
-            " told from all others."
+            f"multiclass format is not supported: y_true has {len(classes)} labels. Pass pos_label to compare one"
+            " label with all others."
         )
     listed = ", ".join(map(repr, classes.tolist()))
     raise InvalidData(

@@ -1,4 +1,4 @@
-"""Which rows to learn from, which to be judged by, and which settings to keep.
+"""Model selection: splitters, cross-validation, hyperparameter search and baselines.
 
 One rule: **a model is judged on rows it has not seen, and what the folds have in common is computed once.**
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from qed.model_selection._splitter import Indices
 
-__all__ = ["check_cv", "train_test_split"]
-
 
 def check_cv(cv: Any = 5, y: Any = None, *, classifier: bool = False) -> Any:
     """Return a splitter for what was passed as ``cv``.

@@ -20,8 +20,6 @@ from qed.model_selection._subset import countable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["cross_val_predict", "cross_val_score", "cross_validate"]
-
 
 def cross_validate(
     estimator: Any,
@@ -260,11 +258,11 @@ def report_failures(judged: Sequence[Judged], error_score: Any) -> None:
     kinds = "\n".join(sorted(set(failures)))
     if len(failures) == len(judged):
         raise ValueError(
-            f"All the {len(judged)} fits failed. It is very likely that your model is misconfigured. Say error_score='raise' to"
+            f"All the {len(judged)} fits failed. It is very likely that your model is misconfigured. Set error_score='raise' to"
             f" stop at the first.\n{kinds}"
         )
     warnings.warn(
-        f"{len(failures)} fits failed out of a total of {len(judged)}. Their score is {error_score}. Say error_score='raise' to"
+        f"{len(failures)} fits failed out of a total of {len(judged)}. Their score is {error_score}. Set error_score='raise' to"
         f" stop at the first.\n{kinds}",
         FitFailedWarning,
         stacklevel=3,

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, np.dtype[np.float64]]
 
-__all__ = ["LearningCurveDisplay", "ValidationCurveDisplay", "learning_curve", "validation_curve"]
-
 
 def learning_curve(
     estimator: Any,

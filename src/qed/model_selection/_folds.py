@@ -24,16 +24,6 @@ if TYPE_CHECKING:
 
     from qed.model_selection._splitter import Indices
 
-__all__ = [
-    "GroupKFold",
-    "KFold",
-    "RepeatedKFold",
-    "RepeatedStratifiedKFold",
-    "StratifiedGroupKFold",
-    "StratifiedKFold",
-    "TimeSeriesSplit",
-]
-
 
 def _enough(owner: Splitter, n_splits: int, n: int) -> None:
     if n_splits > n:

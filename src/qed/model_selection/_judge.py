@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from qed.model_selection._splitter import Indices
 
-__all__ = ["Judged", "Table", "is_classifier", "judge", "scorers_of"]
-
 
 @dataclass(frozen=True)
 class Table:

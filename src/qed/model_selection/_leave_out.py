@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from qed.model_selection._splitter import Indices
 
-__all__ = ["LeaveOneGroupOut", "LeaveOneOut", "LeavePGroupsOut", "LeavePOut", "PredefinedSplit"]
-
 
 @dataclass(frozen=True, repr=False)
 class LeaveOneOut(Splitter):

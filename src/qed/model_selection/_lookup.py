@@ -8,8 +8,6 @@ import numpy as np
 
 from qed.core import KW_ONLY, Array, Classifier, ExactCertificate, InvalidParameter, fitted, param
 
-__all__ = ["LookupClassifier"]
-
 
 class LookupClassifier(Classifier, poor_score=True):
     r"""Remembers the rows it has seen, and says the same of all others.

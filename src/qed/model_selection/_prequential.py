@@ -12,8 +12,6 @@ from qed.core._targets import as_target
 from qed.model_selection._judge import is_classifier
 from qed.model_selection._subset import countable, rows_of
 
-__all__ = ["PrequentialResult", "prequential"]
-
 Array = np.ndarray[Any, Any]
 
 
@@ -96,7 +94,7 @@ def prequential(model: Any, X: Any, y: Any, *, chunk: int = 1, classes: Any = No
     0.0
     """
     if not hasattr(model, "partial_fit"):
-        raise InvalidParameter(f"{type(model).__name__} has no partial_fit, so that it cannot learn row by row.")
+        raise InvalidParameter(f"{type(model).__name__} has no partial_fit, which online learning needs.")
     if chunk < 1:
         raise InvalidParameter(f"chunk must be at least 1, got {chunk!r}.")
     truth = as_target(y, "y")

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from qed.model_selection._splitter import Indices
 
-__all__ = ["Bootstrap", "GroupShuffleSplit", "ShuffleSplit", "StratifiedShuffleSplit"]
-
 
 @dataclass(frozen=True, repr=False)
 class ShuffleSplit(Splitter):

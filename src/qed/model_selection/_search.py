@@ -25,6 +25,7 @@ from qed.core._delegated import Delegated
 from qed.core._events import STOP, Progress
 from qed.core._jobs import mapped
 from qed.core._once import cached_property
+from qed.core._shared_params import VERBOSE
 from qed.model_selection._choice_of_folds import check_cv
 from qed.model_selection._cross_validate import report_failures, require_error_score, require_folds
 from qed.model_selection._judge import Judged, Table, is_classifier, judge, scorers_of
@@ -35,7 +36,6 @@ from qed.model_selection._subset import countable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["GridSearchCV", "RandomizedSearchCV"]
 
 Array = np.ndarray[Any, Any]
 
@@ -248,7 +248,7 @@ class GridSearchCV(_Search):
         True, "Whether to fit the best on all rows; with several scores, the name of the one that chooses."
     )
     cv: Any = param(None, "Folds: a number, a splitter or pairs of indices; five by default.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     pre_dispatch: Any = param("2*n_jobs", "Tasks that scikit-learn would dispatch ahead.", kind="hint")
     error_score: Any = param(float("nan"), "What a failing fit scores; 'raise' to stop.")
     return_train_score: bool = param(False, "Whether to score the training rows too.")
@@ -297,7 +297,7 @@ class RandomizedSearchCV(_Search):
         True, "Whether to fit the best on all rows; with several scores, the name of the one that chooses."
     )
     cv: Any = param(None, "Folds: a number, a splitter or pairs of indices; five by default.")
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     pre_dispatch: Any = param("2*n_jobs", "Tasks that scikit-learn would dispatch ahead.", kind="hint")
     random_state: Seed = param(None, "Seed of the draws.")
     error_score: Any = param(float("nan"), "What a failing fit scores; 'raise' to stop.")

@@ -13,8 +13,6 @@ import numpy as np
 from qed.core import InvalidParameter
 from qed.model_selection._splitter import draws
 
-__all__ = ["ParameterGrid", "ParameterSampler"]
-
 
 class ParameterGrid:
     """All combinations of values, as a sequence of dictionaries.
@@ -55,7 +53,7 @@ class ParameterGrid:
         for position, setting in enumerate(self):
             if position == index:
                 return setting
-        raise IndexError(f"ParameterGrid has {len(self)} settings, and number {index} was asked for.")
+        raise IndexError(f"ParameterGrid has {len(self)} settings, and has no number {index}.")
 
 
 def _require_values(name: str, values: Any) -> None:

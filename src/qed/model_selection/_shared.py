@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from qed.model_selection._judge import Table
     from qed.model_selection._splitter import Indices
 
-__all__ = ["columns_together", "judged_together"]
-
 
 def judged_together(
     estimator: Any,

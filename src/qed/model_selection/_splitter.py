@@ -17,19 +17,6 @@ if TYPE_CHECKING:
 
     Indices = np.ndarray[Any, np.dtype[np.intp]]
 
-__all__ = [
-    "Indices",
-    "Splitter",
-    "at_least",
-    "complements",
-    "count_rows",
-    "draws",
-    "group_codes",
-    "label_codes",
-    "seed_without_shuffle",
-    "sizes_of_random_split",
-]
-
 
 class Splitter(ABC):
     """Cuts rows into pairs of training and test indices."""
@@ -128,7 +115,7 @@ def label_codes(y: Any, owner: str) -> tuple[Indices, int]:
     if labels.dtype.kind == "f" and np.any(labels != np.floor(labels)):
         raise InvalidData(
             f"{owner} keeps the shares of classes, and y holds fractions: that is a continuous target. Supported target types are:"
-            " ('binary', 'multiclass'). Use KFold, or cut y into classes first."
+            " ('binary', 'multiclass'). Use KFold, or bin y into classes first."
         )
     _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.intp)

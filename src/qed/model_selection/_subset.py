@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["countable", "rows_of"]
-
 
 def rows_of(table: Any, index: Any) -> Any:
     """Return rows by index: of arrays, sparse containers, frames, series and sequences; None stays None."""

@@ -9,8 +9,6 @@ import numpy as np
 from qed.core import InvalidData
 from qed.core._targets import as_target
 
-__all__ = ["task_of"]
-
 Task = Literal["binary", "multiclass", "ordinal", "regression", "vector regression", "multilabel", "structured"]
 
 

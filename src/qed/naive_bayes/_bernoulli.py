@@ -14,8 +14,6 @@ from qed.naive_bayes._kernels import products
 if TYPE_CHECKING:
     from qed.data._class_sums import ClassSums
 
-__all__ = ["BernoulliNB"]
-
 
 class BernoulliNB(LinearCounts, positive_only=False):
     r"""Classes in which every property is there, or not, independently of the others.

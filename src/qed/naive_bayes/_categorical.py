@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 else:  # naming it for real would load numpy.typing at import
     ArrayLike = object
 
-__all__ = ["CategoricalNB"]
 
 MOST_CATEGORIES = 1 << 24
 

@@ -28,7 +28,6 @@ from qed.naive_bayes._naive_bayes import NaiveBayes
 if TYPE_CHECKING:
     from qed.data import Chunk
 
-__all__ = ["CountingClassifier", "LinearCounts", "differences", "logarithms", "times"]
 
 LEAST_ALPHA = 1e-10
 UNIT = 2.0**-53

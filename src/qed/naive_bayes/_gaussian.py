@@ -25,7 +25,6 @@ from qed.naive_bayes._naive_bayes import NaiveBayes
 if TYPE_CHECKING:
     from qed.data import Chunk
 
-__all__ = ["GaussianNB"]
 
 UNIT = 2.0**-53
 CIRCLE = float(np.log(2 * np.pi))

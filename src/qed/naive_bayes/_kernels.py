@@ -9,8 +9,6 @@ import numpy as np
 from qed import _native
 from qed.data._kernels import category_entries, csr_arrays, strided
 
-__all__ = ["category_products", "class_distances", "products"]
-
 Array = np.ndarray[Any, np.dtype[np.float64]]
 ENTRIES = 1 << 17
 

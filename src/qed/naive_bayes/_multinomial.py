@@ -12,8 +12,6 @@ from qed.naive_bayes._counting import LinearCounts, logarithms, times
 if TYPE_CHECKING:
     from qed.data._class_sums import ClassSums
 
-__all__ = ["ComplementNB", "MultinomialNB"]
-
 
 class MultinomialNB(LinearCounts):
     r"""Classes that draw words, one after the other; a row counts how often each was drawn.

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from qed.core import Array
     from qed.data import Chunk
 
-__all__ = ["NaiveBayes"]
-
 
 class NaiveBayes(PosteriorClassifier, chunks=True):
     """A classifier of sums over the rows of each class."""
@@ -81,7 +79,7 @@ class NaiveBayes(PosteriorClassifier, chunks=True):
 
         Raises
         ------
-        Forgetting
+        ForgetError
             When the rows cannot have been learnt, or rounding would be visible in what remains.
         """
         self._learn(fewer_rows(self, X, y, sample_weight, self._counted), self.classes_)

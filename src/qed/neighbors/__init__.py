@@ -1,4 +1,4 @@
-"""Answers from near rows.
+"""Nearest neighbours and kernel densities, by exact search.
 
 One rule: **a search leaves nothing out.** What is passed by is proved to be too far away; equal distances are settled by the
 order of the rows, so that trees, scans and any number of threads give the same answer.

@@ -7,12 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 from qed.core import Array, Classifier, fitted, param
-from qed.core._doors import stream_data
+from qed.core._validation import stream_data
 from qed.neighbors._model import NeighborModel
 from qed.neighbors._rows import look
 from qed.neighbors._weights import WeightsOption, weights_of
-
-__all__ = ["KNeighborsClassifier"]
 
 BLOCK = 1 << 16  # rows whose votes are counted at a time
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from qed.core._params import Array
     from qed.neighbors._metric import Metric
 
-__all__ = ["Index", "Lists", "pays"]
 
 FEW_COLUMNS = 12  # in more, boxes around near rows overlap too much to be passed by
 MANY_ROWS = 1500  # fewer are looked at one by one before a tree has been climbed

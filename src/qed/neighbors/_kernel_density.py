@@ -13,7 +13,7 @@ from qed.core import (
     Estimator,
     InvalidParameter,
     NonNegative,
-    NotInQed,
+    NotSupported,
     Positive,
     PositiveInt,
     SearchCertificate,
@@ -35,7 +35,6 @@ from qed.neighbors._windows import NUMBERS, WindowName, log_integral
 if TYPE_CHECKING:
     from qed.core import FitData
 
-__all__ = ["KernelDensity"]
 
 UNIT = 2.0**-53
 FEW_COLUMNS = 6  # in more, windows that are not wide reach no row at all
@@ -145,7 +144,7 @@ class KernelDensity(Estimator, role="density_estimator"):
     def _metric(self, n_columns: int) -> Metric:
         params = self.metric_params
         if params and "w" in params:
-            raise NotInQed(
+            raise NotSupported(
                 "KernelDensity.metric_params['w'] is not in qed: multiply the columns by w^(1/p) instead, and the density by the"
                 " product of these."
             )
@@ -219,7 +218,7 @@ class KernelDensity(Estimator, role="density_estimator"):
         self._check_is_fitted()
         metric = self._fitted_metric()
         if self.kernel not in ("gaussian", "tophat") or metric.name != "euclidean":
-            raise NotInQed(
+            raise NotSupported(
                 f"Sampling from {self.kernel!r} windows of {metric.name} distance is not in qed; those of 'gaussian' and 'tophat'"
                 " windows of Euclidean distance are."
             )

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from qed.core._params import Array
 
-__all__ = ["localisation_kernel"]
 
 LocalName = Literal["gaussian", "truncated_gaussian", "epanechnikov", "tricube", "quartic", "cosine", "triangle"]
 

@@ -29,7 +29,6 @@ from qed.core import InvalidData, InvalidParameter
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-__all__ = ["Metric", "MetricName", "named"]
 
 MetricName = Literal[
     "minkowski",

@@ -30,7 +30,6 @@ from qed.neighbors._rows import look
 if TYPE_CHECKING:
     from qed.core import Fingerprint, FitData
 
-__all__ = ["NeighborModel", "graph", "is_a_metric", "require_mode"]
 
 UNIT = 2.0**-53
 
@@ -51,7 +50,7 @@ class NeighborModel(Estimator):
     _: KW_ONLY
     algorithm: Literal["auto", "ball_tree", "kd_tree", "brute"] = param(
         "auto",
-        "Way of searching. 'brute' looks at every row; all others use boxes around near rows where that is faster.",
+        "Search method. 'brute' looks at every row; all others use a k-d tree where that is faster.",
         kind="hint",
     )
     leaf_size: PositiveInt = param(30, "Rows in a leaf of scikit-learn's trees; leaves here have eight.", kind="hint")

@@ -10,8 +10,6 @@ import numpy as np
 from qed.core import Array, InvalidParameter, NonNegative, param
 from qed.neighbors._model import NeighborModel, graph, require_mode
 
-__all__ = ["NearestNeighbors"]
-
 
 class NearestNeighbors(NeighborModel):
     r"""Finds the rows nearest to others.

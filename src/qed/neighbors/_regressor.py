@@ -10,8 +10,6 @@ from qed.core import Array, Regressor, fitted, param
 from qed.neighbors._model import NeighborModel
 from qed.neighbors._weights import WeightsOption, weights_of
 
-__all__ = ["KNeighborsRegressor"]
-
 
 class KNeighborsRegressor(NeighborModel, Regressor, multi_output=True):
     r"""Predicts the mean target of the nearest rows.

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from qed.core import FitData
     from qed.core._params import Array
 
-__all__ = ["fingerprint_of", "look"]
 
 LARGEST, SMALLEST = 1e150, 1e-130  # beyond, squares of differences overflow, or lose digits
 UNIT = 2.0**-53

@@ -12,7 +12,6 @@ from qed.core import InvalidData
 if TYPE_CHECKING:
     from qed.core._params import Array
 
-__all__ = ["WeightsOption", "weights_of"]
 
 WeightsOption = Literal["uniform", "distance"] | Callable | None  # type: ignore[type-arg]
 

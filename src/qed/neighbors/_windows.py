@@ -24,7 +24,6 @@ import numpy as np
 if TYPE_CHECKING:
     from qed.neighbors._metric import Metric
 
-__all__ = ["NUMBERS", "WindowName", "log_integral"]
 
 WindowName = Literal["gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"]
 NUMBERS = {"gaussian": 0, "tophat": 1, "epanechnikov": 2, "exponential": 3, "linear": 4, "cosine": 5}

@@ -1,4 +1,4 @@
-"""Networks of dense layers, learnt with PyTorch and used without it.
+"""Neural networks: multilayer perceptrons, trained with PyTorch and used without it.
 
 One rule: **PyTorch is loaded by a fit and by nothing else.** Importing this package, making models, loading files and predicting
 need NumPy alone; ``pip install "qed[neural]"`` brings what fits need.

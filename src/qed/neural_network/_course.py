@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from qed.neural_network._layout import Layout, Parameters
     from qed.neural_network._steps import Steps
 
-__all__ = ["Course", "Task", "Trail", "descend", "descend_by_all"]
-
 
 @dataclass(frozen=True)
 class Task:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from qed.core import Array
 
-__all__ = ["outputs", "scores"]
 
 BLOCK = 1024  # rows that go through the layers together: their units stay in the cache
 MOST = 2**24  # multiplications from which blocks are shared out among threads

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from qed.core import Array
     from qed.neural_network._layout import Layout, Parameters
 
-__all__ = ["Gradients", "Rows"]
 
 MOST_ROWS, FEWEST_ROWS = 1024, 64
 WORK = 2**25  # multiplications of a pass through the layers that are worth a thread of their own

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["HEADS", "Head"]
-
 
 class Head(ABC):
     """An output layer with its loss."""

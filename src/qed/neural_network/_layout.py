@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from qed.core import Array
 
-__all__ = ["Layout", "Parameters", "drawn"]
-
 
 class Parameters(NamedTuple):
     """One vector, an array or a tensor, and its parts, which share its memory."""

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.core import Array, Classifier, InvalidData, InvalidParameter, fitted
-from qed.core._doors import stream_data
 from qed.core._targets import as_target
+from qed.core._validation import stream_data
 from qed.neural_network._forward import outputs
 from qed.neural_network._network import Network, OfSteps
 
 if TYPE_CHECKING:
     from qed.core import FitData
     from qed.neural_network._gradients import Rows
-
-__all__ = ["MLPClassifier"]
 
 
 def _are_those_of_outputs(model: Any, labels: Array) -> str:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from qed.core import FitData, Traits
     from qed.neural_network._gradients import Rows
 
-__all__ = ["MLPRegressor"]
-
 
 class _Losses(Regressor, multi_output=True):
     """The loss, which is the first parameter of all."""

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from qed.core import FitData
     from qed.neural_network._layout import Parameters
 
-__all__ = ["Network", "OfSteps"]
 
 AUTO_BATCH = 200
 

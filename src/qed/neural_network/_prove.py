@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from qed.core import Array
     from qed.neural_network._course import Task, Trail
 
-__all__ = ["Effort", "fingerprint", "prove"]
 
 UNIT = 2.0**-53
 STEP = 1e-6  # of a difference: short enough to cross few kinks, long enough for the digits that are left

@@ -14,7 +14,6 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["minimise"]
 
 KEPT = 10
 DECREASE, CURVATURE = 1e-4, 0.9  # what Wolfe's two conditions ask of a step

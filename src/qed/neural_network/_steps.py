@@ -13,7 +13,6 @@ from qed.core._records import expect, expect_array, record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Adam", "Memory", "Momentum", "Steps"]
 
 TINY_RATE = 1e-6  # below which shorter steps lead nowhere
 

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["load_torch", "one_torch_thread"]
-
 
 def load_torch(owner: str) -> Any:
     """Return the module torch, or say how to get it."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-__all__ = ["UNITS", "Unit"]
-
 
 class Unit(ABC):
     """An activation φ whose derivative is known from its value a = φ(z)."""

@@ -23,8 +23,6 @@ from qed.core import Certificate, Uncertified
 if TYPE_CHECKING:
     from qed.optimize._function import Function, Vector
 
-__all__ = ["GapCertificate", "GradientCertificate", "KKTCertificate", "certificate_of"]
-
 
 @dataclass(frozen=True)
 class GapCertificate(Certificate):
@@ -192,7 +190,9 @@ def certificate_of(
     if function.split is not None:
         return GradientCertificate(norm, function.is_convex, tol, is_gradient=False)
     if not function.is_smooth:
-        return Uncertified("the function has kinks, and a subgradient need not be short at a minimiser")
+        return Uncertified(
+            "the function is not differentiable everywhere, and a subgradient need not be small at a minimiser"
+        )
     if is_unique:
         gap = norm**2 / (2 * function.convexity)
         return GapCertificate(gap, value, np.inf, "|gradient|^2 / (2 m) for strong convexity m", is_solved, is_unique)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from qed.optimize._function import Vector
 
-__all__ = ["ConvexityReport", "check_convex_set", "check_convexity"]
 
 ROUNDING = 1e-9  # relative violations below this are rounding
 UNIT = 2.0**-53

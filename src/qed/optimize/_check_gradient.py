@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from qed.optimize._function import Vector
 
-__all__ = ["Comparison", "GradientCheck", "check_gradient", "compare_implementations", "numerical_gradient"]
 
 LEAST = 1e-8  # of a coordinate: half the digits of what is left of a difference are then its own
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from qed.optimize._program import Program
     from qed.optimize._result import OptimizationResult
 
-__all__ = ["augmented_lagrangian", "barrier_method", "log_barrier", "penalised", "penalty_method"]
 
 ENDLESS = 5  # inner searches that found no end, after which none will
 UNSOLVED = 1e-3  # violations of the optimality conditions, relative to their numbers, that rounding does not explain

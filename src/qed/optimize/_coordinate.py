@@ -17,8 +17,6 @@ from qed.optimize._function import Split, Vector
 from qed.optimize._line import bracket, line_minimum
 from qed.optimize._result import Interrupted, OptimizationResult
 
-__all__ = ["AlternatingResult", "alternating_minimization", "coordinate_descent"]
-
 INNER = 50  # Newton steps on a block, at most
 
 

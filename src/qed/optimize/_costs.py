@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from qed.optimize._evaluate import at_least
 
-__all__ = ["LeastSquaresCost", "least_squares_cost"]
-
 
 @dataclass(frozen=True)
 class LeastSquaresCost:

@@ -19,8 +19,6 @@ from qed.optimize._function import Vector
 from qed.optimize._result import Interrupted, OptimizationResult
 from qed.optimize._trace import Trace
 
-__all__ = ["Iterate", "Stop", "drive"]
-
 EVERY = 10  # iterations between proofs
 GROWN = 1e6  # a value this many times its first scale above the start has diverged
 
@@ -197,7 +195,7 @@ def drive(
             f"{name}: {evaluate.function.name} is not finite at the start. Begin where the function and its gradient are."
         )
     smooth = evaluate.function.is_smooth or evaluate.function.split is not None
-    why = "rounding hides the rest" if smooth else "it has kinks, and rounding or one of them hides the rest"
+    why = "rounding hides the rest" if smooth else "rounding or a non-differentiable point hides the rest"
     outcome, reason = ended or ("stalled", f"no step from iteration {taken} lowers the value: {why}")
     result = _answer(name, at, record, evaluate, stop, (outcome, reason), taken, advice, certify, keep_best=keep_best)
     if interrupted:

@@ -10,8 +10,6 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter
 from qed.optimize._function import Function, Vector, as_function
 
-__all__ = ["Calls", "Evaluator", "at_least", "point"]
-
 NEEDS = {
     "gradient": "Function(value, gradient)",
     "curvature": "Function(value, gradient, curvature)",

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from qed.optimize._program import Program
     from qed.optimize._result import OptimizationResult
 
-__all__ = ["in_units", "minimised", "refuse_if_infeasible", "squared", "total"]
-
 
 def minimised(function: Function, w: Vector) -> OptimizationResult:
     """Minimise without constraints, by the best method that the function allows."""
@@ -81,7 +79,7 @@ def squared(g: Function, weight: float, only_above: bool, shift: float = 0.0) ->
         a = np.asarray(slope(w))  # type: ignore[misc]
         return np.asarray(2 * weight * (np.outer(a, a) + value * np.asarray(bend(w))))  # type: ignore[misc]
 
-    flat = g.is_quadratic and g.bend == 0
+    flat = g.is_quadratic and g.curvature_bound == 0
     return Function(
         lambda w: weight * size(w) ** 2,
         None if slope is None else gradient,

@@ -1,8 +1,8 @@
 """What is minimised: a value, and whatever else is known of it.
 
 A `Function` is a record of callables. What it does not have is None, and an optimiser that needs it says so before it begins.
-Traits (``is_convex``, ``bend``, ``convexity``) are claims of whoever made the function; operations carry them by rule, and
-`qed.optimize.check_convexity` can refute them.
+Traits (``is_convex``, ``curvature_bound``, ``convexity``) are claims of whoever made the function; operations carry them by
+rule, and `qed.optimize.check_convexity` can refute them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
-__all__ = ["Bound", "Function", "Proximal", "Split", "Vector", "as_function", "maximum", "quadratic"]
 
 UNIT = 2.0**-53
 
@@ -71,7 +70,7 @@ class Function:
         Whether ``gradient`` is a gradient everywhere.
     is_convex, is_quadratic : bool
         What the maker of the function claims.
-    bend : float
+    curvature_bound : float
         Bound on the largest curvature L, the Lipschitz constant of the gradient; ``inf`` where none is known.
     convexity : float
         A number m >= 0 with ``value - m/2 |w|**2`` convex.
@@ -102,7 +101,7 @@ class Function:
     is_smooth: bool = True
     is_convex: bool = False
     is_quadratic: bool = False
-    bend: float = np.inf
+    curvature_bound: float = np.inf
     convexity: float = 0.0
     bound: Callable[[Vector], Bound] | None = None
     split: Split | None = None
@@ -116,9 +115,10 @@ class Function:
                 raise InvalidParameter(
                     f"Function.{part} must be a callable of a vector, got {given!r} of type {type(given).__name__}."
                 )
-        if not self.bend >= 0 or not self.convexity >= 0:
+        if not self.curvature_bound >= 0 or not self.convexity >= 0:
             raise InvalidParameter(
-                f"Function.bend and Function.convexity must be >= 0, got {self.bend!r} and {self.convexity!r}."
+                f"Function.curvature_bound and Function.convexity must be >= 0, got"
+                f" {self.curvature_bound!r} and {self.convexity!r}."
             )
 
     def __call__(self, w: Any) -> float:
@@ -135,7 +135,7 @@ class Function:
             is_smooth=f.is_smooth and g.is_smooth,
             is_convex=f.is_convex and g.is_convex,
             is_quadratic=f.is_quadratic and g.is_quadratic,
-            bend=f.bend + g.bend,
+            curvature_bound=f.curvature_bound + g.curvature_bound,
             convexity=f.convexity + g.convexity if f.is_convex and g.is_convex else 0.0,
             size=f.size if g.size is None else g.size,
             name=f"{f.name} + {g.name}",
@@ -154,7 +154,7 @@ class Function:
             is_smooth=self.is_smooth,
             is_convex=self.is_convex and factor >= 0,
             is_quadratic=self.is_quadratic,
-            bend=abs(factor) * self.bend if factor else 0.0,
+            curvature_bound=abs(factor) * self.curvature_bound if factor else 0.0,
             convexity=factor * self.convexity if factor > 0 else 0.0,
             size=self.size,
             name=f"{factor:g} {self.name}",
@@ -193,7 +193,7 @@ class Function:
             is_smooth=self.is_smooth,
             is_convex=self.is_convex,
             is_quadratic=self.is_quadratic,
-            bend=self.bend * float(squares) if squares else 0.0,
+            curvature_bound=self.curvature_bound * float(squares) if squares else 0.0,
             size=A.shape[1],
             name=f"{self.name} after an affine map",
         )
@@ -274,7 +274,7 @@ def quadratic(A: Any, b: Any = 0.0, c: float = 0.0) -> Function:
     Examples
     --------
     >>> from qed.optimize import quadratic
-    >>> quadratic([[2.0, 0.0], [0.0, 10.0]]).bend
+    >>> quadratic([[2.0, 0.0], [0.0, 10.0]]).curvature_bound
     10.0
     """
     A = np.atleast_2d(np.asarray(A, dtype=np.float64))
@@ -305,7 +305,7 @@ def quadratic(A: Any, b: Any = 0.0, c: float = 0.0) -> Function:
         lambda _: A,
         is_convex=least >= -doubt,
         is_quadratic=True,
-        bend=largest,
+        curvature_bound=largest,
         convexity=least if least > doubt else 0.0,
         bound=bound if least > doubt else None,
         size=len(A),

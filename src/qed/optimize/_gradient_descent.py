@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from qed.optimize._result import OptimizationResult
 
-__all__ = ["gradient_ascent", "gradient_descent", "largest_curvature", "step_advice", "step_warning"]
-
 
 def gradient_descent(
     function: Any,
@@ -88,7 +86,11 @@ def gradient_descent(
     """
     evaluate = Evaluator(function, "gradient_descent")
     if step is None:
-        step = 1.0 / evaluate.function.bend if 0 < evaluate.function.bend < np.inf else Backtracking()
+        step = (
+            1.0 / evaluate.function.curvature_bound
+            if 0 < evaluate.function.curvature_bound < np.inf
+            else Backtracking()
+        )
     w, take = evaluate.start(start), rule_of(step, momentum).begin(evaluate)
     stop = Stop(max_iter, gradient_tol, change_tol, gap_tol).checked("gradient_descent")
     is_clocked = not callable(getattr(step, "begin", None))
@@ -193,7 +195,7 @@ def _words(step: float, bend: float) -> str:
         return f"step {step:g} is stable: there is no curvature here"
     most = 2.0 / bend
     if np.isclose(step, most, rtol=1e-9):
-        return f"step {step:g} equals 2/L for the largest curvature L = {bend:g}: the iterates oscillate for ever"
+        return f"step {step:g} equals 2/L for the largest curvature L = {bend:g}: the iterates oscillate without converging"
     if step > most:
         return (
             f"step {step:g} exceeds 2/L = {most:g} for the largest curvature L = {bend:g}: along that direction every step "
@@ -207,9 +209,9 @@ def _words(step: float, bend: float) -> str:
 
 def step_warning(function: Function, step: float) -> tuple[str, ...]:
     """Return advice that needs no step to be taken: nothing, or why this one is too long."""
-    if not 0 < function.bend < np.inf or step < 2.0 / function.bend * (1 - 1e-9):
+    if not 0 < function.curvature_bound < np.inf or step < 2.0 / function.curvature_bound * (1 - 1e-9):
         return ()
-    return (_words(step, function.bend),)
+    return (_words(step, function.curvature_bound),)
 
 
 def _after(evaluate: Evaluator, w: Vector, step: float) -> str:

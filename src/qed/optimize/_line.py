@@ -11,7 +11,6 @@ from qed.core import InvalidData, InvalidParameter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Bracket", "LineMinimum", "bracket", "line_minimum"]
 
 GOLDEN = 0.5 * (3.0 - 5.0**0.5)  # share of the longer side at which a golden section cuts
 NARROWEST = float(np.sqrt(np.finfo(np.float64).eps))  # closer points have values that rounding cannot tell apart

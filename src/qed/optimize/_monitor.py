@@ -10,8 +10,6 @@ import numpy as np
 
 from qed.core import InvalidParameter
 
-__all__ = ["BAND", "UpdateAdvice", "monitor_updates"]
-
 BAND = (1e-4, 1e-2)  # ratios between which learning neither crawls nor jumps
 
 

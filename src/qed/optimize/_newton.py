@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from qed.optimize._function import Vector
     from qed.optimize._result import OptimizationResult
 
-__all__ = ["newton"]
 
 ENOUGH = 1e-4  # share of the promised descent that a damped step must keep
 LEAST = 1e-10  # eigenvalues below this share of the largest one are lifted to it

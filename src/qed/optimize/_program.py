@@ -23,7 +23,6 @@ from qed.optimize._sets import Box
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["DualPoint", "DualityReport", "Program", "affine", "duality_on_points", "lagrange_dual", "maximize_dual"]
 
 UNBOUNDED = 1e100  # a lower bound that no objective of a feasible programme has
 
@@ -46,7 +45,7 @@ def affine(a: Any, b: float = 0.0) -> Function:
         lambda _: flat,
         is_convex=True,
         is_quadratic=True,
-        bend=0.0,
+        curvature_bound=0.0,
         size=a.size,
         name="affine function",
     )
@@ -87,7 +86,7 @@ class Program:
     @property
     def is_convex(self) -> bool:
         """Whether all parts claim what makes the programme convex: f and g convex, h affine."""
-        flat = all(h.is_quadratic and h.bend == 0 for h in self.equalities)
+        flat = all(h.is_quadratic and h.curvature_bound == 0 for h in self.equalities)
         return self.objective.is_convex and all(g.is_convex for g in self.inequalities) and flat
 
     def residuals(self, w: Any) -> tuple[Vector, Vector]:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from qed.optimize._result import OptimizationResult
     from qed.optimize._schedules import Schedule
 
-__all__ = ["projected_gradient", "proximal_gradient", "soft_threshold"]
 
 UNIT = 2.0**-53
 NOISE = 1e-10  # steps that change values by less than this share are judged by slopes
@@ -187,7 +186,7 @@ def projected_gradient(
             gap = max(float(g @ w) - floor, 0.0) + rounding
             if np.isfinite(gap):
                 reached = norm is not None and norm <= gradient_tol
-                return GapCertificate(gap, value, np.inf, "the lowest plane over the set", reached)
+                return GapCertificate(gap, value, np.inf, "the Frank-Wolfe lower bound", reached)
         return GradientCertificate(np.inf if norm is None else norm, smooth.is_convex, gradient_tol, is_gradient=False)
 
     steps = _Steps.of(split, step)
@@ -232,7 +231,7 @@ class _Steps:
     @classmethod
     def of(cls, split: Split | None, step: Any) -> _Steps:
         assert split is not None  # noqa: S101  made by the callers
-        bend = split.smooth.bend
+        bend = split.smooth.curvature_bound
         if step is None and 0 < bend < np.inf:
             step = 1.0 / bend
         return cls(split.smooth, split.rest, None if step is None else schedule_of(step))

@@ -17,7 +17,6 @@ from qed.optimize._trace import Trace
 if TYPE_CHECKING:
     from qed.optimize._function import Vector
 
-__all__ = ["linear_program", "quadratic_program"]
 
 UNIT = 2.0**-53
 BACK = 0.99  # share of the way to the boundary that a step may go

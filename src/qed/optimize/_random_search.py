@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from qed.optimize._function import Vector
 
-__all__ = ["RestartsResult", "acceptance_probability", "random_restarts", "random_search", "simulated_annealing"]
-
 
 def random_search(
     function: Any,

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from qed.optimize._function import Vector
     from qed.optimize._trace import Trace
 
-__all__ = ["Interrupted", "OptimizationResult"]
-
 
 @dataclass(frozen=True, eq=False)
 class OptimizationResult:

@@ -14,18 +14,6 @@ import numpy as np
 from qed.core import InvalidParameter
 from qed.optimize._evaluate import at_least
 
-__all__ = [
-    "Capped",
-    "Constant",
-    "InverseRoot",
-    "InverseTime",
-    "PowerDecay",
-    "RobbinsMonro",
-    "Schedule",
-    "StepDecay",
-    "robbins_monro",
-]
-
 
 class Schedule(Protocol):
     """A step size for every update."""

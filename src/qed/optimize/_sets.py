@@ -18,18 +18,6 @@ from qed.optimize._evaluate import at_least
 if TYPE_CHECKING:
     from qed.optimize._function import Vector
 
-__all__ = [
-    "AffineSubspace",
-    "Box",
-    "ConvexSet",
-    "HalfSpace",
-    "Intersection",
-    "L1Ball",
-    "L2Ball",
-    "LInfBall",
-    "NonnegativeOrthant",
-    "Simplex",
-]
 
 PATIENCE = 500  # cycles in which moves must shorten
 REMEMBERED = 5  # cycles that an extrapolation looks back on

@@ -14,8 +14,6 @@ from qed.optimize._function import Vector
 from qed.optimize._line import bracket, line_minimum
 from qed.optimize._schedules import Constant, Schedule
 
-__all__ = ["Backtracking", "BoldDriver", "ExactLineSearch", "Move", "SwitchedMomentum", "Take", "rule_of"]
-
 
 class Move(NamedTuple):
     """One step: where it led, the value there, its size, and whether it was kept; or why there is none."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from qed.optimize._result import OptimizationResult
     from qed.optimize._schedules import Schedule
 
-__all__ = ["BatchSampler", "batch_variance", "stochastic_gradient_descent"]
 
 DRAWN = 64  # batches drawn at a time
 

@@ -11,8 +11,6 @@ from qed.core import InvalidParameter
 from qed.optimize import _draw
 from qed.optimize._function import Vector, as_function
 
-__all__ = ["Trace"]
-
 Whole = np.ndarray[Any, np.dtype[np.int64]]
 
 

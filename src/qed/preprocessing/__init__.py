@@ -1,4 +1,4 @@
-"""Tables made ready for models: scaled, encoded, filled, cut, bent, and texts and dates turned into numbers.
+"""Preprocessing: scaling, encoding, imputation, feature expansion, and features from text and dates.
 
 One rule: **a transformer learns from the rows of the fit alone, and what it learnt can be recomputed from them**, so that training
 statistics are reused on new rows and ``qed.verify`` can check them.

@@ -20,8 +20,6 @@ from qed.core import (
 )
 from qed.core._roles import _input_names
 
-__all__ = ["BasisFunctions", "PiecewiseBasis", "RadialBasis"]
-
 _KNOWN: dict[str, Any] = {
     "1": np.ones_like,
     "x": np.positive,

@@ -26,8 +26,6 @@ from qed.preprocessing import _kernels
 from qed.preprocessing._quantiles import percentile, weighted_percentile
 from qed.preprocessing._sparse import compressed_ones
 
-__all__ = ["KBinsDiscretizer"]
-
 
 class KBinsDiscretizer(Transformer, keeps_dtype=True):
     r"""Each column cut into bins.

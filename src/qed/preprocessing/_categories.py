@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["Numbered", "given_categories", "is_nan", "numbered", "places", "places_of", "refuse_unknown"]
-
 
 class Numbered(NamedTuple):
     """A column as numbers into its distinct values."""

@@ -13,7 +13,6 @@ from qed.data import ColumnMoments
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["certificate", "has_its_columns", "looked_at", "refuse_sparse_centring", "scaled_sparse", "without_zeros"]
 
 EPSILON = float(np.finfo(np.float64).eps)
 

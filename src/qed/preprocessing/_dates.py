@@ -12,7 +12,6 @@ from qed.core._roles import _input_names
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["DateFeatures"]
 
 # How many steps a part has before it begins again; None for parts that never do.
 _PERIODS: dict[str, float | None] = {

@@ -11,8 +11,6 @@ from qed.core import KW_ONLY, InvalidParameter, Transformer, Uncertified, fitted
 from qed.core._params import AnyFunction  # noqa: TC001  (what parameters may hold)
 from qed.core._tables import is_sparse
 
-__all__ = ["FunctionTransformer"]
-
 
 def _why_no_function(value: Any) -> str:
     return "should be a function of numbers, and is a type" if isinstance(value, type) else ""

@@ -9,8 +9,6 @@ import numpy as np
 from qed.core import InvalidData
 from qed.core._arrays import as_array
 
-__all__ = ["images_to_rows", "rows_to_images"]
-
 Array = np.ndarray[Any, Any]
 
 

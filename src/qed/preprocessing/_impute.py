@@ -21,6 +21,7 @@ from qed.core._arrays import floats
 from qed.core._mixed import Column, MixedTable, fit_table, new_table
 from qed.core._params import AnyFunction, needed_with
 from qed.core._roles import _input_names
+from qed.core._shared_params import COPY
 from qed.core._tables import is_sparse
 from qed.data import ColumnMoments
 from qed.preprocessing._categories import is_nan, numbered
@@ -29,8 +30,6 @@ Array = np.ndarray[Any, Any]
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-__all__ = ["MissingIndicator", "SimpleImputer"]
 
 
 def _read(model: Any, X: Any, *, first: bool) -> Any:
@@ -135,7 +134,7 @@ class SimpleImputer(Transformer, sparse=True):
         "mean", "What gaps become: 'mean', 'median', 'most_frequent', 'constant' or a function of a column."
     )
     fill_value: Any = param(None, "The constant; 0 for numbers and 'missing_value' for words by default.")
-    copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
+    copy: bool = COPY
     add_indicator: bool = param(False, "Whether columns that mark the gaps are put beside.")
     keep_empty_features: bool = param(False, "Whether columns without a single value are kept, filled with zeros.")
 

@@ -10,8 +10,6 @@ from qed import _native
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["counted", "followed", "hashed", "monomials", "moved", "sparse_monomials"]
-
 
 def moved(
     X: Array,

@@ -22,8 +22,6 @@ from qed.core._tables import csr, is_sparse
 from qed.core._targets import as_target
 from qed.preprocessing._categories import Numbered, numbered, places
 
-__all__ = ["LabelBinarizer", "LabelEncoder", "MultiLabelBinarizer", "label_binarize"]
-
 
 def _labels(y: Any, owner: str) -> Any:
     """Read labels as an array of one dimension."""

@@ -33,8 +33,6 @@ from qed.preprocessing._categories import (
 from qed.preprocessing._rare import grouping, rare_ones
 from qed.preprocessing._sparse import compressed_ones
 
-__all__ = ["OneHotEncoder", "learnt_categories"]
-
 
 def learnt_categories(table: MixedTable, given: Any, *, refuse: bool) -> tuple[list[Any], list[Array], list[Array]]:
     """Return the categories of each column, the place of each entry (-1: none of them), and how often each occurs."""

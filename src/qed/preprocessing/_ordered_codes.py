@@ -15,8 +15,6 @@ from qed.preprocessing._categories import numbered, places, refuse_unknown
 from qed.preprocessing._one_hot import learnt_categories
 from qed.preprocessing._patterns import why_not_simple_ones
 
-__all__ = ["FactoredEncoder", "ThermometerEncoder"]
-
 
 class ThermometerEncoder(Transformer, allow_nan=False, categorical=True, keeps_dtype=False):
     r"""Ordered values in unary: the j-th of m levels has its first j columns on.

@@ -27,8 +27,6 @@ from qed.preprocessing._rare import grouping, rare_ones
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["OrdinalEncoder"]
-
 
 def _why_no_number(value: Any) -> str:
     return "" if value is None or isinstance(value, int | float | np.number) else "should be a number"

@@ -21,8 +21,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["why_not_simple", "why_not_simple_ones"]
-
 LONGEST = 1000
 MOST_WAYS = 64  # combinations of alternatives and optional groups
 MOST_COPIES = 256  # of one character, in a row

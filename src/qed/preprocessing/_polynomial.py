@@ -17,8 +17,6 @@ from qed.preprocessing import _kernels
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["PolynomialFeatures"]
-
 
 HIGHEST_DEGREE = 4096  # of native code, which multiplies factor by factor
 MOST_COLUMNS = 2**63

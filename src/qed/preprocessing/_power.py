@@ -9,11 +9,10 @@ import numpy as np
 
 from qed.core import KW_ONLY, Array, BracketCertificate, InvalidData, Transformer, fitted, param
 from qed.core._params import needed_with
+from qed.core._shared_params import COPY
 from qed.preprocessing._columns import EPSILON
 from qed.preprocessing._power_likelihood import Enclosed, best_power, box_cox, yeo_johnson
 from qed.preprocessing._standard import StandardScaler
-
-__all__ = ["PowerTransformer", "power_transform"]
 
 ENOUGH = 1e-12  # nats a row: far below what any number of rows can tell apart
 
@@ -62,12 +61,12 @@ class PowerTransformer(Transformer, allow_nan=True):
         "yeo-johnson", "Which powers: of any number, or of positive ones."
     )
     _: KW_ONLY
-    standardize: bool = param(True, "Whether bent columns are brought to mean zero and variance one.")
-    copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
+    standardize: bool = param(True, "Whether transformed columns are scaled to mean zero and variance one.")
+    copy: bool = COPY
 
     lambdas_: Array = fitted("The power of each column; one for columns that do not vary.", shape="(p,)", nan=True)
     scaler_: StandardScaler | None = fitted(
-        "The scaler of the bent columns; None without ``standardize``.", check=needed_with("standardize")
+        "The scaler of the transformed columns; None without ``standardize``.", check=needed_with("standardize")
     )
     certificate_: BracketCertificate = fitted("What is proven about the fit.")
 

@@ -29,7 +29,6 @@ from qed.core._once import cached_property
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Column", "Enclosed", "best_power", "box_cox", "yeo_johnson"]
 
 Array = np.ndarray[Any, Any]
 

@@ -20,10 +20,9 @@ from qed.core import (
     generator,
     param,
 )
+from qed.core._shared_params import COPY
 from qed.core._tables import is_sparse
 from qed.preprocessing import _kernels
-
-__all__ = ["QuantileTransformer", "quantile_transform"]
 
 EDGE = 1e-7  # probabilities nearer to zero or one than this are cut off before the normal quantile is taken
 
@@ -66,7 +65,7 @@ class QuantileTransformer(Transformer, sparse=True, allow_nan=True):
     ignore_implicit_zeros: bool = param(False, "Whether zeros that a sparse table does not store are left out.")
     subsample: PositiveInt | None = param(10_000, "Rows to draw, without replacement, if there are more; None for all.")
     random_state: Seed = param(None, "Where the drawn rows come from.")
-    copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
+    copy: bool = COPY
 
     n_quantiles_: int = fitted("Number of quantiles that were taken.", low=1)
     quantiles_: Array = fitted(

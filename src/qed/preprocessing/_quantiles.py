@@ -8,8 +8,6 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["percentile", "weighted_percentile"]
-
 
 def percentile(column: Array, levels: Array, method: str) -> Array:
     """Return percentiles of a column without gaps, by one of NumPy's methods.

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from qed.core import KW_ONLY, Array, ExactCertificate, InvalidDataType, InvalidParameter, Transformer, fitted, param
+from qed.core._shared_params import COPY
 from qed.core._tables import is_sparse
 from qed.preprocessing import _kernels
 from qed.preprocessing._columns import certificate, has_its_columns, looked_at, scaled_sparse, without_zeros
 
 if TYPE_CHECKING:
     from qed.data import ColumnMoments
-
-__all__ = ["MaxAbsScaler", "MinMaxScaler", "maxabs_scale", "minmax_scale"]
 
 
 class MinMaxScaler(Transformer, allow_nan=True):
@@ -45,8 +44,8 @@ class MinMaxScaler(Transformer, allow_nan=True):
 
     feature_range: Any = param((0, 1), "The ends of the range.")
     _: KW_ONLY
-    copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
-    clip: bool = param(False, "Whether entries beyond those of the fit are cut off at the ends of the range.")
+    copy: bool = COPY
+    clip: bool = param(False, "Whether to clip new entries to the range.")
 
     min_: Array = fitted(
         "What is added to each column after scaling.", dtype="float", shape="(p,)", finite=False, nan=True
@@ -177,8 +176,8 @@ class MaxAbsScaler(Transformer, sparse=True, allow_nan=True):
     """
 
     _: KW_ONLY
-    copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
-    clip: bool = param(False, "Whether entries beyond those of the fit are cut off at -1 and 1.")
+    copy: bool = COPY
+    clip: bool = param(False, "Whether to clip new entries to -1 and 1.")
 
     scale_: Array = fitted("What each column is divided by.", dtype="float", shape="(p,)", finite=False, nan=True)
     max_abs_: Array = fitted("Largest size in each column.", dtype="float", shape="(p,)", finite=False, nan=True)

@@ -9,8 +9,6 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["grouping", "rare_ones"]
-
 
 def rare_ones(counts: Array, n_rows: int, min_frequency: Any, max_categories: int | None) -> Array | None:
     """Return which categories are rare, by their counts; None when no one is.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["Draws", "balanced_draws", "downsample", "upsample"]
-
 
 def _classes(X: Any, y: Any) -> tuple[Array, Array, list[Array]]:
     """Return rows, labels, and the places of the rows of each class."""

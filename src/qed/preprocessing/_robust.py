@@ -8,11 +8,10 @@ import numpy as np
 
 from qed.core import KW_ONLY, Array, ExactCertificate, InvalidParameter, Traits, Transformer, fitted, param
 from qed.core._params import needed_with
+from qed.core._shared_params import COPY
 from qed.core._tables import is_sparse
 from qed.preprocessing import _kernels
 from qed.preprocessing._columns import refuse_sparse_centring, scaled_sparse, without_zeros
-
-__all__ = ["RobustScaler", "robust_scale"]
 
 
 class RobustScaler(Transformer, sparse=True, allow_nan=True):
@@ -41,7 +40,7 @@ class RobustScaler(Transformer, sparse=True, allow_nan=True):
     with_centering: bool = param(True, "Whether to take the medians away.")
     with_scaling: bool = param(True, "Whether to divide by the quantile range.")
     quantile_range: Any = param((25.0, 75.0), "The two quantiles, in percent.")
-    copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
+    copy: bool = COPY
     unit_variance: bool = param(False, "Whether normal columns get variance one.")
 
     center_: Array | None = fitted(

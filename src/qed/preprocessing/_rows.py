@@ -7,9 +7,8 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.core import KW_ONLY, ExactCertificate, InvalidData, Transformer, fitted, param
+from qed.core._shared_params import COPY
 from qed.core._tables import is_sparse
-
-__all__ = ["Binarizer", "Normalizer", "add_dummy_feature", "binarize", "normalize"]
 
 
 class Normalizer(Transformer, sparse=True, requires_fit=False):
@@ -37,7 +36,7 @@ class Normalizer(Transformer, sparse=True, requires_fit=False):
 
     norm: Literal["l1", "l2", "max"] = param("l2", "Which length becomes one.")
     _: KW_ONLY
-    copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
+    copy: bool = COPY
 
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 
@@ -127,7 +126,7 @@ class Binarizer(Transformer, sparse=True, requires_fit=False):
 
     _: KW_ONLY
     threshold: float = param(0.0, "Entries above it become one.")
-    copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
+    copy: bool = COPY
 
     certificate_: ExactCertificate = fitted("What is proven about the fit.")
 

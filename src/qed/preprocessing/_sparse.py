@@ -10,8 +10,6 @@ from qed.core._tables import csr
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["compressed_ones"]
-
 
 def compressed_ones(
     codes: list[Array], tables: list[Array], widths: list[int], n_rows: int, dtype: np.dtype[Any], *, sparse: bool

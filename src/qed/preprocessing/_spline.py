@@ -21,8 +21,6 @@ from qed.preprocessing._quantiles import weighted_percentile
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["SplineTransformer"]
-
 
 def _go_with_the_degree(model: Any, knots: Array) -> str:
     least = 2 * model.degree + 2

@@ -8,6 +8,7 @@ import numpy as np
 
 from qed.core import KW_ONLY, Array, ExactCertificate, Traits, Transformer, fitted, param
 from qed.core._params import needed_with
+from qed.core._shared_params import COPY
 from qed.core._tables import is_sparse
 from qed.preprocessing import _kernels
 from qed.preprocessing._columns import (
@@ -22,8 +23,6 @@ from qed.preprocessing._columns import (
 
 if TYPE_CHECKING:
     from qed.data import ColumnMoments
-
-__all__ = ["StandardScaler", "scale"]
 
 
 class StandardScaler(Transformer, sparse=True, allow_nan=True):
@@ -57,7 +56,7 @@ class StandardScaler(Transformer, sparse=True, allow_nan=True):
     """
 
     _: KW_ONLY
-    copy: bool = param(True, "Whether to leave the given array as it is; with False it may be written over.")
+    copy: bool = COPY
     with_mean: bool = param(True, "Whether to take the means away.")
     with_std: bool = param(True, "Whether to divide by the standard deviations.")
 

@@ -25,8 +25,6 @@ from qed.core._targets import as_target, encode
 from qed.preprocessing._categories import places
 from qed.preprocessing._one_hot import learnt_categories
 
-__all__ = ["TargetEncoder"]
-
 
 def _are_of_its_categories(model: Any, encodings: list[Array]) -> str:
     each = np.atleast_1d(model.target_mean_).size
@@ -76,7 +74,7 @@ class TargetEncoder(Transformer, target="number", allow_nan=True, categorical=Tr
     )
     smooth: NonNegative | Literal["auto"] = param("auto", "How many rows of the overall mean each category is given.")
     cv: Any = param(5, "Folds of fit_transform: a number, a splitter or pairs of indices that test every row once.")
-    shuffle: bool = param(True, "Whether rows are shuffled before a number of folds is cut.")
+    shuffle: bool = param(True, "Whether to shuffle rows before they are split into folds.")
     random_state: Seed = param(None, "Seed of the shuffle.")
 
     categories_: list[Array] = fitted(

@@ -9,14 +9,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Estimator, ExactCertificate, InvalidData, InvalidParameter, NotInQed, fitted, param
+from qed.core import KW_ONLY, Estimator, ExactCertificate, InvalidData, InvalidParameter, NotSupported, fitted, param
 from qed.core._params import AnyFunction, DType  # noqa: TC001  (what parameters may hold)
 from qed.core._tables import csr, only_column
 from qed.preprocessing._patterns import why_not_simple
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["CountVectorizer"]
 
 LONGEST_NGRAM = 100  # their number, and their length, grow with it
 
@@ -117,7 +116,7 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
     def get_stop_words(self) -> frozenset[str] | None:
         """Return the words to leave out; None when there are none."""
         if isinstance(self.stop_words, str):
-            raise NotInQed(
+            raise NotSupported(
                 f"stop_words={self.stop_words!r} is not in qed. Pass the words themselves as a list; max_df leaves out words that"
                 " are in most texts."
             )

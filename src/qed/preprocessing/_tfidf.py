@@ -15,8 +15,6 @@ from qed.preprocessing._text import CountVectorizer, TextReader, Vocabulary
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["HashingVectorizer", "TfidfTransformer", "TfidfVectorizer"]
-
 
 class TfidfTransformer(Transformer, sparse=True):
     r"""Counts times the logarithm of how rare a word is.

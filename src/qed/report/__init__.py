@@ -1,4 +1,4 @@
-"""One record that tells the story of a fit, and the page that shows it.
+"""Reports: a record of a fit, and the HTML page that shows it.
 
 Rule of the package: a report holds words, numbers and drawings, no mathematics. Its page is one HTML file without
 scripts that opens without a network, in light and dark, on a telephone and on paper; figures come before numbers.
@@ -11,7 +11,7 @@ Map
 `_figures`     the two figures of a linear fit
 `_study`       the report of a study: scores, curves, importance, groups, proof
 `_study_details`  what stands at its end: candidates, columns, how it was made
-`_said`        numbers as people write them
+`_format_numbers` numbers as people write them
 `_study_figures`  its figures: whiskers, curves, grids, histograms
 `_svg`         axes, dots, bands and lines as SVG
 `_page`        the HTML and its style

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qed.report._figures import predicted_against_actual
+from qed.report._format_numbers import amount, interval, percent, said
 from qed.report._parts import Figure, Section, Table, Verdict
 from qed.report._report import Report
-from qed.report._said import amount, interval, percent, said
 from qed.report._study_details import columns, making, tried
 from qed.report._study_figures import (
     Whisker,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["study_report"]
 
 MOST_DOTS = 600
 MOST_ROWS = 12
@@ -359,7 +358,7 @@ def _what_matters(study: Study) -> Section:
     if _is_constant(study):
         return Section("Which columns matter?", words=("No column does: the model says the same of every row.",))
     if not found:
-        words = ("Numbers were bent into smooth curves, so a column has no single weight: see below.",) if shown else ()
+        words = ("Numbers have spline features, so a column has no single coefficient: see below.",) if shown else ()
         return Section("Which columns matter?", figures=tuple(figures), words=words)
     labels = [str(one) for one in study.sheet.target.labels]
     if len(found[0][1]) == 1:
@@ -483,10 +482,10 @@ def _proof(study: Study) -> Section:
     ]
     verdicts: tuple[Verdict, ...] = ()
     if study.checked is not None:
-        title = "Checked by independent code" if study.checked.is_accepted else "Refused by independent code"
+        title = "Checked by independent code" if study.checked.is_accepted else "Rejected by independent code"
         verdicts = (Verdict(study.checked.is_accepted, title, study.checked.words),)
     else:
-        words.append("The table is too large to check it on the way. Have it checked with: qed verify.")
+        words.append("The table is too large to be checked during the fit. Run: qed verify.")
     words.append(
         "This proves that the fit is the best of its kind for these rows. It does not prove that new rows will be like them: that"
         " is what the rows kept aside are for."

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from qed.report._format_numbers import said
 from qed.report._parts import Section, Table
-from qed.report._said import said
 
 if TYPE_CHECKING:
     from qed.study import Study
-
-__all__ = ["columns", "making", "tried"]
 
 
 def tried(study: Study) -> Section:

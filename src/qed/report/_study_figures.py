@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Whisker", "area_curves", "confusion", "effect_curves", "histogram", "reliability", "whiskers"]
 
 Whisker = tuple[str, float, float, float, int]  # name, lower, middle, upper, group of the colour
 ROW = 32

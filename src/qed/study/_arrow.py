@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 
 from qed.core import InvalidData
+from qed.study._number_formats import DAY
 from qed.study._raw import GAPS, LONGEST_ENTRY, LOOKED_AT, RawColumn, of_words
-from qed.study._written import DAY
 
 Array = np.ndarray[Any, Any]
-
-__all__ = ["of_arrow"]
 
 
 def of_arrow(name: str, column: Any) -> RawColumn:  # noqa: PLR0911  one line per type

@@ -7,8 +7,6 @@ import time
 
 from qed.core import InvalidParameter
 
-__all__ = ["Clock", "seconds_of"]
-
 _UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 

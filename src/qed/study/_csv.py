@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from qed.core import InvalidData
+from qed.study._number_formats import numbers_of
 from qed.study._raw import LONGEST_ENTRY, RawColumn, RawTable, of_text
 from qed.study._read_limits import ENTRY_SIZE
-from qed.study._written import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from qed.study._read_limits import ReadLimits
 
-__all__ = ["SMALL", "read_csv"]
 
 SMALL = 2 << 20  # bytes; above this DuckDB's start-up pays
 HEAD = 1 << 16

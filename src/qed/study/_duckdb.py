@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from qed.study._read_limits import ReadLimits
 
-__all__ = ["is_query", "read_database", "read_file", "read_query", "read_text"]
 
 _QUERY = re.compile(r"\s*(select|with|from)\s", re.IGNORECASE)
 _FILES = frozenset({".csv", ".tsv", ".parquet", ".pq", ".json", ".jsonl", ".ndjson"})

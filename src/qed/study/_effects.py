@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from qed.study._schema import ColumnSchema, TargetSchema
 
-__all__ = ["Effect", "effects"]
 
 Array = np.ndarray[Any, Any]
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import InvalidData
-from qed.study._kinds import NO, YES, tokens
+from qed.study._column_types import NO, YES, tokens
+from qed.study._number_formats import DATE_FORMS, FORM_WORDS, moments_of, numbers_of
 from qed.study._raw import text_of
-from qed.study._written import DATE_FORMS, FORM_WORDS, moments_of, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from qed.study._raw import RawColumn, RawTable
     from qed.study._schema import ColumnSchema
 
-__all__ = ["UNKNOWN", "Encoded", "encode", "feature_names"]
 
 Array = np.ndarray[Any, Any]
 UNKNOWN = -1.0  # a category that the fit has not seen

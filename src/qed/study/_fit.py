@@ -13,16 +13,16 @@ import numpy as np
 from qed.core import CertificateError, InvalidData, InvalidParameter, __version__
 from qed.core._events import Progress
 from qed.study._clock import Clock, seconds_of
+from qed.study._column_types import describe, said_form
 from qed.study._compare import Comparison, Entry, compare, cost_of_a_row, fit_quietly, most_categories, row_limit
+from qed.study._duplicates import together, twins_of
 from qed.study._encode import encode
 from qed.study._judge import TOP, HeldOut, judge
-from qed.study._kinds import describe, said_form
 from qed.study._model import TableModel, shuffled, usable_rows
 from qed.study._recipes import candidates, constant, pipeline, prepared_width
-from qed.study._schema import ColumnSchema, Sheet, Story, TargetSchema, words_array
+from qed.study._schema import ColumnSchema, FitRecord, TableSchema, TargetSchema, words_array
 from qed.study._source import digest_of, read_table
 from qed.study._task import describe_target
-from qed.study._twins import together, twins_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from qed.model_selection._candidate import Candidate
     from qed.study._raw import RawColumn, RawTable
 
-__all__ = ["Checked", "Study", "fit"]
 
 Array = np.ndarray[Any, Any]
 T = TypeVar("T")
@@ -77,7 +76,7 @@ class Study:
     winner: Entry
 
     @property
-    def sheet(self) -> Sheet:
+    def sheet(self) -> TableSchema:
         """Columns, target and story."""
         return self.model.sheet
 
@@ -170,7 +169,7 @@ def _understood(
     digest: str,
     command: str,
     clock: Clock,
-) -> tuple[Sheet, RawTable, Array]:
+) -> tuple[TableSchema, RawTable, Array]:
     """Decide task and columns; return them with the rows that have a target."""
     raw.column(target, "target column", InvalidParameter)
     for name in (*types, *drop):
@@ -199,7 +198,7 @@ def _understood(
     if not any(one.is_used for one in columns):
         raise InvalidData(_nothing_left(columns))
     notes += _leaks(columns, types, rows, rows.column(target))
-    story = Story(
+    story = FitRecord(
         raw.source,
         digest,
         raw.n_rows,
@@ -216,7 +215,7 @@ def _understood(
         tuple(notes),
         False,
     )
-    sheet = Sheet(columns, goal, story)
+    sheet = TableSchema(columns, goal, story)
     _, y = usable_rows(rows, sheet)
     return sheet, rows, y
 
@@ -266,7 +265,7 @@ def _described(column: Any, types: Mapping[str, str], drop: Sequence[str], targe
 class _Work:
     """One study on its way."""
 
-    def __init__(self, X: Array, y: Array, rows: RawTable, sheet: Sheet, clock: Clock, seed: int) -> None:
+    def __init__(self, X: Array, y: Array, rows: RawTable, sheet: TableSchema, clock: Clock, seed: int) -> None:
         self.X, self.y, self.sheet, self.clock, self.seed = X, y, sheet, clock, seed
         self.found = Comparison([], [], [])
         if clock.left < 0.5:
@@ -423,7 +422,7 @@ class _Work:
             progress.step(message="accepted" if found.is_accepted else "refused")
         return found
 
-    def _told(self, winner: Entry, held_out: HeldOut, rows_fitted: int, trial: int) -> Sheet:
+    def _told(self, winner: Entry, held_out: HeldOut, rows_fitted: int, trial: int) -> TableSchema:
         story = self.sheet.story
         notes = [*story.notes, *self.found.notes]
         if rows_fitted < len(self.y):

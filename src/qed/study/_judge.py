@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from qed.study._raw import RawTable
     from qed.study._schema import ColumnSchema, TargetSchema
 
-__all__ = ["RARE", "TOP", "Group", "HeldOut", "Importance", "judge", "scores_of"]
 
 Array = np.ndarray[Any, Any]
 

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
     from qed.core import Certificate
     from qed.study._raw import RawTable
-    from qed.study._schema import Sheet
+    from qed.study._schema import TableSchema
     from qed.verify import Verdict
 
-__all__ = ["TableModel", "load"]
 
 Array = np.ndarray[Any, Any]
 BLOCK = 20_000  # rows
@@ -36,7 +35,7 @@ class TableModel:
     ----------
     pipeline : Pipeline
         Preparation and model, fitted on the numbers that `encode` makes of the table.
-    sheet : Sheet
+    sheet : TableSchema
         Columns, target and story.
 
     Attributes
@@ -47,7 +46,7 @@ class TableModel:
         By row of the last call the columns whose entry is like nothing at the fit.
     """
 
-    def __init__(self, pipeline: Any, sheet: Sheet) -> None:
+    def __init__(self, pipeline: Any, sheet: TableSchema) -> None:
         self.pipeline, self.sheet = pipeline, sheet
         self.notices: list[str] = []
         self.strange: dict[int, list[str]] = {}
@@ -202,7 +201,7 @@ def load(path: str | os.PathLike[str]) -> TableModel:
     return found
 
 
-def usable_rows(raw: RawTable, sheet: Sheet) -> tuple[RawTable, Array]:
+def usable_rows(raw: RawTable, sheet: TableSchema) -> tuple[RawTable, Array]:
     """Return the rows that have a target, and their targets."""
     y, strange = encode_target(raw.column(sheet.target.name, "target column"), sheet.target)
     if strange:

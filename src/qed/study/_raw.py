@@ -14,11 +14,10 @@ from typing import Any, Literal
 import numpy as np
 
 from qed.core import InvalidData, QedError
-from qed.study._written import DATE_FORMS, DAY, FORM_WORDS, Reading, moments_of, numbers_of
+from qed.study._number_formats import DATE_FORMS, DAY, FORM_WORDS, Reading, moments_of, numbers_of
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["GAPS", "RawColumn", "RawTable", "of_text", "of_words", "text_of"]
 
 # Words that stand for nothing, in lower case and without spaces around them.
 GAPS = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "?", "-", "--", "<na>"})

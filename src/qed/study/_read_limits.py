@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from qed.study._clock import Clock
 
-__all__ = ["ENTRY_SIZE", "ReadLimits"]
 
 AGAIN = 0.05  # seconds until a reader that goes on is stopped again
 ENTRY_SIZE = 57  # bytes of a word beside its letters: 49 for the object, 8 for the place that points to it

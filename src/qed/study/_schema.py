@@ -9,14 +9,13 @@ import numpy as np
 
 from qed.core import ModelFileError
 from qed.core._records import expect, expect_array, record
-from qed.study._written import FORMS
+from qed.study._number_formats import FORMS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qed.study._model import TableModel
 
-__all__ = ["KINDS", "TASKS", "UNUSED", "ColumnSchema", "Sheet", "Story", "TargetSchema"]
 
 KINDS = ("number", "code", "category", "yes/no", "date", "text", "identifier", "constant", "copy", "dropped", "nested")
 UNUSED = frozenset({"identifier", "constant", "copy", "dropped", "nested"})
@@ -83,7 +82,7 @@ class ColumnSchema:
         expect(all(type(word) is str for word in self.words), "a category is no word")
         expect(len(set(self.words)) == len(self.words) <= MOST_WORDS, "the categories of a column are not distinct")
         expect(0 <= self.missing <= 1 and self.distinct >= 0, "a column has an impossible number of gaps or entries")
-        expect(set(self.form.split("; ")) <= FORMS | {""}, "a column is written in an unknown way")
+        expect(set(self.form.split("; ")) <= FORMS | {""}, "a column has an unknown format")
         expect(not self.low > self.high, "the least number of a column is above its greatest")
 
 
@@ -125,11 +124,11 @@ class TargetSchema:
         expect(len(set(self.labels)) == len(self.labels), "the labels of the target are not distinct")
         fits = {"regression": len(self.labels) == 0, "binary": len(self.labels) == 2}
         expect(fits.get(self.task, len(self.labels) > 2), "the labels do not fit the task")
-        expect(set(self.form.split("; ")) <= FORMS | {""}, "the target is written in an unknown way")
+        expect(set(self.form.split("; ")) <= FORMS | {""}, "the target has an unknown format")
 
 
 @record("study-story")
-class Story:
+class FitRecord:
     """How a model was made, so that it can be checked and made again.
 
     Attributes
@@ -183,12 +182,12 @@ class Story:
 
 
 @record("study-sheet")
-class Sheet:
+class TableSchema:
     """Columns, target and story: what stands beside the pipeline in a model file."""
 
     columns: tuple[ColumnSchema, ...]
     target: TargetSchema
-    story: Story
+    story: FitRecord
 
     @property
     def used(self) -> tuple[ColumnSchema, ...]:

@@ -12,14 +12,13 @@ import numpy as np
 
 from qed.core import InvalidData, InvalidDataType
 from qed.study import _csv
+from qed.study._number_formats import DAY
 from qed.study._raw import RawColumn, RawTable, of_text, of_words
 from qed.study._read_limits import ReadLimits
-from qed.study._written import DAY
 
 if TYPE_CHECKING:
     from qed.study._clock import Clock
 
-__all__ = ["digest_of", "read_table"]
 
 _TEXT = frozenset({".csv", ".tsv", ".txt", ".tab", ".dat", ""})
 _JSON = frozenset({".json", ".jsonl", ".ndjson"})

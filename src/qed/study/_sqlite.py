@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from qed.study._read_limits import ReadLimits
 
-__all__ = ["read_sqlite"]
 
 AT_ONCE = 50_000
 BYTES_AT_ONCE = 1 << 26  # of long texts fewer rows are read at a time

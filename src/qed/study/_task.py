@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
-from qed.study._kinds import NO, YES, in_order, is_beyond_squares, sign_of, unit_of
+from qed.study._column_types import NO, YES, in_order, is_beyond_squares, sign_of, unit_of
+from qed.study._number_formats import numbers_of
 from qed.study._raw import FEW
 from qed.study._schema import TASKS, TargetSchema, words_array
-from qed.study._written import numbers_of
 
 if TYPE_CHECKING:
     from qed.study._raw import RawColumn
 
-__all__ = ["describe_target", "encode_target"]
 
 Array = np.ndarray[Any, Any]
 MOST_CLASSES = 50

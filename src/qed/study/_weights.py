@@ -11,7 +11,6 @@ from qed.study._encode import feature_names
 if TYPE_CHECKING:
     from qed.study._model import TableModel
 
-__all__ = ["Weight", "weights"]
 
 Weight = tuple[str, tuple[float, ...]]
 

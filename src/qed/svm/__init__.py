@@ -1,4 +1,4 @@
-"""Support vector machines: planes with a margin, and how much wider it could be.
+"""Support vector machines: linear models with a margin, and a bound on their distance from the optimum.
 
 One rule: **a machine is a loss of the margin and a penalty, as its documentation writes them; the plane and the proof follow.**
 

@@ -13,12 +13,10 @@ from qed.svm._planes import finish
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
-    from qed.linear_model._learn_convex import Rows, Wish
-
-__all__ = ["fit_hard_margin"]
+    from qed.linear_model._learn_convex import FitOptions, TrainingData
 
 
-def fit_hard_margin(model: Any, rows: Rows, wish: Wish) -> None:
+def fit_hard_margin(model: Any, rows: TrainingData, options: FitOptions) -> None:
     """Find the widest margin of each class against the others (of two classes, of the second against the first)."""
     _require_plain(model)
     n_classes = len(model.classes_)
@@ -27,7 +25,7 @@ def fit_hard_margin(model: Any, rows: Rows, wish: Wish) -> None:
     for label in labels:
         sign = np.where(rows.y == label, 1.0, -1.0)
         found = plane_between(
-            rows.X, sign, through_origin=not model.fit_intercept, tol=0.1 * wish.tol, max_iter=wish.max_iter
+            rows.X, sign, through_origin=not model.fit_intercept, tol=0.1 * options.tol, max_iter=options.max_iter
         )
         if not found.separable:
             raise _refusal(model, found, label, sign)
@@ -47,13 +45,13 @@ def fit_hard_margin(model: Any, rows: Rows, wish: Wish) -> None:
         rounding=0.0,
         objective=objective,
         null_objective=objective,
-        tol=float(wish.tol),
+        tol=float(options.tol),
         radius=np.inf,
-        outcome="solved" if gap <= wish.tol * objective else "max_iter",
+        outcome="solved" if gap <= options.tol * objective else "max_iter",
         fingerprint=rows.seen,
         dual=duals[0] if len(duals) == 1 else np.stack(duals, axis=1),
     )
-    finish(model, wish)
+    finish(model, options)
 
 
 def _require_plain(model: Any) -> None:
@@ -78,7 +76,7 @@ def _refusal(model: Any, found: Separation, label: int, sign: Vector) -> Invalid
     one, other = (int(np.sum(sign[mixed] == side)) for side in (1.0, -1.0))
     where = "through the origin " if found.through_origin else ""
     error = InvalidData(
-        f"No plane {where}separates {model.classes_.tolist()[label]!r} from the rest, so that LinearSVC has no hard margin: a"
+        f"No hyperplane {where}separates {model.classes_.tolist()[label]!r} from the rest, so there is no hard margin: a"
         f" mixture of {one} of its rows coincides with a mixture of {other} others (within {2 * found.bound:.1g}), rows"
         f" {mixed.tolist()[:12]}{' and more' if len(mixed) > 12 else ''}. Pass a finite C. The weights of the mixtures are in"
         " this error's separation."

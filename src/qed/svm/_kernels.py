@@ -9,8 +9,6 @@ import numpy as np
 from qed import _native
 from qed.data._kernels import csr_arrays
 
-__all__ = ["CompiledPlanes", "find_class_planes", "find_planes"]
-
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 

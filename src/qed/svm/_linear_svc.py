@@ -35,10 +35,11 @@ from qed.core import (
 )
 from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
 from qed.core._class_weights import class_factors
+from qed.core._shared_params import STRICT, VERBOSE
 from qed.designs import Chunked
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._coded import CodedLoss, fit_coded
-from qed.linear_model._learn_convex import Declared, Rows, Wish
+from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData
 from qed.linear_model._penalised_intercept import with_constant
 from qed.svm._hard_margin import fit_hard_margin
 from qed.svm._planes import Plane, find_planes, store_planes
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from qed.core import FitData
     from qed.svm._kernels import CompiledPlanes
 
-__all__ = ["LinearSVC"]
 
 TOGETHER = NewtonTargets()
 ASCENT = (TOGETHER, DualAscent())
@@ -129,14 +129,14 @@ class LinearSVC(LinearClassifier):
     class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
         None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
     )
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     random_state: Seed = param(None, "Seed of liblinear's order of rows. Nothing here is random.", kind="hint")
-    max_iter: PositiveInt = param(1000, "Most steps of the solver, for each plane.")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    max_iter: PositiveInt = param(1000, "Most steps of the solver, for each binary problem.")
+    strict: bool = STRICT
 
-    n_iter_: int = fitted("Most steps that a plane took.", low=0, answers=False)
+    n_iter_: int = fitted("Most steps that a binary problem took.", low=0, answers=False)
     solver_used_: str = fitted("How the coefficients were found.", answers=False)
-    certificate_: DualityGapCertificate = fitted("What is proved about the planes.")
+    certificate_: DualityGapCertificate = fitted("What is proved about the hyperplanes.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the planes.
@@ -156,35 +156,35 @@ class LinearSVC(LinearClassifier):
             The fitted model.
         """
         data = self._fit_data(X, y, sample_weight, finite=False)
-        rows = Rows.of(data)
+        rows = TrainingData.of(data)
         require_classes("LinearSVC", data.classes, rows.y)
-        wish = Wish(False, self.tol, self.max_iter, self.strict, self.verbose)
+        options = FitOptions(False, self.tol, self.max_iter, self.strict, self.verbose)
         self.classes_ = data.classes
         if not np.isfinite(self.C):
-            fit_hard_margin(self, rows, wish)
+            fit_hard_margin(self, rows, options)
             return self
         weights = self._weights_of_classes(rows)
         constant = float(self.intercept_scaling) if self.fit_intercept else None
-        small = None if weights is not None else self._fit_small(rows, len(data.classes), wish)
+        small = None if weights is not None else self._fit_small(rows, len(data.classes), options)
         if small is not None:
             self.coef_ = small.w if constant is None else np.ascontiguousarray(small.w[:, :-1])
             self.intercept_ = np.zeros(len(small.w)) if constant is None else constant * small.w[:, -1]
             return self
         wider = rows if constant is None else with_constant(rows, constant, by_columns=self.penalty == "l1")
         planes = self._planes(rows, len(data.classes), weights)
-        found = find_planes(self, wider, planes, self._solvers(wider, len(data.classes)), wish)
+        found = find_planes(self, wider, planes, self._solvers(wider, len(data.classes)), options)
         w = np.concatenate([np.atleast_2d(one.solution.w.T) for one in found])
         self.coef_ = np.ascontiguousarray(w if constant is None else w[:, :-1])
         self.intercept_ = np.zeros(len(w)) if constant is None else constant * w[:, -1]
-        store_planes(self, found, wish, rows.seen)
+        store_planes(self, found, options, rows.seen)
         return self
 
-    def _fit_small(self, rows: Rows, n_classes: int, wish: Wish) -> CompiledPlanes | None:
+    def _fit_small(self, rows: TrainingData, n_classes: int, options: FitOptions) -> CompiledPlanes | None:
         """Find all planes in one compiled call, or None to have them found one by one."""
         if self.multi_class == "ovr":
-            return fit_small(self, rows, _sides(rows.y, n_classes), wish)
+            return fit_small(self, rows, _sides(rows.y, n_classes), options)
         is_joint = n_classes > 2 and self.penalty == "l2"
-        return fit_small_classes(self, rows, n_classes, wish) if is_joint else None
+        return fit_small_classes(self, rows, n_classes, options) if is_joint else None
 
     def _fit_coded(self, data: FitData, book: Any) -> list[Any] | None:
         """Fit a copy for each column of a book of codes, or None to have them fitted one by one."""
@@ -194,11 +194,11 @@ class LinearSVC(LinearClassifier):
         constant = float(self.intercept_scaling) if self.fit_intercept else None
         return fit_coded(self, data, book, CodedLoss(SquaredHinge(SIDES), 2.0 * self.C, constant))
 
-    def _weights_of_classes(self, rows: Rows) -> Vector | None:
+    def _weights_of_classes(self, rows: TrainingData) -> Vector | None:
         """Return what the weight of each row is multiplied by where it stands for its own class."""
         return class_factors("LinearSVC", self.class_weight, self.classes_, rows.y, rows.weight * rows.share)
 
-    def _planes(self, rows: Rows, n_classes: int, factor: Vector | None) -> list[Plane]:
+    def _planes(self, rows: TrainingData, n_classes: int, factor: Vector | None) -> list[Plane]:
         """Declare one problem for each plane, or one for all."""
         codes = rows.y
         joint = self.multi_class == "crammer_singer"
@@ -223,7 +223,7 @@ class LinearSVC(LinearClassifier):
             planes.append(Plane(weight, lambda rows, sign=sign: self._declared(rows, self._loss(sign))))  # type: ignore[misc]
         return planes
 
-    def _solvers(self, rows: Rows, n_classes: int) -> Any:
+    def _solvers(self, rows: TrainingData, n_classes: int) -> Any:
         """Return the solvers that can take the declared problems; one alone where the table is small."""
         if self.multi_class == "crammer_singer" and n_classes > 2:
             return (ClassAscent(), ClassMultipliers())
@@ -241,19 +241,19 @@ class LinearSVC(LinearClassifier):
         is_sparse = not isinstance(rows.X, np.ndarray | Chunked)
         return ASCENT if is_sparse and n <= 2 * p else (TOGETHER, *SMOOTH)
 
-    def _is_small(self, rows: Rows, n_classes: int) -> bool:
+    def _is_small(self, rows: TrainingData, n_classes: int) -> bool:
         """Say whether all planes are best found at once."""
         return TOGETHER.takes(rows.X.shape[0], rows.X.shape[1] + 1, n_classes)
 
     def _loss(self, sign: Vector, *, joint: bool = False) -> Any:
         return Hinge(sign) if joint or self.loss == "hinge" else SquaredHinge(sign)
 
-    def _declared(self, rows: Rows, loss: Any, *, joint: bool = False) -> Declared:
+    def _declared(self, rows: TrainingData, loss: Any, *, joint: bool = False) -> ObjectiveSpec:
         # two classes of the joint objective are opposite planes, whose difference is penalised half as much
         squares = loss.traits.has_curvature
         unit = (2.0 if squares else 1.0) * self.C * rows.weight
         alpha = (0.5 if joint else 1.0) / unit
-        return Declared(loss, L1(alpha) if self.penalty == "l1" else L2(alpha), unit)
+        return ObjectiveSpec(loss, L1(alpha) if self.penalty == "l1" else L2(alpha), unit)
 
 
 def _sides(codes: Vector, n_classes: int) -> Vector:

@@ -9,13 +9,12 @@ import numpy as np
 from qed.convex import L2, EpsilonInsensitive, Squared, SquaredEpsilonInsensitive
 from qed.convex.solvers import DualAscent, InteriorPoint, Multipliers, NarrowNewton, Newton, NewtonCG
 from qed.core import KW_ONLY, NonNegative, NonNegativeInt, Positive, PositiveInt, Seed, param
+from qed.core._shared_params import STRICT, VERBOSE
 from qed.linear_model._convex_regressor import ConvexRegressor
-from qed.linear_model._learn_convex import Declared, Rows, Wish
+from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData
 from qed.linear_model._penalised_intercept import with_constant
 from qed.svm._planes import Plane, find_planes, store_planes
 from qed.svm._small_tables import fit_small
-
-__all__ = ["LinearSVR"]
 
 SMALL, SMOOTH = NarrowNewton(), (Newton(), NewtonCG(), DualAscent())
 STRAIGHT = Multipliers()
@@ -71,30 +70,30 @@ class LinearSVR(ConvexRegressor):
     dual: bool | Literal["auto"] = param(
         "auto", "Whether liblinear would solve the dual; the optimum is the same.", kind="hint"
     )
-    verbose: NonNegativeInt = param(0, "How much progress to show: 0 for none.")
+    verbose: NonNegativeInt = VERBOSE
     random_state: Seed = param(None, "Seed of liblinear's order of rows. Nothing here is random.", kind="hint")
     max_iter: PositiveInt = param(1000, "Most steps of the solver.")
-    strict: bool = param(False, "Whether to raise NotReached when the gap is above tol.")
+    strict: bool = STRICT
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         data = self._fit_data(X, y, sample_weight, finite=False)
-        rows = Rows.of(data)
-        wish = Wish(False, self.tol, self.max_iter, self.strict, self.verbose)
+        rows = TrainingData.of(data)
+        options = FitOptions(False, self.tol, self.max_iter, self.strict, self.verbose)
         constant = float(self.intercept_scaling) if self.fit_intercept else None
-        small = fit_small(self, rows, rows.y[np.newaxis], wish, width=self.epsilon)
+        small = fit_small(self, rows, rows.y[np.newaxis], options, width=self.epsilon)
         if small is not None:
             w = small.w[0]
             self.coef_ = w if constant is None else w[:-1].copy()
             self.intercept_ = 0.0 if constant is None else float(constant * w[-1])
             return
         wider = rows if constant is None else with_constant(rows, constant)
-        found = find_planes(self, wider, [Plane(None, self._declared)], self._solvers(wider), wish)
+        found = find_planes(self, wider, [Plane(None, self._declared)], self._solvers(wider), options)
         w = found[0].solution.w
         self.coef_ = np.array(w if constant is None else w[:-1])
         self.intercept_ = 0.0 if constant is None else float(constant * w[-1])
-        store_planes(self, found, wish, rows.seen)
+        store_planes(self, found, options, rows.seen)
 
-    def _solvers(self, rows: Rows) -> Any:
+    def _solvers(self, rows: TrainingData) -> Any:
         """Return the solvers that can take the declared problem; one alone where the table is small."""
         n, p = rows.X.shape
         is_table = isinstance(rows.X, np.ndarray)
@@ -102,10 +101,10 @@ class LinearSVR(ConvexRegressor):
             return (SMALL,) if is_table and SMALL.takes(n, p) else SMOOTH
         return (STRAIGHT,) if is_table and STRAIGHT.takes(n, p) else KINKS
 
-    def _declared(self, rows: Rows) -> Declared:
+    def _declared(self, rows: TrainingData) -> ObjectiveSpec:
         squares = self.loss == "squared_epsilon_insensitive"
         kind: Any = SquaredEpsilonInsensitive if squares else EpsilonInsensitive
         # without a tube, squares are those that everything compiled knows
         loss: Any = Squared(rows.y) if squares and self.epsilon == 0 else kind(rows.y, self.epsilon)
         unit = (2.0 if squares else 1.0) * self.C * rows.weight
-        return Declared(loss, L2(1.0 / unit), unit)
+        return ObjectiveSpec(loss, L2(1.0 / unit), unit)

@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.convex import Solution, choose, solve
 from qed.convex.solvers import DualAscent
-from qed.core import InvalidData, NotReached
+from qed.core import InvalidData, ToleranceNotReached
 from qed.core._certificates import DualityGapCertificate
 from qed.core._events import Progress
 from qed.core._threads import one_blas_thread
@@ -20,16 +20,14 @@ if TYPE_CHECKING:
     from qed.convex import Problem, Solver
     from qed.convex._loss import Vector
     from qed.core._certificates import Fingerprint
-    from qed.linear_model._learn_convex import Declared, Rows, Wish
-
-__all__ = ["Found", "Plane", "find_planes", "store_planes"]
+    from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData
 
 
 class Plane(NamedTuple):
     """One problem: what weights are multiplied by (None for one), and how it is declared for rows so weighted."""
 
     factor: Vector | None
-    declare: Callable[[Rows], Declared]
+    declare: Callable[[TrainingData], ObjectiveSpec]
 
 
 class Found(NamedTuple):
@@ -41,24 +39,26 @@ class Found(NamedTuple):
     dual: Vector | None  # of the documented losses, where slopes do not tell it
 
 
-def find_planes(model: Any, rows: Rows, planes: Sequence[Plane], solvers: Sequence[Solver], wish: Wish) -> list[Found]:
+def find_planes(
+    model: Any, rows: TrainingData, planes: Sequence[Plane], solvers: Sequence[Solver], options: FitOptions
+) -> list[Found]:
     """Solve every problem; once a listener or Ctrl-C has ended one, those that follow are left at their start."""
     found: list[Found] = []
     name = type(model).__name__
     with (
         one_blas_thread(rows.share.size * rows.mean.size),
-        Progress(name, wish.max_iter * len(planes), verbose=wish.verbose) as progress,
+        Progress(name, options.max_iter * len(planes), verbose=options.verbose) as progress,
     ):
         ended = ""
         for plane in planes:
             own = rows if plane.factor is None else rows.weighed(plane.factor)
             declared = plane.declare(own)
-            problem = own.problem(declared, intercept=wish.intercept)
+            problem = own.problem(declared, intercept=options.intercept)
             if ended:
                 solution = _untouched(problem, ended)
             else:
-                chosen = choose(problem, solvers, wish.tol)
-                solution = solve(problem, chosen, tol=wish.tol, max_iter=wish.max_iter, progress=progress)
+                chosen = choose(problem, solvers, options.tol)
+                solution = solve(problem, chosen, tol=options.tol, max_iter=options.max_iter, progress=progress)
                 ended = solution.outcome if solution.outcome in ("stopped", "interrupted") else ""
             rests_on_slopes = declared.loss.traits.has_curvature and solution.solver != DualAscent.name
             dual = None if rests_on_slopes else _documented(declared, solution.gap.u)
@@ -68,7 +68,7 @@ def find_planes(model: Any, rows: Rows, planes: Sequence[Plane], solvers: Sequen
     return found
 
 
-def _documented(declared: Declared, u: Vector) -> Vector:
+def _documented(declared: ObjectiveSpec, u: Vector) -> Vector:
     """Return dual variables of the documented losses, whose squares are not halved."""
     return 2.0 * u if declared.loss.traits.has_curvature else u
 
@@ -78,7 +78,7 @@ def _untouched(problem: Problem, outcome: str) -> Solution:
     return Solution(w, b, problem.certify(w, b), outcome, 0, "none")
 
 
-def store_planes(model: Any, found: Sequence[Found], wish: Wish, seen: Fingerprint) -> None:
+def store_planes(model: Any, found: Sequence[Found], options: FitOptions, seen: Fingerprint) -> None:
     """Keep one certificate: no planes lower the sum of the objectives by more than the sum of the gaps."""
     solutions = [one.solution for one in found]
     outcomes = [solution.outcome for solution in solutions]
@@ -98,22 +98,22 @@ def store_planes(model: Any, found: Sequence[Found], wish: Wish, seen: Fingerpri
         rounding=sum(one.unit * one.solution.gap.rounding for one in found),
         objective=worth,
         null_objective=sum(one.unit * one.null_objective for one in found),
-        tol=float(wish.tol),
+        tol=float(options.tol),
         radius=np.inf,
         outcome=outcome,
         fingerprint=seen,
         dual=dual,
     )
-    finish(model, wish)
+    finish(model, options)
 
 
-def finish(model: Any, wish: Wish) -> None:
+def finish(model: Any, options: FitOptions) -> None:
     """Pass an interruption on, and refuse what a strict model does not accept."""
     if model.certificate_.outcome == "interrupted":
         raise KeyboardInterrupt
-    if wish.strict and not model.certificate_.reached:
-        raise NotReached(
+    if options.strict and not model.certificate_.reached:
+        raise ToleranceNotReached(
             f"{type(model).__name__} stopped at a relative gap of {model.certificate_.relative_gap:.2e}, above tol="
-            f"{wish.tol:.1e} ({model.certificate_.outcome}). The model so far is stored; raise max_iter or tol, or pass"
+            f"{options.tol:.1e} ({model.certificate_.outcome}). The model so far is stored; raise max_iter or tol, or pass"
             " strict=False."
         )

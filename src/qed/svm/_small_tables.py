@@ -14,10 +14,9 @@ from qed.svm._kernels import find_class_planes, find_planes
 
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
-    from qed.linear_model._learn_convex import Rows, Wish
+    from qed.linear_model._learn_convex import FitOptions, TrainingData
     from qed.svm._kernels import CompiledPlanes
 
-__all__ = ["fit_small", "fit_small_classes"]
 
 WIDEST = 256  # columns whose equations cost little beside the rows
 ENTRIES, WORK = 2e6, 5e7  # entries, and multiply-adds of their products: a call takes part of a second at most
@@ -25,51 +24,53 @@ LOOSE = 5e5  # entries of a sparse table, over which some tens of passes are mad
 ORDINARY = 1e-60, 1e60  # sizes of entries, targets and weights whose squares and sums stay far from the ends of float64
 
 
-def fit_small(model: Any, rows: Rows, targets: Vector, wish: Wish, *, width: float = 0.0) -> CompiledPlanes | None:
+def fit_small(
+    model: Any, rows: TrainingData, targets: Vector, options: FitOptions, *, width: float = 0.0
+) -> CompiledPlanes | None:
     """Find the planes of a model that is not told one by one, and keep their certificate; None where this way is not open.
 
     Parameters
     ----------
     model : LinearSVC or LinearSVR
         Its parameters say what is minimised.
-    rows : Rows
+    rows : TrainingData
         Rows of positive weight.
     targets : ndarray of shape (planes, n)
         Targets, or sides of -1 and 1.
-    wish : Wish
+    options : FitOptions
         What the model asks of its fit.
     width : float
         Half the width of a tube.
     """
     is_squared, has_kinks = model.loss.startswith("squared"), getattr(model, "penalty", "l2") == "l1"
     strength = (2.0 if is_squared else 1.0) * model.C * rows.weight
-    is_open = _is_small(rows.X) and _is_ordinary(rows, strength) and not _is_heard(model, wish)
+    is_open = _is_small(rows.X) and _is_ordinary(rows, strength) and not _is_heard(model, options)
     if not is_open or (has_kinks and not is_squared):
         return None
     targets = np.ascontiguousarray(targets, dtype=np.float64)
-    table, goal = (rows.X, _constant(model)), (wish.tol, wish.max_iter)
+    table, goal = (rows.X, _constant(model)), (options.tol, options.max_iter)
     found = find_planes(model.loss, width, table, targets, strength * rows.share, goal, has_kinks=has_kinks)
     solver = _solver(model.loss, is_table=isinstance(rows.X, np.ndarray), has_kinks=has_kinks)
     # slopes of losses with squares are told by the coefficients; other dual variables are not
     rests_on_slopes = is_squared and (isinstance(rows.X, np.ndarray) or solver == "newton-cg")
     u = (2.0 if is_squared else 1.0) * found.u  # documented squares are not halved
     dual = None if rests_on_slopes else u[0] if len(targets) == 1 else np.ascontiguousarray(u.T)
-    return _kept(model, rows, wish, found, dual, solver)
+    return _kept(model, rows, options, found, dual, solver)
 
 
-def fit_small_classes(model: Any, rows: Rows, n_classes: int, wish: Wish) -> CompiledPlanes | None:
+def fit_small_classes(model: Any, rows: TrainingData, n_classes: int, options: FitOptions) -> CompiledPlanes | None:
     """Find the planes of all classes in one objective, and keep their certificate; None where this way is not open."""
     strength, constant, X = model.C * rows.weight, _constant(model), rows.X
     is_small = not isinstance(X, Chunked) and n_classes * _entries(X) <= ENTRIES
-    if not is_small or not _is_ordinary(rows, strength) or _is_heard(model, wish):
+    if not is_small or not _is_ordinary(rows, strength) or _is_heard(model, options):
         return None
     if constant and not isinstance(X, np.ndarray):
         X = with_constant(rows, constant).X
     if not isinstance(X, np.ndarray) and X.format != "csr":
         return None
-    goal = (wish.tol, wish.max_iter)
+    goal = (options.tol, options.max_iter)
     found = find_class_planes((X, constant), rows.y, strength * rows.share, goal, classes=n_classes)
-    return _kept(model, rows, wish, found, found.u, "class ascent")
+    return _kept(model, rows, options, found, found.u, "class ascent")
 
 
 def _constant(model: Any) -> float:
@@ -88,15 +89,15 @@ def _is_small(X: Any) -> bool:
     return not isinstance(X, Chunked) and bool(X.format == "csr" and X.nnz <= LOOSE)
 
 
-def _is_ordinary(rows: Rows, strength: float) -> bool:
+def _is_ordinary(rows: TrainingData, strength: float) -> bool:
     """Say whether squares and sums of all that is there stay far from the ends of float64."""
     longest = float((rows.seen.spread + rows.weight * rows.seen.mean**2).max())
     size = float(np.sqrt(longest)) if longest > 0 else float(abs(rows.X).max())
     return all(ORDINARY[0] < one < ORDINARY[1] for one in (size, strength))
 
 
-def _is_heard(model: Any, wish: Wish) -> bool:
-    return Progress(type(model).__name__, wish.max_iter, verbose=wish.verbose).is_heard
+def _is_heard(model: Any, options: FitOptions) -> bool:
+    return Progress(type(model).__name__, options.max_iter, verbose=options.verbose).has_listeners
 
 
 def _solver(loss: str, *, is_table: bool, has_kinks: bool) -> str:
@@ -108,11 +109,11 @@ def _solver(loss: str, *, is_table: bool, has_kinks: bool) -> str:
 
 
 def _kept(
-    model: Any, rows: Rows, wish: Wish, found: CompiledPlanes, dual: Vector | None, solver: str
+    model: Any, rows: TrainingData, options: FitOptions, found: CompiledPlanes, dual: Vector | None, solver: str
 ) -> CompiledPlanes | None:
     """Keep the certificate of planes that are all within the tolerance; None if one is not."""
     objective, gap, rounding, null, steps = found.numbers.T.tolist()
-    within = all(one - off <= wish.tol * most for one, off, most in zip(gap, rounding, null, strict=True))
+    within = all(one - off <= options.tol * most for one, off, most in zip(gap, rounding, null, strict=True))
     if not (within and np.isfinite(sum(gap))):
         return None
     model.n_iter_ = max(1, int(max(steps)))
@@ -122,7 +123,7 @@ def _kept(
         rounding=sum(rounding),
         objective=sum(objective),
         null_objective=sum(null),
-        tol=float(wish.tol),
+        tol=float(options.tol),
         radius=np.inf,
         outcome="solved",
         fingerprint=rows.seen,

@@ -12,8 +12,6 @@ from qed.tree._grow import learn, most_features
 from qed.tree._kernels import Targets
 from qed.tree._tree_model import TreeModel, float_like
 
-__all__ = ["DecisionTreeClassifier"]
-
 
 class DecisionTreeClassifier(TreeModel, Classifier):
     r"""Predicts a label by nested questions, each whether one column is at most a threshold.

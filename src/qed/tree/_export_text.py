@@ -7,8 +7,6 @@ from typing import Any
 from qed.core import InvalidParameter
 from qed.tree._words import column_names, label_names, tree_of
 
-__all__ = ["export_text"]
-
 
 def export_text(
     decision_tree: Any,

@@ -8,8 +8,6 @@ from qed.core import Number, PositiveInt, param
 from qed.tree._classifier import DecisionTreeClassifier
 from qed.tree._regressor import DecisionTreeRegressor
 
-__all__ = ["ExtraTreeClassifier", "ExtraTreeRegressor"]
-
 Share = Annotated[float, Number(low=0, high=1, open_low=True)]
 
 

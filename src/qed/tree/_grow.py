@@ -17,7 +17,6 @@ from qed.tree._structure import DecisionTree
 if TYPE_CHECKING:
     from qed.core import FitData
 
-__all__ = ["learn", "most_features"]
 
 Array = np.ndarray[Any, Any]
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
 
-__all__ = ["CLASS_CRITERIA", "impurity", "split_score"]
-
 Array = np.ndarray[Any, Any]
 Criterion = Literal["gini", "entropy", "misclassification"]
 CLASS_CRITERIA = ("gini", "entropy", "misclassification")

@@ -8,8 +8,6 @@ import numpy as np
 
 from qed import _native
 
-__all__ = ["Grown", "Limits", "Targets", "contradictions", "grow", "least_impurity", "leaves_of", "pack"]
-
 Array = np.ndarray[Any, Any]
 
 

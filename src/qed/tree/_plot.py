@@ -12,7 +12,6 @@ from qed.tree._words import column_names, label_names, tree_of
 if TYPE_CHECKING:
     from qed.tree._structure import DecisionTree
 
-__all__ = ["plot_tree"]
 
 Array = np.ndarray[Any, Any]
 

@@ -16,7 +16,6 @@ from qed.tree._structure import DecisionTree
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["PruningPath", "pruned", "pruning_path"]
 
 Array = np.ndarray[Any, Any]
 

@@ -11,8 +11,6 @@ from qed.tree._grow import learn, most_features
 from qed.tree._kernels import Targets
 from qed.tree._tree_model import TreeModel, float_like
 
-__all__ = ["DecisionTreeRegressor"]
-
 
 class DecisionTreeRegressor(TreeModel, Regressor, multi_output=True):
     r"""Predicts a number by nested questions, each whether one column is at most a threshold.

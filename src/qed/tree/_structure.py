@@ -15,7 +15,6 @@ from qed.tree import _kernels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DecisionTree"]
 
 Array = np.ndarray[Any, Any]
 

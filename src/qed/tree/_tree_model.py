@@ -22,8 +22,6 @@ from qed.core import (
 from qed.tree._prune import PruningPath, pruning_path
 from qed.tree._structure import DecisionTree  # noqa: TC001  (names the type of an attribute)
 
-__all__ = ["TreeModel"]
-
 Share = Annotated[float, Number(low=0, high=1, open_low=True)]
 ShareBelowOne = Annotated[float, Number(low=0, high=1, open_low=True, open_high=True)]
 TwoOrMore = Annotated[int, Number(low=2, whole=True)]
@@ -46,7 +44,7 @@ class TreeModel(Estimator, sparse=True, allow_nan=True):
     _: KW_ONLY
     splitter: Literal["best", "random"] = param(
         "best",
-        "Whether a column offers the best of its cuts, or one that is drawn between its least and largest value.",
+        "Whether to take the best split of each column, or one drawn between its smallest and largest value.",
     )
     max_depth: PositiveInt | None = param(None, "Most splits above a leaf; None for as many as it takes.")
     min_samples_split: TwoOrMore | Share = param(
@@ -63,7 +61,7 @@ class TreeModel(Estimator, sparse=True, allow_nan=True):
     )
     random_state: Seed = param(
         None,
-        "Seed of what is drawn. With all columns and the best cuts nothing is: the tree depends on the rows alone.",
+        "Seed of random choices. With all columns and the best splits there are none: the tree depends on the rows alone.",
     )
     max_leaf_nodes: TwoOrMore | None = param(
         None, "Most leaves: the node that gains most is split first. None for any number."

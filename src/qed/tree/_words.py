@@ -9,8 +9,6 @@ from qed.core import InvalidParameter
 if TYPE_CHECKING:
     from qed.tree._structure import DecisionTree
 
-__all__ = ["column_names", "label_names", "tree_of"]
-
 
 def tree_of(model: Any, owner: str) -> DecisionTree:
     """Return the tree of a fitted model."""

@@ -19,7 +19,6 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.core._certificates import BoostingCertificate
 
-__all__ = ["check"]
 
 Array = np.ndarray[Any, Any]
 RELATIVE = 1e-7  # of steps, whose bounds on paths come from sums in fixed point

@@ -18,7 +18,6 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.core._certificates import StationaryCertificate
 
-__all__ = ["check"]
 
 Array = np.ndarray[Any, Any]
 

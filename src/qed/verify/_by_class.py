@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from qed.verify._rows import Rows
 
-__all__ = ["Labelled", "labelled", "refuse", "require_near", "require_shares"]
 
 Array = np.ndarray[Any, Any]
 BELIEVED = 1e-6  # the largest rounding that a certificate can state and be believed

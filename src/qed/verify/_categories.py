@@ -12,16 +12,6 @@ from qed.core._tables import is_sparse
 from qed.verify._learnt import DOUBLE, EXTENDED, Learnt, key, same_entries
 from qed.verify._names import called
 
-__all__ = [
-    "check_labels",
-    "check_levels",
-    "check_one_hot",
-    "check_ordinal",
-    "check_parts",
-    "check_sets",
-    "check_targets",
-]
-
 Array = np.ndarray[Any, Any]
 NAN = ("NaN",)
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from qed.core import CertificateError
-from qed.core._certificates import LeastSquaresCertificate, MistakesCertificate
+from qed.core._certificates import LeastSquaresCertificate, MistakeBoundCertificate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["require_claims"]
 
 # A bound may hold for all coefficients, mistakes may be unbounded, and columns that depend on each other have no condition.
 MAY_BE_INFINITE = frozenset({"radius", "bound", "condition", "dual"})
@@ -47,9 +46,12 @@ WORDS: dict[str, Callable[[Any, int, int], str]] = {
     "QuadraticDiscriminantAnalysis": lambda model, k, _: (
         f"Shares, means and covariances of {k} classes{_shrunk(model, ', drawn as asked,')}"
     ),
-    "RandomLinearClassifier": lambda model, *_: f"The fewest mistakes of {model.n_draws} planes drawn",
-    "ThresholdClassifier": lambda *_: "The fewest mistakes of any cut",
+    "RandomLinearClassifier": lambda model, *_: f"The fewest mistakes of {model.n_draws} hyperplanes drawn",
+    "ThresholdClassifier": lambda *_: "The fewest mistakes of any threshold",
 }
+
+# How files from before said the same.
+EARLIER = {"hyperplanes drawn": "planes drawn", "any threshold": "any cut"}
 
 
 def require_claims(model: Any, certificate: Any) -> None:
@@ -64,14 +66,17 @@ def require_claims(model: Any, certificate: Any) -> None:
             _refuse(model, f"speaks of a tolerance of {stated!s:.40}, and {asked!s:.40} was asked for")
     if isinstance(certificate, LeastSquaresCertificate) and certificate.rank != model.rank_:
         _refuse(model, f"states a rank of {certificate.rank!s:.40}, and the model one of {model.rank_!s:.40}")
-    if isinstance(certificate, MistakesCertificate) and "memory_" in type(model)._results:  # noqa: SLF001
+    if isinstance(certificate, MistakeBoundCertificate) and "memory_" in type(model)._results:  # noqa: SLF001
         counted = model.memory_.rows, model.memory_.mistakes
         if (certificate.rounds, certificate.mistakes) != counted:
             _refuse(model, f"counts other mistakes or rounds than the fit, which made {counted[1]} in {counted[0]}")
     about = WORDS.get(type(model).__name__)
     if about is not None and hasattr(certificate, "what"):
         words = about(model, len(vars(model).get("classes_", ())), vars(model).get("n_features_in_", 0))
-        if certificate.what != words:
+        earlier = words
+        for now, before in EARLIER.items():
+            earlier = earlier.replace(now, before)
+        if certificate.what not in (words, earlier):
             _refuse(model, f"claims {certificate.what!r:.80}, and its class claims {words!r}")
 
 

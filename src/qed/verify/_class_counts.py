@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core._doors import is_source
+from qed.core._validation import is_source
 from qed.verify._by_class import BELIEVED, refuse, require_near
 from qed.verify._declared import declares
 from qed.verify._rows import EXTENDED, read_data, require_columns
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from qed.core._certificates import LikelihoodCertificate
 
-__all__ = ["check_counts"]
 
 Array = np.ndarray[Any, Any]
 BLOCK = 4096

@@ -18,7 +18,6 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.core._certificates import ClustersCertificate
 
-__all__ = ["check"]
 
 LARGEST = 2000  # rows or columns whose square is formed
 Array = np.ndarray[Any, Any]
@@ -49,7 +48,7 @@ def check(model: Any, certificate: ClustersCertificate, X: Any, y: Any, sample_w
     _require(model, "no such bound on the inertia is known", certificate.bound - bound, doubt)
     steps = certificate.trace
     rising = float(np.max(np.diff(steps), initial=0.0)) if len(steps) else 0.0
-    _require(model, "its inertia rose on the way", rising, near)
+    _require(model, "its inertia increased between iterations", rising, near)
     if len(steps) and certificate.outcome in ("solved", "max_iter"):
         _require(model, "it ended above where it had been", inertia - float(steps[-1]), near)
     return Verdict(certificate.statement, inertia, inertia - bound, doubt, certificate.gap)

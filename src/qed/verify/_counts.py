@@ -17,7 +17,6 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.core._certificates import ExactCertificate
 
-__all__ = ["check_constant", "check_drawn", "check_shares", "check_table", "check_threshold"]
 
 Array = np.ndarray[Any, Any]
 MISTAKES = "share of mistakes"
@@ -129,7 +128,10 @@ def check_threshold(model: Any, certificate: ExactCertificate, X: Any, y: Any, s
     told = labels[np.where(column <= cut, *sides)]
     mistakes = s[told != target].sum()
     if not abs(mistakes - model.mistakes_) <= slack:
-        _refuse(model, f"its cut makes mistakes of weight {float(mistakes):.12g}, and {model.mistakes_:.12g} is stored")
+        _refuse(
+            model,
+            f"its threshold makes mistakes of weight {float(mistakes):.12g}, and {model.mistakes_:.12g} is stored",
+        )
     own = [(target == label) * s for label in labels.tolist()]
     fewest = total - max(part.sum() for part in own)
     for values in rows.T:
@@ -138,7 +140,10 @@ def check_threshold(model: Any, certificate: ExactCertificate, X: Any, y: Any, s
             right = max(part[low].sum() for part in own) + max(part[~low].sum() for part in own)
             fewest = min(fewest, total - right)
     if not mistakes <= fewest + slack:
-        _refuse(model, f"another cut makes mistakes of weight {float(fewest):.12g}, and its own {float(mistakes):.12g}")
+        _refuse(
+            model,
+            f"another threshold makes mistakes of weight {float(fewest):.12g}, and its own {float(mistakes):.12g}",
+        )
     return Verdict(
         certificate.statement,
         float(mistakes),

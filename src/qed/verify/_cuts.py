@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Sample", "least_of_depth", "least_of_one_cut", "mass_of"]
-
 Array = np.ndarray[Any, Any]
 
 
@@ -37,13 +35,8 @@ class Sample(NamedTuple):
 def mass_of(criterion: str, target: Array, s: Array, group: Array, mean: Array) -> Array:
     """Return weight times impurity of each group, about the given means; classes are counted, which needs none."""
     if criterion in ("gini", "entropy", "misclassification"):
-<<<<<<< HEAD
         counts = [np.bincount(group, s * own, minlength=len(mean)) for own in target.T]
         return _mixed(criterion, np.stack(counts, axis=1))
-=======
-        counted = [np.bincount(group, s * own, minlength=len(mean)) for own in target.T]
-        return _mixed(criterion, np.stack(counted, axis=1))
->>>>>>> ensembles
     weight = np.bincount(group, s, minlength=len(mean))
     apart = target - mean[group]
     # means are rounded: what that leaves is no impurity

@@ -12,7 +12,6 @@ from qed.verify._rows import EXTENDED
 if TYPE_CHECKING:
     from qed.core._certificates import LikelihoodCertificate
 
-__all__ = ["check_linear", "check_quadratic"]
 
 Array = np.ndarray[Any, Any]
 
@@ -108,7 +107,7 @@ def _require_planes(model: Any, found: Labelled, prior: Array, parts: tuple[Arra
     wanted = about[1:] - about[:1] if two else about
     W = model.coef_.astype(EXTENDED)
     if W.shape != wanted.shape or model.intercept_.shape != W.shape[:1]:
-        refuse(model, f"its planes have the shape {W.shape}, and {wanted.shape} was expected")
+        refuse(model, f"its hyperplanes have the shape {W.shape}, and {wanted.shape} was expected")
     w, b = (W * scale).astype(np.float64), (wanted / scale).astype(np.float64)
     size = np.linalg.norm(w, axis=1) * variance.max() + np.linalg.norm(b, axis=1)
     missed = np.linalg.norm((w @ scaled - b) @ axes, axis=1)
@@ -120,7 +119,7 @@ def _require_planes(model: Any, found: Labelled, prior: Array, parts: tuple[Arra
         or not (outside * np.sqrt(slack) <= slack * (1 + np.linalg.norm(w, axis=1))).all()
     ):
         k = int(np.argmax(missed / size))
-        refuse(model, f"the coefficients of plane {k} miss their equations by {float(missed[k] / size[k]):.3g}")
+        refuse(model, f"the coefficients of hyperplane {k} miss their equations by {float(missed[k] / size[k]):.3g}")
     level = np.log(prior)
     if two:
         # half the sum of the means lies where only the priors decide

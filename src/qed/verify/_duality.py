@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from qed.core._certificates import DualityGapCertificate
 
-__all__ = ["check"]
 
 Array = np.ndarray[Any, Any]
 LARGEST = 1500

@@ -12,8 +12,6 @@ from qed.core._tables import is_sparse
 from qed.verify._learnt import DOUBLE, EXTENDED, Learnt, key
 from qed.verify._names import called
 
-__all__ = ["check_fillings", "check_marks"]
-
 Array = np.ndarray[Any, Any]
 
 

@@ -20,7 +20,6 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.core._certificates import ForestCertificate
 
-__all__ = ["Nodes", "check", "levels_of", "mixed", "nodes_of", "right_children"]
 
 Array = np.ndarray[Any, Any]
 BUDGET = 8_000_000  # values sorted, over all trees, to see that splits are the best ones

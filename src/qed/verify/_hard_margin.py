@@ -14,7 +14,6 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.core._certificates import DualityGapCertificate
 
-__all__ = ["check"]
 
 SLACK = 1e-9  # share of one by which a margin may fall short: coefficients are stored as float64
 
@@ -33,7 +32,7 @@ def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample
     w, b = np.asarray(model.coef_, dtype=EXTENDED), np.asarray(model.intercept_, dtype=EXTENDED)
     dual = None if certificate.dual is None else certificate.dual.reshape(len(certificate.dual), -1).astype(EXTENDED)
     if dual is None or dual.shape != (len(table), len(labels)) or w.shape != (len(labels), rows.p):
-        raise CertificateError(_CHANGED.format("it does not have one weight for each row and plane"))
+        raise CertificateError(_CHANGED.format("it does not have one weight for each row and binary problem"))
     objective, proved = EXTENDED(0), EXTENDED(0)
     for place, label in enumerate(labels):
         sign = np.where(codes == label, EXTENDED(1), EXTENDED(-1))

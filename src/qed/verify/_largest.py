@@ -14,8 +14,6 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.core._certificates import DualityGapCertificate
 
-__all__ = ["check"]
-
 
 def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute the largest error and the bound; raise CertificateError when they are not as claimed."""

@@ -14,8 +14,6 @@ from qed.core._mixed import read as read_columns
 from qed.core._tables import is_sparse
 from qed.verify._names import called
 
-__all__ = ["DOUBLE", "EXTENDED", "Column", "Learnt", "key", "same_entries"]
-
 EXTENDED = np.longdouble
 DOUBLE = 2.0**-53
 Array = np.ndarray[Any, Any]

@@ -24,7 +24,6 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.core._certificates import LeastSquaresCertificate
 
-__all__ = ["check"]
 
 DOUBLE = 2.0**-53
 LARGEST = 6000  # rows or columns whose square is decomposed; beyond, the plain bound by the penalty is used

@@ -15,8 +15,6 @@ from qed.core._tables import is_sparse
 from qed.verify._learnt import DOUBLE, EXTENDED, Column, Learnt
 from qed.verify._scales import quantile
 
-__all__ = ["check_bins", "check_centres", "check_pieces", "check_quantiles", "check_splines"]
-
 Array = np.ndarray[Any, Any]
 LINEAR = "linear"
 BY_COUNTING = ("inverted_cdf", "averaged_inverted_cdf")

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from qed.core._certificates import LikelihoodCertificate
 
-__all__ = ["check", "check_normal"]
 
 Array = np.ndarray[Any, Any]
 

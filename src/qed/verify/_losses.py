@@ -14,20 +14,6 @@ import numpy as np
 
 from qed.verify._rows import EXTENDED
 
-__all__ = [
-    "HALF",
-    "ONE",
-    "Array",
-    "Logistic",
-    "Loss",
-    "Pinball",
-    "Poisson",
-    "Scaled",
-    "Softmax",
-    "Squared",
-    "shrunk_sides",
-]
-
 Array = np.ndarray[Any, Any]
 HALF, ONE = EXTENDED(0.5), EXTENDED(1)
 

@@ -19,21 +19,19 @@ from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import MistakesCertificate
+    from qed.core._certificates import MistakeBoundCertificate
 
 AHEAD = 256  # rows looked at together between two mistakes
 
-__all__ = ["check", "check_votes", "refuse_stream"]
 
-
-def refuse_stream(model: Any, certificate: MistakesCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
+def refuse_stream(model: Any, certificate: MistakeBoundCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
     """Say that what was learnt from a stream cannot be verified."""
     raise CertificateError(
-        f"{type(model).__name__} learnt from a stream that nobody kept: its mistakes were counted, and cannot be counted again."
+        f"{type(model).__name__} learnt from a stream that was not stored: its mistakes cannot be counted again."
     )
 
 
-def check(model: Any, certificate: MistakesCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+def check(model: Any, certificate: MistakeBoundCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute margins and lengths; raise CertificateError when they are not those of the certificate."""
     name = type(model).__name__
     if certificate.fingerprint is None:
@@ -90,7 +88,7 @@ def check(model: Any, certificate: MistakesCertificate, X: Any, y: Any, sample_w
     )
 
 
-def _require_possible(model: Any, certificate: MistakesCertificate, square: float, row: float, count: int) -> None:
+def _require_possible(model: Any, certificate: MistakeBoundCertificate, square: float, row: float, count: int) -> None:
     """Refuse a number of mistakes that cannot have led from zero to coefficients whose squares sum to ``square``."""
     step = float(model.eta0 if declares(model, "eta0") else 1.0) ** 2 * row
     least = square / (2.0 * step) if step > 0 else 0.0
@@ -120,7 +118,7 @@ def _label_weights(model: Any, rows: Rows) -> Any:
     return sums.sum() / (len(labels) * sums)
 
 
-def check_votes(model: Any, certificate: MistakesCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+def check_votes(model: Any, certificate: MistakeBoundCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Check the last hyperplane, then go through the rows again, pass by pass, and count votes and mistakes."""
     verdict = check(model, certificate, X, y, sample_weight)
     if "seed_" not in vars(model):
@@ -142,7 +140,7 @@ def check_votes(model: Any, certificate: MistakesCertificate, X: Any, y: Any, sa
     return verdict
 
 
-def _is_course(model: Any, certificate: MistakesCertificate, moves: Any, step: Any) -> bool:
+def _is_course(model: Any, certificate: MistakeBoundCertificate, moves: Any, step: Any) -> bool:
     """Say whether the stored mistakes and votes are those of the passes; where rounding alone decides, those stored are taken."""
     wrong, votes = np.asarray(model.mistakes_, dtype=np.float64) + 0.0, np.asarray(model.votes_)
     factor = np.asarray(vars(model).get("steps_", np.ones(len(wrong))), dtype=np.float64)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["called"]
-
 
 def called(model: Any, column: int) -> str:
     """Return ``column 'age'`` where the model was fitted to names, ``column 3`` elsewhere."""

@@ -20,7 +20,6 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.core._certificates import SearchCertificate
 
-__all__ = ["check"]
 
 Array = np.ndarray[Any, Any]
 QUERIES = 24

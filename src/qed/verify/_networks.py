@@ -19,7 +19,6 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.core._certificates import NetworkCertificate
 
-__all__ = ["check"]
 
 Array = np.ndarray[Any, Any]
 WORK = 2**22  # multiplications of a pass up to which it is made in extended precision
@@ -50,7 +49,8 @@ def check(model: Any, certificate: NetworkCertificate, X: Any, y: Any, sample_we
         )
     if not (abs(length - certificate.gradient) <= slack and abs(largest - certificate.largest) <= slack):
         raise CertificateError(
-            f"{name} claims a gradient of length {certificate.gradient:.6g} and a largest slope of {certificate.largest:.6g}; these"
+            f"{name} claims a gradient of length {certificate.gradient:.6g} and a largest partial derivative of"
+            f" {certificate.largest:.6g}; these"
             f" rows and weights give {length:.6g} and {largest:.6g}. The model was changed after the fit, or the data are others."
         )
     if not 0 <= certificate.rounding <= slack or not certificate.difference <= certificate.bound:
@@ -220,5 +220,5 @@ def _require_differences(name: str, model: Any, layers: list[Array], rows: Rows,
         if not abs(difference - slopes[0]) <= allowed:
             raise CertificateError(
                 f"Along a random direction the objective of this {name} changes by {difference:.8g}, and its gradient says"
-                f" {slopes[0]:.8g}: {allowed:.2g} apart is what the change of the slope allows."
+                f" {slopes[0]:.8g}: {allowed:.2g} apart is what the change of the derivative allows."
             )

@@ -21,7 +21,6 @@ from qed.verify._rows import EXTENDED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["TABLE", "Objective", "Sums", "objective_of"]
 
 Array = np.ndarray[Any, Any]
 
@@ -128,7 +127,7 @@ def _logistic(model: Any, sums: Sums) -> Objective:
     strength = _chosen(model, "C")
     if np.ndim(strength) and len(np.unique(strength)) > 1:
         raise CertificateError(
-            f"{type(model).__name__} has one strength for each class, which no single objective explains."
+            f"{type(model).__name__} has one penalty strength for each class, which no single objective explains."
         )
     strength = float(np.ravel(strength)[0])
     kind, ratio = _chosen(model, "penalty", "deprecated"), _chosen(model, "l1_ratio")

@@ -14,8 +14,6 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.core._certificates import DualityGapCertificate
 
-__all__ = ["check"]
-
 
 def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute objective and bound; raise CertificateError when they are not as claimed."""
@@ -38,7 +36,7 @@ def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample
     if not (np.all(np.isfinite(w)) and np.all(np.isfinite(cuts))):
         raise CertificateError(_CHANGED.format("coefficients or cut points are not finite"))
     if w.shape != (rows.p,) or cuts.shape != (len(model.classes_) - 1,) or not np.all(np.diff(cuts) > 0):
-        raise CertificateError(_CHANGED.format("coefficients and cut points do not fit the data"))
+        raise CertificateError(_CHANGED.format("coefficients and thresholds do not fit the data"))
     q = EXTENDED(model.C) * weight
     t = table @ w
     ends = np.concatenate([[-np.inf], cuts, [np.inf]]).astype(EXTENDED)

@@ -24,25 +24,6 @@ from qed.verify._rows import EXTENDED, OtherData, read_data
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "Part",
-    "certificate_of",
-    "column_names",
-    "column_transformer",
-    "each_class",
-    "feature_union",
-    "multi_output",
-    "one_vs_one",
-    "one_vs_rest",
-    "output_code",
-    "pipeline",
-    "require_template",
-    "ridge_classifier",
-    "search",
-    "stacking",
-    "transformed_target",
-    "voting",
-]
 
 Array = np.ndarray[Any, Any]
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from qed.verify._rows import EXTENDED, UNIT
 
-__all__ = ["Penalty"]
-
 Array = np.ndarray[Any, Any]
 
 

@@ -19,7 +19,6 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.core._certificates import BracketCertificate
 
-__all__ = ["check"]
 
 EXTENDED = np.longdouble
 Array = np.ndarray[Any, Any]
@@ -62,7 +61,7 @@ def check(model: Any, certificate: BracketCertificate, X: Any, sample_weight: An
     gap = certificate.gap if isinstance(certificate.gap, float) else np.nan
     if not (worst <= gap + doubt and 0 <= gap < np.inf):
         raise CertificateError(
-            f"PowerTransformer claims that no power is better by more than {gap:.3g} a row; the slopes allow"
+            f"PowerTransformer claims that no power is better by more than {gap:.3g} a row; the derivatives allow"
             f" {worst:.3g}. The model was changed, or the data are others."
         )
     if model.standardize:
@@ -177,6 +176,6 @@ def _distance(model: Any, j: int, column: _Column, ends: tuple[float, float]) ->
     if not sound:
         raise CertificateError(
             f"PowerTransformer stores the power {power:.10g} for {called(model, j)} and encloses it between {low:.10g} and"
-            f" {high:.10g}; the slopes of the objective there do not. The model was changed, or the data are others."
+            f" {high:.10g}; the derivatives of the objective there do not. The model was changed, or the data are others."
         )
     return abs(column.slope(power)) * (high - low), slack * (high - low)

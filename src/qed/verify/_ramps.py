@@ -10,8 +10,6 @@ import numpy as np
 from qed.verify._losses import HALF, ONE, Array, shrunk_sides
 from qed.verify._rows import EXTENDED
 
-__all__ = ["Ramp", "Signs"]
-
 
 @dataclass(frozen=True)
 class Ramp:

@@ -24,14 +24,15 @@ from qed.core._certificates import (
     BracketCertificate,
     Certificate,
     ClustersCertificate,
+    CompositeCertificate,
     DualityGapCertificate,
     ExactCertificate,
+    ForestCertificate,
     GapCertificate,
     LeastSquaresCertificate,
     LikelihoodCertificate,
-    MistakesCertificate,
+    MistakeBoundCertificate,
     NetworkCertificate,
-    PartsCertificate,
     SearchCertificate,
     StationaryCertificate,
     SubsetCertificate,
@@ -39,10 +40,10 @@ from qed.core._certificates import (
     TreeCertificate,
     Uncertified,
 )
-from qed.core._doors import is_source
 from qed.core._once import cached_property
 from qed.core._records import conforms, field_hints, is_record, public_name
 from qed.core._state import check_state
+from qed.core._validation import is_source
 from qed.verify import (
     _boosting,
     _bounded,
@@ -79,8 +80,6 @@ if TYPE_CHECKING:
 
     Check = Callable[[Any, Any, Any, Any, Any], Verdict]
     Parts = Callable[[Any, Any, Any, Any], Iterator[Part]]
-
-__all__ = ["CLAIMS_NOTHING", "TABLE", "Entry", "check_model", "entry_of"]
 
 
 @dataclass(frozen=True)
@@ -179,7 +178,7 @@ TABLE: dict[str, Entry] = {
     "qed.linear_model.MultiTaskLasso": _CONVEX,
     "qed.linear_model.MultiTaskLassoCV": _CONVEX,
     "qed.linear_model.OrdinalRegressor": _by(DualityGapCertificate, _ordinal.check),
-    "qed.linear_model.Perceptron": _by(MistakesCertificate, _mistakes.check),
+    "qed.linear_model.Perceptron": _by(MistakeBoundCertificate, _mistakes.check),
     "qed.linear_model.PoissonRegressor": _CONVEX,
     "qed.linear_model.PowerRegressor": _by(DualityGapCertificate, _power_regressor),
     "qed.linear_model.QuantileRegressor": _CONVEX,
@@ -189,12 +188,12 @@ TABLE: dict[str, Entry] = {
     "qed.linear_model.RidgeClassifier": _of(_parts.ridge_classifier),
     "qed.linear_model.RidgeClassifierCV": _of(_parts.ridge_classifier),
     "qed.linear_model.SGDClassifier": Entry(
-        {DualityGapCertificate: _duality.check, MistakesCertificate: _mistakes.refuse_stream}, _parts.each_class
+        {DualityGapCertificate: _duality.check, MistakeBoundCertificate: _mistakes.refuse_stream}, _parts.each_class
     ),
     "qed.linear_model.SGDRegressor": _CONVEX,
     "qed.linear_model.SquareRootLasso": _CONVEX,
     "qed.linear_model.ThresholdClassifier": _by(ExactCertificate, _counts.check_threshold),
-    "qed.linear_model.VotedPerceptron": _by(MistakesCertificate, _mistakes.check_votes),
+    "qed.linear_model.VotedPerceptron": _by(MistakeBoundCertificate, _mistakes.check_votes),
     "qed.model_selection.DummyClassifier": _by(ExactCertificate, _counts.check_shares),
     "qed.model_selection.DummyRegressor": _by(ExactCertificate, _counts.check_constant),
     "qed.model_selection.GridSearchCV": _of(_parts.search),
@@ -322,7 +321,7 @@ def _check_parts(model: Any, entry: Entry, certificate: Certificate, X: Any, y: 
     """Verify every part; the distance and rounding of the verdict are the largest."""
     assert entry.parts is not None  # noqa: S101  the certificate has a kind that this class carries
     is_search = entry.parts is _parts.search  # what it carries is the certificate of its one part
-    listed = certificate.parts if isinstance(certificate, PartsCertificate) and not is_search else {}
+    listed = certificate.parts if isinstance(certificate, CompositeCertificate) and not is_search else {}
     found: list[tuple[str, Verdict]] = []
     names = []
     for part in entry.parts(model, X, y, _as_weights(sample_weight, X, y)):
@@ -467,16 +466,17 @@ def _require_kind(model: Any, certificate: Any, entry: Entry) -> None:
     if type(certificate) in entry.checks:
         return
     if entry.parts is not None and (
-        type(certificate) is PartsCertificate or (entry.parts is _parts.search and isinstance(certificate, Certificate))
+        type(certificate) is CompositeCertificate
+        or (entry.parts is _parts.search and isinstance(certificate, Certificate))
     ):
         return
-    carried = [kind.__name__ for kind in entry.checks] + (["PartsCertificate"] if entry.parts is not None else [])
+    carried = [kind.__name__ for kind in entry.checks] + (["CompositeCertificate"] if entry.parts is not None else [])
     _refuse(model, f"carries {type(certificate).__name__} as its certificate, and a fit carries {' or '.join(carried)}")
 
 
 def _require_sound(model: Any, certificate: Any) -> None:
     """Hold a certificate, and every record in it, against its own declaration."""
-    if isinstance(certificate, PartsCertificate):
+    if isinstance(certificate, CompositeCertificate):
         if type(certificate.parts) is not dict or not all(type(name) is str for name in certificate.parts):
             _refuse(model, "carries a certificate whose parts have no names")
     elif is_dataclass(certificate) and is_record(certificate):

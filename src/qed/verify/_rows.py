@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import _finite, _tables, _targets
-from qed.core._doors import FitData, is_source
 from qed.core._errors import CertificateError, InvalidData
+from qed.core._validation import FitData, is_source
 from qed.verify._declared import declares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["DOUBLE", "EXTENDED", "UNIT", "Block", "OtherData", "Rows", "read", "read_data", "require_columns"]
 
 EXTENDED = np.longdouble
 UNIT = float(np.finfo(EXTENDED).eps) / 2  # 5e-20 where long double has 64 bits of mantissa, 1e-16 where it is double

@@ -13,7 +13,6 @@ from qed.verify._rows import EXTENDED, Rows
 if TYPE_CHECKING:
     from qed.core._certificates import Fingerprint
 
-__all__ = ["Seen", "difference", "look", "require_same_data", "require_same_moments"]
 
 Array = np.ndarray[Any, Any]
 

@@ -13,7 +13,6 @@ from qed.verify._learnt import DOUBLE, EXTENDED, Column, Learnt
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["check_largest", "check_quantile_ranges", "check_ranges", "check_standard", "quantile", "require_scaler"]
 
 Array = np.ndarray[Any, Any]
 EPSILON = 2.0**-52

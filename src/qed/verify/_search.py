@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from qed.verify._objectives import Objective
     from qed.verify._table import Table
 
-__all__ = ["Point", "dual_points", "point_at"]
 
 Array = np.ndarray[Any, Any]
 ROUNDS = 12

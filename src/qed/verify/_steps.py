@@ -12,7 +12,6 @@ from qed.verify._names import called
 if TYPE_CHECKING:
     from qed.verify._learnt import Learnt
 
-__all__ = ["check_steps"]
 
 # Scores nearer than this share of their size are the same, rounded differently: of rows of float64, and of float32.
 TIE, TIE_OF_SINGLES = 1e-9, 1e-5
@@ -119,6 +118,6 @@ def _scores(fit: Learnt) -> Any:
 
 def _refuse(model: Any, words: str) -> NoReturn:
     raise CertificateError(
-        f"{type(model).__name__} {words}. The model was changed, the data are others, or the folds are cut at random without a"
+        f"{type(model).__name__} {words}. The model was changed, the data are others, or the folds are drawn at random without a"
         " seed."
     )

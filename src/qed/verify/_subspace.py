@@ -20,7 +20,6 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.core._certificates import SubspaceCertificate
 
-__all__ = ["check"]
 
 LARGEST = 4000  # rows or columns whose square is formed
 ROUNDS = 12  # of a search by powers

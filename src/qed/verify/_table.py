@@ -12,7 +12,6 @@ from qed.verify._rows import DOUBLE, EXTENDED, UNIT, Rows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Array", "Table"]
 
 Array = np.ndarray[Any, Any]
 

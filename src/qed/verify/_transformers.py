@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from qed.core._certificates import ExactCertificate
 
-__all__ = ["KNOWN", "check"]
-
 
 def check(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Compute again what the model learnt; raise CertificateError when it is something else."""

@@ -21,7 +21,6 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.core._certificates import TreeCertificate
 
-__all__ = ["check"]
 
 Array = np.ndarray[Any, Any]
 BUDGET = 4_000_000  # values sorted to see that splits are the best ones
@@ -276,7 +275,7 @@ def _check_splits(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, 
         left = masses[tree.children_left[node]] + masses[tree.children_right[node]]
         rounding = (size + 16) * UNIT * float(tree.weighted_n_node_samples[node]) if is_class else 0.0
         if not left <= least + 1e-8 * masses[node] + rounding:
-            _refuse(model, f"another cut of node {int(node)} leaves {least:.10g}, and its own leaves {left:.10g}")
+            _refuse(model, f"another split of node {int(node)} leaves {least:.10g}, and its own leaves {left:.10g}")
 
 
 def _refuse(model: Any, what: str) -> NoReturn:

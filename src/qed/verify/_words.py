@@ -17,7 +17,6 @@ from qed.verify._learnt import DOUBLE, EXTENDED, Learnt
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["check_hashed", "check_vocabulary", "check_weighed_vocabulary", "check_weights"]
 
 Array = np.ndarray[Any, Any]
 WEIGHING = ("norm", "use_idf", "smooth_idf", "sublinear_tf")

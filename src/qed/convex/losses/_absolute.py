@@ -12,8 +12,6 @@ from qed.convex._centres import weighted_quantile
 from qed.convex._loss import LossTraits, Vector
 from qed.core._once import cached_property
 
-__all__ = ["Absolute"]
-
 
 @dataclass(frozen=True, eq=False)
 class Absolute:

@@ -11,8 +11,6 @@ from qed.convex._centres import weighted_quantile
 from qed.convex._loss import Loss, LossTraits, Vector
 from qed.core import InvalidParameter
 
-__all__ = ["Bounded"]
-
 SHAPES = ("truncated", "rational", "exponential")
 GRID = 33  # weights at which a proximal step looks for the deepest valley
 NARROWINGS = 48  # golden sections that close it

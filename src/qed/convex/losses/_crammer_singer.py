@@ -12,8 +12,6 @@ from qed.convex._loss import LossTraits, Vector, require_classes
 from qed.convex._simplex import to_simplex
 from qed.core._once import cached_property
 
-__all__ = ["CrammerSinger"]
-
 SLACK = 1e-12  # how far the sum of a row may be from zero by rounding
 
 

@@ -12,8 +12,6 @@ from qed.convex._centres import root
 from qed.convex._loss import LossTraits, Vector
 from qed.core import InvalidParameter
 
-__all__ = ["Huber"]
-
 
 @dataclass(frozen=True, eq=False)
 class Huber:

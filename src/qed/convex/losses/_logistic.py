@@ -11,8 +11,6 @@ from qed.convex._balance import shrink_heavier_side
 from qed.convex._kernels import loss_excess, loss_slope, loss_value
 from qed.convex._loss import LossTraits, Vector, require_signs
 
-__all__ = ["Logistic"]
-
 FURTHEST = 36.0  # a constant score beyond which the loss of the likelier label is below the rounding of one
 
 TRAITS = LossTraits(0.25, 1.0, has_curvature=True, native="logistic", swing=1.0)

@@ -10,8 +10,6 @@ import numpy as np
 from qed.convex._balance import shrink_heavier_side
 from qed.convex._loss import LossTraits, Vector, require_signs
 
-__all__ = ["Perceptron"]
-
 
 @dataclass(frozen=True, eq=False)
 class Perceptron:

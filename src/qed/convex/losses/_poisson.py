@@ -13,8 +13,6 @@ from qed.convex._kernels import loss_excess
 from qed.convex._loss import LossTraits, Vector
 from qed.core import InvalidData
 
-__all__ = ["Poisson"]
-
 LOWEST = -700.0  # the constant score of counts that are all zero
 
 TRAITS = LossTraits(np.inf, np.inf, has_curvature=True, native="poisson", swing=1.0)

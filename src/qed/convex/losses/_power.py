@@ -12,8 +12,6 @@ from qed.convex._centres import root
 from qed.convex._loss import LossTraits, Vector
 from qed.core import InvalidParameter
 
-__all__ = ["Power"]
-
 UNIT = 2.0**-53
 NEAREST = 1e-12  # least error, in units of the range of the targets, whose curvature is told apart from that at zero
 TERMS = 24  # of the binomial series; each is at most a tenth of the one before

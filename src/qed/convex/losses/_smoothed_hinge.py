@@ -11,8 +11,6 @@ from qed.convex._balance import shrink_heavier_side
 from qed.convex._loss import LossTraits, Vector, require_signs
 from qed.core import InvalidParameter
 
-__all__ = ["SmoothedHinge"]
-
 
 @dataclass(frozen=True, eq=False)
 class SmoothedHinge:

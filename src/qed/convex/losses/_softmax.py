@@ -13,8 +13,6 @@ from qed.convex._loss import LossTraits, Vector, require_classes
 from qed.convex._simplex import to_simplex
 from qed.core._once import cached_property
 
-__all__ = ["Softmax"]
-
 FURTHEST = 36.0  # how far below the others the constant score of a class without rows lies
 
 

@@ -11,8 +11,6 @@ from qed.convex._balance import centre
 from qed.convex._loss import LossTraits, Vector
 from qed.core._once import cached_property
 
-__all__ = ["Squared"]
-
 
 @dataclass(frozen=True, eq=False)
 class Squared:

@@ -13,8 +13,6 @@ from qed.convex._loss import LossTraits, Vector
 from qed.core import InvalidParameter
 from qed.core._once import cached_property
 
-__all__ = ["SquaredEpsilonInsensitive"]
-
 
 @dataclass(frozen=True, eq=False)
 class SquaredEpsilonInsensitive:

@@ -11,8 +11,6 @@ from qed.convex._balance import shrink_heavier_side
 from qed.convex._loss import LossTraits, Vector, require_signs
 from qed.core._once import cached_property
 
-__all__ = ["SquaredHinge"]
-
 
 @dataclass(frozen=True, eq=False)
 class SquaredHinge:

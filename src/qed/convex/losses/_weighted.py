@@ -10,8 +10,6 @@ import numpy as np
 from qed.convex._loss import Loss, LossTraits, Vector
 from qed.core import InvalidParameter
 
-__all__ = ["Weighted"]
-
 
 @dataclass(frozen=True, eq=False)
 class Weighted:

@@ -9,8 +9,6 @@ import numpy as np
 
 from qed.convex._loss import LossTraits, Vector, require_signs
 
-__all__ = ["ZeroOne"]
-
 
 @dataclass(frozen=True, eq=False)
 class ZeroOne:

@@ -13,8 +13,6 @@ from qed.core import InvalidParameter
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["Box"]
-
 
 @dataclass(frozen=True, eq=False)
 class Box:

@@ -14,8 +14,6 @@ from qed.core._once import cached_property
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["Group"]
-
 
 @dataclass(frozen=True, eq=False)
 class Group:

@@ -12,8 +12,6 @@ from qed.convex._penalty import PenaltyTraits, require_strength
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["L1"]
-
 
 @dataclass(frozen=True, eq=False)
 class L1:

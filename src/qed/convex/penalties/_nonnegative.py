@@ -14,8 +14,6 @@ from qed.core import InvalidParameter
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["Nonnegative"]
-
 
 @dataclass(frozen=True, eq=False)
 class Nonnegative:

@@ -12,8 +12,6 @@ from qed.convex._penalty import PenaltyTraits
 if TYPE_CHECKING:
     from qed.convex._loss import Vector
 
-__all__ = ["Zero"]
-
 
 @dataclass(frozen=True, eq=False)
 class Zero:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex.solvers._straight import Straight
 
-__all__ = ["CentralPath"]
 
 SHORTEN = 0.9995  # of the way to the boundary
 REFINE = 2  # corrections of a vertex by its own residuals

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex._kernels import class_ascent
-from qed.convex._solve import Iterate, hand_over
+from qed.convex._solve import Iterate, delegate
 from qed.convex.solvers._class_multipliers import ClassMultipliers, class_refusal
 from qed.convex.solvers._dual_ascent import SEED, WORK, row_squares, rows_of
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["ClassAscent"]
 
 PASSES = 200_000
 TOGETHER = 20  # passes between two looks at the clock
@@ -33,7 +32,7 @@ class ClassAscent:
 
     name = "class ascent"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse other losses, other penalties, a free intercept, and what is not a table in memory."""
         return class_refusal(problem)
 
@@ -51,10 +50,14 @@ class ClassAscent:
         each = max(1, int(WORK / max(n * problem.shape[1] * k, 1)))
         done, whole = 0, np.inf
         other, tol = ClassMultipliers(), target / problem.null_objective
-        most = PASSES if other.refusal(problem) is not None else 2.0 * other.cost(problem, tol) / _pass_cost(problem)
+        most = (
+            PASSES
+            if other.unsupported_reason(problem) is not None
+            else 2.0 * other.cost(problem, tol) / _pass_cost(problem)
+        )
         while done < PASSES:
             if done > most:  # rows pull each other along for ever: they are solved for at once
-                yield from hand_over(other, problem, ascent.point(), target)
+                yield from delegate(other, problem, ascent.point(), target)
                 return
             passes = min(each, TOGETHER, 1 + done // 4)
             ascent.climb(passes)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["ClassMultipliers", "class_refusal"]
 
 LARGEST = 2000  # coefficients whose equations are solved
 ROUNDS = 60
@@ -53,7 +52,7 @@ class ClassMultipliers:
 
     name = "class multipliers"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse other losses, other penalties, a free intercept, and more coefficients than equations are solved for."""
         if problem.shape[1] * problem.loss.traits.n_scores > LARGEST:
             return f"it solves for {LARGEST} coefficients at most"

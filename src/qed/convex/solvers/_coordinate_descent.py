@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._gap import Known
+from qed.convex._gap import PointCache
 from qed.convex._passes import Passes, ScorePasses
 from qed.convex._solve import Iterate
 from qed.convex._working_columns import gram_pays, taken_columns, working_columns
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from qed.convex._problem import Problem
     from qed.convex._working_columns import WorkingColumns
 
-__all__ = ["CoordinateDescent"]
 
 FIRST = 4.0  # columns of the first working set, times the root of all: its Gram matrix then costs about a pass
 LEAST = 32
@@ -48,7 +47,7 @@ class _Look(NamedTuple):
     slope: Vector
     gradient: Vector
     gap: float
-    known: Known | None = None  # for the proof; None if it is scores, slope and gradient
+    known: PointCache | None = None  # for the proof; None if it is scores, slope and gradient
 
 
 class CoordinateDescent:
@@ -56,7 +55,7 @@ class CoordinateDescent:
 
     name = "coordinate descent"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse penalties that no compiled loop knows, and losses without curvature."""
         penalty, loss = problem.penalty.traits, problem.loss.traits
         if penalty.native not in ("kinks", "rows"):
@@ -113,7 +112,7 @@ def _by_columns(problem: Problem) -> Problem:
 
 
 def _iterate(at: _Look, hint: float | None) -> Iterate:
-    known = Known(t=at.t, slope=at.slope, gradient=at.gradient) if at.known is None else at.known
+    known = PointCache(t=at.t, slope=at.slope, gradient=at.gradient) if at.known is None else at.known
     return Iterate(at.w, at.b, hint=hint, known=known)
 
 

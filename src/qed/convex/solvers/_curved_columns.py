@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._gap import Known
+from qed.convex._gap import PointCache
 from qed.convex._solve import Iterate, steps_allowed
 from qed.designs import Sparse
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["by_compressed_columns", "takes_compressed_columns"]
 
 WORK = 1.5e8  # visits of entries in one call: a good part of a second
 PACE = 6  # numbers that one call hands to the next
@@ -50,14 +49,14 @@ def by_compressed_columns(problem: Problem, start: tuple[Vector, Any], target: f
     for times in _stronger_penalties(problem, start[0]):
         for found in columns.descend(point, max(target, ROUGH * problem.null_objective), times):
             point = columns.place(found, point)
-            yield Iterate(*point, hint=np.inf, is_on_its_way=True, steps=max(1, found.rounds))
+            yield Iterate(*point, hint=np.inf, more_coming=True, steps=max(1, found.rounds))
     asked = target
     for _ in range(DIGITS):
         for found in columns.descend(point, asked):
             point = columns.place(found, point)
-            known = Known(t=found.t, slope=found.slope, gradient=found.gradient)
+            known = PointCache(t=found.t, slope=found.slope, gradient=found.gradient)
             hint = found.gap if found.gap > asked and not found.is_over else None
-            yield Iterate(*point, found.u, hint, known, is_on_its_way=not found.is_over, steps=max(1, found.rounds))
+            yield Iterate(*point, found.u, hint, known, more_coming=not found.is_over, steps=max(1, found.rounds))
         if found.is_over:
             return
         asked *= 0.1

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex._kernels import AscentLosses, AscentRows, dual_ascent
-from qed.convex._solve import Iterate, hand_over
+from qed.convex._solve import Iterate, delegate
 from qed.convex.solvers._interior_point import InteriorPoint
 from qed.convex.solvers._newton_cg import NewtonCG
 from qed.convex.solvers._straight import sides, solver_of
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Loss, Vector
     from qed.convex._problem import Problem
 
-__all__ = ["DualAscent", "read_ascent", "row_squares", "rows_of"]
 
 HUGE = 1e300
 SEED = 20_011
@@ -51,7 +50,7 @@ class DualAscent:
 
     name = "dual ascent"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse what is not one l2 strength, a known conjugate, and a table in memory."""
         penalty = sides(problem.penalty, problem.shape[1])
         if penalty is None or penalty[0].any() or not np.all(penalty[1] == penalty[1][:1]) or not penalty[1].min() > 0:
@@ -105,8 +104,8 @@ class DualAscent:
             if done >= PATIENCE and _is_hopeless(seen, 0.5 * target):
                 break
         for other in (InteriorPoint(), NewtonCG()):  # rows that pull each other along for ever are solved for at once
-            if other.refusal(problem) is None:
-                yield from hand_over(other, problem, ascent.point(), target)
+            if other.unsupported_reason(problem) is None:
+                yield from delegate(other, problem, ascent.point(), target)
                 return
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.convex._gap import Known
+from qed.convex._gap import PointCache
 from qed.convex._solve import Iterate
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["GradientDescent"]
 
 EVERY = 10  # iterates between proofs
 ENOUGH = 1e-4  # share of the predicted fall that a step must bring
@@ -26,11 +25,11 @@ class GradientDescent:
 
     name = "gradient descent"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse kinks, in the loss or in the penalty."""
         if not problem.loss.traits.has_curvature:
-            return "it needs a loss without kinks"
-        return None if problem.penalty.traits.is_smooth else "it needs a penalty without kinks"
+            return "it needs a differentiable loss"
+        return None if problem.penalty.traits.is_smooth else "it needs a differentiable penalty"
 
     def cost(self, problem: Problem, tol: float) -> float:
         """Predict a thousand passes: slow where columns differ in scale or depend on each other."""
@@ -61,5 +60,5 @@ class GradientDescent:
                 break
             w, b, value = w_new, b_new, lower
             t = problem.scores(w, b) if count % EVERY == 0 else t_new
-            yield Iterate(w, b, hint=None, known=Known(t)) if count % EVERY == 0 else Iterate(w, b, hint=np.inf)
+            yield Iterate(w, b, hint=None, known=PointCache(t)) if count % EVERY == 0 else Iterate(w, b, hint=np.inf)
         yield Iterate(w, b)

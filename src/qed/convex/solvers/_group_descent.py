@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.convex._gap import Known
+from qed.convex._gap import PointCache
 from qed.convex._group_sweeps import AlongColumns, ByProducts, Groups
 from qed.convex._solve import Iterate
 from qed.convex._working_columns import working_columns
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from qed.convex._problem import Problem
     from qed.convex._working_columns import WorkingColumns
 
-__all__ = ["GroupDescent"]
 
 Indices = np.ndarray[Any, Any]
 FIRST = 4.0  # columns of the first working set, times the root of all, as for single columns
@@ -39,7 +38,7 @@ class GroupDescent:
 
     name = "group descent"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse penalties without groups of columns, and losses that are not squares of one target."""
         if problem.penalty.traits.native != "groups":
             return "it needs a penalty of groups of columns"
@@ -134,7 +133,7 @@ class _Descent:
 
     def iterate(self, at: _Look, hint: float | None) -> Iterate:
         """Return the point with the products that a proof would make again."""
-        return Iterate(at.w, self.b, hint=hint, known=Known(t=at.t, slope=at.slope, gradient=at.gradient))
+        return Iterate(at.w, self.b, hint=hint, known=PointCache(t=at.t, slope=at.slope, gradient=at.gradient))
 
     @property
     def can_grow(self) -> bool:

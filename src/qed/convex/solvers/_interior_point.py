@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["InteriorPoint"]
 
 LARGEST = 4000  # unknowns of a system of equations that is worth factorising
 FEW = 1500  # rows that need no screening
@@ -41,18 +40,18 @@ class InteriorPoint:
 
     name = "interior point"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse losses and penalties that are not straight (the penalty: quadratic) either side of their kinks."""
         n, p = problem.shape
         if not problem.loss.traits.is_convex:
             return "it needs a convex loss"
         if problem.loss.traits.has_curvature or problem.loss.traits.n_scores > 1 or problem.loss.y.ndim > 1:
-            return "it needs a loss made of straight pieces, one score a row"
+            return "it needs a piecewise linear loss, one score a row"
         penalty, straight = read_straight(problem)
         if penalty is None:
-            return "it needs a penalty that is the same quadratic either side of a kink at zero"
+            return "it needs a penalty of absolute values plus a quadratic"
         if straight is None:
-            return "it needs a loss made of straight pieces, with slopes that end"
+            return "it needs a piecewise linear loss with bounded subgradients"
         held = bool(np.all(penalty[0] + penalty[1] > 0))
         if (min(n, p) if held else p) > LARGEST:
             return f"its systems of equations would have more than {LARGEST} unknowns"

@@ -22,11 +22,10 @@ from qed.core._once import cached_property
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from qed.convex._gap import Known
+    from qed.convex._gap import PointCache
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["LBFGS", "Descent", "Guess", "at_point", "begin", "pass_cost", "step_along"]
 
 LEANING = 0.05  # what a proof is seen to charge for intercepts that are not balanced yet
 Learnt = deque[tuple["Vector", "Vector", float]]
@@ -46,7 +45,7 @@ class LBFGS:
 
     name = "lbfgs"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse what is not smooth."""
         return refuse_unless_smooth(problem)
 
@@ -70,7 +69,7 @@ class LBFGS:
                 hint = point.hint(target)
             before = point.objective
             if number or hint <= target:  # a start is no step, unless it will do
-                yield Iterate(point.w, point.b, hint=hint, known=point.known, is_on_its_way=True)
+                yield Iterate(point.w, point.b, hint=hint, known=point.known, more_coming=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +81,7 @@ class Descent:
     t: Vector
     objective: float
     g: Vector
-    known: Known
+    known: PointCache
 
     @property
     def problem(self) -> Problem:

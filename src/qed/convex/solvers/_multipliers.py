@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._solve import FEW, Iterate, hand_over, steps_allowed
+from qed.convex._solve import FEW, Iterate, delegate, steps_allowed
 from qed.convex.solvers._dual_ascent import read_ascent
 from qed.convex.solvers._interior_point import InteriorPoint
 from qed.designs import Dense
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["Multipliers"]
 
 WIDEST = 256  # columns whose equations cost little beside the rows
 SMALL = 4e6  # entries of an array that few others could be faster on
@@ -41,7 +40,7 @@ class Multipliers:
 
     name = "multipliers"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse what is not an array of few columns, a loss of straight pieces, and one l2 strength towards zero."""
         n, p = problem.shape
         told = problem.penalty.numbers(p)
@@ -52,10 +51,10 @@ class Multipliers:
             return "it needs an array of few columns"
         traits = problem.loss.traits
         if traits.has_curvature or traits.n_scores > 1 or problem.loss.y.ndim > 1 or not traits.is_convex:
-            return "it needs a convex loss made of straight pieces, one score a row"
+            return "it needs a convex, piecewise linear loss, one score a row"
         losses = read_ascent(problem)
         if losses is None or losses.bend > 0 or not np.all(np.isfinite(losses.high - losses.low)):
-            return "it needs a loss made of straight pieces, with slopes that end"
+            return "it needs a piecewise linear loss with bounded subgradients"
         return None
 
     @staticmethod
@@ -88,6 +87,6 @@ class Multipliers:
                 hint = found.gap if is_open else None
                 yield Iterate(found.w, start[1], found.u, hint, steps=max(1, found.rounds))
             if found.is_over:
-                yield from hand_over(InteriorPoint(), problem, (found.w, start[1]), target)
+                yield from delegate(InteriorPoint(), problem, (found.w, start[1]), target)
                 return
             asked *= 0.1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._gap import Known
+from qed.convex._gap import PointCache
 from qed.convex._solve import FEW, Iterate, steps_allowed
 from qed.convex.solvers._dual_ascent import read_ascent
 from qed.designs import Dense
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["NarrowNewton", "by_products", "takes_products"]
 
 WIDEST = 1024  # columns whose products with each other fit a second-level cache, about
 WORK = 1e10  # multiply-adds in one call: part of a second
@@ -35,12 +34,10 @@ class NarrowNewton:
 
     name = "newton"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse what is not an array of few columns, or a loss or penalty that compiled rounds do not know."""
         if not takes_products(problem) or rows_of_loss(problem) is None or not _is_smooth(problem):
-            return (
-                "it needs an array of few columns, a loss that bends in pieces or is known by name, and one l2 strength"
-            )
+            return "it needs an array of few columns, a piecewise quadratic or known loss, and one l2 penalty strength"
         return None
 
     @staticmethod
@@ -107,7 +104,7 @@ def by_products(problem: Problem, start: tuple[Vector, Any], target: float) -> I
             found = _kernels.descend_narrow(loss, problem.share, table, penalty, (asked, rounds), begin)
             w, b = found.w, found.b if problem.free_intercept else start[1]
             is_open = found.gap > asked and not found.is_over
-            known = Known(t=found.t, slope=found.slope, loss=found.loss, gradient=found.gradient)
+            known = PointCache(t=found.t, slope=found.slope, loss=found.loss, gradient=found.gradient)
             yield Iterate(w, b, hint=found.gap if is_open else None, known=known, steps=max(1, found.rounds))
         if found.is_over:
             return

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from qed.convex._problem import Problem
     from qed.convex._solve import Iterate
 
-__all__ = ["Newton", "entries_of"]
 
 LARGEST = 4000  # columns whose second derivatives are worth factorising
 CHEAP = 1e7  # multiply-adds of second derivatives that cost no more than the overhead of a pass
@@ -39,7 +38,7 @@ class Newton:
 
     name = "newton"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse what is not smooth, has several scores, or has too many columns to factorise."""
         if problem.loss.traits.n_scores > 1 or problem.loss.y.ndim == 2:
             return "it takes losses of one score a row"

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["NewtonCG"]
 
 MOST = 500  # steps of conjugate gradients within one of Newton
 
@@ -26,7 +25,7 @@ class NewtonCG:
 
     name = "newton-cg"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse what is not smooth or has several scores."""
         if problem.loss.traits.n_scores > 1 or problem.loss.y.ndim == 2:
             return "it takes losses of one score a row"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qed.convex import _kernels
-from qed.convex._gap import Known
+from qed.convex._gap import PointCache
 from qed.convex._solve import Iterate
 from qed.convex.solvers._newton import entries_of
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["NewtonKinks"]
 
 LARGEST = 3000  # coefficients of all scores together whose second derivatives are worth holding
 SWEEPS = 1000  # over the coefficients of one model, at most
@@ -32,7 +31,7 @@ class NewtonKinks:
 
     name = "coordinate descent"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse losses of one score or without changing curvature, other penalties, and too many coefficients."""
         loss = problem.loss.traits
         if loss.n_scores == 1 or problem.loss.y.ndim == 2 or loss.is_quadratic or not loss.has_curvature:
@@ -96,7 +95,7 @@ class _Point(NamedTuple):
 
     def iterate(self, hint: float | None) -> Iterate:
         """Return the point for the driver."""
-        return Iterate(self.w, self.b, hint=hint, known=Known(t=self.t, slope=self.slope, gradient=self.gradient))
+        return Iterate(self.w, self.b, hint=hint, known=PointCache(t=self.t, slope=self.slope, gradient=self.gradient))
 
 
 def _advance(problem: Problem, point: _Point, goal: float) -> _Point | None:

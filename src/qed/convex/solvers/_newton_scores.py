@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["NewtonScores"]
 
 LARGEST = 1200  # coefficients of all scores together whose second derivatives are worth factorising
 DIRECT = 3e6  # multiply-adds of second derivatives that cost no more than the overhead of some products
@@ -36,7 +35,7 @@ class NewtonScores:
 
     name = "newton"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse what is not smooth, or has one score."""
         if problem.loss.traits.n_scores == 1:
             return "it takes losses of several scores a row"
@@ -63,9 +62,9 @@ class NewtonScores:
             is_held = hint <= target and not polished and _is_direct(problem)
             polished = polished or is_held
             if not is_held and (number or hint <= target):
-                yield Iterate(point.w, point.b, hint=hint, known=point.known, is_on_its_way=True)
+                yield Iterate(point.w, point.b, hint=hint, known=point.known, more_coming=True)
         if is_held:
-            yield Iterate(point.w, point.b, hint=hint, known=point.known, is_on_its_way=True)
+            yield Iterate(point.w, point.b, hint=hint, known=point.known, more_coming=True)
 
 
 def _is_direct(problem: Problem) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.convex._gap import Known
+from qed.convex._gap import PointCache
 from qed.convex._solve import Iterate
 from qed.convex.solvers._smooth import refuse_unless_smooth
 from qed.designs import Dense, Sparse
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["NewtonTargets"]
 
 SMALL = 1.5e6  # multiply-adds of the second derivatives of all targets
 STEPS = 100
@@ -32,7 +31,7 @@ class NewtonTargets:
 
     name = "newton"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse what is not smooth or small, targets that depend on each other, and a free intercept."""
         (n, p), k = problem.shape, problem.loss.traits.n_scores
         if problem.loss.y.ndim != 2:
@@ -80,7 +79,7 @@ class NewtonTargets:
             fall = float(np.vdot(g, d))
             done = not fall > 1e-17 * abs(height)
             if done or 0.5 * fall <= 1e-3 * target:  # a step further is cheap, and squares what is left
-                yield Iterate(w, start[1], known=Known(t, slope=slope, gradient=gradient))
+                yield Iterate(w, start[1], known=PointCache(t, slope=slope, gradient=gradient))
             if done:
                 return
             for halvings in range(40):

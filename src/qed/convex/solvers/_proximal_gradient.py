@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["ProximalGradient"]
 
 EVERY = 10  # steps between iterates, each of which is proved
 
@@ -24,7 +23,7 @@ class ProximalGradient:
 
     name = "proximal gradient"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse a loss that is not convex, whose valleys it could not tell apart, and one whose slope jumps."""
         if not problem.loss.traits.is_convex:
             return "it needs a convex loss"

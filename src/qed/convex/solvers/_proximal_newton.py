@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.convex._gap import Known
+from qed.convex._gap import PointCache
 from qed.convex._solve import Iterate
 from qed.convex.solvers._dual_ascent import read_ascent
 from qed.designs import Dense, Sparse
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["ProximalNewton"]
 
 LARGEST = 4000  # unknowns of a system of equations that is worth factorising
 GROW = 5.0  # of the reach, from point to point
@@ -53,7 +52,7 @@ class ProximalNewton:
 
     name = "proximal newton"
 
-    def refusal(self, problem: Problem) -> str | None:
+    def unsupported_reason(self, problem: Problem) -> str | None:
         """Refuse what is not absolute values, one score a row, a bend of the conjugate, and a table in memory."""
         n, p = problem.shape
         told = problem.penalty.numbers(p)
@@ -108,7 +107,7 @@ class ProximalNewton:
                 yield Iterate(w, start[1], hint=np.inf, steps=max(1, steps))
                 continue
             w, u = at.w, at.u
-            yield Iterate(w, start[1], u, inner.gap(at), Known(t=at.t), is_on_its_way=True, steps=max(1, steps))
+            yield Iterate(w, start[1], u, inner.gap(at), PointCache(t=at.t), more_coming=True, steps=max(1, steps))
             inner.reach *= GROW
 
 

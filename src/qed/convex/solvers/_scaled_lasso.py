@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from qed.convex._loss import Vector
 
-__all__ = ["ScaledLasso"]
 
 VANISHING = 1e-9  # a scale that is nothing, compared with that of the targets
 FEW = 100  # columns up to which sets are followed from the start; more of them come by the path of the lasso
@@ -40,7 +39,7 @@ class ScaledLasso:
 
     name = "active set"
 
-    def refusal(self, problem: Concomitant) -> str | None:
+    def unsupported_reason(self, problem: Concomitant) -> str | None:
         """Refuse problems without a scale, a knee, and penalties other than l1."""
         if not isinstance(problem, Concomitant):
             return "it needs a problem with a scale of its own"
@@ -105,7 +104,7 @@ def _interpolated(problem: Concomitant, sets: _Sets, target: float) -> Iterator[
         problem.lengths,
     )
     solver = InteriorPoint()
-    if solver.refusal(part) is not None:
+    if solver.unsupported_reason(part) is not None:
         yield Iterate(sets.w, sets.b)
         return
     for at in solver.run(part, problem.null_point, 0.1 * target / price):

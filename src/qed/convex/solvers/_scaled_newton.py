@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     Point = tuple[Vector, float, Vector, float]  # coefficients, intercept, scores and objective
 
-__all__ = ["ScaledNewton"]
 
 VANISHING = 1e-5  # a scale that may be on its way to zero, compared with the objective of the null model
 SHORT = 0.1  # a step that must be cut to less than this is not worth taking if there is another
@@ -43,7 +42,7 @@ class ScaledNewton:
 
     name = "newton"
 
-    def refusal(self, problem: Concomitant) -> str | None:
+    def unsupported_reason(self, problem: Concomitant) -> str | None:
         """Refuse problems without a scale, and a penalty with kinks."""
         if not isinstance(problem, Concomitant):
             return "it needs a problem with a scale of its own"
@@ -150,7 +149,7 @@ def _without_scale(problem: Concomitant, target: float) -> Iterator[Iterate]:
         problem.lengths,
     )
     solver = InteriorPoint()
-    if solver.refusal(part) is None:
+    if solver.unsupported_reason(part) is None:
         for at in solver.run(part, problem.null_point, 0.1 * target / price):
             yield Iterate(at.w, at.b, None if at.u is None else price * at.u, np.inf if at.hint is not None else None)
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["ClassCurvature"]
 
 FEWEST, EACH = 500, 80  # rows of a sample whose scores are looked at: at least, and for each pair of classes
 MOST = 600  # coefficients in the span of scores, for all classes together, whose second derivatives are written down

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from qed.convex._loss import Vector
     from qed.convex._problem import Problem
 
-__all__ = ["Point", "Smooth", "refuse_unless_smooth", "sample_step"]
 
 ENOUGH = 1e-4  # share of the promised descent that a step must keep
 NOISE = 16 * 2.0**-53  # differences of objectives below this share of them are rounding
@@ -113,7 +112,7 @@ class Smooth:
     def iterate(self, point: Point, otherwise: float = np.inf) -> Iterate:
         """Return the point for the driver, with an idea of the gap that its slope, or another proof, would show."""
         return Iterate(
-            point.w, point.b, hint=min(self.hint(point), otherwise), known=point.seen.known, is_on_its_way=True
+            point.w, point.b, hint=min(self.hint(point), otherwise), known=point.seen.known, more_coming=True
         )
 
     def hint(self, point: Point) -> float:

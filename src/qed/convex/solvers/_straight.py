@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from qed.convex._penalty import Penalty
     from qed.convex._problem import Problem
 
-__all__ = ["Straight", "is_small", "pieces", "read_straight", "sides", "solver_of"]
 
 SINGULAR = 3e-8  # root of a pivot, the diagonal being one, that is nothing but rounding
 HUGE = 1e300
@@ -126,7 +125,7 @@ class Straight:
         self.problem, self.n, self.p = problem, n, p
         penalty, kinks = read_straight(problem)
         if kinks is None or penalty is None:
-            raise ValueError("the loss or the penalty is not made of straight pieces")
+            raise ValueError("the loss or the penalty is not piecewise linear")
         jump, self.curvature = penalty
         self.copies = len(kinks.kink)
         self.kinked = np.flatnonzero(jump)

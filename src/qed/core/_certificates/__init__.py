@@ -20,11 +20,11 @@ record                       statement
 ``TreeCertificate``          what a tree leaves on its rows, against what every tree must leave
 ``ForestCertificate``        the error of a forest on rows out of its samples, and that its seed prescribes every tree
 ``BoostingCertificate``      the training loss after every round, and that each leaf takes the step its rows ask for
-``MistakesCertificate``      mistakes made while learning, against the most that any order of the rows can cause
+``MistakeBoundCertificate``  mistakes made while learning, against the most that any order of the rows can cause
 ``LikelihoodCertificate``    parameters found by formula are the most likely ones, with the likelihood they attain
 ``ExactCertificate``         what was computed, from how many rows, and how far rounding can have moved it
 ``SearchCertificate``        answers that look at every row of the fit: nearest rows, densities
-``PartsCertificate``         each part of a model of models keeps its own certificate
+``CompositeCertificate``     each part of a model of models keeps its own certificate
 ``Uncertified``              nothing is claimed, and why
 ===========================  =====================================================================================
 """
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from qed.core._certificates._held_out import HeldOutCertificate
     from qed.core._certificates._least_squares import LeastSquaresCertificate
     from qed.core._certificates._likelihood import LikelihoodCertificate
-    from qed.core._certificates._mistakes import MistakesCertificate
+    from qed.core._certificates._mistakes import MistakeBoundCertificate
     from qed.core._certificates._network import NetworkCertificate
-    from qed.core._certificates._parts import PartsCertificate, Uncertified
+    from qed.core._certificates._parts import CompositeCertificate, Uncertified
     from qed.core._certificates._search import SearchCertificate
     from qed.core._certificates._subspace import SubspaceCertificate
     from qed.core._certificates._tree import TreeCertificate
@@ -59,6 +59,7 @@ __all__ = [
     "BracketCertificate",
     "Certificate",
     "ClustersCertificate",
+    "CompositeCertificate",
     "DualityGapCertificate",
     "ExactCertificate",
     "Fingerprint",
@@ -67,9 +68,8 @@ __all__ = [
     "HeldOutCertificate",
     "LeastSquaresCertificate",
     "LikelihoodCertificate",
-    "MistakesCertificate",
+    "MistakeBoundCertificate",
     "NetworkCertificate",
-    "PartsCertificate",
     "SearchCertificate",
     "StationaryCertificate",
     "SubsetCertificate",
@@ -92,9 +92,9 @@ HOMES = {
     "HeldOutCertificate": "_held_out",
     "LeastSquaresCertificate": "_least_squares",
     "LikelihoodCertificate": "_likelihood",
-    "MistakesCertificate": "_mistakes",
+    "MistakeBoundCertificate": "_mistakes",
     "NetworkCertificate": "_network",
-    "PartsCertificate": "_parts",
+    "CompositeCertificate": "_parts",
     "SearchCertificate": "_search",
     "StationaryCertificate": "_beyond_convex",
     "SubsetCertificate": "_beyond_convex",

@@ -13,8 +13,6 @@ from qed.core._records import record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BracketCertificate"]
-
 
 @record("bracket")
 class BracketCertificate(Certificate):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-__all__ = ["Certificate", "GapCertificate"]
-
 
 class Certificate:
     """What every certificate can do: say its statement, list its numbers, and print both."""

@@ -14,8 +14,6 @@ from qed.core._records import record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ClustersCertificate"]
-
 
 @record("clusters")
 class ClustersCertificate(GapCertificate):

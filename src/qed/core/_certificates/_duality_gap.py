@@ -14,8 +14,6 @@ from qed.core._records import record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DualityGapCertificate"]
-
 
 @record("duality-gap")
 class DualityGapCertificate(GapCertificate):

@@ -12,8 +12,6 @@ from qed.core._records import record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Fingerprint"]
-
 
 @record("fingerprint")
 class Fingerprint:

@@ -6,8 +6,6 @@ from qed.core._certificates._certificate import Certificate
 from qed.core._errors import ModelFileError
 from qed.core._records import record
 
-__all__ = ["ForestCertificate"]
-
 
 @record("forest-risk")
 class ForestCertificate(Certificate):

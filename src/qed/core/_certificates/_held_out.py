@@ -7,8 +7,6 @@ import numpy as np
 from qed.core._certificates._certificate import Certificate
 from qed.core._records import record
 
-__all__ = ["HeldOutCertificate"]
-
 
 @record("held-out")
 class HeldOutCertificate(Certificate):

@@ -9,8 +9,6 @@ from qed.core._certificates._fingerprint import Fingerprint  # noqa: TC001  (rea
 from qed.core._errors import ModelFileError
 from qed.core._records import record
 
-__all__ = ["LeastSquaresCertificate"]
-
 
 @record("least-squares")
 class LeastSquaresCertificate(GapCertificate):

@@ -14,11 +14,9 @@ from qed.core._records import record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MistakesCertificate"]
-
 
 @record("mistakes")
-class MistakesCertificate(Certificate):
+class MistakeBoundCertificate(Certificate):
     """How often an online learner was wrong before it learnt, and how often it can have been.
 
     With rows of length at most R and a plane that has them all on the right side at a distance of at least γ, a perceptron that

@@ -8,11 +8,9 @@ from qed.core._certificates._certificate import Certificate
 from qed.core._errors import ModelFileError
 from qed.core._records import record
 
-__all__ = ["PartsCertificate", "Uncertified"]
-
 
 @record("parts")
-class PartsCertificate(Certificate):
+class CompositeCertificate(Certificate):
     """A model of models proves what its parts prove.
 
     Attributes

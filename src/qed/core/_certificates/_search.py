@@ -7,8 +7,6 @@ from qed.core._certificates._fingerprint import Fingerprint  # noqa: TC001  (rea
 from qed.core._errors import ModelFileError
 from qed.core._records import record
 
-__all__ = ["SearchCertificate"]
-
 
 @record("search")
 class SearchCertificate(Certificate):

@@ -6,8 +6,6 @@ from qed.core._certificates._certificate import Certificate
 from qed.core._errors import ModelFileError
 from qed.core._records import record
 
-__all__ = ["TreeCertificate"]
-
 
 @record("tree-risk")
 class TreeCertificate(Certificate):
@@ -63,7 +61,7 @@ class TreeCertificate(Certificate):
 
     def numbers(self) -> dict[str, str]:
         """Return the numbers behind the statement."""
-        rule = "each the best cut of its node" if self.is_greedy else "limited or drawn"
+        rule = "each the best split of its node" if self.is_greedy else "limited or drawn"
         return {
             "impurity left": f"{self.objective:.6g} of {self.null_objective:.6g} at the root",
             "least possible": f"at least {self.lower:.6g}",

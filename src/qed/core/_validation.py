@@ -25,17 +25,6 @@ if TYPE_CHECKING:
 
     from qed.core._params import Array
 
-__all__ = [
-    "FitData",
-    "fit_data",
-    "is_source",
-    "learn_columns",
-    "new_data",
-    "refuse_beside_source",
-    "require_source_target",
-    "stream_data",
-]
-
 
 class FitData(NamedTuple):
     """What came through the door of ``fit``.

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import InvalidParameter
+from qed.study._number_formats import SIGNS, numbers_of
 from qed.study._raw import FEW, RawColumn, text_of
 from qed.study._schema import ColumnSchema, words_array
-from qed.study._written import SIGNS, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["describe", "is_beyond_squares", "said_form", "sign_of", "unit_of"]
 
 Array = np.ndarray[Any, Any]
 
@@ -142,7 +141,7 @@ def _said(column: RawColumn, said: Mapping[str, str]) -> tuple[str, str] | None:
         return _written_as(column, word)
     if word not in SAID:
         raise InvalidParameter(
-            f"--types {column.name}={said[column.name]}: a column is one of {', '.join(SAID)}, or written in one of the ways"
+            f"--types {column.name}={said[column.name]}: a column is one of {', '.join(SAID)}, or has one of the formats"
             f" {', '.join(SAID_FORMS)}."
         )
     if column.kind == "nested":

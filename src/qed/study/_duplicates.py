@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from qed.study._schema import ColumnSchema
 
-__all__ = ["together", "twins_of"]
 
 Array = np.ndarray[Any, Any]
 

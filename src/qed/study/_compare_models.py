@@ -17,8 +17,6 @@ from qed.study._source import digest_of, read_table
 if TYPE_CHECKING:
     from qed.study._model import TableModel
 
-__all__ = ["Versus", "versus"]
-
 
 @dataclass(frozen=True)
 class Versus:

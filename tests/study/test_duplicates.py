@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 
 from qed import study
-from qed.study._kinds import describe
+from qed.study._column_types import describe
+from qed.study._duplicates import together, twins_of
 from qed.study._source import read_table
-from qed.study._twins import together, twins_of
 
 
 def drawn(n=200, seed=0):

@@ -34,7 +34,7 @@ def test_a_phrase_is_found_across_lines_and_in_any_case(words):
     "text",
     [
         "A hyperplane and a half-plane.",
-        "Call `separating_plane`, or ``plane``.",
+        "Call `separating_hyperplane`, or ``plane``.",
         "```python\nplane = 1  # row by row\n```",
         "Read [this](docs/planes.md).",
         "Rows are read one by one; planetary data; an indoor sensor.",

@@ -5,7 +5,7 @@ import pytest
 
 from qed import study
 from qed.core import InvalidData, InvalidParameter
-from qed.study._kinds import describe, unit_of
+from qed.study._column_types import describe, unit_of
 from qed.study._raw import RawColumn, of_text
 from qed.study._task import describe_target, encode_target
 

@@ -57,7 +57,7 @@ def test_a_fat_wheel_is_refused():
     [
         ("tests/linear_model/test_ridge.py", "linear_model"),
         ("tests/laws/deep/test_x.py", "laws"),
-        ("tests/test_doors.py", "(top)"),
+        ("tests/test_validation.py", "(top)"),
     ],
 )
 def test_packages_of_tests(path, package):

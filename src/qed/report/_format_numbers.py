@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from qed.metrics import Score
     from qed.study import Study
 
-__all__ = ["amount", "interval", "percent", "said"]
-
 
 def said(value: float) -> str:
     """Write a number for people: few digits, a true minus sign."""

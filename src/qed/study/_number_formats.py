@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["DATE_FORMS", "DAY", "FORMS", "FORM_WORDS", "NUMBER_FORMS", "SIGNS", "Reading", "moments_of", "numbers_of"]
-
 Array = np.ndarray[Any, Any]
 DAY = 86_400e6  # microseconds
 MONEY = ("$", "€", "£", "¥", "₹", "USD", "EUR", "GBP", "CHF", "JPY")

@@ -6,8 +6,8 @@ import pytest
 
 from qed import study
 from qed.core import InvalidParameter
+from qed.study._number_formats import moments_of, numbers_of
 from qed.study._raw import of_text
-from qed.study._written import moments_of, numbers_of
 
 NUMBERS = [
     (["1,234.5", "12", "1,000,000"], [1234.5, 12, 1e6], "decimal point"),
