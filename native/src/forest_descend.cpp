@@ -13,7 +13,8 @@ namespace {
 constexpr std::uint32_t kMissingLeft = 0x80000000U;
 constexpr std::uint32_t kByCategory = 0x40000000U;
 constexpr std::uint32_t kColumn = 0x3FFFFFFFU;
-constexpr Index kRowsOfBlock = 512;  // that go through a tree together, while its nodes are near
+constexpr Index kRowsOfBlock = 512;    // fewest that go through a tree together, while its nodes are near
+constexpr Index kRowsOfLarge = 16384;  // most: each block fetches all trees again
 constexpr int kLanes8 = 8;
 
 /// A category goes left if its bit is set; what is no category that the fit has seen goes where missing values go.
@@ -95,9 +96,11 @@ template <class Each>
 void for_blocks(const PackedForest& forest, const Matrix& x, const Each& each) {
     const auto trees = static_cast<Index>(forest.starts.size()) - 1;
     const Effort effort(40.0 * static_cast<double>(x.rows) * static_cast<double>(trees));
-    parallel_for(blocks_of(x.rows, kRowsOfBlock), [&](Index block) {
-        const Index first = block * kRowsOfBlock;
-        const Index last = std::min(x.rows, first + kRowsOfBlock);
+    // rows do not depend on one another: blocks may be as large as threads allow
+    const Index size = std::clamp(blocks_of(x.rows, 2 * thread_count()), kRowsOfBlock, kRowsOfLarge);
+    parallel_for(blocks_of(x.rows, size), [&](Index block) {
+        const Index first = block * size;
+        const Index last = std::min(x.rows, first + size);
         for (Index tree = 0; tree < trees; ++tree) {
             each(tree, x, first, last, first);
         }
