@@ -51,12 +51,13 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     # as few trees as scikit-learn gives its own in its checks
     **dict.fromkeys(
         ("ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifier", "RandomForestRegressor"),
-        lambda kind: kind(5),
+        lambda kind: kind(5, random_state=0),
     ),
     **dict.fromkeys(
         ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
-        lambda kind: kind(max_iter=5, min_samples_leaf=5),
+        lambda kind: kind(max_iter=5, min_samples_leaf=5, random_state=0),
     ),
+    **dict.fromkeys(("ExtraTreeClassifier", "ExtraTreeRegressor"), lambda kind: kind(random_state=0)),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
     "RandomizedSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, n_iter=2, random_state=0, error_score="raise"),

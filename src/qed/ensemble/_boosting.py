@@ -15,7 +15,6 @@ from qed.core import (
     FitData,
     InvalidData,
     InvalidParameter,
-    ModelFileError,
     NonNegative,
     NonNegativeInt,
     Number,
@@ -53,6 +52,21 @@ class BoostData(NamedTuple):
     strata: Array | None  # classes, of which validation rows are drawn alike
 
 
+def _fits_the_model(model: Any, trees: TreeEnsemble) -> str:
+    if trees.n_features != model.n_features_in_:
+        return f"should be over {model.n_features_in_} columns, and are over {trees.n_features}"
+    if trees.value.shape[1] != 1 or not len(trees.weight):
+        return "should hold one value and one weight for each leaf"
+    wanted = model.n_iter_ * model.n_trees_per_iteration_
+    return "" if len(trees) == wanted else f"should be {wanted}, and are {len(trees)}"
+
+
+def _trees_a_round(model: Any, trees: int) -> str:
+    labels = len(model.__dict__.get("classes_", ()))
+    wanted = labels if labels > 2 else 1
+    return "" if trees == wanted else f"should be {wanted}, and is {trees}"
+
+
 class BoostingModel(Estimator, allow_nan=True):
     """A model that is a constant plus a sum of trees."""
 
@@ -83,7 +97,10 @@ class BoostingModel(Estimator, allow_nan=True):
     early_stopping: Any = param(
         "auto", "Whether to stop when rows that no tree has seen improve no more; 'auto' from 10,000 rows on."
     )
-    scoring: Any = param("loss", "What early stopping looks at: 'loss', the only choice here; None is the same.")
+    scoring: Any = param(
+        "loss",
+        "What early stopping looks at: 'loss', the only choice here; None is the same. Used only if early stopping is performed.",
+    )
     validation_fraction: ShareBelowOne | PositiveInt | None = param(
         0.1,
         "Share or number of the rows of the fit that early stopping looks at; None for the rows of the fit themselves.",
@@ -93,15 +110,23 @@ class BoostingModel(Estimator, allow_nan=True):
     verbose: NonNegativeInt = param(0, "Whether to show progress.")
     random_state: Seed = param(None, "Seed of the rows that early stopping looks at, and of columns that are drawn.")
 
-    trees_: TreeEnsemble = fitted("The nodes of all trees, as arrays; those of a round one after the other.")
-    baseline_: Array = fitted("The constant that the trees are added to, by class where there are several.")
-    seed_: int = fitted("What everything that was drawn follows from.")
-    n_iter_: int = fitted("Number of rounds.")
-    n_trees_per_iteration_: int = fitted("Trees of a round.")
-    loss_level_: float = fitted("Quantile of the quantile loss, threshold of Huber's.")
-    train_score_: Array = fitted("Minus the mean training loss, of the constant and after each round.")
+    n_iter_: int = fitted("Number of rounds.", low=1)
+    n_trees_per_iteration_: int = fitted("Trees of a round.", low=1, check=_trees_a_round)
+    trees_: TreeEnsemble = fitted(
+        "The nodes of all trees, as arrays; those of a round one after the other.", check=_fits_the_model
+    )
+    baseline_: Array = fitted(
+        "The constant that the trees are added to, by class where there are several.", shape="(n_trees_per_iteration_,)"
+    )
+    seed_: int = fitted("What everything that was drawn follows from.", low=0)
+    loss_level_: float = fitted("Quantile of the quantile loss, threshold of Huber's.", low=0)
+    train_score_: Array = fitted(
+        "Minus the mean training loss, of the constant and after each round.", shape="(n_iter_ + 1,)"
+    )
     validation_score_: Array = fitted(
-        "Minus the mean loss of the rows that early stopping looks at; empty without.", answers=False
+        "Minus the mean loss of the rows that early stopping looks at; empty without.",
+        shape="(0,) or (n_iter_ + 1,)",
+        answers=False,
     )
     certificate_: BoostingCertificate = fitted("What is proved about the rounds.")
 
@@ -186,25 +211,6 @@ class BoostingModel(Estimator, allow_nan=True):
             None if counts is None else counts[used],
             None if strata is None else strata[used],
         )
-
-    def _check_fitted_state(self) -> None:
-        trees, k = self.__dict__.get("trees_"), self.__dict__.get("n_trees_per_iteration_")
-        base = self.__dict__.get("baseline_")
-        sound = (
-            isinstance(trees, TreeEnsemble)
-            and trees.n_features == self.__dict__.get("n_features_in_")
-            and isinstance(k, int)
-            and k >= 1
-            and isinstance(base, np.ndarray)
-            and base.shape == (k,)
-            and base.dtype == np.float64
-            and bool(np.isfinite(base).all())
-            and trees.value.shape[1] == 1
-            and len(trees) == k * int(self.__dict__.get("n_iter_", -1))
-        )
-        if not sound:
-            msg = f"{type(self).__name__} holds no rounds of trees over its columns"
-            raise ModelFileError(msg)
 
 
 class _Rounds:
@@ -345,16 +351,16 @@ class _Rounds:
 
 def _stops(model: BoostingModel, n_rows: int) -> bool:
     given = model.early_stopping
+    if model.scoring is not None and not (isinstance(model.scoring, str) and model.scoring == "loss"):
+        raise InvalidParameter(
+            f"{type(model).__name__}.scoring must be 'loss' or None: early stopping judges rounds by the loss that they lower,"
+            f" got {model.scoring!r:.80}."
+        )
     if isinstance(given, str) and given == "auto":
         return n_rows > MANY
     if not isinstance(given, bool | np.bool_):
         raise InvalidParameter(
             f"{type(model).__name__}.early_stopping must be True, False or 'auto', got {given!r:.80}."
-        )
-    if given and model.scoring not in ("loss", None):
-        raise InvalidParameter(
-            f"{type(model).__name__}.scoring must be 'loss': rounds are judged by the loss that they lower, got"
-            f" {model.scoring!r:.80}."
         )
     return bool(given)
 

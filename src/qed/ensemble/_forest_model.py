@@ -14,7 +14,6 @@ from qed.core import (
     ForestCertificate,
     InvalidData,
     InvalidParameter,
-    ModelFileError,
     NonNegative,
     NonNegativeInt,
     Number,
@@ -49,6 +48,21 @@ class ForestRows(NamedTuple):
     share: Array | None
     draws: int
     used: Array | None
+
+
+def _fits_the_model(model: Any, trees: TreeEnsemble) -> str:
+    labels = model.__dict__.get("classes_")
+    width = model.n_outputs_ if labels is None else len(labels)
+    if trees.n_features != model.n_features_in_:
+        return f"should be over {model.n_features_in_} columns, and are over {trees.n_features}"
+    if trees.value.shape[1] != width:
+        return f"should hold {width} values a leaf, and hold {trees.value.shape[1]}"
+    if len(trees.by_set):
+        return "should ask about thresholds alone, and ask about sets of categories"
+    if labels is None:
+        return "" if len(trees.weight) else "should hold a weight for each leaf"
+    are_weights = not len(trees.weight) and (trees.value >= 0).all() and trees.value.any(axis=1).all()
+    return "" if are_weights else "should hold weights of the labels in each leaf"
 
 
 class ForestModel(Estimator, sparse=True, allow_nan=True):
@@ -95,10 +109,12 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
         instead="HistGradientBoostingClassifier and HistGradientBoostingRegressor have monotonic_cst.",
     )
 
-    trees_: TreeEnsemble = fitted("The nodes of all trees, as arrays.")
-    seed_: int = fitted("What everything that was drawn follows from.")
-    n_outputs_: int = fitted("Number of targets.")
-    tree_importances_: Array = fitted("How much the splits on each column lower the impurity, tree by tree.")
+    n_outputs_: int = fitted("Number of targets.", low=1)
+    trees_: TreeEnsemble = fitted("The nodes of all trees, as arrays.", check=_fits_the_model)
+    seed_: int = fitted("What everything that was drawn follows from.", low=0)
+    tree_importances_: Array = fitted(
+        "How much the splits on each column lower the impurity, tree by tree.", shape="(trees_, p)", low=0
+    )
     certificate_: ForestCertificate = fitted("What is proved about the trees, and their error out of their samples.")
 
     # how thresholds are found, and columns are drawn
@@ -274,21 +290,6 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
         share = None if s is None else np.ascontiguousarray(s, dtype=np.float64)
         inside = None if inside is None else np.ascontiguousarray(inside, dtype=np.float64)
         return ForestRows(X, Targets(criterion, width, np.ascontiguousarray(y), inside), share, draws, used)
-
-    def _check_fitted_state(self) -> None:
-        trees = self.__dict__.get("trees_")
-        if not isinstance(trees, TreeEnsemble) or trees.n_features != self.__dict__.get("n_features_in_"):
-            msg = f"{type(self).__name__} holds no trees over its columns"
-            raise ModelFileError(msg)
-        gains = self.__dict__.get("tree_importances_")
-        if not isinstance(gains, np.ndarray) or gains.shape != (len(trees), trees.n_features) or len(trees.by_set):
-            msg = f"{type(self).__name__} holds no importances of its columns, tree by tree"
-            raise ModelFileError(msg)
-        self._check_values(trees)
-
-    def _check_values(self, trees: TreeEnsemble) -> None:
-        """Refuse values that do not fit the targets."""
-        raise NotImplementedError
 
 
 def _draws(model: Any, n_rows: int, s: Array | None) -> int:

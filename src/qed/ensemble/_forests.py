@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import Array, Classifier, InvalidData, ModelFileError, PositiveInt, Regressor, fitted, param
+from qed.core import Array, Classifier, InvalidData, PositiveInt, Regressor, fitted, param
 from qed.core._class_weights import class_weights
 from qed.ensemble._forest_model import ForestModel, ForestRows, Share
 from qed.tree._tree_model import float_like
-
-if TYPE_CHECKING:
-    from qed.ensemble._tree_ensemble import TreeEnsemble
 
 
 class _ForestClassifier(ForestModel, Classifier):
@@ -34,11 +31,21 @@ class _ForestClassifier(ForestModel, Classifier):
         " the rows of each tree; None for one.",
     )
 
-    classes_: Array = fitted("Labels, sorted.")
-    n_classes_: int = fitted("Number of labels.")
-    oob_score_: float = fitted("Share of rows, by weight, whose label is predicted by trees that have not seen them.")
+    classes_: Array = fitted("Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising")
+    n_classes_: int = fitted("Number of labels.", low="k", high="k")
+    oob_score_: float = fitted(
+        "Share of rows, by weight, whose label is predicted by trees that have not seen them.",
+        low=0,
+        high=1,
+        nan=True,
+        optional=True,
+    )
     oob_decision_function_: Array = fitted(
-        "Probabilities by trees that have not seen the row; NaN where every tree has."
+        "Probabilities by trees that have not seen the row; NaN where every tree has.",
+        shape="(n, k)",
+        low=0,
+        nan=True,
+        optional=True,
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -129,13 +136,6 @@ class _ForestClassifier(ForestModel, Classifier):
         right = said[seen].argmax(axis=1) == rows.targets.y[seen]
         self.oob_score_ = float(np.average(right, weights=s[seen])) if seen.any() else float("nan")
 
-    def _check_values(self, trees: TreeEnsemble) -> None:
-        labels = self.__dict__.get("classes_")
-        known = len(labels) if isinstance(labels, np.ndarray) and labels.ndim == 1 else 0
-        if not known or trees.value.shape[1] != known or (trees.value < 0).any() or not trees.value.any(axis=1).all():
-            msg = f"{type(self).__name__} holds leaves without weights of its labels"
-            raise ModelFileError(msg)
-
 
 class _ForestRegressor(ForestModel, Regressor, multi_output=True):
     """A forest that predicts numbers."""
@@ -151,8 +151,15 @@ class _ForestRegressor(ForestModel, Regressor, multi_output=True):
         " None for all. Further ones are drawn while these hold a single value.",
     )
 
-    oob_score_: float = fitted("R² of what trees predict for rows that they have not seen.")
-    oob_prediction_: Array = fitted("What trees predict that have not seen the row; NaN where every tree has.")
+    oob_score_: float = fitted(
+        "R² of what trees predict for rows that they have not seen.", high=1, nan=True, optional=True
+    )
+    oob_prediction_: Array = fitted(
+        "What trees predict that have not seen the row; NaN where every tree has.",
+        shape="(n,) or (n, n_outputs_)",
+        nan=True,
+        optional=True,
+    )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow the trees.
@@ -218,11 +225,6 @@ class _ForestRegressor(ForestModel, Regressor, multi_output=True):
         s = None if rows.share is None else rows.share[seen]
         enough = np.count_nonzero(seen) > 1
         self.oob_score_ = float(r2_score(y[seen], said[seen], sample_weight=s)) if enough else float("nan")
-
-    def _check_values(self, trees: TreeEnsemble) -> None:
-        if len(trees.weight) != trees.n_leaves:
-            msg = f"{type(self).__name__} holds leaves without a weight"
-            raise ModelFileError(msg)
 
 
 class RandomForestClassifier(_ForestClassifier):

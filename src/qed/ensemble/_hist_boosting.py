@@ -192,7 +192,7 @@ class HistGradientBoostingClassifier(BoostingModel, Classifier):
         None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
     )
 
-    classes_: Array = fitted("Labels, sorted.")
+    classes_: Array = fitted("Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising")
 
     def fit(
         self,
