@@ -20,7 +20,7 @@ __all__ = ["NO_FIT", "refusal"]
 NO_FIT = "no fit"
 
 
-def unsupported_reason(configuration: Configuration, seed: int, *, as_given: bool = False) -> str | None:
+def refusal(configuration: Configuration, seed: int, *, as_given: bool = False) -> str | None:
     """Fit and verify; return what is wrong, ``NO_FIT`` when the data are refused at the fit, None when the model is accepted.
 
     Parameters

@@ -14,6 +14,7 @@ import numpy as np
 from qed.core import CertificateError
 from qed.verify._forests import mixed, right_children
 from qed.verify._names import called
+from qed.verify._rows import read_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def check(model: Any, certificate: BoostingCertificate, X: Any, y: Any, sample_w
 
 
 def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[_Rows, Array | None]:
-    data = model._fit_data(X, y, sample_weight, reset=False)  # noqa: SLF001
+    data = read_data(model, X, y, sample_weight)
     s = np.ones(data.n_rows) if data.weight is None else data.weight
     whole = data.weight is not None and bool((s == np.rint(s)).all()) and s.sum() < 2**31
     counts = s if whole else np.ones(data.n_rows)

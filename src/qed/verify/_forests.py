@@ -15,6 +15,7 @@ import numpy as np
 from qed.core import CertificateError
 from qed.verify._cuts import Sample, least_of_one_cut, mass_of
 from qed.verify._names import called
+from qed.verify._rows import read_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def check(model: Any, certificate: ForestCertificate, X: Any, y: Any, sample_wei
 
 
 def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
-    data = model._fit_data(X, y, sample_weight, reset=False)  # noqa: SLF001
+    data = read_data(model, X, y, sample_weight)
     table = np.asarray(data.X if isinstance(data.X, np.ndarray) else data.X.toarray(), dtype=np.float64)
     share = np.ones(data.n_rows) if data.weight is None else data.weight
     criterion = {"log_loss": "entropy", "friedman_mse": "squared_error"}.get(model.criterion, model.criterion)
@@ -575,7 +576,7 @@ def _check_out_of_bag(model: Any, rows: _Rows, sums: Array, judged: Array, X: An
     name = "oob_decision_function_" if rows.is_class else "oob_prediction_"
     if name not in model.__dict__:
         return
-    data = model._fit_data(X, y, sample_weight, reset=False)  # noqa: SLF001
+    data = read_data(model, X, y, sample_weight)
     share = np.ones(data.n_rows) if data.weight is None else data.weight
     factor = _class_factors(model, data.y.astype(np.intp), share) if rows.is_class else np.ones(data.n_rows)
     whole = np.full((data.n_rows, sums.shape[1]), np.nan)
