@@ -118,7 +118,7 @@ class BoostingModel(Estimator, allow_nan=True):
     baseline_: Array = fitted(
         "The constant that the trees are added to, by class where there are several.", shape="(n_trees_per_iteration_,)"
     )
-    seed_: int = fitted("What everything that was drawn follows from.", low=0)
+    seed_: int = fitted("What everything that was drawn follows from.", low=0, answers=False)
     loss_level_: float = fitted("Quantile of the quantile loss, threshold of Huber's.", low=0)
     train_score_: Array = fitted(
         "Minus the mean training loss, of the constant and after each round.", shape="(n_iter_ + 1,)"

@@ -59,6 +59,8 @@ def _fits_the_model(model: Any, trees: TreeEnsemble) -> str:
         return f"should hold {width} values a leaf, and hold {trees.value.shape[1]}"
     if len(trees.by_set):
         return "should ask about thresholds alone, and ask about sets of categories"
+    if labels is not None and model.n_outputs_ != 1:
+        return f"should have one target, and have {model.n_outputs_}"
     if labels is None:
         return "" if len(trees.weight) else "should hold a weight for each leaf"
     are_weights = not len(trees.weight) and (trees.value >= 0).all() and trees.value.any(axis=1).all()

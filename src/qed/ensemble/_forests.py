@@ -137,6 +137,13 @@ class _ForestClassifier(ForestModel, Classifier):
         self.oob_score_ = float(np.average(right, weights=s[seen])) if seen.any() else float("nan")
 
 
+def _has_a_column_for_each_target(model: Any, value: Array) -> str:
+    wanted = () if model.n_outputs_ == 1 else (model.n_outputs_,)
+    return (
+        "" if value.ndim and value.shape[1:] == wanted else f"should have shape {('n', *wanted)}, and has {value.shape}"
+    )
+
+
 class _ForestRegressor(ForestModel, Regressor, multi_output=True):
     """A forest that predicts numbers."""
 
@@ -156,7 +163,7 @@ class _ForestRegressor(ForestModel, Regressor, multi_output=True):
     )
     oob_prediction_: Array = fitted(
         "What trees predict that have not seen the row; NaN where every tree has.",
-        shape="(n,) or (n, n_outputs_)",
+        check=_has_a_column_for_each_target,
         nan=True,
         optional=True,
     )

@@ -165,6 +165,8 @@ class TreeEnsemble:
         expect_array(self.threshold, "the ensemble's threshold", shape=(None,))
         expect_array(self.missing_left, "the ensemble's missing_left", kinds="u", shape=((inner + 7) // 8,))
         expect(self.missing_left.dtype == np.uint8, "the ensemble's missing_left is not of bytes")
+        behind = np.unpackbits(self.missing_left)[inner:]
+        expect(not behind.any(), "the ensemble's missing_left has bits behind those of its nodes")
         leaves = int(np.count_nonzero(self.feature < 0))
         expect_array(self.value, "the ensemble's value", kinds="uf", shape=(leaves, None), finite=True)
         expect(self.value.size > 0, "the ensemble's value has no entries")

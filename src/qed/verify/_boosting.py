@@ -47,7 +47,9 @@ class _Tree(NamedTuple):
 
 def check(model: Any, certificate: BoostingCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Go through all rounds again; raise CertificateError when they are not as stated."""
-    rows = _train(model, _read(model, X, y, sample_weight))
+    read = _read(model, X, y, sample_weight)
+    _check_level(model, read[0])
+    rows = _train(model, read)
     k, trees = rows.k, model.trees_
     rounds = len(trees.sizes) // k
     if (len(trees.sizes), model.n_iter_, model.n_trees_per_iteration_) != (rounds * k, rounds, k):
@@ -56,7 +58,6 @@ def check(model: Any, certificate: BoostingCertificate, X: Any, y: Any, sample_w
     if len(stated) != rounds + 1 or certificate.rows != len(rows.X) or certificate.leaves != len(trees.value):
         _refuse(model, f"it states {len(stated) - 1} rounds over {certificate.rows} rows")
     base = np.asarray(model.baseline_, dtype=np.float64)
-    _check_level(model, rows)
     _check_constant(model, rows, base)
     values = [np.unique(column[~np.isnan(column)]) for column in rows.X.T]
     scores = np.tile(base, (len(rows.X), 1))
@@ -77,8 +78,9 @@ def check(model: Any, certificate: BoostingCertificate, X: Any, y: Any, sample_w
         place = int(np.argmax(np.abs(found_array - stated)))
         _refuse(model, f"its training loss after {place} rounds is {found_array[place]:.10g}, not {stated[place]:.10g}")
     rises = int(np.count_nonzero(np.diff(found_array) > 1e-12 * np.abs(found_array[:-1]) + size[1:]))
-    if certificate.rises < rises:
-        _refuse(model, f"its training loss rises {rises} times, and {certificate.rises} are stated")
+    shown = int(np.count_nonzero(np.diff(stated) > 1e-12 * np.abs(stated[:-1])))
+    if certificate.rises < rises or certificate.rises != shown:
+        _refuse(model, f"its training loss rises {max(rises, shown)} times, and {certificate.rises} are stated")
     return Verdict(
         certificate.statement, found[-1], abs(found[-1] - stated[-1]), float(size[-1]), float(size[-1]), "training loss"
     )
@@ -175,10 +177,25 @@ def _mean_loss(model: Any, rows: _Rows, scores: Array) -> float:
 
 
 def _check_level(model: Any, rows: _Rows) -> None:
-    if rows.loss == "quantile" and model.loss_level_ != (0.5 if model.quantile is None else float(model.quantile)):
-        _refuse(model, f"it was fitted to the quantile {model.loss_level_}")
-    if not model.loss_level_ > 0 and rows.loss == "huber":
-        _refuse(model, "its threshold between squares and lines is not positive")
+    """See that the quantile is the one asked for, and Huber's threshold that quantile of the errors of the median."""
+    found = 0.5
+    if rows.loss == "quantile" and model.quantile is not None:
+        found = float(model.quantile)
+    if rows.loss == "huber":
+        errors = np.abs(rows.y - _quantile(rows.y, rows.s, 0.5))
+        found = _quantile(errors, rows.s, 0.9 if model.quantile is None else float(model.quantile))
+        found = found if found > 0 else float(errors.max()) or 1.0
+    if not abs(model.loss_level_ - found) <= (1e-12 * found if rows.loss == "huber" else 0.0):
+        _refuse(model, f"the level of its loss is {found:.10g}, and {model.loss_level_:.10g} is stated")
+
+
+def _quantile(values: Array, s: Array, level: float) -> float:
+    """Return the least value up to which that share of the weight lies; midway to the next where it is exactly that share."""
+    known, group = np.unique(values, return_inverse=True)
+    share = np.cumsum(np.bincount(group.reshape(-1), s)) / s.sum()
+    place = min(int(np.count_nonzero(share < level - 1e-12)), len(known) - 1)
+    after = min(place + (abs(share[place] - level) <= 1e-12), len(known) - 1)
+    return float(known[place] / 2 + known[after] / 2)
 
 
 def _check_constant(model: Any, rows: _Rows, base: Array) -> None:
