@@ -96,7 +96,9 @@ def test_many_coefficients_of_classes_by_conjugate_gradients():
         want, got = (solved(stated, solver, tol=1e-9, max_iter=200) for solver in (LBFGS(), NewtonScores()))
         assert (want.outcome, got.outcome) == ("solved", "solved")
         assert got.n_iter <= 8
-        np.testing.assert_allclose(got.w, want.w, atol=1e-5)
+        # the penalty makes the objective curve by 1e-4: coefficients are as far from the optimum as their gaps allow
+        apart = sum(np.sqrt(2 * one.gap.value / 1e-4) for one in (want, got))
+        assert np.linalg.norm(got.w - want.w) <= apart
         thin = Problem(design(csr_array(wide)), loss, L2(1e-4), share, intercept, stated.centre)
         assert solved(thin, NewtonScores(), tol=1e-6).gap.objective == pytest.approx(want.gap.objective, rel=1e-6)
         few = Problem(design(wide[:1000]), loss.take(slice(1000)), L2(1e-4), np.full(1000, 1e-3), intercept)

@@ -60,7 +60,7 @@ DATA = opened(MODEL)[1]
         (framed(TEXT, DATA, header=LONGEST_HEADER + 1), "header claims"),
         (framed(TEXT, DATA, header=len(MODEL) - 63), "header claims"),
         (framed(TEXT, DATA, gap=b"x"), "other than zero"),
-        (framed(TEXT + b" ", DATA), "one way"),
+        (framed(TEXT + b" ", DATA), "canonical form"),
         (framed(TEXT.replace(b'"qed":', b'"qed":"1","qed":'), DATA), "repeated keys"),
         (framed(b"\xff" + TEXT, DATA), "cannot be read"),
         (framed(b"{", DATA), "cannot be read"),

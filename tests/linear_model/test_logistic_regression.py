@@ -433,7 +433,7 @@ def test_classes_that_meet_on_a_plane_alone_have_no_optimum_either():
     labels = (rows[:, 0] + random.logistic(size=200) > 0).astype(int)
     tells = (random.random(200) < 0.2) & (labels == 1)  # all rows that have it are of one class
     for table, target in (([[0.0], [1.0], [1.0], [2.0]], [0, 0, 1, 1]), (np.column_stack([rows, tells]), labels)):
-        with pytest.warns(UserWarning, match="on its side or on it"):
+        with pytest.warns(UserWarning, match="quasi-separable"):
             model = LogisticRegression(C=np.inf).fit(table, target)
         assert model.certificate_.outcome == "quasi_separable"
         assert qed.verify(model, table, target).holds

@@ -148,10 +148,14 @@ def test_what_forgetting_leaves_is_recognised_down_to_one_row(seed):
     weight = noise.integers(1, 4, n).astype(float) if seed % 3 else noise.random(n) + 0.1
     table = sp.csr_array(rows) if seed % 5 == 0 else rows
     model = [LinearRegression(), Ridge(0.5)][seed % 2].partial_fit(table, target, weight)
+    # refused: columns that became constant, or one row whose numbers the rounding of all the others hides
+    words = None if left > 1 else "would be known to within"
     try:
         model.forget(table[left:], target[left:], weight[left:])
     except qed.ForgetError:
-        assert left > 1  # columns that became constant
+        again = [LinearRegression(), Ridge(0.5)][seed % 2].partial_fit(table, target, weight)
+        with pytest.raises(qed.ForgetError, match=words):
+            again.forget(table[left:], target[left:], weight[left:])
         return
     assert qed.verify(model, table[:left], target[:left], weight[:left]).holds
     others = (

@@ -126,7 +126,7 @@ def _check(model: Any) -> None:
     _check_common(state)
     if not state.keys() & results.keys():
         return  # not fitted
-    if "n_features_in_" not in state and cls._declared_traits.table and not hasattr(cls, "n_features_in_"):
+    if "n_features_in_" not in state and model._traits().table and not hasattr(cls, "n_features_in_"):  # noqa: SLF001
         raise _Wrong("n_features_in_ is missing (int)")
     scope = _Scope(model)
     for name, rule in results.items():

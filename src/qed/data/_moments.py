@@ -264,7 +264,8 @@ class Moments:
         that are added later are compared with them, and not with what is gone.
         """
         error = self.mean_rounding * np.sqrt(self.peak / self.weight)
-        share = np.where(error > 0, error / np.where(self.mean != 0, np.abs(self.mean), TINY), 0.0)
+        with np.errstate(over="ignore"):  # a value of nearly zero is known to no digit, and the share is infinite
+            share = np.where(error > 0, error / np.where(self.mean != 0, np.abs(self.mean), TINY), 0.0)
         worst = int(np.argmax(share))
         if share[worst] > FORGETTING_LIMIT:
             column = f"column {worst}" if worst < self.n_features else f"target {worst - self.n_features}"

@@ -66,6 +66,7 @@ class MLPClassifier(Network, Classifier, multi_label=True):
         length="at least 2",
         check=_are_those_of_outputs,
     )
+    out_activation_: str = fitted("Activation of the outputs.", one_of=("logistic", "softmax"))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from labelled rows.

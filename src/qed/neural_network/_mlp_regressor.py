@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from qed.core import Array, InvalidParameter, Regressor, param
+from qed.core import Array, InvalidParameter, Regressor, fitted, param
 from qed.neural_network._forward import outputs
 from qed.neural_network._network import Network, OfSteps
 
@@ -59,6 +59,8 @@ class MLPRegressor(Network, _Losses):
     >>> bool(np.abs(model.fit(X, np.abs(X[:, 0])).predict(X) - np.abs(X[:, 0])).max() < 0.1)
     True
     """
+
+    out_activation_: str = fitted("Activation of the outputs.", one_of=("identity", "exp"))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from rows and their targets.
