@@ -202,6 +202,31 @@ def test_early_stopping_keeps_its_rows_from_the_trees() -> None:
         assert fold[-1].certificate_.rows == 270  # of the 300 rows of the fold's training part
 
 
+@pytest.mark.parametrize("early_stopping", ["auto", False, True])
+def test_rounds_are_judged_by_the_loss_alone(early_stopping: Any) -> None:
+    X, y = table()
+    model = HistGradientBoostingRegressor(max_iter=2, early_stopping=early_stopping, scoring="r2")
+    with pytest.raises(InvalidParameter, match="scoring must be 'loss' or None"):
+        model.fit(X, y)
+    for accepted in ("loss", None):
+        model.set_params(scoring=accepted).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "huber", "quantile"])
+def test_another_level_of_the_loss_or_count_of_rises_is_refused(loss: str) -> None:
+    X, y = table()
+    model = HistGradientBoostingRegressor(loss=loss, quantile=0.7, max_iter=3).fit(X, y)
+    claim = model.certificate_
+    model.certificate_ = replace(claim, rises=claim.rises + 1)
+    with pytest.raises(CertificateError, match="rises"):
+        qed.verify(model, X, y)
+    model.certificate_ = claim
+    assert qed.verify(model, X, y).holds
+    model.loss_level_ *= 1.01
+    with pytest.raises(CertificateError, match="level of its loss"):
+        qed.verify(model, X, y)
+
+
 def test_warm_start_goes_on() -> None:
     X, y = table()
     whole = HistGradientBoostingClassifier(max_iter=12).fit(X, y > 1)

@@ -18,6 +18,7 @@ constructor, validation, documentation and scikit-learn's protocol follow from t
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from typing import Literal as OneOf
 
 from qed.core import _certificates
 from qed.core import _threads as _threads  # settles the number of threads when native code is first used
@@ -46,7 +47,6 @@ from qed.core._params import (
     NonNegative,
     NonNegativeInt,
     NonNegativeVector,
-    OneOf,
     Positive,
     PositiveInt,
     PositiveOrInfinite,

@@ -19,10 +19,9 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY as KW_ONLY
 from inspect import Parameter, Signature, get_annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
-from typing import Literal as OneOf  # noqa: F401  (exported by qed.core)
 
 import numpy as np
 

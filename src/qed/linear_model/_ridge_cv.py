@@ -9,9 +9,10 @@ import numpy as np
 from qed.core import KW_ONLY, Array, InvalidData, NonNegativeInt, Positive, Vector, fitted, param
 from qed.core._shared_params import FIT_INTERCEPT, VERBOSE
 from qed.core._threads import one_blas_thread
+from qed.core._validation import is_source
 from qed.data import ArraySource
 from qed.linear_model._choose import Choice, Found, by_folds, by_leaving_one_out
-from qed.linear_model._learn import Settings, is_source, learn_rows, learn_wide, relearn
+from qed.linear_model._learn import Settings, learn_rows, learn_wide, relearn
 from qed.linear_model._least_squares import Solved
 
 if TYPE_CHECKING:

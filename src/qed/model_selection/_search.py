@@ -61,7 +61,6 @@ class _Search(Estimator):
         scoring: Any
         refit: Any
         resume: bool
-        scoring: Any
 
     _not_saved = frozenset({"_judged"})  # what a fit goes on from with resume=True, in the same program
 
