@@ -114,7 +114,7 @@ class PCA(Transformer, sparse=True, min_samples=2):
     )
     mean_: Array = fitted("Mean of each column, shape (p,).", shape="(p,)")
     n_components_: int = fitted("Number of components.", low=0)
-    n_samples_: int | float = fitted("Number of rows, or their weight.", low=0)
+    n_samples_: int | float = fitted("Number of rows, or their weight.", low=0, answers=False)
     noise_variance_: float = fitted(
         "Mean variance of the directions that were left out, as in probabilistic PCA.", low=0
     )

@@ -51,7 +51,7 @@ class KNeighborsClassifier(NeighborModel, Classifier):
     targets_: Array = fitted(
         "Index in ``classes_`` of the label of each row.", dtype="int64", shape="(n_samples_fit_,)", low=0, below="k"
     )
-    outputs_2d_: bool = fitted("False: there is one label a row.")
+    outputs_2d_: bool = fitted("False: there is one label a row.", answers=False)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the rows and their labels.

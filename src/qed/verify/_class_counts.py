@@ -111,8 +111,13 @@ def _sums(model: Any, parts: list[Any], weight: Array, prior: Array, near: float
             both = weight[:, np.newaxis] + 2 * alpha
             both = np.where(both > 0, both, 1)
             logs = np.log((total + alpha) / both)
-            absent = np.log(np.maximum(weight[:, np.newaxis] - total, 0) + alpha) - np.log(both)
-            _require_logs(model, "a logarithm of an absence", model.feature_log_absence_, absent, near, weight > 0)
+            rest = np.maximum(weight[:, np.newaxis] - total, 0) + alpha
+            absent = np.log(rest) - np.log(both)
+            # an absence is what a presence leaves of one: the rounding of the presence, as a share of that
+            growth = 1 + (total + alpha) / np.where(rest > 0, rest, np.inf)
+            _require_logs(
+                model, "a logarithm of an absence", model.feature_log_absence_, absent, near * growth, weight > 0
+            )
         else:
             smooth = total + alpha
             whole = smooth.sum(axis=1, keepdims=True)
@@ -130,11 +135,12 @@ def _sums(model: Any, parts: list[Any], weight: Array, prior: Array, near: float
     return float(found / weight.sum()), off
 
 
-def _require_logs(model: Any, what: str, stored: Any, true: Array, near: float, seen: Array) -> None:
+def _require_logs(model: Any, what: str, stored: Any, true: Array, near: Any, seen: Array) -> None:
     """Compare logarithms of the classes that have rows, those of probabilities of zero included."""
     numbers = np.asarray(stored)
     if numbers.shape != true.shape:
         refuse(model, f"{what} has the shape {numbers.shape}, and {true.shape} was expected")
+    near = near[seen] if np.ndim(near) else near
     slack = 16 * near * (1 + np.abs(_finite(true[seen])))
     require_near(model, what, numbers[seen], true[seen], slack)
 

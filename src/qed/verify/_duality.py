@@ -162,6 +162,7 @@ def check(model: Estimator, certificate: DualityGapCertificate, X: Any, y: Any, 
         raise CertificateError(
             f"The coefficients of this {type(model).__name__} are outside its objective's domain: {_CHANGED}"
         )
+    _require_scale(model, objective, y_all, at.t, weighted)
     _require_null(model, certificate, table, objective)
     _require_objective(model, certificate, float(at.objective), _noise(table, objective, at.t, at.scale))
     rms = np.sqrt(spread / seen.weight)
@@ -302,6 +303,19 @@ def _scale_of(model: Any, objective: Objective) -> Any:
     ):
         return None
     return EXTENDED(model.scale_)
+
+
+def _require_scale(model: Any, objective: Objective, y: Array, t: Array, s: Array) -> None:
+    """Refuse a root of the mean squared residual that is not that of the coefficients."""
+    if not isinstance(objective.loss, Scaled) or np.isfinite(objective.loss.epsilon) or not declares(model, "scale_"):
+        return
+    target = np.ravel(y).astype(EXTENDED)
+    true, size = (np.sqrt(np.sum(s * one**2) / np.sum(s)) for one in (target - np.ravel(t), target))
+    if not abs(EXTENDED(model.scale_) - true) <= 1e-9 * true + 1e-12 * size:
+        raise CertificateError(
+            f"The scale_ of this {type(model).__name__} is {model.scale_:.10g}, and the residuals have the root mean square"
+            f" {float(true):.10g}: {_CHANGED}"
+        )
 
 
 def _require_close(model: Any, certificate: DualityGapCertificate, distance: float, rounding: float) -> None:

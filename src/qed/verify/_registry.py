@@ -421,6 +421,8 @@ def _require_labels(model: Any, X: Any, y: Any) -> None:
         labels = _sorted_labels(target.reshape(-1))
     if not isinstance(stored, np.ndarray) or stored.ndim != 1 or stored.dtype.kind in "cmMV":
         _refuse(model, "has labels that are no list of labels")
+    if stored.dtype.kind == "O" and labels.dtype.kind in "biuf":
+        _refuse(model, "has labels that are objects, and these are numbers")
     known, found = stored.tolist(), labels.tolist()
     is_stream = hasattr(cls, "partial_fit")
     if known != found and not (is_stream and known == sorted(set(known)) and set(found) <= set(known)):
