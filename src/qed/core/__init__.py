@@ -17,6 +17,7 @@ constructor, validation, documentation and scikit-learn's protocol follow from t
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
@@ -40,7 +41,6 @@ from qed.core._errors import (
 )
 from qed.core._estimator import Estimator, clone
 from qed.core._params import (
-    KW_ONLY,
     Array,
     Fraction,
     Matrix,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from functools import cached_property as cached_property
+    from functools import cached_property as cached_property  # noqa: PLC0414  (type checkers take it for an export)
 else:
 
     class cached_property:  # noqa: N801  as the standard library spells it

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from qed import _native
-from qed.data._kernels import Array, csr_arrays
-from qed.data._kernels import strided as strided
+from qed.data._kernels import Array, csr_arrays, strided
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 Shape = tuple[int, int]
