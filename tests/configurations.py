@@ -385,6 +385,35 @@ def _linear(add: Callable[..., None]) -> None:  # noqa: PLR0912  a list
     add(lambda: L.RandomLinearClassifier(random_state=0), target="two")
 
 
+def _forests(add: Callable[..., None]) -> None:
+    for kind in (E.RandomForestClassifier, E.ExtraTreesClassifier, E.RandomForestRegressor, E.ExtraTreesRegressor):
+        is_class = "Classifier" in kind.__name__
+        add(
+            lambda kind=kind: kind(4, bootstrap=True, oob_score=True, random_state=1),
+            target="three" if is_class else "several",
+        )
+        add(lambda kind=kind: kind(3, max_depth=3, max_features=2, random_state=1), weight="counts", rows="gaps")
+        add(lambda kind=kind: kind(3, max_leaf_nodes=4, max_samples=None, random_state=1), weight="wide")
+        other = {"class_weight": "balanced"} if is_class else {"criterion": "absolute_error"}
+        add(lambda kind=kind, other=other: kind(2, min_samples_leaf=2, random_state=1, **other), layout="float32")
+    add(lambda: E.RandomForestClassifier(3, criterion="entropy", class_weight="balanced_subsample", random_state=1))
+    add(lambda: E.RandomForestRegressor(3, criterion="poisson", max_samples=0.5, random_state=1), target="positive")
+
+    def boosted(kind: Any, **given: Any) -> Callable[[], Any]:
+        return lambda: kind(**{"max_iter": 3, "min_samples_leaf": 3, "random_state": 1} | given)
+
+    C, R = E.HistGradientBoostingClassifier, E.HistGradientBoostingRegressor
+    add(boosted(C), target="three", weight="counts")
+    add(boosted(C, class_weight="balanced", early_stopping=True, validation_fraction=0.3), target="integers")
+    add(boosted(C, loss="exponential", max_leaf_nodes=4), target="two", rows="gaps")
+    for loss in ("absolute_error", "huber"):
+        add(boosted(R, loss=loss, l2_regularization=0.5), weight="counts")
+    add(boosted(R, loss="quantile", quantile=0.8, max_depth=2))
+    for loss in ("poisson", "gamma"):
+        add(boosted(R, loss=loss), target="positive")
+    add(boosted(R, early_stopping=True, validation_fraction=0.3, max_features=0.5), layout="pandas")
+
+
 def _others(add: Callable[..., None]) -> None:
     for kind in (NB.GaussianNB, discriminant_analysis.LinearDiscriminantAnalysis):
         for how in ({"target": "three"}, {"weight": "counts"}, {"target": "integers", "layout": "float32"}):
@@ -405,6 +434,7 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: T.DecisionTreeClassifier(criterion="entropy", max_depth=3, random_state=0), target="integers")
     add(lambda: T.DecisionTreeRegressor(criterion="absolute_error", max_depth=2, random_state=0))
     add(lambda: T.DecisionTreeRegressor(criterion="poisson", max_depth=2, random_state=0), target="positive")
+    _forests(add)
     add(lambda: neighbors.KNeighborsClassifier(3, weights="distance"), target="three")
     add(lambda: neighbors.KNeighborsClassifier(3, metric="manhattan"), layout="pandas")
     add(lambda: neighbors.KNeighborsRegressor(3, p=3), target="several")

@@ -48,6 +48,16 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     "VotingRegressor": lambda kind: kind([("ridge", Ridge()), ("plain", LinearRegression())]),
     **dict.fromkeys(PATHS, lambda kind: kind(alphas=10, cv=3)),  # as few as scikit-learn gives its own in its checks
     **dict.fromkeys(("MLPClassifier", "MLPRegressor"), lambda kind: kind(max_iter=100)),
+    # as few trees as scikit-learn gives its own in its checks
+    **dict.fromkeys(
+        ("ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifier", "RandomForestRegressor"),
+        lambda kind: kind(5, random_state=0),
+    ),
+    **dict.fromkeys(
+        ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
+        lambda kind: kind(max_iter=5, min_samples_leaf=5, random_state=0),
+    ),
+    **dict.fromkeys(("ExtraTreeClassifier", "ExtraTreeRegressor"), lambda kind: kind(random_state=0)),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
     "RandomizedSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, n_iter=2, random_state=0, error_score="raise"),

@@ -100,5 +100,6 @@ NB_MODULE(QED_MODULE, module) {
     bind_rank(module);
     bind_robust(module);
     bind_sparse(module);
+    bind_ensemble(module);
     bind_tree(module);
 }

@@ -26,9 +26,15 @@ NodeSummary of_classes(const TreeTargets& y, const NodeRows& rows, double* value
     }
     double terms = 0.0;
     for (Index k = 0; k < y.width; ++k) {
-        terms += y.criterion == Criterion::gini ? values[k] * values[k] : -weight * xlogx(values[k] / weight);
+        if (y.criterion == Criterion::misclassification) {
+            terms = std::max(terms, values[k]);
+        } else {
+            terms += y.criterion == Criterion::gini ? values[k] * values[k] : -weight * xlogx(values[k] / weight);
+        }
     }
-    const double scale = y.criterion == Criterion::gini ? weight - terms / weight : terms;
+    const double scale = y.criterion == Criterion::entropy
+                             ? terms
+                             : weight - (y.criterion == Criterion::gini ? terms / weight : terms);
     return {weight, is_pure ? 0.0 : std::max(scale, 0.0) / (y.criterion == Criterion::gini && y.width == 2 ? 2.0 : 1.0),
             is_pure};
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "qed/numbers.hpp"
+#include "qed/simd.hpp"
 #include "qed/tree_node.hpp"
 
 namespace qed {
@@ -36,6 +37,10 @@ struct Sum {
         sum += node.pulls[place];
         left += weight_of<kWeighted>(node, place);
     }
+    void add_bin(const double* sums) noexcept {
+        sum += sums[0];
+        left += sums[1];
+    }
     [[nodiscard]] double apart() const noexcept { return sum * node.weight - total * left; }
     [[nodiscard]] bool beats(double bar) const noexcept {
         return apart() * apart() >
@@ -59,6 +64,12 @@ struct Sums {
             sums[at(k)] += own[k];
         }
         left += node.weights != nullptr ? node.weights[place] : 1.0;
+    }
+    void add_bin(const double* own) noexcept {
+        for (Index k = 0; k < node.width; ++k) {
+            sums[at(k)] += own[k];
+        }
+        left += own[node.width];
     }
     [[nodiscard]] double gain() const noexcept {
         double squares = 0.0;
@@ -86,8 +97,14 @@ struct Shares {
         right_squares = all_squares;
     }
     void add(std::uint32_t place) noexcept {
-        const double w = weight_of<kWeighted>(node, place);
-        const auto k = static_cast<Index>(node.codes[place]);
+        move(static_cast<Index>(node.codes[place]), weight_of<kWeighted>(node, place));
+    }
+    void add_bin(const double* weights) noexcept {
+        for (Index k = 0; k < node.width; ++k) {
+            move(k, weights[k]);
+        }
+    }
+    void move(Index k, double w) noexcept {
         double& here = sides[at(k)];
         double& there = sides[at(node.width + k)];
         left_squares += w * (2.0 * here + w);
@@ -105,9 +122,9 @@ struct Shares {
     }
 };
 
-/// The same of k log k, whose values for whole numbers are looked up; weights are taken as shares of the node, or their
-/// logarithms would add digits that cancel.
-template <bool kWeighted>
+/// The same of k log k, whose values for whole numbers are looked up; other weights are taken as shares of the node, or
+/// their logarithms would add digits that cancel.
+template <bool kWeighted, bool kWhole>
 struct Logarithms {
     const SplitView& node;
     double left = 0.0, left_terms = 0.0, right_terms = 0.0, all_terms = 0.0;
@@ -121,15 +138,21 @@ struct Logarithms {
         right_terms = all_terms;
     }
     [[nodiscard]] double term(double x) const noexcept {
-        if constexpr (kWeighted) {
-            return node.weight * xlogx(x / node.weight);
-        } else {
+        if constexpr (kWhole) {
             return node.xlogx[static_cast<Index>(x)];
+        } else {
+            return node.weight * xlogx(x / node.weight);
         }
     }
     void add(std::uint32_t place) noexcept {
-        const double w = weight_of<kWeighted>(node, place);
-        const auto k = static_cast<Index>(node.codes[place]);
+        move(static_cast<Index>(node.codes[place]), weight_of<kWeighted>(node, place));
+    }
+    void add_bin(const double* weights) noexcept {
+        for (Index k = 0; k < node.width; ++k) {
+            move(k, weights[k]);
+        }
+    }
+    void move(Index k, double w) noexcept {
         double& here = sides[at(k)];
         double& there = sides[at(node.width + k)];
         left_terms += term(here + w) - term(here);
@@ -145,6 +168,39 @@ struct Logarithms {
     [[nodiscard]] bool beats(double bar) const noexcept { return gain() > bar; }
 };
 
+/// Weights that are not of the heaviest class of their side.
+template <bool kWeighted>
+struct Errors {
+    const SplitView& node;
+    double left = 0.0, all_top = 0.0;
+    std::vector<double> sides;  // left, then right
+
+    explicit Errors(const SplitView& view) : node(view), sides(at(2 * view.width), 0.0) {
+        for (Index k = 0; k < view.width; ++k) {
+            sides[at(view.width + k)] = view.totals[k];
+            all_top = std::max(all_top, view.totals[k]);
+        }
+    }
+    void add(std::uint32_t place) noexcept {
+        move(static_cast<Index>(node.codes[place]), weight_of<kWeighted>(node, place));
+    }
+    void add_bin(const double* weights) noexcept {
+        for (Index k = 0; k < node.width; ++k) {
+            move(k, weights[k]);
+        }
+    }
+    void move(Index k, double w) noexcept {
+        sides[at(k)] += w;
+        sides[at(node.width + k)] -= w;
+        left += w;
+    }
+    [[nodiscard]] double gain() const noexcept {
+        const auto middle = sides.begin() + node.width;
+        return *std::max_element(sides.begin(), middle) + *std::max_element(middle, sides.end()) - all_top;
+    }
+    [[nodiscard]] bool beats(double bar) const noexcept { return gain() > bar; }
+};
+
 /// Half the Poisson deviance of the means of both sides from that of the node; a side without events deviates fully.
 struct Deviance {
     const SplitView& node;
@@ -154,6 +210,10 @@ struct Deviance {
     void add(std::uint32_t place) noexcept {
         sum += node.pulls[place];
         left += node.weights != nullptr ? node.weights[place] : 1.0;
+    }
+    void add_bin(const double* sums) noexcept {
+        sum += sums[0];
+        left += sums[1];
     }
     [[nodiscard]] double gain() const noexcept {
         const double right = node.weight - left;
@@ -352,17 +412,75 @@ TreeCut evaluate(const SplitView& node, const SplitRule& rule, const TreeEntry* 
     return {std::max(state.gain(), 0.0), known, missing_left};
 }
 
+/// What a cut through bins gains; missing values are in the last of kPlaces bins, and go left first.
+template <class State>
+TreeCut search_bins(const SplitView& node, const SplitRule& rule, const BinSums& bins) {
+    const auto holds = [&](Index bin) { return bins.counts[bin] > 0; };
+    const Index missing = bins.counts[bins.missing];
+    TreeCut best;
+    double bar = -std::numeric_limits<double>::infinity();
+    for (int side = 0; side < (missing > 0 ? 2 : 1); ++side) {
+        const bool missing_left = side == 1;
+        State state(node);
+        Index before = 0;
+        if (missing_left) {
+            state.add_bin(bins.sums + bins.missing * bins.width);
+            before = missing;
+        }
+        for (Index bin = 0; bin < bins.known; ++bin) {
+            if (!holds(bin)) {
+                continue;
+            }
+            state.add_bin(bins.sums + bin * bins.width);
+            before += bins.counts[bin];
+            if (before >= node.count || node.count - before < rule.leaf) {
+                break;
+            }
+            if (before < rule.leaf || !state.beats(bar) || state.left < rule.leaf_weight ||
+                node.weight - state.left < rule.leaf_weight) {
+                continue;
+            }
+            const double gain = state.gain();
+            best = {std::max(gain, 0.0), bin, missing_left};
+            bar = best.gain + beyond_rounding(best.gain, node.scale);
+        }
+    }
+    return best;
+}
+
+/// What it gains to send some places to the left.
+template <class State>
+TreeCut weigh(const SplitView& node, const SplitRule& rule, const std::uint32_t* lefts, Index count) {
+    if (count < rule.leaf || node.count - count < rule.leaf) {
+        return {};
+    }
+    State state(node);
+    for (Index i = 0; i < count; ++i) {
+        state.add(lefts[i]);
+    }
+    if (state.left < rule.leaf_weight || node.weight - state.left < rule.leaf_weight) {
+        return {};
+    }
+    return {std::max(state.gain(), 0.0), count, false};
+}
+
 /// Calls work with a null pointer of the state of the criterion.
 template <class Work>
 TreeCut with_state(const SplitView& node, const Work& work) {
     const bool weighted = node.weights != nullptr;
-    if (node.is_uneven && node.criterion != Criterion::entropy && node.criterion != Criterion::absolute) {
+    if (node.is_uneven && divides_by_weights(node.criterion)) {
         return work(static_cast<Uneven*>(nullptr));  // logarithms and absolute errors do not divide by light sides
     }
     switch (node.criterion) {
         case Criterion::entropy:
-            return weighted ? work(static_cast<Logarithms<true>*>(nullptr))
-                            : work(static_cast<Logarithms<false>*>(nullptr));
+            if (node.xlogx != nullptr) {
+                return weighted ? work(static_cast<Logarithms<true, true>*>(nullptr))
+                                : work(static_cast<Logarithms<false, true>*>(nullptr));
+            }
+            return weighted ? work(static_cast<Logarithms<true, false>*>(nullptr))
+                            : work(static_cast<Logarithms<false, false>*>(nullptr));
+        case Criterion::misclassification:
+            return weighted ? work(static_cast<Errors<true>*>(nullptr)) : work(static_cast<Errors<false>*>(nullptr));
         case Criterion::gini:
             return weighted ? work(static_cast<Shares<true>*>(nullptr)) : work(static_cast<Shares<false>*>(nullptr));
         case Criterion::poisson:
@@ -378,6 +496,10 @@ TreeCut with_state(const SplitView& node, const Work& work) {
 }
 
 }  // namespace
+
+bool divides_by_weights(Criterion criterion) noexcept {
+    return criterion == Criterion::gini || criterion == Criterion::squared || criterion == Criterion::poisson;
+}
 
 double beyond_rounding(double gain, double scale) noexcept {
     return 0x1p-38 * std::sqrt(gain * scale);
@@ -396,6 +518,68 @@ Index count_missing(const TreeEntry* entries, Index count) noexcept {
 TreeCut best_cut(const SplitView& node, const SplitRule& rule, const TreeEntry* entries) {
     return with_state(node,
                       [&](auto* state) { return search<std::remove_pointer_t<decltype(state)>>(node, rule, entries); });
+}
+
+TreeCut best_bin(const SplitView& node, const SplitRule& rule, const BinSums& bins) {
+    return with_state(node, [&](auto* state) {
+        using State = std::remove_pointer_t<decltype(state)>;
+        if constexpr (requires(State one) { one.add_bin(bins.sums); }) {
+            return search_bins<State>(node, rule, bins);
+        } else {
+            return TreeCut{};  // medians are found from rows, never from bins
+        }
+    });
+}
+
+/// Sums over the rows up to a threshold, all lanes at once: half of the rows go left, and no branch could be foreseen.
+TreeCut by_threshold(const SplitView& node, const SplitRule& rule, Index first, const double* values, double threshold) {
+    using Bits = decltype(Vector<double>{} <= Vector<double>{});
+    Vector<double> sums = {};
+    Vector<double> weights = {};
+    Bits counts = {};
+    const double* const pulls = node.pulls + first;
+    const double* const own = node.weights != nullptr ? node.weights + first : nullptr;
+    Index i = 0;
+    for (; i + kLanes<double> <= node.count; i += kLanes<double>) {
+        const Bits mask = load(values + i) <= threshold;
+        sums += reinterpret_cast<Vector<double>>(reinterpret_cast<Bits>(load(pulls + i)) & mask);
+        if (own != nullptr) {
+            weights += reinterpret_cast<Vector<double>>(reinterpret_cast<Bits>(load(own + i)) & mask);
+        }
+        counts -= mask;
+    }
+    double sum = sum_lanes(sums);
+    double left = sum_lanes(weights);
+    Index count = 0;
+    for (int lane = 0; lane < kLanes<double>; ++lane) {
+        count += counts[lane];
+    }
+    for (; i < node.count; ++i) {
+        const bool is_left = values[i] <= threshold;
+        sum += is_left ? pulls[i] : 0.0;
+        left += is_left && own != nullptr ? own[i] : 0.0;
+        count += is_left ? 1 : 0;
+    }
+    left = own != nullptr ? left : static_cast<double>(count);
+    if (count < rule.leaf || node.count - count < rule.leaf || left < rule.leaf_weight ||
+        node.weight - left < rule.leaf_weight) {
+        return {};
+    }
+    Sum<true> state(node);
+    state.sum = sum;
+    state.left = left;
+    return {std::max(state.gain(), 0.0), count, false};
+}
+
+TreeCut one_side(const SplitView& node, const SplitRule& rule, const std::uint32_t* lefts, Index count) {
+    return with_state(node, [&](auto* state) {
+        using State = std::remove_pointer_t<decltype(state)>;
+        if constexpr (requires(State one) { one.add_bin(node.totals); }) {
+            return weigh<State>(node, rule, lefts, count);
+        } else {
+            return TreeCut{};
+        }
+    });
 }
 
 TreeCut one_cut(const SplitView& node, const SplitRule& rule, const TreeEntry* entries, Index known,

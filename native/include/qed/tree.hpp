@@ -18,7 +18,7 @@
 
 namespace qed {
 
-enum class Criterion : std::uint8_t { gini, entropy, squared, poisson, absolute };
+enum class Criterion : std::uint8_t { gini, entropy, misclassification, squared, poisson, absolute };
 
 /// The columns of a table, dense or compressed; `by_columns` holds a row for each column of the table.
 struct TreeTable {

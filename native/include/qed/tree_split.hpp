@@ -23,7 +23,7 @@ struct SplitView {
     const std::uint32_t* codes;  ///< classes
     const std::uint32_t* order;  ///< rank of the target within the node, for absolute errors
     const double* targets;       ///< by rank, for absolute errors, about the median of the node
-    const double* xlogx;         ///< k log k, for whole numbers, without weights
+    const double* xlogx;         ///< k log k, for whole numbers; null where weights are none
     bool is_uneven;              ///< whether weights differ so much that sides must not be found by subtraction
 };
 
@@ -40,6 +40,29 @@ struct TreeCut {
 
     [[nodiscard]] bool is_found() const noexcept { return gain >= 0.0; }
 };
+
+/// Sums over the bins of a column: `width` numbers a bin, which are the weighted targets and last the weight, or the
+/// weights of classes; and how many rows each bin holds.
+struct BinSums {
+    const double* sums;
+    const Index* counts;
+    Index width;
+    Index known;    ///< bins of known values, which come first
+    Index missing;  ///< the bin of missing ones
+};
+
+/// The best cut behind a bin: `known` of the result is that bin.
+TreeCut best_bin(const SplitView& node, const SplitRule& rule, const BinSums& bins);
+
+/// What it gains to send the rows whose value is at most a threshold to the left, for sums of one number a row. None is
+/// missing; `first` is the place of the first row.
+TreeCut by_threshold(const SplitView& node, const SplitRule& rule, Index first, const double* values, double threshold);
+
+/// What it gains to send the rows at `count` places to the left. Not for absolute errors.
+TreeCut one_side(const SplitView& node, const SplitRule& rule, const std::uint32_t* lefts, Index count);
+
+/// Whether gains divide by the weights of sides: a light side must then not be found by subtraction.
+bool divides_by_weights(Criterion criterion) noexcept;
 
 /// How much more a later cut has to gain: sums of other orders round differently by less.
 double beyond_rounding(double gain, double scale) noexcept;

@@ -931,10 +931,10 @@ def grow_tree(
 ]:
     """Grow a decision tree.
 
-    ``criterion`` is ``"gini"`` or ``"entropy"`` (``y``: numbers of classes, ``width`` of them), ``"squared_error"`` (``width``
-    numbers a row), ``"absolute_error"`` or ``"poisson"``. NaN in X is missing; rows of weight zero are not seen. Limits: most
-    depth, fewest rows to split and of a leaf, least weight of a leaf, least decrease, most leaves (0: any number, depth first),
-    columns a split. Random: whether thresholds are drawn, and a seed.
+    ``criterion`` is ``"gini"``, ``"entropy"`` or ``"misclassification"`` (``y``: numbers of classes, ``width`` of them),
+    ``"squared_error"`` (``width`` numbers a row), ``"absolute_error"`` or ``"poisson"``. NaN in X is missing; rows of weight zero
+    are not seen. Limits: most depth, fewest rows to split and of a leaf, least weight of a leaf, least decrease, most leaves (0:
+    any number, depth first), columns a split. Random: whether thresholds are drawn, and a seed.
 
     Returns for each node, in the order of a walk that goes left first: left and right child (-1), column (-2), threshold (-2),
     whether missing values go left, impurity, rows, weight, ``width`` values; and whether some column tells all rows apart.
@@ -963,3 +963,101 @@ def pack_tree(
     missing_left: NDArray[np.uint8],
 ) -> PackedTree:
     """Lay nodes out; ValueError if the children are not those of one tree, or a column is none of X."""
+
+class RankedTable:
+    """Columns of a table as bins, with ranks where asked for; or as values."""
+
+def rank_table(X: Table, s: Vector | None, most: int, together: int, keeps: str) -> RankedTable:
+    """Bin columns into runs of values of about equal weight, at most ``most`` (up to 255) and one for missing values.
+
+    ``together`` columns, 1 or 8, lie side by side. ``keeps`` is ``"bins"``, ``"ranks"`` (bins and ranks) or ``"values"`` alone.
+    """
+
+def grow_forest(
+    x: RankedTable,
+    criterion: str,
+    width: int,
+    y: NDArray[np.int64] | Vector,
+    s: Vector | None,
+    share: Vector | None,
+    limits: tuple[int, int, int, float, float, int, int],
+    rules: tuple[bool, int, int, int, bool, int],
+) -> tuple[
+    NDArray[np.int64],
+    NDArray[np.int32],
+    Vector,
+    NDArray[np.uint8],
+    Vector,
+    Vector,
+    Vector,
+]:
+    """Grow trees on rows drawn for each; criteria and limits as in ``grow_tree``, the weight of a leaf as a share of its tree.
+
+    ``share`` is the weight of a row in the drawing, ``s`` multiplies how often it was drawn. Rules: whether thresholds are drawn
+    (values must be kept; otherwise ranks), number of the first tree, how many, rows drawn with replacement (0: all once), whether
+    classes are balanced within each tree, and the seed.
+
+    Returns nodes of each tree; by node the column (-1 for leaves); by inner node thresholds and whether missing values go left; by
+    leaf ``width`` values and the weight; and by tree the decrease of the impurity of each column. Nodes are in the order of a walk
+    that goes left first.
+    """
+
+def draw_rows(seed: int, tree: int, draws: int, count: int, cumulated: Vector | None) -> NDArray[np.uint32]:
+    """Return how often each row is drawn for a tree; ``cumulated`` weights, or None for equal ones."""
+
+def grow_boosted(
+    x: RankedTable,
+    slope: Vector,
+    curvature: Vector,
+    counts: NDArray[np.uint32] | None,
+    rows: NDArray[np.uint32] | None,
+    rule: tuple[int, int, int, float, float, int, int],
+    monotone: NDArray[np.int8] | None,
+    by_category: NDArray[np.uint8] | None,
+    groups: list[list[int]],
+) -> tuple[
+    NDArray[np.int32],
+    Vector,
+    NDArray[np.uint8],
+    Vector,
+    Vector,
+    NDArray[np.int64],
+    NDArray[np.uint32],
+    Vector,
+    Vector,
+    NDArray[np.int32],
+]:
+    """Grow one tree of a boosted sum over bins that lie eight columns together.
+
+    Rule: most leaves (0: any number), most depth, fewest rows of a leaf, ridge, learning rate, columns a split, seed.
+
+    Returns column, threshold, side of missing values, value and count by node, inner node or leaf as ``grow_forest`` does; inner
+    nodes that look at categories and their sets, sixteen words each; between what constraints hold the value of each leaf; and the
+    leaf of each row.
+    """
+
+def loss_curve(loss: str, t: Vector, y: Vector, classes: int) -> tuple[Vector, Vector, Vector]:
+    """Return value, slope and curvature of a loss at the scores of rows; the curvature of a softmax is the diagonal."""
+
+class PackedForest:
+    """Nodes of many trees laid out for being followed."""
+
+    def sums(
+        self, X: Table, values: Vector, groups: int, bags: NDArray[np.uint8] | None, bag_bytes: int
+    ) -> NDArray[np.float64]:
+        """Add up values by leaf over trees, tree t into group t % groups; rows whose bit is set in the bag of a tree pass it."""
+
+    def leaves(self, X: Table) -> NDArray[np.int32]:
+        """Return the leaf of each row in each tree, numbered over all trees."""
+
+def pack_forest(
+    columns: int,
+    width: int,
+    sizes: NDArray[np.int64],
+    feature: NDArray[np.int32],
+    threshold: Vector,
+    missing_left: NDArray[np.uint8],
+    by_set: NDArray[np.int64],
+    sets: NDArray[np.uint32],
+) -> PackedForest:
+    """Lay nodes out; ValueError if they are not those of trees over these columns."""

@@ -17,7 +17,9 @@ constructor, validation, documentation and scikit-learn's protocol follow from t
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
+from typing import Literal as OneOf
 
 from qed.core import _certificates
 from qed.core import _threads as _threads  # settles the number of threads when native code is first used
@@ -39,14 +41,12 @@ from qed.core._errors import (
 )
 from qed.core._estimator import Estimator, clone
 from qed.core._params import (
-    KW_ONLY,
     Array,
     Fraction,
     Matrix,
     NonNegative,
     NonNegativeInt,
     NonNegativeVector,
-    OneOf,
     Positive,
     PositiveInt,
     PositiveOrInfinite,
@@ -65,6 +65,7 @@ from qed.core._version import __version__
 
 if TYPE_CHECKING:
     from qed.core._certificates import (
+        BoostingCertificate,
         BracketCertificate,
         Certificate,
         ClustersCertificate,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
         DualityGapCertificate,
         ExactCertificate,
         Fingerprint,
+        ForestCertificate,
         HeldOutCertificate,
         LeastSquaresCertificate,
         LikelihoodCertificate,
@@ -88,6 +90,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KW_ONLY",
     "Array",
+    "BoostingCertificate",
     "BracketCertificate",
     "Certificate",
     "CertificateError",
@@ -102,6 +105,7 @@ __all__ = [
     "Fingerprint",
     "FitData",
     "FitFailedWarning",
+    "ForestCertificate",
     "ForgetError",
     "Fraction",
     "HeldOutCertificate",

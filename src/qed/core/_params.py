@@ -22,7 +22,6 @@ import sys
 from dataclasses import KW_ONLY
 from inspect import Parameter, Signature, get_annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
-from typing import Literal as OneOf  # noqa: F401  (exported by qed.core)
 
 import numpy as np
 

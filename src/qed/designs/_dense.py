@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from qed.core._errors import InvalidData
+from qed.data._kernels import strided
 from qed.designs import _kernels
 from qed.designs._design import Adjoint, Matrix, Vector, given_centre, operand, row_weights
 
@@ -29,7 +30,7 @@ class Dense:
     def __init__(self, X: np.ndarray[Any, Any]) -> None:
         if X.ndim != 2 or X.dtype.newbyteorder("=") not in (np.float32, np.float64):
             raise InvalidData(f"Dense takes float32 or float64 of two dimensions, got {X.dtype} of shape {X.shape}.")
-        self._X = _kernels.strided(X)
+        self._X = strided(X)
 
     @property
     def shape(self) -> tuple[int, int]:

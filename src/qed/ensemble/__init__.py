@@ -1,11 +1,15 @@
 """Ensembles: several models that predict together.
 
-One rule: **members are known by the estimator contract alone**, so that models of qed and of scikit-learn vote side by side.
+One rule: **members are known by the estimator contract alone**, so that models of qed and of scikit-learn vote side by side; trees
+that are grown together are arrays, one entry for each node of all of them.
 
 ::
 
-    _voting      labels vote, predictions are averaged
-    _stacking    a model learns how much to believe the others
+    _voting            labels vote, predictions are averaged
+    _stacking          a model learns how much to believe the others
+    _forests           random forests and extra trees; _forest_model, what they share
+    _hist_boosting     histogram gradient boosting; _boosting, its rounds; _boost_losses, its losses; _constraints
+    _tree_ensemble     the nodes of many trees, as arrays
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
+from qed.ensemble._forests import ExtraTreesClassifier as ExtraTreesClassifier
+from qed.ensemble._forests import ExtraTreesRegressor as ExtraTreesRegressor
+from qed.ensemble._forests import RandomForestClassifier as RandomForestClassifier
+from qed.ensemble._forests import RandomForestRegressor as RandomForestRegressor
+from qed.ensemble._hist_boosting import HistGradientBoostingClassifier as HistGradientBoostingClassifier
+from qed.ensemble._hist_boosting import HistGradientBoostingRegressor as HistGradientBoostingRegressor
 from qed.ensemble._stacking import StackingClassifier as StackingClassifier
 from qed.ensemble._stacking import StackingRegressor as StackingRegressor
+from qed.ensemble._tree_ensemble import TreeEnsemble as TreeEnsemble
 from qed.ensemble._voting import VotingClassifier as VotingClassifier
 from qed.ensemble._voting import VotingRegressor as VotingRegressor

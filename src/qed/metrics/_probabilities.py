@@ -300,7 +300,7 @@ def d2_log(moments: Moments) -> float:
 def d2_brier(moments: Moments) -> float:
     """Explained Brier score of `d2_brier_moments`."""
     with np.errstate(all="ignore"):
-        return float(1 - moments.mean_x[0] / np.float64(max(0.0, 1 - moments.mean_y @ moments.mean_y)))
+        return float(1 - moments.mean_x[0] / np.maximum(0.0, 1 - moments.mean_y @ moments.mean_y))
 
 
 def d2_log_loss_score(y_true: Any, y_proba: Any, *, sample_weight: Any = None, labels: Any = None) -> float:

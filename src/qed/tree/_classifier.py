@@ -21,8 +21,9 @@ class DecisionTreeClassifier(TreeModel, Classifier):
     .. math:: \min_{j, t} \; \frac{W_L}{W} I(L) + \frac{W_R}{W} I(R)
 
     at every node, over columns j and thresholds t, where L and R are its rows with :math:`x_j \le t` and the others, W their
-    weights, and I the Gini impurity :math:`1 - \sum_k p_k^2` or the entropy :math:`-\sum_k p_k \log_2 p_k` of the shares of the
-    labels. With ``ccp_alpha`` the subtree that minimises the mean impurity of its leaves plus ``ccp_alpha`` for each is kept.
+    weights, and I the Gini impurity :math:`1 - \sum_k p_k^2`, the entropy :math:`-\sum_k p_k \log_2 p_k` or the error
+    :math:`1 - \max_k p_k` of the shares of the labels. With ``ccp_alpha`` the subtree that minimises the mean impurity of its
+    leaves plus ``ccp_alpha`` for each is kept.
 
     Certificate
     -----------
@@ -55,8 +56,10 @@ class DecisionTreeClassifier(TreeModel, Classifier):
     ['cold', 'warm']
     """
 
-    criterion: Literal["gini", "entropy", "log_loss"] = param(
-        "gini", "Impurity of a node; 'log_loss' is another name of the entropy."
+    criterion: Literal["gini", "entropy", "log_loss", "misclassification"] = param(
+        "gini",
+        "Impurity of a node; 'log_loss' is another name of the entropy. 'misclassification', the share of all labels but the most"
+        " frequent one, often gains nothing by any split: then the first one is made.",
     )
     class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
         None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
@@ -90,7 +93,7 @@ class DecisionTreeClassifier(TreeModel, Classifier):
         s = data.weight
         if factor is not None:
             s = factor[codes] if s is None else s * factor[codes]
-        criterion = "gini" if self.criterion == "gini" else "entropy"
+        criterion = "entropy" if self.criterion == "log_loss" else self.criterion
         self.classes_, self.n_classes_ = data.classes, len(data.classes)
         self.max_features_ = most_features(self.max_features, data.X.shape[1])
         learn(self, data, Targets(criterion, len(data.classes), codes, s))

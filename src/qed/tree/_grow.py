@@ -10,6 +10,7 @@ import numpy as np
 from qed.core import InvalidData, TreeCertificate, generator
 from qed.core._memory import require_memory
 from qed.tree import _kernels
+from qed.tree._impurity import CLASS_CRITERIA
 from qed.tree._prune import pruned
 from qed.tree._structure import DecisionTree
 
@@ -43,7 +44,7 @@ def learn(model: Any, data: FitData, targets: _kernels.Targets) -> None:
     draws = model.splitter == "random" or limits.features < n_columns
     seed = int(generator(model.random_state).integers(2**63)) if draws else 0
     grown = _kernels.grow(data.X, targets, limits, is_random=model.splitter == "random", seed=seed)
-    tree = _as_tree(grown, n_columns, is_class=targets.criterion in ("gini", "entropy"))
+    tree = _as_tree(grown, n_columns, is_class=targets.criterion in CLASS_CRITERIA)
     if model.ccp_alpha > 0:
         tree = pruned(tree, model.ccp_alpha)
     model.tree_, model.n_outputs_ = tree, tree.n_outputs
@@ -121,7 +122,7 @@ def _certify(
     weight = tree.weighted_n_node_samples
     objective = float(weight[leaf] @ tree.impurity[leaf] / weight[0])
     null, rows = float(tree.impurity[0]), int(tree.n_node_samples[0])
-    is_class = targets.criterion in ("gini", "entropy")
+    is_class = targets.criterion in CLASS_CRITERIA
     # sums of counts are compared with one, sums of errors with what they add up to
     rounding = (rows + 16) * 2.0**-51 * max(null, float(is_class))
     is_free = limits.split == 2 and limits.leaf == 1 and limits.leaf_weight == limits.decrease == model.ccp_alpha == 0

@@ -30,6 +30,8 @@ decompositions; importing anything that fits is barred by contract.
     _subspace        directions of largest variance, by eigenvalues of its own
     _steps           greedy steps over columns, each fitted and scored again
     _trees           nodes of decision trees; _cuts: what cuts through columns leave
+    _boosting        steps of the leaves of boosted trees
+    _forests         trees of a forest, from the seed that drew their rows
     _powers          powers of columns, by the slopes of their objectives
     _neighbors       near rows, votes, means and densities, from every row
     _parts           the parts of a model of models, each on what reached it

@@ -34,7 +34,7 @@ class Sample(NamedTuple):
 
 def mass_of(criterion: str, target: Array, s: Array, group: Array, mean: Array) -> Array:
     """Return weight times impurity of each group, about the given means; classes are counted, which needs none."""
-    if criterion in ("gini", "entropy"):
+    if criterion in ("gini", "entropy", "misclassification"):
         counts = [np.bincount(group, s * own, minlength=len(mean)) for own in target.T]
         return _mixed(criterion, np.stack(counts, axis=1))
     weight = np.bincount(group, s, minlength=len(mean))
@@ -57,6 +57,8 @@ def _mixed(criterion: str, sums: Array) -> Array:
     if criterion == "gini":
         total = sums.sum(axis=1)
         return np.asarray((sums * (others / np.where(total > 0, total, 1)[:, None])).sum(axis=1))
+    if criterion == "misclassification":
+        return np.asarray(np.take_along_axis(others, sums.argmax(axis=1)[:, None], axis=1)[:, 0])
     own = np.where(sums > 0, sums, 1)
     return np.asarray((sums * np.log1p(others / own)).sum(axis=1) / np.log(2))
 
@@ -121,7 +123,7 @@ def _running(sample: Sample) -> Array:
     Sides are never found by subtracting one from the whole: a light side would be the rounding of a heavy one.
     """
     s, target = sample.s, sample.target
-    if sample.criterion in ("gini", "entropy"):
+    if sample.criterion in ("gini", "entropy", "misclassification"):
         return _mixed(sample.criterion, np.cumsum(s[:, None] * target, axis=0))
     weight = np.cumsum(s)
     origin = 0.0 if sample.criterion == "poisson" else target[0]  # events are added, squares are about a row

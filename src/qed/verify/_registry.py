@@ -20,12 +20,14 @@ import numpy as np
 
 from qed.core import CertificateError, InvalidData, ModelFileError, _targets
 from qed.core._certificates import (
+    BoostingCertificate,
     BracketCertificate,
     Certificate,
     ClustersCertificate,
     CompositeCertificate,
     DualityGapCertificate,
     ExactCertificate,
+    ForestCertificate,
     GapCertificate,
     LeastSquaresCertificate,
     LikelihoodCertificate,
@@ -43,11 +45,13 @@ from qed.core._records import conforms, field_hints, is_record, public_name
 from qed.core._state import check_state
 from qed.core._validation import is_source
 from qed.verify import (
+    _boosting,
     _bounded,
     _clusters,
     _counts,
     _discriminants,
     _duality,
+    _forests,
     _hard_margin,
     _largest,
     _least_squares,
@@ -121,6 +125,9 @@ _SQUARES = _by(LeastSquaresCertificate, _least_squares.check)
 _EXACT = _by(ExactCertificate, _transformers.check)
 _COUNTS = _by(LikelihoodCertificate, functools.partial(_likelihood.check, check_counts))
 _NEAREST = _by(SearchCertificate, _neighbors.check)
+_TREE = _by(TreeCertificate, _trees.check)
+_FOREST = _by(ForestCertificate, _forests.check)
+_BOOSTED = _by(BoostingCertificate, _boosting.check)
 
 TABLE: dict[str, Entry] = {
     "qed.cluster.KMeans": _by(ClustersCertificate, _clusters.check),
@@ -142,6 +149,12 @@ TABLE: dict[str, Entry] = {
         LikelihoodCertificate,
         functools.partial(_likelihood.check, _discriminants.check_quadratic),
     ),
+    "qed.ensemble.ExtraTreesClassifier": _FOREST,
+    "qed.ensemble.ExtraTreesRegressor": _FOREST,
+    "qed.ensemble.HistGradientBoostingClassifier": _BOOSTED,
+    "qed.ensemble.HistGradientBoostingRegressor": _BOOSTED,
+    "qed.ensemble.RandomForestClassifier": _FOREST,
+    "qed.ensemble.RandomForestRegressor": _FOREST,
     "qed.ensemble.StackingClassifier": _of(_parts.stacking),
     "qed.ensemble.StackingRegressor": _of(_parts.stacking),
     "qed.ensemble.VotingClassifier": _of(_parts.voting),
@@ -234,8 +247,10 @@ TABLE: dict[str, Entry] = {
     "qed.preprocessing.TargetEncoder": _by(ExactCertificate, _transformers.check),
     "qed.svm.LinearSVC": _by(DualityGapCertificate, _linear_svc),
     "qed.svm.LinearSVR": _CONVEX,
-    "qed.tree.DecisionTreeClassifier": _by(TreeCertificate, _trees.check),
-    "qed.tree.DecisionTreeRegressor": _by(TreeCertificate, _trees.check),
+    "qed.tree.DecisionTreeClassifier": _TREE,
+    "qed.tree.DecisionTreeRegressor": _TREE,
+    "qed.tree.ExtraTreeClassifier": _TREE,
+    "qed.tree.ExtraTreeRegressor": _TREE,
 }
 
 # Classes that learn nothing which could be checked, and why; their fits carry Uncertified.

@@ -42,7 +42,7 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
         _refuse(model, "its leaves ask where missing values go, or a node answers with another number than 0 and 1")
     total = float(rows.sample.s.sum())
     objective, null = float(masses[leaf].sum() / total), float(masses[0] / total)
-    is_class = rows.sample.criterion in ("gini", "entropy")
+    is_class = rows.sample.criterion in ("gini", "entropy", "misclassification")
     rounding = (len(rows.X) + 16) * UNIT * max(null, float(is_class)) + TIED * null
     if not certificate.rounding <= 2 * rounding:
         _refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
@@ -262,7 +262,11 @@ def _check_splits(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, 
     )
     lightest = model.min_weight_fraction_leaf * total
     is_absolute = rows.sample.criterion == "absolute_error"
-    is_class = rows.sample.criterion in ("gini", "entropy")  # whose impurities are compared with one
+    is_class = rows.sample.criterion in (
+        "gini",
+        "entropy",
+        "misclassification",
+    )  # whose impurities are compared with one
     for node in inner:
         size = int(tree.n_node_samples[node])
         spent += size * p * (size if is_absolute else 1)

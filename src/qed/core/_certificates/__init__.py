@@ -18,6 +18,8 @@ record                       statement
 ``BracketCertificate``       one parameter a column is best up to ``gap``: slopes of opposite signs enclose the optimum
 ``NetworkCertificate``       how steep an objective is at the parameters of a network, and that its gradient is one
 ``TreeCertificate``          what a tree leaves on its rows, against what every tree must leave
+``ForestCertificate``        the error of a forest on rows out of its samples, and that its seed prescribes every tree
+``BoostingCertificate``      the training loss after every round, and that each leaf takes the step its rows ask for
 ``MistakeBoundCertificate``  mistakes made while learning, against the most that any order of the rows can cause
 ``LikelihoodCertificate``    parameters found by formula are the most likely ones, with the likelihood they attain
 ``ExactCertificate``         what was computed, from how many rows, and how far rounding can have moved it
@@ -34,12 +36,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from qed.core._certificates._beyond_convex import StationaryCertificate, SubsetCertificate
+    from qed.core._certificates._boosting import BoostingCertificate
     from qed.core._certificates._bracket import BracketCertificate
     from qed.core._certificates._certificate import Certificate, GapCertificate
     from qed.core._certificates._clusters import ClustersCertificate
     from qed.core._certificates._duality_gap import DualityGapCertificate
     from qed.core._certificates._exact import ExactCertificate
     from qed.core._certificates._fingerprint import Fingerprint
+    from qed.core._certificates._forest import ForestCertificate
     from qed.core._certificates._held_out import HeldOutCertificate
     from qed.core._certificates._least_squares import LeastSquaresCertificate
     from qed.core._certificates._likelihood import LikelihoodCertificate
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
     from qed.core._certificates._tree import TreeCertificate
 
 __all__ = [
+    "BoostingCertificate",
     "BracketCertificate",
     "Certificate",
     "ClustersCertificate",
@@ -58,6 +63,7 @@ __all__ = [
     "DualityGapCertificate",
     "ExactCertificate",
     "Fingerprint",
+    "ForestCertificate",
     "GapCertificate",
     "HeldOutCertificate",
     "LeastSquaresCertificate",
@@ -74,12 +80,14 @@ __all__ = [
 
 # A fit proves one thing: its record is loaded then, and the others are not.
 HOMES = {
+    "BoostingCertificate": "_boosting",
     "BracketCertificate": "_bracket",
     "Certificate": "_certificate",
     "ClustersCertificate": "_clusters",
     "DualityGapCertificate": "_duality_gap",
     "ExactCertificate": "_exact",
     "Fingerprint": "_fingerprint",
+    "ForestCertificate": "_forest",
     "GapCertificate": "_certificate",
     "HeldOutCertificate": "_held_out",
     "LeastSquaresCertificate": "_least_squares",

@@ -1,0 +1,288 @@
+#include "qed/boost.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <nanobind/stl/vector.h>
+
+#include "loss_names.hpp"
+#include "qed/forest.hpp"
+#include "qed/loss.hpp"
+#include "qed/tree_rows.hpp"
+#include "tree_arrays.hpp"
+
+namespace qed::bindings {
+namespace {
+
+using nb::arg;
+
+template <class T, class Part>
+nb::ndarray<nb::numpy, T> joined(const std::vector<ForestTree>& trees, Part part) {
+    Index total = 0;
+    for (const ForestTree& tree : trees) {
+        total += static_cast<Index>((tree.*part).size());
+    }
+    Fresh<T> fresh({total});
+    T* to = fresh.get();
+    for (const ForestTree& tree : trees) {
+        to = std::copy((tree.*part).begin(), (tree.*part).end(), to);
+    }
+    return fresh.give();
+}
+
+/// Columns, ranked and binned; Python keeps it and looks no further.
+struct Ranked {
+    RankedTable table;
+};
+
+Ranked ranked(const nb::object& X, const MaybeArray& s, Index most, Index together, const std::string& keeps) {
+    const TreeTable table = table_of(X);
+    require(most >= 2 && most <= kBins && (together == 1 || together == 8), "bins must be from 2 to 255");
+    const double* const weights = vector(s, "s", table.rows());
+    const Keeps kept = keeps == "values" ? Keeps::values : (keeps == "ranks" ? Keeps::bins_and_ranks : Keeps::bins);
+    std::unique_ptr<Ranked> made;
+    run([&] { made.reset(new Ranked{RankedTable(table, weights, most, together, kept)}); });
+    return std::move(*made);
+}
+
+nb::tuple forest(const Ranked& x, const std::string& criterion, Index width, const Array& y, const MaybeArray& s,
+                 const MaybeArray& share, const std::tuple<Index, Index, Index, double, double, Index, Index>& limits,
+                 const std::tuple<bool, Index, Index, Index, bool, std::uint64_t>& rules) {
+    const TreeTargets targets = targets_of(criterion, width, y, s, x.table.rows());
+    const double* const shares = vector(share, "share", x.table.rows());
+    const auto [depth, split, leaf, leaf_weight, decrease, leaves, features] = limits;
+    const auto [is_random, first, trees, draws, balances, seed] = rules;
+    const TreeLimits own{depth, split, leaf, leaf_weight, decrease, leaves, features, is_random, seed};
+    require(!balances || targets.codes != nullptr, "only classes are balanced");
+    std::vector<ForestTree> grown;
+    run([&] { grown = grow_forest(x.table, targets, shares, own, {first, trees, draws, balances, seed}); });
+    std::vector<Index> sizes;
+    sizes.reserve(grown.size());
+    for (const ForestTree& tree : grown) {
+        sizes.push_back(static_cast<Index>(tree.feature.size()));
+    }
+    return nb::make_tuple(given(sizes), joined<std::int32_t>(grown, &ForestTree::feature),
+                          joined<double>(grown, &ForestTree::threshold),
+                          joined<std::uint8_t>(grown, &ForestTree::missing_left),
+                          joined<double>(grown, &ForestTree::values), joined<double>(grown, &ForestTree::weight),
+                          joined<double>(grown, &ForestTree::importance));
+}
+
+nb::ndarray<nb::numpy, std::uint32_t> drawn(std::uint64_t seed, Index tree, Index draws, Index count,
+                                            const MaybeArray& cumulated) {
+    const double* const sums = vector(cumulated, "cumulated", count);
+    Fresh<std::uint32_t> times({count});
+    run([&] { draw_rows(seed_of_tree(seed, tree), draws, sums, count, times.get()); });
+    return times.give();
+}
+
+nb::tuple boosted(const Ranked& x, const Array& slope, const Array& curvature, const nb::object& counts,
+                  const nb::object& rows, const std::tuple<Index, Index, Index, double, double, Index, std::uint64_t>& rule,
+                  const nb::object& monotone, const nb::object& by_category,
+                  const std::vector<std::vector<Index>>& groups) {
+    const Index count = x.table.rows();
+    const Index columns = x.table.columns();
+    require(x.table.together() == 8, "boosting needs bins in groups of eight");
+    BoostRows input{vector(slope, "slope", count), vector(curvature, "curvature", count), nullptr, nullptr, count};
+    Array kept[4];
+    const auto optional = [&]<class T>(const nb::object& object, int place, const char* name, Index length) -> const T* {
+        if (object.is_none()) {
+            return nullptr;
+        }
+        kept[place] = nb::cast<Array>(object);
+        return numbers_of<T>(kept[place], name, length < 0 ? static_cast<Index>(kept[place].size()) : length);
+    };
+    input.counts = optional.operator()<std::uint32_t>(counts, 0, "counts", count);
+    input.rows = optional.operator()<std::uint32_t>(rows, 1, "rows", -1);
+    if (input.rows != nullptr) {
+        input.count = static_cast<Index>(kept[1].size());
+        require(input.count >= 1 && std::all_of(input.rows, input.rows + input.count,
+                                                [&](std::uint32_t row) { return static_cast<Index>(row) < count; }),
+                "rows must number rows of the table");
+    }
+    const auto [leaves, depth, leaf_rows, ridge, rate, features, seed] = rule;
+    BoostRules rules{leaves, depth, leaf_rows, ridge, rate, features, seed, nullptr, nullptr, groups};
+    rules.monotone = optional.operator()<std::int8_t>(monotone, 2, "monotone", columns);
+    rules.by_category = optional.operator()<std::uint8_t>(by_category, 3, "by_category", columns);
+    BoostTree tree;
+    run([&] { tree = grow_boosted(x.table, input, rules); });
+    return nb::make_tuple(given(tree.nodes.feature), given(tree.nodes.threshold),
+                          given(tree.nodes.missing_left), given(tree.nodes.values),
+                          given(tree.nodes.weight), given(tree.by_set), given(tree.sets),
+                          given(tree.low), given(tree.high), given(tree.leaf));
+}
+
+/// Value, slope and curvature of a loss at the scores of rows; the curvature of a softmax is the diagonal.
+nb::tuple curve(const std::string& loss, const Array& t, const Array& y, Index classes) {
+    const auto size = static_cast<Index>(t.size());
+    require(classes >= 1 && size % classes == 0, "t must have a number for each row and class");
+    const Index rows = size / classes;
+    const LossRows in{loss_kind(loss), vector(t, "t", size), vector(y, "y", rows), rows, classes};
+    Fresh<double> value({rows}), slope({size}), bend({size});
+    run([&] { loss_rows(in, {value.get(), slope.get(), bend.get()}); });
+    return nb::make_tuple(value.give(), slope.give(), bend.give());
+}
+
+/// Checks nodes that may come from a file, and lays them out level by level.
+PackedForest packed(Index columns, Index width, const Array& sizes, const Array& feature, const Array& threshold,
+                    const Array& missing_left, const Array& by_set, const Array& sets) {
+    const auto trees = static_cast<Index>(sizes.size());
+    const Index* const own_sizes = numbers_of<Index>(sizes, "sizes", trees);
+    const auto nodes = static_cast<Index>(feature.size());
+    const auto inner = static_cast<Index>(threshold.size());
+    const std::int32_t* const features = numbers_of<std::int32_t>(feature, "feature", nodes);
+    const double* const thresholds = vector(threshold, "threshold", inner);
+    const std::uint8_t* const missing = numbers_of<std::uint8_t>(missing_left, "missing_left", inner);
+    const auto in_sets = static_cast<Index>(by_set.size());
+    const Index* const set_nodes = numbers_of<Index>(by_set, "by_set", in_sets);
+    const std::uint32_t* const set_words = numbers_of<std::uint32_t>(sets, "sets", in_sets * 16);
+    require(trees >= 1 && nodes < std::numeric_limits<std::int32_t>::max(), "an ensemble has trees, and fewer than 2^31 nodes");
+    PackedForest forest;
+    forest.columns = columns;
+    forest.width = width;
+    forest.nodes.resize(static_cast<std::size_t>(nodes));
+    forest.leaf.resize(static_cast<std::size_t>(nodes));
+    forest.sets.assign(set_words, set_words + in_sets * 16);
+    forest.starts.push_back(0);
+    Index first = 0;
+    Index first_inner = 0;
+    Index leaf = 0;
+    Index set = 0;
+    std::vector<Index> right, place;
+    for (Index tree = 0; tree < trees; ++tree) {
+        const Index count = own_sizes[tree];
+        require(count >= 1 && first + count <= nodes, "the sizes of the trees do not add up");
+        // a right child follows the whole of the left branch
+        right.assign(static_cast<std::size_t>(count), -1);
+        std::vector<Index> open;
+        bool ends = false;
+        for (Index i = 0; i < count; ++i) {
+            require(!ends, "nodes follow the end of a tree");
+            if (features[first + i] >= 0) {
+                require(features[first + i] < columns, "a node looks at a column that is not there");
+                open.push_back(i);
+                continue;
+            }
+            while (!open.empty() && right[static_cast<std::size_t>(open.back())] >= 0) {
+                open.pop_back();
+            }
+            if (open.empty()) {
+                ends = true;
+            } else {
+                right[static_cast<std::size_t>(open.back())] = i + 1;
+            }
+        }
+        require(ends, "a tree ends before all its branches do");
+        place.assign(static_cast<std::size_t>(count), 0);
+        std::vector<Index> level{0};
+        std::vector<Index> inner_of(static_cast<std::size_t>(count), 0);
+        Index inners = first_inner;
+        std::vector<std::uint32_t> leaf_of(static_cast<std::size_t>(count), 0);
+        for (Index i = 0; i < count; ++i) {
+            if (features[first + i] >= 0) {
+                inner_of[static_cast<std::size_t>(i)] = inners++;
+            } else {
+                leaf_of[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(leaf++);
+            }
+        }
+        require(inners <= inner, "there are fewer thresholds than inner nodes");
+        PackedNode* const to = forest.nodes.data() + first;
+        Index filled = 1;
+        for (Index k = 0; k < filled; ++k) {
+            const Index node = level[static_cast<std::size_t>(k)];
+            if (features[first + node] < 0) {
+                to[k] = {std::numeric_limits<double>::infinity(), 0x80000000U, static_cast<std::uint32_t>(k)};
+                forest.leaf[static_cast<std::size_t>(first + k)] = leaf_of[static_cast<std::size_t>(node)];
+                continue;
+            }
+            const Index own = inner_of[static_cast<std::size_t>(node)];
+            require(!std::isnan(thresholds[own]), "a threshold is not a number");
+            to[k] = {thresholds[own],
+                     static_cast<std::uint32_t>(features[first + node]) | (missing[own] != 0 ? 0x80000000U : 0U),
+                     static_cast<std::uint32_t>(filled)};
+            const Index* const found = std::lower_bound(set_nodes, set_nodes + in_sets, own);
+            if (found != set_nodes + in_sets && *found == own) {
+                to[k].threshold = static_cast<double>(found - set_nodes);
+                to[k].feature |= 0x40000000U;
+                ++set;
+            }
+            level.push_back(node + 1);
+            level.push_back(right[static_cast<std::size_t>(node)]);
+            filled += 2;
+        }
+        first += count;
+        first_inner = inners;
+        forest.starts.push_back(first);
+    }
+    require(first == nodes && first_inner == inner && set == in_sets, "there are more nodes than the trees have");
+    return forest;
+}
+
+template <class Work>
+void with_rows(const PackedForest& forest, const nb::object& X, const Work& work) {
+    if (nb::isinstance<nb::tuple>(X)) {
+        const auto [indptr, indices, data, shape] = nb::cast<SparseTable>(X);
+        const SparseRows rows = sparse_rows(indptr, indices, data, shape);
+        require(rows.columns == forest.columns, "X must have the columns of the trees");
+        work(rows, rows.rows);
+        return;
+    }
+    const Matrix x = matrix(nb::cast<Array>(X), "X");
+    require(x.columns == forest.columns, "X must have the columns of the trees");
+    work(x, x.rows);
+}
+
+Doubles summed(const PackedForest& forest, const nb::object& X, const Array& values, Index groups,
+               const MaybeArray& bags, Index bag_bytes) {
+    const auto leaves = static_cast<Index>(forest.nodes.size() + forest.starts.size() - 1) / 2;
+    ForestSum sum{vector(values, "values", leaves * forest.width), groups, nullptr, bag_bytes};
+    require(groups >= 1, "groups must be at least 1");
+    Doubles out;
+    with_rows(forest, X, [&](const auto& rows, Index count) {
+        if (bags) {
+            require(bag_bytes * 8 >= count, "a bag must have a bit for each row");
+            const auto trees = static_cast<Index>(forest.starts.size()) - 1;
+            sum.bags = numbers_of<std::uint8_t>(*bags, "bags", trees * bag_bytes);
+        }
+        Fresh<double> fresh({count, groups * forest.width});
+        std::fill_n(fresh.get(), count * groups * forest.width, 0.0);
+        run([&] { add_leaves(forest, rows, sum, fresh.get()); });
+        out = fresh.give();
+    });
+    return out;
+}
+
+nb::ndarray<nb::numpy, std::int32_t> leaves_of(const PackedForest& forest, const nb::object& X) {
+    nb::ndarray<nb::numpy, std::int32_t> out;
+    with_rows(forest, X, [&](const auto& rows, Index count) {
+        Fresh<std::int32_t> fresh({count, static_cast<Index>(forest.starts.size()) - 1});
+        run([&] { apply_forest(forest, rows, fresh.get()); });
+        out = fresh.give();
+    });
+    return out;
+}
+
+}  // namespace
+
+void bind_ensemble(nb::module_& module) {
+    nb::class_<Ranked>(module, "RankedTable");
+    module.def("rank_table", &ranked, arg("X"), arg("s").none(), arg("most"), arg("together"), arg("keeps"));
+    module.def("grow_forest", &forest, arg("x"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
+               arg("share").none(), arg("limits"), arg("rules"));
+    module.def("grow_boosted", &boosted, arg("x"), arg("slope"), arg("curvature"), arg("counts").none(),
+               arg("rows").none(), arg("rule"), arg("monotone").none(), arg("by_category").none(), arg("groups"));
+    module.def("loss_curve", &curve, arg("loss"), arg("t"), arg("y"), arg("classes"));
+    module.def("draw_rows", &drawn, arg("seed"), arg("tree"), arg("draws"), arg("count"), arg("cumulated").none());
+    nb::class_<PackedForest>(module, "PackedForest")
+        .def("sums", &summed, arg("X"), arg("values"), arg("groups"), arg("bags").none(), arg("bag_bytes"))
+        .def("leaves", &leaves_of, arg("X"));
+    module.def("pack_forest", &packed, arg("columns"), arg("width"), arg("sizes"), arg("feature"), arg("threshold"),
+               arg("missing_left"), arg("by_set"), arg("sets"));
+}
+
+}  // namespace qed::bindings

@@ -1,0 +1,154 @@
+"""The package's one door to compiled code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qed import _native
+
+if TYPE_CHECKING:
+    from qed.tree._kernels import Limits, Targets
+
+
+Array = np.ndarray[Any, Any]
+
+
+class SampleRule(NamedTuple):
+    """Which trees are grown: whether thresholds are drawn, numbers of the trees, rows drawn (0: all once), balance, seed."""
+
+    is_random: bool
+    first: int
+    trees: int
+    draws: int
+    balances: bool
+    seed: int
+
+
+class GrownTrees(NamedTuple):
+    """Trees one after the other, nodes of each in the order of a walk that goes left first."""
+
+    sizes: Array
+    feature: Array
+    threshold: Array
+    missing_left: Array
+    values: Array
+    weight: Array
+    importance: Array
+
+
+def rank_table(X: Any, s: Array | None, bins: int, *, together: int, keeps: str) -> Any:
+    """Bin the columns of a table, ``together`` of them side by side, and keep "bins", or "ranks" too; or "values" alone."""
+    return _native.rank_table(_columns(X), s, bins, together, keeps)
+
+
+def grow_forest(ranked: Any, targets: Targets, share: Array | None, limits: Limits, rule: SampleRule) -> GrownTrees:
+    """Grow trees, each on rows of its own drawing."""
+    return GrownTrees(*_native.grow_forest(ranked, *targets, share, limits, rule))
+
+
+def draw_rows(seed: int, tree: int, draws: int, count: int, cumulated: Array | None) -> Array:
+    """Return how often each row is drawn for a tree."""
+    times: Array = _native.draw_rows(seed, tree, draws, count, cumulated)
+    return times
+
+
+def pack(n_features: int, width: int, nodes: tuple[Array, ...]) -> Any:
+    """Lay nodes out for being followed; ValueError if they are no trees."""
+    sizes, feature, threshold, missing_left, by_set, sets = nodes
+    return _native.pack_forest(
+        n_features,
+        width,
+        np.ascontiguousarray(sizes, dtype=np.int64),
+        np.ascontiguousarray(feature, dtype=np.int32),
+        np.ascontiguousarray(threshold, dtype=np.float64),
+        np.ascontiguousarray(missing_left, dtype=np.uint8),
+        np.ascontiguousarray(by_set, dtype=np.int64),
+        np.ascontiguousarray(sets, dtype=np.uint32).reshape(-1),
+    )
+
+
+def sum_leaves(packed: Any, X: Any, values: Array, groups: int = 1, bags: Array | None = None) -> Array:
+    """Add up the values of the leaves of each row over all trees, or over those whose bag lacks the row."""
+    width = 0 if bags is None else bags.shape[1]
+    flat = None if bags is None else bags.reshape(-1)
+    total: Array = packed.sums(_rows(X), values.reshape(-1), groups, flat, width)
+    return total
+
+
+def leaves_of(packed: Any, X: Any) -> Array:
+    """Return the number of the leaf, among those of all trees, of each row in each tree."""
+    leaves: Array = packed.leaves(_rows(X))
+    return leaves
+
+
+def _rows(X: Any) -> Any:
+    return X if isinstance(X, np.ndarray) else _compressed(X.tocsr(), X.shape)
+
+
+def _columns(X: Any) -> Any:
+    return X if isinstance(X, np.ndarray) else _compressed(X.tocsc(), X.shape[::-1])
+
+
+def _compressed(X: Any, shape: tuple[int, int]) -> tuple[Any, ...]:
+    if not X.has_sorted_indices:
+        X = X.sorted_indices()
+    return X.indptr, X.indices, X.data, shape
+
+
+class BoostRule(NamedTuple):
+    """Leaves (0: any number), depth, rows of a leaf, ridge, learning rate, columns looked at, and the seed that draws them."""
+
+    leaves: int
+    depth: int
+    leaf_rows: int
+    ridge: float
+    rate: float
+    features: int
+    seed: int
+
+
+class BoostLimits(NamedTuple):
+    """Directions by column, whether columns hold categories, and groups of columns that may meet; None, None, [] for none."""
+
+    monotone: Array | None
+    by_category: Array | None
+    groups: list[list[int]]
+
+
+class BoostedTree(NamedTuple):
+    """One tree, nodes in the order of a walk that goes left first, and the leaf of each row."""
+
+    feature: Array
+    threshold: Array
+    missing_left: Array
+    values: Array
+    weight: Array
+    by_set: Array
+    sets: Array
+    low: Array
+    high: Array
+    leaf: Array
+
+
+def grow_boosted(
+    binned: Any, slope: Array, curvature: Array, counts: Array | None, rule: BoostRule, limits: BoostLimits
+) -> BoostedTree:
+    """Grow the tree that takes most off the second-order model of a loss."""
+    return BoostedTree(*_native.grow_boosted(binned, slope, curvature, counts, None, rule, *limits))
+
+
+def loss_curve(loss: str, t: Array, y: Array, classes: int) -> tuple[Array, Array, Array]:
+    """Return value, slope and curvature of a loss at scores, one row of classes after the other."""
+    value, slope, bend = _native.loss_curve(loss, t, y, classes)
+    return value, slope, bend
+
+
+def mix(seed: int, count: int) -> Array:
+    """Return one number of 64 bits for each row, mixed from a seed (the finaliser of splitmix64)."""
+    with np.errstate(over="ignore"):
+        bits = np.arange(count, dtype=np.uint64) + np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(bits ^ (bits >> np.uint64(31)))

@@ -1,0 +1,386 @@
+"""Boosted trees, checked: rows are sent down every tree, and every step of every leaf is derived again.
+
+From the constant on, slopes and curvatures of the loss are written out anew at the scores so far; each leaf must take the step
+that minimises the second-order model over its rows (or the loss itself, for medians and quantiles), within the limits that
+directions of columns impose on its path. Every threshold must lie midway between two neighbouring values of its column.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from qed.core import CertificateError
+from qed.verify._forests import mixed, right_children
+from qed.verify._names import called
+from qed.verify._rows import read_data
+from qed.verify._verdict import Verdict
+
+if TYPE_CHECKING:
+    from qed.core._certificates import BoostingCertificate
+
+
+Array = np.ndarray[Any, Any]
+RELATIVE = 1e-7  # of steps, whose bounds on paths come from sums in fixed point
+LOSSES = 1e-9  # relative, of mean losses
+
+
+class _Rows(NamedTuple):
+    X: Array
+    y: Array
+    s: Array
+    counts: Array
+    k: int
+    loss: str
+
+
+class _Tree(NamedTuple):
+    feature: Array
+    right: Array
+    threshold: Array
+    missing_left: Array
+    value: Array
+    weight: Array
+    sets: dict[int, Array]  # by node
+
+
+def check(model: Any, certificate: BoostingCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    """Go through all rounds again; raise CertificateError when they are not as stated."""
+    read = _read(model, X, y, sample_weight)
+    _check_level(model, read[0])
+    rows = _train(model, read)
+    k, trees = rows.k, model.trees_
+    rounds = len(trees.sizes) // k
+    if (len(trees.sizes), model.n_iter_, model.n_trees_per_iteration_) != (rounds * k, rounds, k):
+        _refuse(model, "its trees are not whole rounds")
+    stated = np.asarray(certificate.losses)
+    if len(stated) != rounds + 1 or certificate.rows != len(rows.X) or certificate.leaves != len(trees.value):
+        _refuse(model, f"it states {len(stated) - 1} rounds over {certificate.rows} rows")
+    base = np.asarray(model.baseline_, dtype=np.float64)
+    _check_constant(model, rows, base)
+    values = [np.unique(column[~np.isnan(column)]) for column in rows.X.T]
+    scores = np.tile(base, (len(rows.X), 1))
+    found, taken = [_mean_loss(model, rows, scores)], _trees(model, trees)
+    for first in range(rounds):
+        _, slope, bend = _curve(rows.loss, model.loss_level_, scores, rows.y)
+        steps = np.empty_like(scores)
+        for c in range(k):
+            tree = taken[first * k + c]
+            where = f"tree {c} of round {first}" if k > 1 else f"the tree of round {first}"
+            leaf = _check_tree(model, where, tree, rows, slope[:, c], bend[:, c], rows.y - scores[:, 0], values)
+            steps[:, c] = tree.value[leaf]
+        scores = scores + steps
+        found.append(_mean_loss(model, rows, scores))
+    found_array = np.array(found)
+    size = LOSSES * np.maximum(np.abs(found_array), np.abs(found_array[0]))
+    if not (np.abs(found_array - stated) <= size).all() or not (np.abs(model.train_score_ + stated) <= size).all():
+        place = int(np.argmax(np.abs(found_array - stated)))
+        _refuse(model, f"its training loss after {place} rounds is {found_array[place]:.10g}, not {stated[place]:.10g}")
+    rises = int(np.count_nonzero(np.diff(found_array) > 1e-12 * np.abs(found_array[:-1]) + size[1:]))
+    shown = int(np.count_nonzero(np.diff(stated) > 1e-12 * np.abs(stated[:-1])))
+    if certificate.rises < rises or certificate.rises != shown:
+        _refuse(model, f"its training loss rises {max(rises, shown)} times, and {certificate.rises} are stated")
+    return Verdict(
+        certificate.statement, found[-1], abs(found[-1] - stated[-1]), float(size[-1]), float(size[-1]), "training loss"
+    )
+
+
+def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[_Rows, Array | None]:
+    data = read_data(model, X, y, sample_weight)
+    s = np.ones(data.n_rows) if data.weight is None else data.weight
+    whole = data.weight is not None and bool((s == np.rint(s)).all()) and s.sum() < 2**31
+    counts = s if whole else np.ones(data.n_rows)
+    strata = None
+    if "classes_" in model.__dict__:
+        if not np.array_equal(data.classes, model.classes_):
+            _refuse(model, f"the labels are {data.classes.tolist()!r:.100}")
+        codes, labels = data.y.astype(np.intp), len(data.classes)
+        given = model.class_weight
+        if isinstance(given, str):
+            sums = np.bincount(codes, s, minlength=labels)
+            s = s * (s.sum() / (labels * np.where(sums > 0, sums, 1.0)))[codes]
+        elif given is not None:
+            s = s * np.array([float(given.get(label, 1.0)) for label in model.classes_.tolist()])[codes]
+        k, strata = (1 if labels <= 2 else labels), codes
+        target = np.where(codes == 1, 1.0, -1.0) if labels <= 2 else codes.astype(np.float64)
+        loss = "softmax" if labels > 2 else model.loss
+    else:
+        k, target, loss = 1, data.y.astype(np.float64), model.loss
+    used = s > 0
+    rows = _Rows(np.asarray(data.X, dtype=np.float64)[used], target[used], s[used], counts[used], k, loss)
+    return rows, None if strata is None else strata[used]
+
+
+def _train(model: Any, read: tuple[_Rows, Array | None]) -> _Rows:
+    """Leave out the rows that early stopping looked at: drawn from the seed, from each label alike."""
+    rows, strata = read
+    n = len(rows.X)
+    if len(model.validation_score_) == 0 or model.validation_fraction is None or model.certificate_.rows == n:
+        return rows
+    with np.errstate(over="ignore"):
+        keys = mixed(np.arange(n, dtype=np.uint64) + np.uint64(model.seed_))
+    size = model.validation_fraction
+    share = size / n if isinstance(size, int) else float(size)
+    kept = np.zeros(n, dtype=bool)
+    for label in [None] if strata is None else np.unique(strata).tolist():
+        group = np.arange(n) if label is None else np.flatnonzero(strata == label)
+        many = min(round(share * len(group)), len(group) - 1)
+        kept[group[np.argsort(keys[group], kind="stable")[:many]]] = True
+    return rows._replace(X=rows.X[~kept], y=rows.y[~kept], s=rows.s[~kept], counts=rows.counts[~kept])
+
+
+def _curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, Array]:
+    """Return loss (n,), slopes and curvatures (n, k), by definition."""
+    if loss == "softmax":
+        top = t.max(axis=1, keepdims=True)
+        log_total = top[:, 0] + np.log(np.exp(t - top).sum(axis=1))
+        p = np.exp(t - log_total[:, None])
+        label = y.astype(np.intp)
+        own = np.eye(t.shape[1])[label]
+        return log_total - t[np.arange(len(t)), label], p - own, p * (1 - p)
+    t = t[:, 0]
+    if loss == "log_loss":
+        value = np.logaddexp(0, -y * t)
+        p = np.exp(-np.logaddexp(0, y * t))  # of the other label
+        slope, bend = -y * p, p * (1 - p)
+    elif loss == "exponential":
+        value = np.exp(-y * t)
+        slope, bend = -y * value, value
+    elif loss == "poisson":
+        rate = np.exp(t)
+        safe = np.where(y > 0, y, 1.0)
+        value = rate - y * t + np.where(y > 0, y * np.log(safe) - y, 0.0)
+        slope, bend = rate - y, rate
+    elif loss == "gamma":
+        ratio = y / np.exp(t)
+        value, slope, bend = ratio - np.log(ratio) - 1, 1 - ratio, ratio
+    else:
+        r = y - t
+        bend = np.ones(len(r))
+        if loss == "squared_error":
+            value, slope = r**2 / 2, -r
+        elif loss == "absolute_error":
+            value, slope = np.abs(r), -np.sign(r)
+        elif loss == "quantile":
+            value, slope = np.maximum(level * r, (level - 1) * r), np.where(r > 0, -level, 1 - level)
+        else:
+            far = np.abs(r) > level
+            value = np.where(far, level * np.abs(r) - level**2 / 2, r**2 / 2)
+            slope = -np.where(far, level * np.sign(r), r)
+    return value, slope[:, None], bend[:, None]
+
+
+def _mean_loss(model: Any, rows: _Rows, scores: Array) -> float:
+    value = _curve(rows.loss, model.loss_level_, scores, rows.y)[0]
+    return float(rows.s @ value / rows.s.sum())
+
+
+def _check_level(model: Any, rows: _Rows) -> None:
+    """See that the quantile is the one asked for, and Huber's threshold that quantile of the errors of the median."""
+    found = 0.5
+    if rows.loss == "quantile" and model.quantile is not None:
+        found = float(model.quantile)
+    if rows.loss == "huber":
+        errors = np.abs(rows.y - _quantile(rows.y, rows.s, 0.5))
+        found = _quantile(errors, rows.s, 0.9 if model.quantile is None else float(model.quantile))
+        found = found if found > 0 else float(errors.max()) or 1.0
+    if not abs(model.loss_level_ - found) <= (1e-12 * found if rows.loss == "huber" else 0.0):
+        _refuse(model, f"the level of its loss is {found:.10g}, and {model.loss_level_:.10g} is stated")
+
+
+def _quantile(values: Array, s: Array, level: float) -> float:
+    """Return the least value up to which that share of the weight lies; midway to the next where it is exactly that share."""
+    known, group = np.unique(values, return_inverse=True)
+    share = np.cumsum(np.bincount(group.reshape(-1), s)) / s.sum()
+    place = min(int(np.count_nonzero(share < level - 1e-12)), len(known) - 1)
+    after = min(place + (abs(share[place] - level) <= 1e-12), len(known) - 1)
+    return float(known[place] / 2 + known[after] / 2)
+
+
+def _check_constant(model: Any, rows: _Rows, base: Array) -> None:
+    """See that no other constant has a lower loss: slopes cancel, or change sign there."""
+    if base.shape != (rows.k,):
+        _refuse(model, "it has no constant for each class")
+    scores = np.tile(base, (len(rows.X), 1))
+    if rows.loss in ("absolute_error", "quantile"):
+        level = 0.5 if rows.loss == "absolute_error" else model.loss_level_
+        _check_quantile(model, "its constant", rows.y, rows.s, float(base[0]), level)
+        return
+    _, slope, _ = _curve(rows.loss, model.loss_level_, scores, rows.y)
+    off = np.abs(rows.s @ slope)
+    if not (off <= 1e-8 * (rows.s @ np.abs(slope)) + 1e-300).all():
+        _refuse(model, "its constant is not the best one")
+    if rows.k > 1 and not abs(base.sum()) <= 1e-8 * np.abs(base).sum() + 1e-12:
+        _refuse(model, "its constants do not sum to zero")
+
+
+def _check_quantile(model: Any, where: str, left: Array, s: Array, value: float, level: float) -> None:
+    slack = 1e-9 * s.sum()
+    near = 1e-9 * (np.abs(left).max(initial=0) + abs(value)) + 1e-300
+    if (
+        s[left < value - near].sum() > level * s.sum() + slack
+        or s[left > value + near].sum() > (1 - level) * s.sum() + slack
+    ):
+        _refuse(model, f"{where} is not a quantile of its rows")
+
+
+def _trees(model: Any, trees: Any) -> list[_Tree]:
+    ends = np.concatenate([[0], np.cumsum(np.asarray(trees.sizes, dtype=np.int64))])
+    feature = np.asarray(trees.feature, dtype=np.int64)
+    inner = feature >= 0
+    bits = np.unpackbits(trees.missing_left)
+    whole = int(inner.sum())
+    if ends[-1] != len(feature) or len(trees.threshold) != whole or len(bits) < whole:
+        _refuse(model, "the sizes of its trees do not add up")
+    threshold, missing = np.full(len(feature), np.nan), np.zeros(len(feature), dtype=bool)
+    threshold[inner], missing[inner] = trees.threshold, bits[:whole] == 1
+    value, weight = np.full(len(feature), np.nan), np.full(len(feature), np.nan)
+    value[~inner], weight[~inner] = np.asarray(trees.value, dtype=np.float64)[:, 0], trees.weight
+    by_set = np.flatnonzero(inner)[np.asarray(trees.by_set, dtype=np.int64)]
+    found = []
+    for first, last in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        own = slice(first, last)
+        sets = {
+            int(node - first): trees.sets[place] for place, node in enumerate(by_set.tolist()) if first <= node < last
+        }
+        right = right_children(model, inner[own])
+        found.append(_Tree(feature[own], right, threshold[own], missing[own], value[own], weight[own], sets))
+    return found
+
+
+def _check_tree(
+    model: Any, where: str, tree: _Tree, rows: _Rows, slope: Array, bend: Array, left: Array, values: list[Array]
+) -> Array:
+    """Send rows down, checking the questions; then derive the step of every leaf. Return the leaf of each row."""
+    n_nodes = len(tree.feature)
+    if (tree.feature >= rows.X.shape[1]).any():
+        _refuse(model, f"{where} asks about columns that are not there")
+    G, H, count = np.zeros(n_nodes), np.zeros(n_nodes), np.zeros(n_nodes)
+    depth = np.zeros(n_nodes, dtype=np.int64)
+    leaf = np.zeros(len(rows.X), dtype=np.int64)
+    here, at, level = np.arange(len(rows.X)), np.zeros(len(rows.X), dtype=np.int64), 0
+    while len(here):
+        G += np.bincount(at, rows.s[here] * slope[here], minlength=n_nodes)
+        H += np.bincount(at, rows.s[here] * bend[here], minlength=n_nodes)
+        count += np.bincount(at, rows.counts[here], minlength=n_nodes)
+        depth[at] = level
+        inner = tree.feature[at] >= 0
+        leaf[here[~inner]] = at[~inner]
+        here, at, level = here[inner], at[inner], level + 1
+        if len(here):
+            at = _next(model, where, tree, rows, here, at, values)
+    if not (count > 0).all():
+        _refuse(model, f"a node of {where} is reached by no row")
+    _check_limits(model, where, tree, count, depth)
+    ends = np.flatnonzero(tree.feature < 0)
+    if not np.array_equal(tree.weight[ends], count[ends]):
+        _refuse(model, f"a leaf of {where} holds other rows than it states")
+    low, high = _bounds(model, tree, G, H)
+    rate = float(model.learning_rate)
+    if rows.loss in ("absolute_error", "quantile"):
+        share = 0.5 if rows.loss == "absolute_error" else model.loss_level_
+        for node in ends:
+            own = leaf == node
+            step = tree.value[node] / rate
+            near = 1e-6 * abs(step) + 1e-9
+            if min(abs(step - low[node]), abs(step - high[node])) <= near:  # held back by a limit
+                continue
+            if not low[node] <= step <= high[node]:
+                _refuse(model, f"the step of leaf {int(node)} of {where} leaves its limits")
+            _check_quantile(model, f"the step of leaf {int(node)} of {where}", left[own], rows.s[own], step, share)
+        return leaf
+    steep = H[ends] + model.l2_regularization
+    step = np.clip(-G[ends] / np.where(steep > 0, steep, np.inf), low[ends], high[ends])
+    size = np.bincount(leaf, rows.s * np.abs(slope), minlength=n_nodes)[ends] / np.where(steep > 0, steep, np.inf)
+    off = ~(np.abs(tree.value[ends] - rate * step) <= RELATIVE * rate * np.maximum(np.abs(step), 1e-3 * size) + 1e-300)
+    if off.any():
+        worst = int(ends[np.flatnonzero(off)[0]])
+        _refuse(
+            model, f"leaf {worst} of {where} should add {rate * step[off][0]:.12g}, and adds {tree.value[worst]:.12g}"
+        )
+    return leaf
+
+
+def _next(model: Any, where: str, tree: _Tree, rows: _Rows, here: Array, at: Array, values: list[Array]) -> Array:
+    """Check the questions of one level, and return the children that rows go to."""
+    value = rows.X[here, tree.feature[at]]
+    known = ~np.isnan(value)
+    is_left = np.where(known, value <= tree.threshold[at], tree.missing_left[at])
+    for node in np.unique(at).tolist():
+        own = at == node
+        j, threshold = int(tree.feature[node]), tree.threshold[node]
+        what = f"node {node} of {where} in {called(model, j)}"
+        if node in tree.sets:
+            is_left[own] = _in_set(model, what, tree, node, value[own])
+        elif np.isinf(threshold):
+            if threshold < 0 or not (~known[own]).any():
+                _refuse(model, f"{what} parts known values from missing ones, and none is missing")
+        else:
+            place = int(np.searchsorted(values[j], threshold, side="right"))
+            low, high = (values[j][place - 1], values[j][place]) if 0 < place < len(values[j]) else (np.nan, np.nan)
+            middle = low / 2 + high / 2
+            if threshold != (middle if low <= middle < high else low):
+                _refuse(model, f"the threshold {threshold:.12g} of {what} is not midway between two values")
+        if known[own].all():
+            more = rows.counts[here[own]][is_left[own]].sum() * 2 > rows.counts[here[own]].sum()
+            if bool(tree.missing_left[node]) != bool(more):
+                _refuse(model, f"{what} sends missing values to the side of fewer rows")
+    return np.where(is_left, at + 1, tree.right[at])
+
+
+def _in_set(model: Any, what: str, tree: _Tree, node: int, value: Array) -> Array:
+    words = np.asarray(tree.sets[node], dtype=np.uint32)
+    bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little").astype(bool)
+    goes, met = bits[:256], bits[256:]
+    known = ~np.isnan(value)
+    expected = np.zeros(256, dtype=bool)
+    expected[value[known].astype(np.intp)] = True
+    if not np.array_equal(met, expected) or (goes & ~met).any():
+        _refuse(model, f"{what} knows other categories than its rows have")
+    found = np.full(len(value), bool(tree.missing_left[node]))
+    found[known] = goes[value[known].astype(np.intp)]
+    return found
+
+
+def _check_limits(model: Any, where: str, tree: _Tree, count: Array, depth: Array) -> None:
+    leaf = tree.feature < 0
+    bad = {
+        "is deeper": model.max_depth is not None and depth.max() > model.max_depth,
+        "has more leaves": model.max_leaf_nodes is not None and leaf.sum() > model.max_leaf_nodes,
+        "has smaller leaves": leaf.sum() > 1 and (count[leaf] < model.min_samples_leaf).any(),
+    }
+    for what, holds in bad.items():
+        if holds:
+            _refuse(model, f"{where} {what} than its parameters allow")
+
+
+def _bounds(model: Any, tree: _Tree, G: Array, H: Array) -> tuple[Array, Array]:
+    """Return between what the value of each node must lie, from the directions of the columns above it."""
+    n_nodes = len(tree.feature)
+    low, high = np.full(n_nodes, -np.inf), np.full(n_nodes, np.inf)
+    given = model.monotonic_cst
+    if given is None:
+        return low, high
+    if isinstance(given, dict):
+        given = [given.get(str(name), 0) for name in model.feature_names_in_]
+    ridge = float(model.l2_regularization)
+    for node in range(n_nodes):
+        if tree.feature[node] < 0:
+            continue
+        children = (node + 1, int(tree.right[node]))
+        for child in children:
+            low[child], high[child] = low[node], high[node]
+        way = int(given[int(tree.feature[node])])
+        if way:
+            a, b = (float(np.clip(-G[child] / (H[child] + ridge), low[node], high[node])) for child in children)
+            if way * (b - a) < -1e-9 * (abs(a) + abs(b)):
+                _refuse(model, f"a split on {called(model, int(tree.feature[node]))} goes against its direction")
+            first, second = children if way > 0 else children[::-1]
+            high[first] = low[second] = (a + b) / 2
+    return low, high
+
+
+def _refuse(model: Any, what: str) -> NoReturn:
+    msg = f"{type(model).__name__} is not the boosted sum of these data: {what}. The model was changed, or the data are others."
+    raise CertificateError(msg)
