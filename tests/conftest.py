@@ -1,6 +1,7 @@
 """Marks, Hypothesis profiles and the one warning that scikit-learn's checks always raise for outsiders."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -19,6 +20,12 @@ settings.load_profile(os.environ.get("QED_HYPOTHESIS", "ci"))
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE / "core")]  # for instances.py and toys.py, which several folders use
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C even where a shell started the tests in the background and lets them ignore it: some tests press it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 __all__ = ["cached_property"]  # to a type checker it is that of the standard library, handed on
 
 if TYPE_CHECKING:
-    from functools import cached_property as cached_property  # noqa: PLC0414  (type checkers take it for an export)
+    from functools import cached_property
 else:
 
     class cached_property:  # noqa: N801  as the standard library spells it
