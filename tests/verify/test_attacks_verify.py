@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import warnings
 from copy import deepcopy
@@ -718,3 +719,17 @@ def test_the_checker_calls_no_method_of_a_model_that_learns_or_answers():
             line for line in path.read_text().splitlines() if not line.lstrip().startswith((">>>", '"', 'f"', "#"))
         )
         assert set(banned.findall(code)) <= ALLOWED.get(path.name, set()), path.name
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+def test_v7_a_bound_on_trees_speaks_of_depths_that_were_searched(criterion):
+    """A bound over trees of depth two says nothing about deeper ones, which may leave nothing at all."""
+    table = np.repeat(np.array(list(itertools.product([0.0, 1.0], repeat=3))), 3, axis=0)
+    target = np.repeat(np.arange(8.0) ** 1.5, 3)
+    model = DecisionTreeRegressor(max_depth=2, criterion=criterion).fit(table, target)
+    assert qed.verify(model, table, target).holds
+    assert model.certificate_.depth == 2
+    for depth in (0, 1, 3, 4):
+        model.certificate_ = replace(model.certificate_, depth=depth)
+        with pytest.raises(qed.CertificateError):
+            qed.verify(model, table, target)

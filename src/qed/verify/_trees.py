@@ -215,6 +215,11 @@ def _check_limits(model: Any, tree: Any, certificate: TreeCertificate, rows: _Ro
     looks_at = p if model.max_features is None else model.max_features_
     if certificate.is_greedy and (model.splitter != "best" or looks_at < p):
         _refuse(model, "its splits were drawn, and are said to be the best ones")
+    if certificate.depth not in (0, 1, 2):  # deeper trees are compared by nobody
+        _refuse(
+            model,
+            f"trees of depth {certificate.depth!s:.20} are spoken of, and a fit compares those of depth one or two",
+        )
     if certificate.depth and (model.max_depth is None or model.max_depth > certificate.depth):
         leaves = model.max_leaf_nodes
         if leaves is None or leaves - 1 > certificate.depth:
