@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 # A bound may hold for all coefficients, mistakes may be unbounded, and columns that depend on each other have no condition.
-MAY_BE_INFINITE = frozenset({"radius", "bound", "condition", "dual"})
+MAY_BE_INFINITE = frozenset({"radius", "condition", "dual"})
 DEFAULT_TOLERANCE = 1e-4  # of least squares that choose their own penalty
 
 
@@ -92,8 +92,12 @@ def _require_finite(model: Any, record: Any) -> None:
 
 
 def _is_open(record: Any, name: str) -> bool:
-    """Tell whether NaN has a meaning: intervals of columns without a choice."""
-    return type(record).__name__ == "BracketCertificate" and name in ("low", "high")
+    """Tell whether what is no number has a meaning: intervals of columns without a choice, mistakes without a bound."""
+    return (type(record).__name__, name) in {
+        ("BracketCertificate", "low"),
+        ("BracketCertificate", "high"),
+        ("MistakeBoundCertificate", "bound"),
+    }
 
 
 def _refuse(model: Any, words: str) -> NoReturn:
