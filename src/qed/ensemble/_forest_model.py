@@ -28,8 +28,7 @@ from qed.core._memory import require_memory
 from qed.core._threads import get_num_threads
 from qed.ensemble import _kernels
 from qed.ensemble._tree_ensemble import TreeEnsemble, joined, narrow
-from qed.tree._grow import _limits as growth_limits
-from qed.tree._grow import _require_range as require_range
+from qed.tree._grow import growth_limits, require_range
 from qed.tree._kernels import Targets
 
 Share = Annotated[float, Number(low=0, high=1, open_low=True)]

@@ -38,9 +38,9 @@ def learn(model: Any, data: FitData, targets: _kernels.Targets) -> None:
         f"the sorted columns of {n_rows} x {n_columns} values",
         "Fit on a sample of the rows, or on fewer columns.",
     )
-    _require_range(targets)
+    require_range(targets)
     total = float(n_rows if targets.s is None else targets.s.sum())
-    limits = _limits(model, n_rows, n_columns, total)
+    limits = growth_limits(model, n_rows, n_columns, total)
     draws = model.splitter == "random" or limits.features < n_columns
     seed = int(generator(model.random_state).integers(2**63)) if draws else 0
     grown = _kernels.grow(data.X, targets, limits, is_random=model.splitter == "random", seed=seed)
@@ -51,7 +51,7 @@ def learn(model: Any, data: FitData, targets: _kernels.Targets) -> None:
     model.certificate_ = _certify(model, data.X, targets, limits, tree, all_distinct=grown.all_distinct)
 
 
-def _require_range(targets: _kernels.Targets) -> None:
+def require_range(targets: _kernels.Targets) -> None:
     """Refuse weights and targets whose gains leave float64: squares of targets times fourth powers of weights."""
     s, y = targets.s, targets.y
     if s is not None:
@@ -71,7 +71,7 @@ def _require_range(targets: _kernels.Targets) -> None:
         )
 
 
-def _limits(model: Any, n_rows: int, n_columns: int, total: float) -> _kernels.Limits:
+def growth_limits(model: Any, n_rows: int, n_columns: int, total: float) -> _kernels.Limits:
     leaf = _count(model.min_samples_leaf, n_rows)
     split = max(2, _count(model.min_samples_split, n_rows), 2 * leaf)
     return _kernels.Limits(
