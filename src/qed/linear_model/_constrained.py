@@ -228,11 +228,12 @@ def _secular(values: Vector, along: Vector, radius: float) -> float:
     strength = 0.0 if free.all() else EPS * top
     for _ in range(STEPS):
         shrunk = along / (values + strength)
-        length = float(np.linalg.norm(shrunk))
+        largest = float(np.max(np.abs(shrunk)))
+        shares = shrunk / largest  # squares of what is tiny itself would vanish
+        length = largest * float(np.linalg.norm(shares))
         low, high = (strength, high) if length > radius else (low, strength)
-        slope = float(np.sum(shrunk**2 / (values + strength)))
-        step = (length / radius - 1) * length**2 / slope
-        new = strength + step
+        slope = float(np.sum(shares**2 / (values + strength))) / float(shares @ shares)
+        new = strength + (length / radius - 1) / slope
         new = new if low < new < high else 0.5 * (low + high)
         if abs(new - strength) <= 2 * EPS * max(new, EPS * top):
             return new
