@@ -10,12 +10,15 @@ import pytest
 
 import qed
 from qed.cluster import KMeans
+from qed.convex import L2, Problem, Softmax
+from qed.designs import design
 from qed.linear_model import (
     BestSubsetRegressor,
     ConstrainedRidge,
     ElasticNet,
     Lasso,
     LinearRegression,
+    LogisticRegression,
     PowerRegressor,
     Ridge,
 )
@@ -198,3 +201,19 @@ def test_tiny_limits_of_coefficients_have_a_multiplier():
         model = ConstrainedRidge(radius).fit(X, y)
         np.testing.assert_allclose(np.linalg.norm(model.coef_), radius)
         assert qed.verify(model, X, y).holds
+
+
+def test_several_classes_without_an_intercept_have_none():
+    """Newton's step gave the empty column of the intercept what rounding left of nearly dependent columns."""
+    for seed in range(12):
+        draw = np.random.default_rng(seed)
+        X = draw.normal(size=(50, 4)) * [1e-3, 1.0, 0.02, 100.0] + [1357.55, 1.5, -456.1, 0.0]
+        y, s = draw.integers(0, 3, 50), 10.0 ** draw.uniform(-7, 7, 50)
+        model = LogisticRegression(fit_intercept=False).fit(X, y, s)
+        scores = X.astype(np.longdouble) @ model.coef_.T.astype(np.longdouble)
+        loss = np.log(np.exp(scores - scores.max(1, keepdims=True)).sum(1)) + scores.max(1) - scores[np.arange(50), y]
+        assert model.certificate_.objective == pytest.approx(float(s @ loss + (model.coef_**2).sum() / 2), rel=1e-6)
+        assert qed.verify(model, X, y, s).holds
+    problem = Problem(design(X), Softmax(y.astype(float), 3), L2(1.0), s / s.sum(), free_intercept=False)
+    w, b = problem.null_point
+    assert problem.certify(w, b + 5.0).objective == problem.certify(w, b).objective

@@ -212,6 +212,8 @@ class Problem(Spans):
         Passes over X: none for a target that the slope reaches, if the solver knows its products; two otherwise. Beyond
         that, each dual point that is tried costs two passes, or a Gram matrix of the coefficients that are not zero.
         """
+        if not self.free_intercept and np.any(b):  # nobody will add what is not there
+            b, known = self.null_point[1], None
         with np.errstate(over="ignore", invalid="ignore"):  # a point out of range has no proof, and says so by inf
             quick = None if known is None else self._by_floor(w, b, known, target)
             if quick is not None and quick.value - quick.rounding <= target:

@@ -14,6 +14,7 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.core._certificates import DualityGapCertificate
 
+UNIT = 2.0**-53
 
 def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute margins and mixtures; raise CertificateError when they are not as claimed."""
@@ -34,13 +35,13 @@ def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample
     for place, label in enumerate(labels):
         sign = np.where(codes == label, EXTENDED(1), EXTENDED(-1))
         least = np.min(sign * (table @ w[place] + b[place]))
-        if not least > 0:
+        size = max(size, np.max(np.abs(table) @ np.abs(w[place])) + abs(b[place]))
+        if not least >= 1 - (rows.p + 8) * EXTENDED(UNIT) * size:  # as coefficients round that are stored as float64
             raise CertificateError(
-                _CHANGED.format(f"a row has a margin of {float(least):.10g}, and 1 is claimed")
+                _CHANGED.format(f"a row has a margin of {float(least):.10g}, and at least 1 is claimed")
             )
         # coefficients as long as a margin of one asks for
         objective += w[place] @ w[place] / (2 * min(least, EXTENDED(1)) ** 2)
-        size = max(size, np.max(np.abs(table) @ np.abs(w[place])) + abs(b[place]))
         proved += _least_objective(table, sign, dual[:, place], through_origin=not model.fit_intercept)
     distance = float(max(objective - proved, EXTENDED(0)))
     # relative errors of sums over rows and columns, in extended precision
