@@ -19,7 +19,7 @@ from qed import _native
 from qed.compose import ColumnTransformer, Pipeline
 from qed.core import InvalidData, InvalidParameter, MemoryLimit, ModelFileError, QedError
 from qed.core._persistence import dumps, loads
-from qed.linear_model import Ridge, SGDClassifier
+from qed.linear_model import LinearRegression, Ridge, SGDClassifier
 from qed.model_selection import GridSearchCV
 from qed.preprocessing import (
     Binarizer,
@@ -391,3 +391,10 @@ def test_stop_words_are_words() -> None:
         with pytest.raises(InvalidParameter, match="list of words"):
             CountVectorizer(stop_words=wrong).fit(TEXTS)
     assert "cat" not in CountVectorizer(stop_words=np.array(["cat"])).fit(TEXTS).vocabulary_
+
+
+def test_squares_of_residuals_are_as_many_as_targets() -> None:
+    model = LinearRegression().fit(X, Y)
+    for wrong in (np.zeros(0), np.ones(3)):
+        model.squared_residuals_ = wrong
+        refuses(model, r"LinearRegression\.squared_residuals_ should")

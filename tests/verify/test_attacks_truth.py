@@ -14,13 +14,17 @@ from qed.convex import L2, Problem, Softmax
 from qed.designs import design
 from qed.linear_model import (
     BestSubsetRegressor,
+    BoundedRegressor,
+    ConstrainedLasso,
     ConstrainedRidge,
     ElasticNet,
+    HuberRegressor,
     Lasso,
     LinearRegression,
     LogisticRegression,
     PowerRegressor,
     Ridge,
+    SquareRootLasso,
 )
 from qed.neighbors import NearestNeighbors
 from qed.svm import LinearSVC
@@ -217,3 +221,20 @@ def test_several_classes_without_an_intercept_have_none():
     problem = Problem(design(X), Softmax(y.astype(float), 3), L2(1.0), s / s.sum(), free_intercept=False)
     w, b = problem.null_point
     assert problem.certify(w, b + 5.0).objective == problem.certify(w, b).objective
+
+
+@pytest.mark.parametrize("offset", [1e9, 1e11])
+def test_targets_far_from_zero_are_accepted(offset):
+    """Errors are differences of large numbers: what float64 leaves of them is no change of the model."""
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(30, 3))
+    y = offset + X @ [1.0, -2.0, 0.5] + 0.5 * draw.normal(size=30)
+    for model in (
+        SquareRootLasso(0.1),
+        HuberRegressor(),
+        Lasso(0.1),
+        PowerRegressor(3.0),
+        ConstrainedLasso(1.0),
+        BoundedRegressor(),
+    ):
+        assert qed.verify(model.fit(X, y), X, y).holds

@@ -140,7 +140,9 @@ def scorers_of(estimator: Any, scoring: Any) -> tuple[dict[str, Callable[..., fl
     if callable(scoring):
         return {"score": _function_of_models(scoring)}, False
     if isinstance(scoring, dict):
-        names = {name: get_scorer(one) if isinstance(one, str) else _function_of_models(one) for name, one in scoring.items()}
+        names = {
+            name: get_scorer(one) if isinstance(one, str) else _function_of_models(one) for name, one in scoring.items()
+        }
     elif isinstance(scoring, list | tuple | set) and all(isinstance(one, str) for one in scoring):
         if len(set(scoring)) != len(scoring):
             raise InvalidParameter(f"scoring names a score twice: {scoring!r}.")

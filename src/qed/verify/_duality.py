@@ -17,7 +17,7 @@ from qed.core import CertificateError, Estimator
 from qed.verify._declared import declares
 from qed.verify._losses import HALF, Scaled
 from qed.verify._objectives import Objective, Sums, objective_of
-from qed.verify._rows import EXTENDED, UNIT, Block, Rows, read
+from qed.verify._rows import DOUBLE, EXTENDED, UNIT, Block, Rows, read
 from qed.verify._same_data import Seen, difference, look
 from qed.verify._search import Point, dual_points, point_at
 from qed.verify._table import Table
@@ -164,7 +164,8 @@ def check(model: Estimator, certificate: DualityGapCertificate, X: Any, y: Any, 
         )
     _require_scale(model, objective, y_all, at.t, weighted)
     _require_null(model, certificate, table, objective)
-    _require_objective(model, certificate, float(at.objective), _noise(table, objective, at.t, at.scale))
+    noise = _noise(table, objective, at.t, at.scale) + _float64_noise(table, objective, at)
+    _require_objective(model, certificate, float(at.objective), noise)
     rms = np.sqrt(spread / seen.weight)
     _require_radius(model, certificate, rms, w)
     judge = _Judge(table, objective, at, rms, certificate.radius)
@@ -334,6 +335,14 @@ def _noise(table: Table, objective: Objective, t: Array, scale: Any) -> float:
     """Bound the rounding of a sum of losses, whose terms may cancel: of counts that are all alike nothing else is left."""
     _, sizes = objective.loss.left_over(t, np.zeros_like(t), table.y, scale)
     return float((len(table.q) + 16) * UNIT * (table.q @ sizes))
+
+
+def _float64_noise(table: Table, objective: Objective, at: Point) -> float:
+    """Bound how far an objective is off whose scores and residuals are float64: those of targets far from zero cancel."""
+    size = np.sqrt(np.sum(table.q * (np.sum(np.abs(at.t), axis=1) + np.sum(np.abs(table.y), axis=1)) ** 2))
+    off = DOUBLE / UNIT * table.off(at.w, at.b, at.t) + 4 * DOUBLE * float(size)
+    slope = objective.loss.slope(at.t, table.y, at.scale)
+    return 2 * off * float(np.sqrt(np.sum(table.q[:, None] * slope * slope)))
 
 
 def _require_objective(model: Any, certificate: DualityGapCertificate, objective: float, noise: float) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 UNIT = 2.0**-53
 
+
 def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Recompute margins and mixtures; raise CertificateError when they are not as claimed."""
     rows = read(model, X, y, sample_weight)
