@@ -232,7 +232,7 @@ class _Rounds:
         self.X, self.y, self.s, self.counts = X, np.ascontiguousarray(y), s, counts
         self.is_plain = bool((s == 1).all())
         self.limits, self.judge = limits, judge
-        self.binned = _kernels.rank_table(X, None if self.is_plain else s, model.max_bins, together=8, keeps="bins")
+        self.binned = _kernels.rank_table(X, None if self.is_plain else s, model.max_bins, keeps="bins")
         self.baseline = loss.constant(self.y, s, k)
         self.scores = np.tile(self.baseline, (len(X), 1))
         self.parts: list[TreeEnsemble] = []

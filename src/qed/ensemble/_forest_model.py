@@ -183,7 +183,7 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
             self.seed_ = int(generator(self.random_state).integers(2**63))
         keeps = "values" if self._is_random else "ranks"
         ranked = (
-            _kernels.rank_table(rows.X, rows.share, BINS, together=1, keeps=keeps)
+            _kernels.rank_table(rows.X, rows.share, BINS, keeps=keeps)
             if first < self.n_estimators
             else None
         )
