@@ -16,9 +16,9 @@ namespace {
 
 using Word = std::int64_t;
 constexpr Index kRowsOfScale = Index{1} << 14;  // rows rounded at a time
-constexpr Index kRowsOfBlock = Index{1} << 12;  // rows whose bins stay in the second-level cache, and whose sums fit a word
+constexpr Index kRowsOfBlock = Index{1} << 9;   // rows whose bins stay in the cache from one group of columns to the next
+constexpr Index kRowsOfWord = Index{1} << 12;   // rows whose sums fit a packed word
 constexpr Index kRowsOfPart = Index{1} << 15;   // rows that pay for merging a histogram
-constexpr Index kAhead = 16;                    // rows whose bins are fetched early
 // a packed word: slope (27 bits), curvature (24), count (13); those of a block of rows do not overflow
 constexpr int kSlopeBits = 14, kCurvatureBits = 12;
 constexpr int kCountField = 13, kCurvatureField = 24;
@@ -106,7 +106,7 @@ constexpr auto kAddPairs = pairs_adders(std::make_index_sequence<kGrouped>{});
 }  // namespace
 
 BoostSums::BoostSums(const RankedTable& x, const BoostRows& rows, bool fine)
-    : x_(x), groups_(blocks_of(x.columns(), kGrouped)), words_(2 * x.rows()) {
+    : x_(x), groups_(blocks_of(x.columns(), kGrouped)) {
     scale(rows, fine);
 }
 
@@ -138,6 +138,7 @@ void BoostSums::scale(const BoostRows& given, bool fine) {
                            typical_curvature >= kTypicalCurvature;
     units_.count_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(all.count)));
     is_packed_ = is_coarse && given.counts == nullptr;
+    words_ = std::make_unique<ScratchArray<Word>>(x_.rows() * (is_packed_ ? 1 : 2));
     if (is_coarse) {
         units_.slope = std::ldexp(1.0, -up);
         units_.curvature = std::ldexp(1.0, -up_curvature);
@@ -154,6 +155,7 @@ void BoostSums::round(const BoostRows& given, double slope, double curvature) {
     const double times = 1.0 / units_.slope;
     const double times_curvature = 1.0 / units_.curvature;
     const bool is_coarse = slope < 0x1p61;
+    Word* const words = words_->get();
     std::vector<Sums> parts(at(blocks_of(given.count, kRowsOfScale)));
     for_rows(given, [&](Index block, Index row, Index many) {
         const Index share = is_coarse ? many : 1;
@@ -162,10 +164,10 @@ void BoostSums::round(const BoostRows& given, double slope, double curvature) {
         const Word rounded = share * static_cast<Word>(std::nearbyint(std::clamp(own, -slope, slope)));
         const Word curved = share * static_cast<Word>(std::nearbyint(std::min(bend, curvature)));
         if (is_packed_) {
-            words_[row] = (rounded << kRestField) + (curved << kCountField) + 1;
+            words[row] = (rounded << kRestField) + (curved << kCountField) + 1;
         } else {
-            words_[2 * row] = rounded;
-            words_[2 * row + 1] = (curved << units_.count_bits) + many;
+            words[2 * row] = rounded;
+            words[2 * row + 1] = (curved << units_.count_bits) + many;
         }
         parts[at(block)] += Sums{rounded, (curved << units_.count_bits) + many};
     });
@@ -207,18 +209,20 @@ void BoostSums::add_rows(const std::uint32_t* rows, Index first, Index last, Ind
     const Index step = x_.row_step();
     const Index width = is_packed_ ? 1 : 2;
     const ScratchArray<Word> gathered(width * kRowsOfBlock);
-    const ScratchArray<Word> packed(kGrouped * kPlaces);
+    const ScratchArray<Word> packed((end - group) * kGrouped * kPlaces);
     std::fill_n(histogram + group * kGrouped * kPlaces, (end - group) * kGrouped * kPlaces, Sums{});
+    std::fill_n(packed.get(), is_packed_ ? (end - group) * kGrouped * kPlaces : 0, Word{0});
+    Index held = 0;
     for (Index from = first; from < last; from += kRowsOfBlock) {
         const Index count = std::min(last - from, kRowsOfBlock);
-        const Word* words = words_.get() + width * from;
+        const Word* words = words_->get() + width * from;
         const std::uint32_t* const own = rows != nullptr ? rows + from : nullptr;
         if (own != nullptr) {
             for (Index i = 0; i < count; ++i) {
                 const auto row = static_cast<Index>(own[i]);
-                __builtin_prefetch(x_.bins_by_row() + static_cast<Index>(own[std::min(i + kAhead, count - 1)]) * step);
+                __builtin_prefetch(x_.bins_by_row() + row * step);
                 for (Index k = 0; k < width; ++k) {
-                    gathered[width * i + k] = words_[width * row + k];
+                    gathered[width * i + k] = (*words_)[width * row + k];
                 }
             }
             words = gathered.get();
@@ -226,20 +230,29 @@ void BoostSums::add_rows(const std::uint32_t* rows, Index first, Index last, Ind
         const std::uint8_t* const bins = x_.bins_by_row() + (rows != nullptr ? 0 : from * step);
         for (Index g = group; g < end; ++g) {
             const auto columns = static_cast<std::size_t>(std::min(kGrouped, x_.columns() - g * kGrouped));
-            Sums* const to = histogram + g * kGrouped * kPlaces;
-            if (!is_packed_) {
-                kAddPairs[columns - 1](bins + g * kGrouped, step, own, count, words, &to->slope);
-                continue;
-            }
-            std::fill_n(packed.get(), kGrouped * kPlaces, Word{0});
-            kAddWords[columns - 1](bins + g * kGrouped, step, own, count, words, packed.get());
-            for (Index place = 0; place < static_cast<Index>(columns) * kPlaces; ++place) {
-                const Word word = packed[place];
-                to[place].slope += word >> kRestField;
-                to[place].rest += (((word >> kCountField) & ((Word{1} << kCurvatureField) - 1)) << units_.count_bits) +
-                                  (word & ((Word{1} << kCountField) - 1));
+            if (is_packed_) {
+                kAddWords[columns - 1](bins + g * kGrouped, step, own, count, words,
+                                       packed.get() + (g - group) * kGrouped * kPlaces);
+            } else {
+                kAddPairs[columns - 1](bins + g * kGrouped, step, own, count, words,
+                                       &histogram[g * kGrouped * kPlaces].slope);
             }
         }
+        held += count;
+        if (is_packed_ && (held + kRowsOfBlock > kRowsOfWord || from + count == last)) {
+            unpack(packed.get(), (end - group) * kGrouped * kPlaces, histogram + group * kGrouped * kPlaces);
+            held = 0;
+        }
+    }
+}
+
+/// Adds what packed sums hold to a histogram, and clears them.
+void BoostSums::unpack(Word* packed, Index count, Sums* histogram) const noexcept {
+    for (Index place = 0; place < count; ++place) {
+        const Word word = std::exchange(packed[place], 0);
+        histogram[place].slope += word >> kRestField;
+        histogram[place].rest += (((word >> kCountField) & ((Word{1} << kCurvatureField) - 1)) << units_.count_bits) +
+                                 (word & ((Word{1} << kCountField) - 1));
     }
 }
 

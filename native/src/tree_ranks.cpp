@@ -65,7 +65,6 @@ RankedTable::RankedTable(const TreeTable& x, const double* weights, Index most, 
       info_(at(columns_)),
       ranks_(keeps == Keeps::bins_and_ranks ? at(rows_ * columns_) : 0),
       bins_(keeps == Keeps::values ? 0 : at(columns_ * rows_)),
-      bins_by_row_(keeps == Keeps::bins ? at(row_step() * rows_) : 0),
       values_(keeps == Keeps::values ? at(rows_ * columns_) : 0),
       values_by_row_(values_.size()) {
     if (keeps == Keeps::values) {
@@ -108,6 +107,7 @@ RankedTable::RankedTable(const TreeTable& x, const double* weights, Index most, 
 
 void RankedTable::lay_rows() {
     const Index step = row_step();
+    bins_by_row_.resize(at(step * rows_));
     parallel_for(blocks_of(rows_, kRowsOfBlock), [&](Index block) {
         const Index stop = std::min(rows_, (block + 1) * kRowsOfBlock);
         for (Index j = 0; j < columns_; ++j) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "qed/boost.hpp"
@@ -54,15 +55,15 @@ class BoostSums {
     void fill(const std::uint32_t* rows, Index count, Sums* histogram) const;
 
   private:
-    struct Block;
     void scale(const BoostRows& rows, bool fine);
     void round(const BoostRows& rows, double slope, double curvature);
     void add_rows(const std::uint32_t* rows, Index first, Index last, Index group, Index end, Sums* histogram) const;
+    void unpack(std::int64_t* packed, Index count, Sums* histogram) const noexcept;
 
     const RankedTable& x_;
     Index groups_;
     bool is_packed_ = false;
-    ScratchArray<std::int64_t> words_;  ///< by row of the table: one each if packed, otherwise two
+    std::unique_ptr<ScratchArray<std::int64_t>> words_;  ///< by row of the table: one each if packed, otherwise two
     Units units_;
     Sums total_;
 };
