@@ -143,7 +143,7 @@ class BoostingModel(Estimator, allow_nan=True):
     ) -> None:
         n_rows, n_columns = data.X.shape
         require_memory(
-            (n_columns + 64 + 24 * k) * n_rows,
+            (2 * n_columns + 64 + 24 * k) * n_rows,
             f"the bins of {n_rows} x {n_columns} values",
             "Fit on a sample of the rows, or on fewer columns.",
         )
