@@ -65,6 +65,7 @@ from qed.core._version import __version__
 
 if TYPE_CHECKING:
     from qed.core._certificates import (
+        AscentCertificate,
         BoostingCertificate,
         BracketCertificate,
         Certificate,
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KW_ONLY",
     "Array",
+    "AscentCertificate",
     "BoostingCertificate",
     "BracketCertificate",
     "Certificate",

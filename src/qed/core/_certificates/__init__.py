@@ -11,6 +11,7 @@ record                       statement
 ``LeastSquaresCertificate``  no coefficients lower the sum of squares (plus penalty) by more than ``gap``
 ``DualityGapCertificate``    no coefficients lower the objective of a convex model by more than ``gap``
 ``SubsetCertificate``        no other subset of columns lowers the objective by more than ``gap``
+``AscentCertificate``        an objective with many maxima rose at every step, and what one more step would add
 ``StationaryCertificate``    nothing near lowers an objective that is not convex by more than ``gap``
 ``SubspaceCertificate``      no directions, as many, leave out less of the variance by more than ``gap``
 ``ClustersCertificate``      the inertia is at most ``ratio`` times that of the best centres
@@ -35,6 +36,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qed.core._certificates._ascent import AscentCertificate
     from qed.core._certificates._beyond_convex import StationaryCertificate, SubsetCertificate
     from qed.core._certificates._boosting import BoostingCertificate
     from qed.core._certificates._bracket import BracketCertificate
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from qed.core._certificates._tree import TreeCertificate
 
 __all__ = [
+    "AscentCertificate",
     "BoostingCertificate",
     "BracketCertificate",
     "Certificate",
@@ -80,6 +83,7 @@ __all__ = [
 
 # A fit proves one thing: its record is loaded then, and the others are not.
 HOMES = {
+    "AscentCertificate": "_ascent",
     "BoostingCertificate": "_boosting",
     "BracketCertificate": "_bracket",
     "Certificate": "_certificate",
