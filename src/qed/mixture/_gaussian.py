@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from qed.certificates import AscentCertificate
 from qed.core import (
     KW_ONLY,
     Array,
-    AscentCertificate,
     Estimator,
     InvalidData,
     Matrix,

@@ -16,7 +16,7 @@ from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import AscentCertificate
+    from qed.certificates import AscentCertificate
 
 Array = np.ndarray[Any, Any]
 NEAR = 1e-7  # relative, of how far a step moves
@@ -61,7 +61,9 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
         NEAR * (certificate.displacement + 1e-3) + rounding,
     )
     off = abs(here.objective - certificate.objective)
-    return Verdict(certificate.statement, here.objective, off, rounding, certificate.rounding, measure="objective value")
+    return Verdict(
+        certificate.statement, here.objective, off, rounding, certificate.rounding, measure="objective value"
+    )
 
 
 def _refuse(model: Any, words: str) -> None:

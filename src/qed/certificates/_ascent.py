@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qed.core._certificates._certificate import Certificate
-from qed.core._certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
+from qed.certificates._certificate import Certificate, data_in_words
+from qed.certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
 from qed.core._errors import ModelFileError
 from qed.core._records import record
 
@@ -77,7 +77,7 @@ class AscentCertificate(Certificate):
             "displacement": f"{self.displacement:.1e}",
             "rounding": f"{self.rounding:.1e}",
             "steps": str(len(self.trace) - 1),
-            "data": f"{self.fingerprint.rows} rows of weight {self.fingerprint.weight:.8g}",
+            "data": data_in_words(self.fingerprint),
             "outcome": self.outcome,
         }
 
