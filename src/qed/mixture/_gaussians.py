@@ -9,6 +9,7 @@ import numpy as np
 
 from qed.core import InvalidData
 from qed.core._once import cached_property
+from qed.data._kernels import UNIT
 from qed.mixture._kernels import Components, Sums, gaussian_sums
 
 if TYPE_CHECKING:
@@ -180,7 +181,9 @@ class GaussianFamily:
         if self.structure in ("diag", "spherical"):
             scatter = np.maximum(sums.squares - n[:, None] * step**2, 0.0)  # (k, p)
         else:
-            scatter = sums.squares - n[:, None, None] * step[:, :, None] * step[:, None, :]
+            scatter = sums.squares - n[:, None, None] * (
+                step[:, :, None] * step[:, None, :]
+            )  # symmetric to the last bit
         covariances = self._covariances(scatter, n, safe)
         if self.structure != "tied":
             shape = (-1,) + (1,) * (covariances.ndim - 1)
@@ -221,4 +224,7 @@ class GaussianFamily:
             z = (before.whiten @ step[:, :, None])[:, :, 0]
             inner = before.whiten @ after.covariances @ np.swapaxes(before.whiten, -1, -2)
             spread = np.sum((inner - np.eye(step.shape[1])) ** 2, axis=(-2, -1))
-        return float(np.sqrt(weights + before.weights @ np.sum(z**2, axis=1) + 0.5 * np.sum(before.weights * spread)))
+        moved = float(np.sqrt(weights + before.weights @ np.sum(z**2, axis=1) + 0.5 * np.sum(before.weights * spread)))
+        # what sums of rounded numbers move by, most in light components, is no move
+        noise = 1e-9 + 8 * UNIT * float(np.sqrt(np.sum(1 / w)))
+        return moved if moved > 4 * noise else 0.0
