@@ -233,12 +233,13 @@ class GaussianMixture(Estimator, role="density_estimator"):
         self.degenerate_components_ = _degenerate(found, float(self.reg_covar), run.expected.sums.weights)
         p = family.X.shape[1]
         size = 1.0 + p + float(np.max(np.abs(run.trace))) + p * abs(float(np.log(np.max(np.abs(whiten)))))
+        rounding = 64 * (p + 8) * UNIT * found.condition * size
         self.certificate_ = AscentCertificate(
             what="log-likelihood" if self.algorithm == "soft" else "log-likelihood of the most probable components",
             objective=float(run.expected.objective),
-            rounding=64 * (p + 8) * UNIT * found.condition * size,
+            rounding=rounding,
             trace=run.trace,
-            gain=run.gain,
+            gain=run.gain if abs(run.gain) > 16 * rounding else 0.0,
             displacement=run.displacement,
             tol=float(self.tol),
             outcome=run.outcome,

@@ -225,6 +225,7 @@ class GaussianFamily:
             inner = before.whiten @ after.covariances @ np.swapaxes(before.whiten, -1, -2)
             spread = np.sum((inner - np.eye(step.shape[1])) ** 2, axis=(-2, -1))
         moved = float(np.sqrt(weights + before.weights @ np.sum(z**2, axis=1) + 0.5 * np.sum(before.weights * spread)))
-        # what sums of rounded numbers move by, most in light components, is no move
-        noise = 1e-9 + 8 * UNIT * float(np.sqrt(np.sum(1 / w)))
+        # what sums of rounded numbers move by, most in light and in flat components, is no move
+        flat = 64 * (step.shape[1] + 8) * UNIT * before.condition**2
+        noise = 1e-9 + 8 * UNIT * float(np.sqrt(np.sum(1 / w))) + flat
         return moved if moved > 4 * noise else 0.0

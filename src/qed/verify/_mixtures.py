@@ -42,18 +42,22 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
     rows = read(model, X, None, sample_weight)
     require_same_data(certificate.fingerprint, look(rows), rows.p)
     stored = _read(model)
-    rounding = _rounding(model, stored, certificate, rows.p)
+    condition, rounding = _rounding(model, stored, certificate, rows.p)
     if not certificate.rounding <= 2 * rounding:
         _refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
     _require_ascent(model, certificate)
     here = _step(model, rows, stored)
     _require(model, "its objective is another", here.objective, certificate.objective, rounding)
     beyond = _step(model, rows, here.following)
-    _require(
-        model, "the next step gains something else", beyond.objective - here.objective, certificate.gain, 4 * rounding
-    )
     moved = _displacement(stored, here.following)
-    noise = 1e-9 + 8 * DOUBLE * float(np.sqrt(np.sum(1 / np.maximum(stored.weights, np.finfo(float).tiny))))
+    gained = beyond.objective - here.objective
+    gained = gained if certificate.gain != 0 or abs(gained) > 20 * rounding else 0.0
+    _require(model, "the next step gains something else", gained, certificate.gain, 4 * rounding)
+    noise = (
+        64 * (rows.p + 8) * DOUBLE * condition**2
+        + 1e-9
+        + 8 * DOUBLE * float(np.sqrt(np.sum(1 / np.maximum(stored.weights, np.finfo(float).tiny))))
+    )
     moved = moved if certificate.displacement > 0 or moved > 5 * noise else 0.0  # sums of rounded numbers move by less
     _require(
         model,
@@ -119,15 +123,15 @@ def _whole(stored: Array, kind: str, k: int, p: int) -> Array:
     return np.asarray(variances[:, :, None] * np.eye(p))
 
 
-def _rounding(model: Any, stored: Parameters, certificate: AscentCertificate, p: int) -> float:
-    """Bound the rounding of the objective in double precision, from the parameters and the trace."""
+def _rounding(model: Any, stored: Parameters, certificate: AscentCertificate, p: int) -> tuple[float, float]:
+    """Return how flat components are, and a bound on the rounding of the objective in double precision."""
     factors = np.stack([_cholesky(model, one).astype(np.float64) for one in stored.covariances])
     inverses = np.linalg.inv(factors)
     condition = 1.0
     if model.covariance_type in ("full", "tied"):
         condition = float(np.max(np.linalg.norm(factors, axis=(-2, -1)) * np.linalg.norm(inverses, axis=(-2, -1))))
     size = 1.0 + p + float(np.max(np.abs(certificate.trace))) + p * abs(float(np.log(np.max(np.abs(inverses)))))
-    return 64 * (p + 8) * DOUBLE * condition * size
+    return condition, 64 * (p + 8) * DOUBLE * condition * size
 
 
 def _require_ascent(model: Any, certificate: AscentCertificate) -> None:
