@@ -9,7 +9,7 @@ One rule: **a tree is arrays, one entry for each node**; growing makes them, pru
     _prune                   subtrees that are best for a price of leaves
     _impurity                how mixed labels are, and what a split takes off
     _structure               the arrays, and what follows from them
-    _export_text, _plot      a tree as text, and as a figure
+    _export_text, _export_graphviz, _plot   a tree as text, for Graphviz, and as a figure
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from qed.core import (
     Array,
     Estimator,
     NonNegative,
+    NotSupported,
     Number,
     PositiveInt,
     Seed,
@@ -36,6 +37,29 @@ def _fits_the_model(model: Any, tree: DecisionTree) -> str:
         return f"should hold {wanted} values a node, and holds {tree.value.shape[1:]}"
     are_shares = labels is None or ((tree.value >= 0).all() and (np.abs(tree.value.sum(axis=2) - 1) <= 1e-6).all())
     return "" if are_shares else "should hold shares of the labels in each node"
+
+
+class LeafStatistics(NamedTuple):
+    r"""What the leaves of a tree predict, and how sure that is.
+
+    Attributes
+    ----------
+    leaf : ndarray of int of shape (m,)
+        Numbers of the leaves among the nodes of ``tree_``.
+    count : ndarray of int of shape (m,)
+        Rows of the fit in each.
+    value : ndarray of shape (m, k)
+        Shares of the classes, or means of the targets.
+    standard_error : ndarray of shape (m, k)
+        Of each value, were the leaf drawn without looking at the targets: :math:`\sqrt{p (1 - p) / n}` for shares, and the
+        standard deviation divided by :math:`\sqrt n` for means. The fewer rows a leaf has, the less it says; a leaf of one
+        row has a standard error of zero and says next to nothing.
+    """
+
+    leaf: Array
+    count: Array
+    value: Array
+    standard_error: Array
 
 
 class TreeModel(Estimator, sparse=True, allow_nan=True):
@@ -146,6 +170,29 @@ class TreeModel(Estimator, sparse=True, allow_nan=True):
         """
         rows = self._new_data(X)
         return self.tree_.decision_path(rows)
+
+    def leaf_statistics(self) -> LeafStatistics:
+        """Return the number of rows in each leaf, what it predicts, and the standard error of that.
+
+        Returns
+        -------
+        LeafStatistics
+            ``leaf``, ``count``, ``value`` and ``standard_error``.
+        """
+        self._check_is_fitted()
+        tree = self.tree_
+        leaf = np.flatnonzero(tree.children_left < 0)
+        count, value = tree.n_node_samples[leaf], tree.value[leaf].reshape(len(leaf), -1)
+        if "classes_" in self.__dict__:
+            variance = value * (1 - value)
+        elif self.criterion in ("squared_error", "friedman_mse") and self.n_outputs_ == 1:  # type: ignore[attr-defined]
+            variance = tree.impurity[leaf][:, None]
+        else:
+            raise NotSupported(
+                "Standard errors are known for shares of classes and for means of one target under squared errors. This tree has"
+                f" criterion={self.criterion!r} and {self.n_outputs_} target(s)."  # type: ignore[attr-defined]
+            )
+        return LeafStatistics(leaf, count, value, np.sqrt(variance / count[:, None]))
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> PruningPath:
         """Return the prices at which a tree grown on these rows loses leaves; this model is left as it is.
