@@ -434,6 +434,11 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: T.DecisionTreeClassifier(criterion="entropy", max_depth=3, random_state=0), target="integers")
     add(lambda: T.DecisionTreeRegressor(criterion="absolute_error", max_depth=2, random_state=0))
     add(lambda: T.DecisionTreeRegressor(criterion="poisson", max_depth=2, random_state=0), target="positive")
+    for depth in (1, 2, 3):
+        add(lambda depth=depth: T.OptimalTreeClassifier(max_depth=depth, max_visits=10**6), target="three")
+    add(lambda: T.OptimalTreeClassifier(criterion="gini", max_depth=2), rows="gaps", weight="counts")
+    add(lambda: T.OptimalTreeRegressor(max_depth=2), target="several", weight="wide")
+    add(lambda: T.OptimalTreeRegressor(max_depth=2, max_visits=1000), layout="float32")
     _forests(add)
     add(lambda: neighbors.KNeighborsClassifier(3, weights="distance"), target="three")
     add(lambda: neighbors.KNeighborsClassifier(3, metric="manhattan"), layout="pandas")

@@ -31,7 +31,7 @@ def test_leaves_say_how_many_rows_they_stand_on():
         assert count == len(own)
         np.testing.assert_allclose(value, shares)
         np.testing.assert_allclose(error, np.sqrt(shares * (1 - shares) / len(own)), atol=1e-15)
-    assert found.count.sum() == len(X)
+    assert found.n_samples.sum() == len(X)
     path, counts = model.decision_path(X).tocsr(), model.tree_.n_node_samples
     for row in range(0, 200, 20):  # nodes of a path are numbered from the root on
         assert np.all(np.diff(counts[np.sort(path[[row]].indices)]) <= 0)

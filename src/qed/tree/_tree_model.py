@@ -46,7 +46,7 @@ class LeafStatistics(NamedTuple):
     ----------
     leaf : ndarray of int of shape (m,)
         Numbers of the leaves among the nodes of ``tree_``.
-    count : ndarray of int of shape (m,)
+    n_samples : ndarray of int of shape (m,)
         Rows of the fit in each.
     value : ndarray of shape (m, k)
         Shares of the classes, or means of the targets.
@@ -57,7 +57,7 @@ class LeafStatistics(NamedTuple):
     """
 
     leaf: Array
-    count: Array
+    n_samples: Array
     value: Array
     standard_error: Array
 
@@ -65,46 +65,7 @@ class LeafStatistics(NamedTuple):
 class TreeModel(Estimator, sparse=True, allow_nan=True):
     """A model that is one decision tree."""
 
-    _: KW_ONLY
-    splitter: Literal["best", "random"] = param(
-        "best",
-        "Whether to take the best split of each column, or one drawn between its smallest and largest value.",
-    )
-    max_depth: PositiveInt | None = param(None, "Most splits above a leaf; None for as many as it takes.")
-    min_samples_split: TwoOrMore | Share = param(
-        2, "Fewest rows of a node that is split: a number, or a share of all rows."
-    )
-    min_samples_leaf: PositiveInt | ShareBelowOne = param(1, "Fewest rows of a leaf: a number, or a share of all rows.")
-    min_weight_fraction_leaf: Annotated[float, Number(low=0, high=0.5)] = param(
-        0.0, "Least weight of a leaf, as a share of all weight."
-    )
-    max_features: Literal["sqrt", "log2"] | PositiveInt | Share | None = param(
-        None,
-        "Columns that a split looks at, drawn anew for each: a number, a share, the square root or the logarithm of their number;"
-        " None for all. Further ones are drawn while these hold a single value.",
-    )
-    random_state: Seed = param(
-        None,
-        "Seed of random choices. With all columns and the best splits there are none: the tree depends on the rows alone.",
-    )
-    max_leaf_nodes: TwoOrMore | None = param(
-        None, "Most leaves: the node that gains most is split first. None for any number."
-    )
-    min_impurity_decrease: NonNegative = param(
-        0.0, "Least decrease of the impurity by a split, times the share of the weight that it splits."
-    )
-    ccp_alpha: NonNegative = param(
-        0.0, "Price of a leaf: the smallest subtree that minimises impurity plus price times leaves is kept."
-    )
-    monotonic_cst: Any = param(
-        None,
-        "Columns in which predictions may only rise or fall.",
-        kind="refused",
-        instead="Trees of qed know no such limits; use sklearn.tree with monotonic_cst.",
-    )
-
     n_outputs_: int = fitted("Number of targets.", low=1)
-    max_features_: int = fitted("Columns that a split looks at.", low=1, answers=False)
     tree_: DecisionTree = fitted(
         "The nodes, as arrays: ``children_left``, ``feature``, ``threshold``, ``value`` and so on.",
         check=_fits_the_model,
@@ -177,7 +138,7 @@ class TreeModel(Estimator, sparse=True, allow_nan=True):
         Returns
         -------
         LeafStatistics
-            ``leaf``, ``count``, ``value`` and ``standard_error``.
+            ``leaf``, ``n_samples``, ``value`` and ``standard_error``.
         """
         self._check_is_fitted()
         tree = self.tree_
@@ -193,6 +154,50 @@ class TreeModel(Estimator, sparse=True, allow_nan=True):
                 f" criterion={self.criterion!r} and {self.n_outputs_} target(s)."  # type: ignore[attr-defined]
             )
         return LeafStatistics(leaf, count, value, np.sqrt(variance / count[:, None]))
+
+
+class GrownTree(TreeModel):
+    """A tree that is grown greedily from the root."""
+
+    _: KW_ONLY
+    splitter: Literal["best", "random"] = param(
+        "best",
+        "Whether to take the best split of each column, or one drawn between its smallest and largest value.",
+    )
+    max_depth: PositiveInt | None = param(None, "Most splits above a leaf; None for as many as it takes.")
+    min_samples_split: TwoOrMore | Share = param(
+        2, "Fewest rows of a node that is split: a number, or a share of all rows."
+    )
+    min_samples_leaf: PositiveInt | ShareBelowOne = param(1, "Fewest rows of a leaf: a number, or a share of all rows.")
+    min_weight_fraction_leaf: Annotated[float, Number(low=0, high=0.5)] = param(
+        0.0, "Least weight of a leaf, as a share of all weight."
+    )
+    max_features: Literal["sqrt", "log2"] | PositiveInt | Share | None = param(
+        None,
+        "Columns that a split looks at, drawn anew for each: a number, a share, the square root or the logarithm of their number;"
+        " None for all. Further ones are drawn while these hold a single value.",
+    )
+    random_state: Seed = param(
+        None,
+        "Seed of random choices. With all columns and the best splits there are none: the tree depends on the rows alone.",
+    )
+    max_leaf_nodes: TwoOrMore | None = param(
+        None, "Most leaves: the node that gains most is split first. None for any number."
+    )
+    min_impurity_decrease: NonNegative = param(
+        0.0, "Least decrease of the impurity by a split, times the share of the weight that it splits."
+    )
+    ccp_alpha: NonNegative = param(
+        0.0, "Price of a leaf: the smallest subtree that minimises impurity plus price times leaves is kept."
+    )
+    monotonic_cst: Any = param(
+        None,
+        "Columns in which predictions may only rise or fall.",
+        kind="refused",
+        instead="Trees of qed know no such limits; use sklearn.tree with monotonic_cst.",
+    )
+
+    max_features_: int = fitted("Columns that a split looks at.", low=1, answers=False)
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> PruningPath:
         """Return the prices at which a tree grown on these rows loses leaves; this model is left as it is.

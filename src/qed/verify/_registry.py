@@ -251,6 +251,8 @@ TABLE: dict[str, Entry] = {
     "qed.tree.DecisionTreeRegressor": _TREE,
     "qed.tree.ExtraTreeClassifier": _TREE,
     "qed.tree.ExtraTreeRegressor": _TREE,
+    "qed.tree.OptimalTreeClassifier": _TREE,
+    "qed.tree.OptimalTreeRegressor": _TREE,
 }
 
 # Classes that learn nothing which could be checked, and why; their fits carry Uncertified.
