@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Self
 
+from qed.certificates import CompositeCertificate  # noqa: TC001  (names the type of an attribute)
 from qed.compose._steps import (
     NamedParts,
     accepts_weight,
@@ -17,7 +18,7 @@ from qed.compose._steps import (
     require_instances,
     require_names,
 )
-from qed.core import KW_ONLY, CompositeCertificate, InvalidParameter, Traits, clone, fitted, param
+from qed.core import KW_ONLY, InvalidParameter, Traits, clone, fitted, param
 from qed.core._delegated import Delegated
 
 

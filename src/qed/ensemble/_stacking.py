@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from qed.certificates import CompositeCertificate
 from qed.compose._steps import (
     accepts_weight,
     announced,
@@ -19,7 +20,6 @@ from qed.core import (
     KW_ONLY,
     Array,
     Classifier,
-    CompositeCertificate,
     InvalidData,
     InvalidParameter,
     NonNegativeInt,

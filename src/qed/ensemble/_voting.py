@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from qed.certificates import CompositeCertificate
 from qed.compose._pipeline import traits_of
 from qed.compose._steps import (
     NamedParts,
@@ -24,7 +25,6 @@ from qed.core import (
     KW_ONLY,
     Array,
     Classifier,
-    CompositeCertificate,
     InvalidData,
     InvalidParameter,
     Regressor,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, Number, PositiveInt, TreeCertificate, fitted, param
+from qed.certificates import TreeCertificate
+from qed.core import KW_ONLY, Array, Number, PositiveInt, fitted, param
 from qed.core._memory import require_memory
 from qed.tree import _kernels
 from qed.tree._classifier import TreeClassifier

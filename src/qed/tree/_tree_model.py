@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
+from qed.certificates import TreeCertificate  # noqa: TC001  (names the type of an attribute)
 from qed.core import (
     KW_ONLY,
     Array,
@@ -15,7 +16,6 @@ from qed.core import (
     Number,
     PositiveInt,
     Seed,
-    TreeCertificate,
     clone,
     fitted,
     param,

@@ -20,7 +20,7 @@ from qed.verify._small_trees import can_compare, least_within
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import TreeCertificate
+    from qed.certificates import TreeCertificate
 
 
 Array = np.ndarray[Any, Any]
