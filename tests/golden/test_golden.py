@@ -51,6 +51,7 @@ def same(predicted: np.ndarray, before: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.filterwarnings("ignore:No features were selected")
 def test_golden_files_load_and_predict_as_they_did(path: Path) -> None:
     answer = json.loads(path.with_suffix(".json").read_text())
     model = load(path)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, composite_certificate, models_of_codes, stacked
+from qed.compose._steps import models_of_codes, stacked
 from qed.core import (
     Array,
     Classifier,
@@ -23,6 +22,7 @@ from qed.core import (
     fitted,
 )
 from qed.core._jobs import mapped
+from qed.core._parts import accepts_weight, composite_certificate, traits_of
 from qed.core._validation import stream_data
 from qed.model_selection._judge import is_classifier
 

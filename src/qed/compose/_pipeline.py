@@ -7,19 +7,16 @@ from typing import Any, Self
 
 from qed.compose._steps import (
     NamedParts,
-    accepts_weight,
     announced,
-    composite_certificate,
     conditional,
     is_word,
-    models_with,
     named_transformers,
     require_instances,
     require_names,
 )
 from qed.core import KW_ONLY, CompositeCertificate, InvalidParameter, Traits, clone, fitted, param
 from qed.core._delegated import Delegated
-from qed.core._parts import traits_of as traits_of
+from qed.core._parts import accepts_weight, composite_certificate, models_with, traits_of
 
 
 def _are_steps(model: Any, steps: list[tuple[str, Any]]) -> str:

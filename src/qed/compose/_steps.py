@@ -16,14 +16,11 @@ from qed.core import (
 from qed.core._arrays import require_kind
 from qed.core._events import Progress
 from qed.core._params import unknown_parameter
-from qed.core._parts import accepts_weight as accepts_weight
-from qed.core._parts import composite_certificate as composite_certificate
-from qed.core._parts import copy_columns as copy_columns
-from qed.core._parts import models_with as models_with
+from qed.core._parts import models_with
 from qed.core._targets import as_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from qed.core import Array
 

@@ -6,8 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, composite_certificate, copy_columns, models_with
 from qed.core import (
     KW_ONLY,
     CompositeCertificate,
@@ -20,6 +18,7 @@ from qed.core import (
     param,
 )
 from qed.core._arrays import require_kind
+from qed.core._parts import accepts_weight, composite_certificate, copy_columns, models_with, traits_of
 from qed.core._targets import as_target
 
 

@@ -185,8 +185,7 @@ def _threshold(model: Any, sizes: Array, wish: Any) -> float:
             raise InvalidParameter(f"SelectFromModel.threshold must be a number, a string or None, got {wish!r}.")
         return float(wish)
     factor, star, reference = wish.rpartition("*")
-    known = {"mean": np.mean, "median": np.median}
-    if reference.strip() not in known:
+    if reference.strip() not in ("mean", "median"):
         raise InvalidParameter(
             f"Expected threshold='mean' or threshold='median', or a multiple such as '1.25*mean', got {wish!r}."
         )
@@ -194,4 +193,4 @@ def _threshold(model: Any, sizes: Array, wish: Any) -> float:
         times = float(factor) if star else 1.0
     except ValueError as error:
         raise InvalidParameter(f"SelectFromModel.threshold is {wish!r}, and {factor!r} is no number.") from error
-    return times * float(known[reference.strip()](sizes))
+    return times * float(np.mean(sizes) if reference.strip() == "mean" else np.median(sizes))

@@ -152,7 +152,7 @@ def f_classif(X: Any, y: Any) -> tuple[Array, Array]:
     rows, target = read_rows(X, y, "f_classif")
     labels, codes = read_labels(target)
     if len(labels) < 2:
-        raise InvalidData(f"f_classif compares classes, and y holds 1 class. Pass two classes at least.")
+        raise InvalidData("f_classif compares classes, and y holds 1 class. Pass two classes at least.")
     return _variance_ratio(rows, codes, len(labels))
 
 

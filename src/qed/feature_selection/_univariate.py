@@ -31,8 +31,9 @@ SCORE = (
 
 
 def _ordered(scores: Array) -> Array:
-    """Return scores in which undefined ones come last."""
-    return np.where(np.isnan(scores), np.finfo(np.float64).min, scores)
+    """Return finite scores, in which undefined ones come last."""
+    largest = float(np.finfo(np.float64).max)
+    return np.clip(np.where(np.isnan(scores), -largest, scores), -largest, largest)
 
 
 def best_columns(scores: Array, count: int) -> Array:
@@ -47,8 +48,9 @@ def best_share(scores: Array, percentile: float) -> Array:
     if percentile in (0, 100):
         return np.full(len(scores), percentile == 100)
     values = _ordered(scores)
-    edge = np.percentile(values, 100 - percentile)
-    kept = values > edge
+    with np.errstate(over="ignore", invalid="ignore"):  # between the largest numbers there are
+        edge = np.percentile(values, 100 - percentile)
+    kept: Array = np.asarray(values > edge)
     at_edge = np.flatnonzero(values == edge)
     if len(at_edge):
         kept[at_edge[: max(int(len(scores) * percentile / 100) - int(kept.sum()), 0)]] = True
@@ -70,7 +72,7 @@ def below_discovery_rate(p_values: Array, alpha: float) -> Array:
     p = len(p_values)
     ordered = np.sort(p_values)
     below = ordered[ordered <= float(alpha) / p * np.arange(1, p + 1)]
-    return p_values <= below.max() if len(below) else np.zeros(p, dtype=bool)
+    return np.asarray(p_values <= below.max()) if len(below) else np.zeros(p, dtype=bool)
 
 
 class _Univariate(Selector):
@@ -123,7 +125,7 @@ class _Univariate(Selector):
     def _p_values(self) -> Array:
         if self.pvalues_ is None:
             raise InvalidData(
-                f"{type(self).__name__} needs p-values, and {getattr(self.score_func, '__name__', 'score_func')} gives scores alone."
+                f"{type(self).__name__} needs p-values, and {getattr(self.score_func, '__name__', 'score_func')} gives none."
                 " Use SelectKBest or SelectPercentile, or a score with p-values such as f_classif."
             )
         return self.pvalues_

@@ -1,7 +1,7 @@
 """Scores of single columns, checked: variances, tests and mutual information, each from its definition.
 
-A statistic F is compared as the share of the variance that it explains, which lies between 0 and 1 however large F is; its p-value is
-computed again from the stored statistic, by the incomplete beta and gamma functions.
+A statistic F is compared as the share of the variance that it explains, which lies between 0 and 1 however large F is; its
+p-value is computed again from the stored statistic, by the incomplete beta and gamma functions.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def check_scores(fit: Learnt) -> float:
     fit.numbers("scores_", (fit.p,))
     known = {f"{HOME}{name}": check for name, check in _CHECKS.items()}.get(public_name(model.score_func))
     if known is not None:
-        return known(fit)
+        return float(known(fit))
     found = model.score_func(model._new_data(fit.X), None if fit.y is None else np.asarray(fit.y))  # noqa: SLF001
     scores, p_values = found if isinstance(found, tuple | list) and len(found) == 2 else (found, None)
     off = fit.compare("the score", model.scores_, scores, 1e-9 * (1 + np.abs(np.asarray(scores))))
@@ -82,7 +82,7 @@ def _slack(fit: Learnt, x: Array) -> float:
     """Return what rounding does to a share of the scatter of a column far from zero."""
     scatter = float(np.sum((x - x.mean()) ** 2))
     offset = float(np.sqrt(np.sum(x**2) / scatter)) if scatter > 0 else 0.0
-    return 64 * fit.certificate.rounding * (1 + offset) ** 2
+    return 64 * float(fit.certificate.rounding) * (1 + offset) ** 2
 
 
 def _compare_shares(fit: Learnt, shares: list[Any], slack: list[float], low: float, high: float) -> float:
@@ -179,7 +179,7 @@ def _information(fit: Learnt, *, classes: bool) -> float:
     """Estimate by all pairs of rows: the definition, with the noise of the fixed seed."""
     k = 3
     fit.nothing("pvalues_")
-    draws = np.random.RandomState(0)  # noqa: NPY002  (the stream that breaks ties is part of the definition)
+    draws = np.random.RandomState(0)
     sparse = is_sparse(fit.X)
     columns = [_column(fit, j).astype(np.float64) for j in range(fit.p)]
     if not sparse:

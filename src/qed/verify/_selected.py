@@ -87,7 +87,7 @@ def _ranking(model: Any, X: Any, y: Array, options: dict[str, Any], least: int) 
     while len(left) > least:
         one = clone(model.estimator).fit(X[:, left], y, **options)
         size = _sizes(one, model.importance_getter)
-        order = sorted(range(len(left)), key=lambda at, size=size: (size[at], at))
+        order = np.lexsort((np.arange(len(left)), size)).tolist()
         gone = {left[at] for at in order[: min(_at_once(p, model.step), len(left) - least)]}
         groups.append(gone)
         left = [j for j in left if j not in gone]
@@ -97,7 +97,7 @@ def _ranking(model: Any, X: Any, y: Array, options: dict[str, Any], least: int) 
     return ranking
 
 
-def _sizes(one: Any, getter: Any) -> list[float]:
+def _sizes(one: Any, getter: Any) -> Array:
     if callable(getter):
         found = getter(one)
     else:
@@ -108,4 +108,4 @@ def _sizes(one: Any, getter: Any) -> list[float]:
         for name in names:
             found = getattr(found, name)
     table = np.asarray(found.toarray() if hasattr(found, "toarray") else found, dtype=np.float64)
-    return (np.abs(table) if table.ndim == 1 else np.linalg.norm(table, axis=0)).tolist()
+    return np.abs(table) if table.ndim == 1 else np.asarray(np.linalg.norm(table, axis=0))
