@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Self
 
+from qed.certificates import CompositeCertificate  # noqa: TC001  (names the type of an attribute)
+from qed.certificates._composite import composite_certificate
 from qed.compose._steps import (
     NamedParts,
     announced,
@@ -14,9 +16,9 @@ from qed.compose._steps import (
     require_instances,
     require_names,
 )
-from qed.core import KW_ONLY, CompositeCertificate, InvalidParameter, Traits, clone, fitted, param
+from qed.core import KW_ONLY, InvalidParameter, Traits, clone, fitted, param
 from qed.core._delegated import Delegated
-from qed.core._parts import accepts_weight, composite_certificate, models_with, traits_of
+from qed.core._parts import accepts_weight, models_with, traits_of
 
 
 def _are_steps(model: Any, steps: list[tuple[str, Any]]) -> str:

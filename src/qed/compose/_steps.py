@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from qed.core import (
-    DataConversionWarning,
-    Estimator,
-    InvalidData,
-    InvalidParameter,
-)
+from qed.core import DataConversionWarning, Estimator, InvalidData, InvalidParameter
 from qed.core._arrays import require_kind
 from qed.core._events import Progress
 from qed.core._params import unknown_parameter

@@ -29,13 +29,14 @@ An object that is held in two places comes back as two; what a ``cached_property
 from __future__ import annotations
 
 import functools
-import importlib.util
+import importlib
 import inspect
 import itertools
 import math
 import re
 import struct
 import sys
+from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -43,7 +44,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from qed.core._bit_generators import pack, unpack
-from qed.core._certificates import HOMES
 from qed.core._container import checked_shape
 from qed.core._errors import ModelFileError
 from qed.core._records import (
@@ -61,36 +61,6 @@ from qed.core._state import CALLBACKS, check_state, is_cache
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-# Packages of qed that a file may cause to be imported. A family enters with its first estimator.
-PACKAGES = (
-    "cluster",
-    "compose",
-    "decomposition",
-    "discriminant_analysis",
-    "ensemble",
-    "feature_selection",
-    "linear_model",
-    "model_selection",
-    "naive_bayes",
-    "neighbors",
-    "neural_network",
-    "preprocessing",
-    "svm",
-    "tree",
-)
-# Modules whose records may be met before anything else has loaded them.
-RECORD_HOMES = (
-    *(f"qed.core._certificates.{home}" for home in dict.fromkeys(HOMES.values())),
-    "qed.data",
-    "qed.data._class_moments",
-    "qed.data._class_spreads",
-    "qed.data._class_sums",
-    "qed.data._column_moments",
-    "qed.compose",
-    "qed.study._schema",
-    "qed.tree._structure",
-)
 
 DEEPEST = 64
 MOST_BITS = 4096  # of an integer: states of random generators have less, and Python writes all digits of such
@@ -555,11 +525,22 @@ def _parameters(cls: type[Any]) -> frozenset[str]:
 
 
 def _find_record(name: str) -> type[Any]:
-    if name not in registered_records():
-        for home in RECORD_HOMES:
-            if importlib.util.find_spec(home) is not None:
-                importlib.import_module(home)
+    if name not in registered_records() and name in record_homes():
+        importlib.import_module(record_homes()[name])
     return find_record(name)
+
+
+@functools.cache
+def record_homes() -> dict[str, str]:
+    """Return the module of each record of qed, by name; ``tools/api_check.py --write`` writes the list from the sources."""
+    text = (Path(__file__).parent / "record_names.txt").read_text(encoding="utf-8")
+    return dict(line.split() for line in text.splitlines())
+
+
+@functools.cache
+def packages() -> frozenset[str]:
+    """Name the packages of qed that a file may cause to be imported: those with a list of public names."""
+    return frozenset(stub.parent.name for stub in Path(__file__).parents[1].glob("[a-z]*/__init__.pyi"))
 
 
 def _find_class(name: str, writer: str) -> type[Any]:
@@ -568,7 +549,7 @@ def _find_class(name: str, writer: str) -> type[Any]:
         raise ModelFileError(f"{name[:40]!r} is not the name of a class")
     package, _, leaf = name.removeprefix("qed.").partition(".")
     if name.startswith("qed."):
-        if package not in PACKAGES:
+        if package not in packages():
             raise ModelFileError(f"this qed has no estimator called {name} {writer}")
         module = importlib.import_module(f"qed.{package}")
         if leaf in module.__all__:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from qed.core._certificates import Certificate, CompositeCertificate, Uncertified
 from qed.core._traits import Traits
 
 if TYPE_CHECKING:
@@ -35,22 +34,6 @@ def accepts_weight(model: Any, method: str = "fit") -> bool:
         return "sample_weight" in inspect.signature(getattr(model, method)).parameters
     except (TypeError, ValueError):
         return False
-
-
-def composite_certificate(parts: list[tuple[str, Any]]) -> CompositeCertificate:
-    """Gather the certificates of fitted parts; models of other libraries claim nothing."""
-
-    def own(model: Any) -> Any:
-        found = getattr(model, "certificate_", None)
-        if isinstance(found, Certificate):
-            return found
-        return Uncertified(
-            f"{type(model).__name__} of {type(model).__module__.partition('.')[0]} carries no certificate"
-        )
-
-    return CompositeCertificate(
-        {name: own(model) for name, model in parts if not (model is None or isinstance(model, str))}
-    )
 
 
 def copy_columns(model: Any, inner: Any) -> None:

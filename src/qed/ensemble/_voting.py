@@ -6,6 +6,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from qed.certificates import CompositeCertificate
+from qed.certificates._composite import composite_certificate
 from qed.compose._steps import (
     NamedParts,
     announced,
@@ -19,7 +21,6 @@ from qed.core import (
     KW_ONLY,
     Array,
     Classifier,
-    CompositeCertificate,
     InvalidData,
     InvalidParameter,
     Regressor,
@@ -31,7 +32,7 @@ from qed.core import (
     param,
 )
 from qed.core._jobs import mapped
-from qed.core._parts import accepts_weight, composite_certificate, copy_columns, models_with, traits_of
+from qed.core._parts import accepts_weight, copy_columns, models_with, traits_of
 from qed.core._roles import _input_names as input_names
 from qed.core._targets import encode
 

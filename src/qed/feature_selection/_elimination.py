@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 
+from qed.certificates import CompositeCertificate  # noqa: TC001  (names the type of an attribute)
+from qed.certificates._composite import composite_certificate
 from qed.core import (
     KW_ONLY,
     Array,
-    CompositeCertificate,
     InvalidData,
     InvalidParameter,
     NonNegativeInt,
@@ -22,7 +23,7 @@ from qed.core import (
 )
 from qed.core._events import Progress
 from qed.core._jobs import mapped
-from qed.core._parts import composite_certificate, models_with, traits_of
+from qed.core._parts import models_with, traits_of
 from qed.core._rules import Number
 from qed.core._targets import as_target
 from qed.feature_selection._importances import importances, require_model

@@ -7,8 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, CompositeCertificate, InvalidParameter, NotFitted, Traits, clone, fitted, param
-from qed.core._parts import composite_certificate, copy_columns, models_with, traits_of
+from qed.certificates import CompositeCertificate  # noqa: TC001  (names the type of an attribute)
+from qed.certificates._composite import composite_certificate
+from qed.core import KW_ONLY, Array, InvalidParameter, NotFitted, Traits, clone, fitted, param
+from qed.core._parts import copy_columns, models_with, traits_of
 from qed.feature_selection._importances import importances, require_model
 from qed.feature_selection._selector import Selector
 

@@ -6,16 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
-from qed.core import (
-    KW_ONLY,
-    Array,
-    ExactCertificate,
-    InvalidData,
-    InvalidParameter,
-    Traits,
-    fitted,
-    param,
-)
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, Array, InvalidData, InvalidParameter, Traits, fitted, param
 from qed.core._jobs import mapped
 from qed.core._rules import Choice, Number
 from qed.feature_selection._selector import Selector

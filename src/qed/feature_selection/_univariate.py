@@ -7,16 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
-from qed.core import (
-    KW_ONLY,
-    Array,
-    ExactCertificate,
-    InvalidData,
-    NonNegativeInt,
-    Probability,
-    fitted,
-    param,
-)
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, Array, InvalidData, NonNegativeInt, Probability, fitted, param
 from qed.core._params import AnyFunction  # noqa: TC001  (read from the annotation)
 from qed.core._rules import Number
 from qed.core._targets import as_target

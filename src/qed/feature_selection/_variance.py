@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core import Array, ExactCertificate, InvalidData, NonNegative, fitted, param
+from qed.certificates import ExactCertificate
+from qed.core import Array, InvalidData, NonNegative, fitted, param
 from qed.data import ColumnMoments
 from qed.feature_selection._selector import Selector
 

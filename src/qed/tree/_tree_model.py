@@ -6,19 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
-from qed.core import (
-    KW_ONLY,
-    Array,
-    Estimator,
-    NonNegative,
-    Number,
-    PositiveInt,
-    Seed,
-    TreeCertificate,
-    clone,
-    fitted,
-    param,
-)
+from qed.certificates import TreeCertificate  # noqa: TC001  (names the type of an attribute)
+from qed.core import KW_ONLY, Array, Estimator, NonNegative, Number, PositiveInt, Seed, clone, fitted, param
 from qed.tree._prune import PruningPath, pruning_path
 from qed.tree._structure import DecisionTree  # noqa: TC001  (names the type of an attribute)
 

@@ -18,28 +18,28 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from qed.core import CertificateError, InvalidData, ModelFileError, _targets
-from qed.core._certificates import (
-    BoostingCertificate,
+from qed.certificates import (
     BracketCertificate,
     Certificate,
     ClustersCertificate,
     CompositeCertificate,
     DualityGapCertificate,
     ExactCertificate,
-    ForestCertificate,
     GapCertificate,
     LeastSquaresCertificate,
     LikelihoodCertificate,
     MistakeBoundCertificate,
     NetworkCertificate,
+    OutOfBagCertificate,
     SearchCertificate,
+    StagedCertificate,
     StationaryCertificate,
     SubsetCertificate,
     SubspaceCertificate,
     TreeCertificate,
     Uncertified,
 )
+from qed.core import CertificateError, InvalidData, ModelFileError, _targets
 from qed.core._once import cached_property
 from qed.core._records import conforms, field_hints, is_record, public_name
 from qed.core._state import check_state
@@ -127,8 +127,8 @@ _EXACT = _by(ExactCertificate, _transformers.check)
 _COUNTS = _by(LikelihoodCertificate, functools.partial(_likelihood.check, check_counts))
 _NEAREST = _by(SearchCertificate, _neighbors.check)
 _TREE = _by(TreeCertificate, _trees.check)
-_FOREST = _by(ForestCertificate, _forests.check)
-_BOOSTED = _by(BoostingCertificate, _boosting.check)
+_FOREST = _by(OutOfBagCertificate, _forests.check)
+_BOOSTED = _by(StagedCertificate, _boosting.check)
 
 TABLE: dict[str, Entry] = {
     "qed.cluster.KMeans": _by(ClustersCertificate, _clusters.check),

@@ -21,7 +21,7 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from qed.core._certificates import ExactCertificate
+    from qed.certificates import ExactCertificate
 
 
 def check(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:

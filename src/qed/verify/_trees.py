@@ -19,7 +19,7 @@ from qed.verify._rows import read_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import TreeCertificate
+    from qed.certificates import TreeCertificate
 
 
 Array = np.ndarray[Any, Any]

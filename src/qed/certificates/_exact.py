@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from qed.core._certificates._certificate import Certificate
-from qed.core._errors import ModelFileError
+from qed.certificates._certificate import Certificate, require_nonnegative
 from qed.core._records import record
 
 
@@ -42,6 +41,5 @@ class ExactCertificate(Certificate):
 
     def check(self) -> None:
         """Refuse numbers that no fit produces."""
-        if self.rows < 0 or not 0 <= self.rounding < 1:
-            msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
-            raise ModelFileError(msg)
+        require_nonnegative(self.rows)
+        require_nonnegative(self.rounding, below=1)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from qed.core._certificates._certificate import GapCertificate
-from qed.core._certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
-from qed.core._errors import ModelFileError
+from qed.certificates._certificate import GapCertificate, data_in_words, require_nonnegative
+from qed.certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
 from qed.core._records import record
 
 
@@ -70,25 +69,15 @@ class LeastSquaresCertificate(GapCertificate):
     def numbers(self) -> dict[str, str]:
         """Return the numbers behind the statement."""
         return {
-            "gap": f"{self.gap:.3e} ({self.relative_gap:.1e} of the null model's objective, tol {self.tol:.0e})",
+            "gap": self._gap_in_words(),
             "rounding in gap": f"{self.rounding:.3e}",
             "backward error": f"{self.backward_error:.1e}",
             "condition, rank": f"{self.condition:.2e}, {self.rank}",
-            "data": f"{self.fingerprint.rows} rows of weight {self.fingerprint.weight:.8g}",
+            "data": data_in_words(self.fingerprint),
             "outcome": self.outcome + self._remark,
         }
 
     def check(self) -> None:
         """Refuse numbers that no fit produces."""
-        numbers = (
-            self.gap,
-            self.rounding,
-            self.backward_error,
-            self.tol,
-            self.radius,
-            self.condition,
-            self.null_objective,
-        )
-        if not all(number >= 0 for number in numbers) or self.rank < 0:
-            msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
-            raise ModelFileError(msg)
+        require_nonnegative(self.gap, self.rounding, self.backward_error, self.tol, self.radius, self.condition)
+        require_nonnegative(self.null_objective, self.rank)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qed.core._certificates._certificate import GapCertificate
-from qed.core._certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
+from qed.certificates._certificate import GapCertificate, data_in_words, require_nonnegative
+from qed.certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
 from qed.core._errors import ModelFileError
 from qed.core._records import record
 
@@ -86,15 +86,13 @@ class ClustersCertificate(GapCertificate):
             "rounding": f"{self.rounding:.1e}",
             "drift from the means": f"{self.drift:.1e}",
             "steps": f"{len(self.trace)}, {self.evaluations} distances",
-            "data": f"{self.fingerprint.rows} rows of weight {self.fingerprint.weight:.8g}",
+            "data": data_in_words(self.fingerprint),
             "outcome": self.outcome,
         }
 
     def check(self) -> None:
         """Refuse numbers that no fit produces."""
         numbers = (self.objective, self.bound, self.rounding, self.null_objective, self.drift, self.tol)
-        if not all(0 <= number < np.inf for number in numbers) or self.evaluations < 0:
-            msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
-            raise ModelFileError(msg)
+        require_nonnegative(*numbers, self.evaluations, below=np.inf)
         if self.trace.ndim != 1 or not np.isfinite(self.trace).all():
             raise ModelFileError("the certificate holds a trace that is no list of numbers")

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from qed.core._errors import ModelFileError
+
+if TYPE_CHECKING:
+    from qed.certificates._fingerprint import Fingerprint
+
 
 class Certificate:
     """What every certificate can do: say its statement, list its numbers, and print both."""
@@ -54,6 +59,7 @@ class GapCertificate(Certificate):
         rounding: float
         null_objective: float
         tol: float
+        outcome: str
 
     @property
     def relative_gap(self) -> float:
@@ -66,3 +72,21 @@ class GapCertificate(Certificate):
     def reached(self) -> bool:
         """Whether the gap, as far as it is more than rounding, is within ``tol`` of the null model's objective."""
         return self.gap - self.rounding <= self.tol * self.null_objective
+
+    def _gap_in_words(self, whole: str = "the null model's objective") -> str:
+        return f"{self.gap:.3e} ({self.relative_gap:.1e} of {whole}, tol {self.tol:.0e})"
+
+    def _outcome_in_words(self) -> str:
+        return self.outcome if self.reached else f"{self.outcome}, tolerance not reached"
+
+
+def data_in_words(fingerprint: Fingerprint) -> str:
+    """Return how much data a certificate is about, as it is printed."""
+    return f"{fingerprint.rows} rows of weight {fingerprint.weight:.8g}"
+
+
+def require_nonnegative(*numbers: float, below: float | None = None) -> None:
+    """Raise `ModelFileError` unless every number is zero or more, and less than `below` where that is given."""
+    if not all(number >= 0 and (below is None or number < below) for number in numbers):
+        msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
+        raise ModelFileError(msg)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from qed.core._certificates._certificate import Certificate
-from qed.core._certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
-from qed.core._errors import ModelFileError
+from qed.certificates._certificate import Certificate, data_in_words, require_nonnegative
+from qed.certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
 from qed.core._records import record
 
 
@@ -84,22 +83,11 @@ class NetworkCertificate(Certificate):
             "objective": f"{self.objective:.6g} ({told} that of the best constant)",
             "gradient": f"{self.gradient:.3e}, along one parameter at most {self.largest:.3e} (tol {self.tol:.0e})",
             "gradient check": f"{self.difference:.1e}, allowed {self.bound:.1e}, {self.directions} directions, {self.checked} rows",
-            "data": f"{self.fingerprint.rows} rows of weight {self.fingerprint.weight:.8g}",
+            "data": data_in_words(self.fingerprint),
             "outcome": f"{self.outcome} after {self.passes} passes{remark}",
         }
 
     def check(self) -> None:
         """Refuse numbers that no fit produces."""
-        numbers = (
-            self.gradient,
-            self.largest,
-            self.rounding,
-            self.objective,
-            self.null_objective,
-            self.difference,
-            self.bound,
-        )
-        counts = (self.tol, self.directions, self.checked, self.passes)
-        if not all(number >= 0 for number in (*numbers, *counts)):
-            msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
-            raise ModelFileError(msg)
+        require_nonnegative(self.gradient, self.largest, self.rounding, self.objective, self.null_objective)
+        require_nonnegative(self.difference, self.bound, self.tol, self.directions, self.checked, self.passes)

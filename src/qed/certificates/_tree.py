@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from qed.core._certificates._certificate import Certificate
-from qed.core._errors import ModelFileError
+from qed.certificates._certificate import Certificate, require_nonnegative
 from qed.core._records import record
 
 
@@ -72,7 +71,5 @@ class TreeCertificate(Certificate):
 
     def check(self) -> None:
         """Refuse numbers that no fit produces."""
-        numbers = (self.objective, self.lower, self.rounding, self.null_objective, self.depth, self.rows)
-        if not all(number >= 0 for number in numbers) or self.leaves < 1:
-            msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
-            raise ModelFileError(msg)
+        require_nonnegative(self.objective, self.lower, self.rounding, self.null_objective, self.depth, self.rows)
+        require_nonnegative(self.leaves - 1)

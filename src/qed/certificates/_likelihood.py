@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from qed.core._certificates._certificate import Certificate
+from qed.certificates._certificate import Certificate
 from qed.core._errors import ModelFileError
 from qed.core._records import record
 

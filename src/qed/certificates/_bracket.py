@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qed.core._certificates._certificate import Certificate
+from qed.certificates._certificate import Certificate, require_nonnegative
 from qed.core._errors import ModelFileError
 from qed.core._records import record
 
@@ -66,6 +66,6 @@ class BracketCertificate(Certificate):
         )
         if not sound or not (np.isnan(self.low) | (self.low <= self.high)).all():
             raise ModelFileError("the certificate holds intervals whose ends are no numbers in order")
-        if self.rows < 0 or not 0 <= self.gap < np.inf or not self.tol > 0:
-            msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
-            raise ModelFileError(msg)
+        require_nonnegative(self.rows, self.gap, below=np.inf)
+        if not self.tol > 0:
+            raise ModelFileError("the certificate holds a tolerance that is not positive")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from qed.core._certificates._certificate import GapCertificate
-from qed.core._certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
+from qed.certificates._certificate import GapCertificate, data_in_words, require_nonnegative
+from qed.certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
 from qed.core._errors import ModelFileError
 from qed.core._records import record
 
@@ -64,27 +64,18 @@ class SubspaceCertificate(GapCertificate):
     def numbers(self) -> dict[str, str]:
         """Return the numbers behind the statement."""
         return {
-            "gap": f"{self.gap:.3e} ({self.relative_gap:.1e} of the total variance, tol {self.tol:.0e})",
+            "gap": self._gap_in_words("the total variance"),
             "rounding in gap": f"{self.rounding:.3e}",
             "error of a variance": f"{self.variance_error:.1e}",
             "backward error": f"{self.backward_error:.1e}",
             "orthogonality": f"{self.orthogonality:.1e}",
-            "data": f"{self.fingerprint.rows} rows of weight {self.fingerprint.weight:.8g}",
-            "outcome": self.outcome + ("" if self.reached else ", tolerance not reached"),
+            "data": data_in_words(self.fingerprint),
+            "outcome": self._outcome_in_words(),
         }
 
     def check(self) -> None:
         """Refuse numbers that no fit produces."""
-        numbers = (
-            self.gap,
-            self.rounding,
-            self.objective,
-            self.null_objective,
-            self.variance_error,
-            self.backward_error,
-            self.orthogonality,
-            self.tol,
-        )
-        if not all(0 <= number < float("inf") for number in numbers) or not 0 < self.confidence <= 1:
-            msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
-            raise ModelFileError(msg)
+        numbers = (self.gap, self.rounding, self.objective, self.null_objective, self.variance_error)
+        require_nonnegative(*numbers, self.backward_error, self.orthogonality, self.tol, below=float("inf"))
+        if not 0 < self.confidence <= 1:
+            raise ModelFileError("the certificate holds a confidence that is no probability")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from qed.core._certificates._certificate import Certificate
+from qed.certificates._certificate import Certificate
 from qed.core._errors import ModelFileError
 from qed.core._records import record
 
 
 @record("forest-risk")
-class ForestCertificate(Certificate):
+class OutOfBagCertificate(Certificate):
     """The error of a forest on rows that its trees have not seen, and that every tree is the one its seed prescribes.
 
     Rows out of a tree's sample are judged by that tree. The interval is the binomial one (labels) or Hoeffding's (numbers) of as

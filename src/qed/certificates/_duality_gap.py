@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qed.core._certificates._certificate import GapCertificate
-from qed.core._certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
+from qed.certificates._certificate import GapCertificate, data_in_words, require_nonnegative
+from qed.certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
 from qed.core._errors import ModelFileError
 from qed.core._records import record
 
@@ -61,20 +61,16 @@ class DualityGapCertificate(GapCertificate):
 
     def numbers(self) -> dict[str, str]:
         """Return the numbers behind the statement."""
-        remark = "" if self.reached else ", tolerance not reached"
         return {
-            "gap": f"{self.gap:.3e} ({self.relative_gap:.1e} of the null model's objective, tol {self.tol:.0e})",
+            "gap": self._gap_in_words(),
             "rounding in gap": f"{self.rounding:.3e}",
-            "data": f"{self.fingerprint.rows} rows of weight {self.fingerprint.weight:.8g}",
-            "outcome": self.outcome + remark,
+            "data": data_in_words(self.fingerprint),
+            "outcome": self._outcome_in_words(),
         }
 
     def check(self) -> None:
         """Refuse numbers that no fit produces."""
-        numbers = (self.gap, self.rounding, self.objective, self.null_objective, self.tol, self.radius)
-        if not all(number >= 0 for number in numbers):
-            msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
-            raise ModelFileError(msg)
+        require_nonnegative(self.gap, self.rounding, self.objective, self.null_objective, self.tol, self.radius)
         if self.dual is not None and not (self.dual.ndim in (1, 2) and np.isfinite(self.dual).all()):
             msg = "the certificate holds dual variables that are not finite numbers, one for each row"
             raise ModelFileError(msg)

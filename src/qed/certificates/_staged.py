@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from qed.core._certificates._certificate import Certificate
+from qed.certificates._certificate import Certificate
 from qed.core._errors import ModelFileError
 from qed.core._records import expect_array, record
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @record("boosting-trace")
-class BoostingCertificate(Certificate):
+class StagedCertificate(Certificate):
     """The training loss after every round, and that each leaf takes the step that its rows ask for.
 
     A leaf adds the learning rate times the step that minimises the second-order model of the loss over its rows (or, for absolute

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qed.core._certificates._certificate import Certificate
-from qed.core._certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
+from qed.certificates._certificate import Certificate
+from qed.certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
 from qed.core._errors import ModelFileError
 from qed.core._records import record
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from qed.core._certificates._certificate import Certificate
-from qed.core._certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
-from qed.core._errors import ModelFileError
+from qed.certificates._certificate import Certificate, data_in_words, require_nonnegative
+from qed.certificates._fingerprint import Fingerprint  # noqa: TC001  (read from the annotation)
 from qed.core._records import record
 
 
@@ -41,11 +40,9 @@ class SearchCertificate(Certificate):
         """Return the numbers behind the statement."""
         return {
             "rounding": f"{self.rounding:.1e}",
-            "data": f"{self.fingerprint.rows} rows of weight {self.fingerprint.weight:.8g}",
+            "data": data_in_words(self.fingerprint),
         }
 
     def check(self) -> None:
         """Refuse numbers that no fit produces."""
-        if not 0 <= self.rounding < 1:
-            msg = "the certificate holds a negative or undefined number where only nonnegative ones make sense"
-            raise ModelFileError(msg)
+        require_nonnegative(self.rounding, below=1)
