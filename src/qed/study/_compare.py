@@ -247,7 +247,10 @@ class _Stage:
                     self.constants.append(constant_losses(self.y[train], self.y[test], self.target))
                     for group in self._groups():
                         if not self._fold(group, train, test, progress):
-                            self.into.notes.append("The time was over before every candidate had met every fold.")
+                            self.into.notes.append(
+                                f"The time was over before every candidate had met every fold of {len(self.y):,} of"
+                                f" {self.n_all:,} rows."
+                            )
                             return False
             finally:  # also when Ctrl-C comes
                 self._even_out()

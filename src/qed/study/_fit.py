@@ -18,7 +18,7 @@ from qed.study._compare import Comparison, Entry, compare, cost_of_a_row, fit_qu
 from qed.study._duplicates import together, twins_of
 from qed.study._encode import encode
 from qed.study._judge import TOP, HeldOut, judge
-from qed.study._model import TableModel, shuffled, usable_rows
+from qed.study._model import TableModel, rows_fitted, shuffled, usable_rows
 from qed.study._recipes import candidates, constant, pipeline, prepared_width
 from qed.study._schema import ColumnSchema, FitRecord, TableSchema, TargetSchema, words_array
 from qed.study._source import digest_of, read_table
@@ -318,13 +318,13 @@ class _Work:
         trial = min(len(self.train), limit, self._affordable(cost_of_a_row(winner), winner.n_rows, 0.35))
         (held_out, seconds), trial = self._or_quickly(self._judged, candidate, trial)
         final = min(limit, self._affordable(seconds / trial, trial, 0.95))
-        model, rows_fitted = self._or_quickly(self._fitted, candidate, final)
+        model, fitted = self._or_quickly(self._fitted, candidate, final)
         try:
-            checked = self._checked(model, rows_fitted, candidate)
+            checked = self._checked(model, fitted, candidate)
         except KeyboardInterrupt:
             self._interrupt()
             checked = None
-        sheet = self._told(winner, held_out, rows_fitted, trial)
+        sheet = self._told(winner, held_out, fitted, trial)
         return Study(TableModel(model, sheet), self.found, held_out, checked, winner)
 
     def _or_quickly(self, work: Callable[[Candidate, int], T], candidate: Candidate, rows: int) -> tuple[T, int]:
@@ -397,20 +397,18 @@ class _Work:
         return model
 
     def _fitted_on(self, candidate: Candidate, final: int) -> Any:
-        rows = self.order[:final]
-        model = self._pipeline(candidate, rows)
+        rows = rows_fitted(len(self.y), final, self.seed)
+        model = self._pipeline(candidate, np.arange(len(self.y))[rows])
         seconds = max(1.0, self.clock.left - 0.3 * self.reserve)
-        if final == len(self.y):  # the order of rows means nothing to a model, and a copy costs memory
-            return fit_quietly(model, self.X, self.y, seconds)
         return fit_quietly(model, self.X[rows], self.y[rows], seconds)
 
-    def _checked(self, model: Any, rows_fitted: int, candidate: Candidate) -> Checked | None:
-        size = rows_fitted * prepared_width(self.sheet.columns, self.most, form=candidate.preparation)
+    def _checked(self, model: Any, fitted: int, candidate: Candidate) -> Checked | None:
+        size = fitted * prepared_width(self.sheet.columns, self.most, form=candidate.preparation)
         if size > MOST_CHECKED or self.clock.left < 1.5e-6 * size + 0.5 or self.found.is_interrupted:
             return None
         from qed.verify import verify  # noqa: PLC0415
 
-        rows = self.order[:rows_fitted]
+        rows = rows_fitted(len(self.y), fitted, self.seed)
         with Progress("checking") as progress:
             try:
                 verify(model, self.X[rows], self.y[rows])
@@ -422,14 +420,14 @@ class _Work:
             progress.step(message="accepted" if found.is_accepted else "refused")
         return found
 
-    def _told(self, winner: Entry, held_out: HeldOut, rows_fitted: int, trial: int) -> TableSchema:
+    def _told(self, winner: Entry, held_out: HeldOut, fitted: int, trial: int) -> TableSchema:
         story = self.sheet.story
         notes = [*story.notes, *self.found.notes]
-        if rows_fitted < len(self.y):
-            limit = row_limit(winner.candidate, self.sheet.columns, self.most) if winner.candidate else rows_fitted
-            why = "memory allows no more" if rows_fitted == limit else "the time allows no more"
+        if fitted < len(self.y):
+            limit = row_limit(winner.candidate, self.sheet.columns, self.most) if winner.candidate else fitted
+            why = "memory allows no more" if fitted == limit else "the time allows no more"
             why = "Ctrl-C came" if self.found.is_interrupted else why
-            notes.append(f"The model was fitted on {rows_fitted:,} of {len(self.y):,} rows: {why}.")
+            notes.append(f"The model was fitted on {fitted:,} of {len(self.y):,} rows: {why}.")
         if trial < len(self.train):
             notes.append(f"The held-out judgement is about a model fitted on {trial:,} rows.")
         notes += self._told_of_few(held_out)
@@ -443,7 +441,7 @@ class _Work:
         scores = {name: float(score.value) for name, score in held_out.scores.items()}
         new = replace(
             story,
-            rows_fitted=rows_fitted,
+            rows_fitted=fitted,
             held_out=int(self.held.sum()),
             seconds=self.clock.spent,
             candidate=winner.title,

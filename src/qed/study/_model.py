@@ -124,8 +124,8 @@ class TableModel:
         rows, y = usable_rows(raw, self.sheet)
         found = encode(rows, self.sheet.columns)
         self.notices = found.notices
-        order = shuffled(len(y), story.seed)[: story.rows_fitted]
-        return found.X[order], y[order]
+        fitted = rows_fitted(len(y), story.rows_fitted, story.seed)
+        return found.X[fitted], y[fitted]
 
     def verify(self, table: Any) -> Verdict:
         """Check the certificate by code that shares nothing with the fit.
@@ -213,3 +213,8 @@ def usable_rows(raw: RawTable, sheet: TableSchema) -> tuple[RawTable, Array]:
 def shuffled(n: int, seed: int) -> Array:
     """Return the order in which rows are taken: the first ones when time does not allow all."""
     return np.random.default_rng(seed).permutation(n)
+
+
+def rows_fitted(n: int, fitted: int, seed: int) -> Array | slice:
+    """Return the rows of a fit in their order, which what is drawn depends on: all as they stand, or the first of the shuffled."""
+    return slice(None) if fitted >= n else shuffled(n, seed)[:fitted]
