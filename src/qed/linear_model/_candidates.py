@@ -16,7 +16,7 @@ from qed.linear_model._logistic_regression import LogisticRegression
 from qed.linear_model._poisson_regressor import PoissonRegressor
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_cv import RidgeCV
-from qed.model_selection._candidate import Candidate
+from qed.model_selection._candidate import Candidate, of_logarithm
 
 if TYPE_CHECKING:
     from qed.model_selection._candidate import TableTask
@@ -37,11 +37,18 @@ def _regressors(task: TableTask) -> list[Candidate]:
         found = [_lasso(0.03)]  # of many columns few matter, as a rule
         found += [_plain_ridge(alpha) for alpha in (1e-1, 1e-2, 1.0)]
     if splines:
-        found.append(Candidate("ridge on splines", "", _ridge, "splines"))
+        found.append(Candidate("linear regression with splines", "", _ridge, "splines"))
+    if task.is_positive:
+        logs = [("linear regression of the logarithm", "linear"), ("linear regression of the logarithm with splines", "splines")]
+        found += [
+            Candidate(family, "", lambda n, spread: of_logarithm(_ridge(n, spread)), form)  # type: ignore[arg-type]
+            for family, form in logs
+            if form == "linear" or splines
+        ]
     if task.counts:
         found += [_poisson("Poisson regression", alpha) for alpha in (1e-3, 1e-1)]
         if splines:
-            found.append(_poisson("Poisson on splines", 1e-2, "splines"))
+            found.append(_poisson("Poisson regression with splines", 1e-2, "splines"))
     found += [_lasso(alpha) for alpha in (0.01, 0.1, 0.001)]
     found.append(Candidate("Huber regression", "", _huber))
     found += [_elastic_net(alpha) for alpha in (0.02, 0.2, 0.002)]
@@ -53,7 +60,7 @@ def _classifiers(task: TableTask) -> list[Candidate]:
     first, *others = (_logistic(f"{kind} regression", alpha) for alpha in (1e-2, 1e-3, 1e-1, 1e-4))
     found = [first]
     if task.has_splines and task.width <= WIDE_TABLE:
-        found += [_logistic(f"{kind} on splines", alpha, preparation="splines") for alpha in (1e-3, 1e-2, 1e-4)]
+        found += [_logistic(f"{kind} regression with splines", alpha, preparation="splines") for alpha in (1e-3, 1e-2, 1e-4)]
     found += others
     found += [_logistic(f"sparse {kind}", alpha, l1_ratio=1.0) for alpha in (3e-3, 1e-2, 1e-3)]
     return found

@@ -12,10 +12,13 @@ from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Preparation = Literal["linear", "splines"]
+LATER = 10  # priority
+Preparation = Literal["linear", "splines", "trees"]
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,18 @@ class TableTask:
         Columns after categories, dates and texts have become numbers.
     has_splines : bool
         Whether a column has enough distinct numbers for a spline.
+    is_positive : bool
+        Whether all targets are positive numbers that differ by factors, so that their logarithm is worth a try.
+    n_codes : int
+        So many leading columns of the preparation for trees are codes of categories.
     """
 
     kind: str
     counts: bool
     width: int
     has_splines: bool
+    is_positive: bool = False
+    n_codes: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,12 +61,16 @@ class Candidate:
         What tells it from others of its family.
     make : function of (int, float)
         Returns the estimator for so many rows and a target of this standard deviation.
-    preparation : {"linear", "splines"}
-        What the columns become before it: numbers scaled and categories one-hot encoded, or numbers as splines besides.
+    preparation : {"linear", "splines", "trees"}
+        What the columns become before it: numbers scaled and categories one-hot encoded, or numbers as splines besides, or, for
+        trees, numbers as they are with their gaps, and categories as codes in front of them.
     priority : int
-        Candidates of a lower number are tried first; equal ones in the order of their declaration.
+        Candidates of a lower number are tried first; equal ones in the order of their declaration. From `LATER` on they are tried
+        when all others are done and time is left.
     is_constant : bool
         Whether it predicts the same for every row.
+    parts : tuple of (Candidate, float)
+        Of an average of models: its members and their weights.
     """
 
     family: str
@@ -66,6 +79,7 @@ class Candidate:
     preparation: Preparation = "linear"
     priority: int = 0
     is_constant: bool = False
+    parts: tuple[tuple[Candidate, float], ...] = ()
 
     @property
     def title(self) -> str:
@@ -82,3 +96,11 @@ def declared_candidates(task: TableTask) -> list[Candidate]:
         if find_spec(f"qed.{package}._candidates") is not None:
             found += import_module(f"qed.{package}._candidates").candidates(task)
     return sorted(found, key=lambda one: one.priority)
+
+
+def of_logarithm(model: Any) -> Any:
+    """Let a regressor learn the logarithm of positive targets; what it predicts is in their own units."""
+    from qed.compose import TransformedTargetRegressor  # noqa: PLC0415  (loads what fits)
+    from qed.preprocessing import FunctionTransformer  # noqa: PLC0415
+
+    return TransformedTargetRegressor(model, transformer=FunctionTransformer(np.log, np.exp), check_inverse=False)

@@ -1,8 +1,10 @@
 """Candidates compared by cross-validation, on more and more rows, for as long as time allows.
 
 Every stage takes more rows and fewer candidates than the one before. A candidate is judged by the mean loss of rows it has not
-seen, squared error or log loss; the interval comes from how much that loss varies from row to row. After the first candidate of
-the first stage there is a best one, and from then on a stop at any moment loses nothing.
+seen, squared error or log loss; the interval comes from how much that loss varies from row to row. One is given up only when its
+loss is above the best by more than its standard error allows, and the best of each preparation never is: families learn at
+different speeds. What remains of the time goes to further candidates, and to a weighted average of the best. After the first
+candidate of the first stage there is a best one, and from then on a stop at any moment loses nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import contextlib
 import math
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +21,14 @@ import numpy as np
 from qed.core import InvalidData, QedError
 from qed.core._events import STOP, Progress, listen
 from qed.model_selection import KFold, StratifiedKFold
+from qed.model_selection._candidate import LATER, Candidate
+from qed.study._blend import honest_losses, weights_of
 from qed.study._recipes import MOST_CATEGORIES, constant, pipeline, preparation, prepared_width
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from qed.core._events import Event
-    from qed.model_selection._candidate import Candidate
     from qed.study._clock import Clock
     from qed.study._schema import ColumnSchema, TargetSchema
 
@@ -38,6 +41,10 @@ WARM_ROWS = 300
 FIXED = 0.02  # seconds of a fit that do not grow with its rows
 MEMORY = 700e6  # bytes that a prepared table may take
 FLOOR = 1e-15
+CLEARLY = 3.0  # standard errors behind the best, row by row, after which a candidate is given up
+PERHAPS = 2.0  # likewise, to take part among more rows
+MOST_ALIVE = 8
+MEMBERS = 3.0  # of an average of models: what time is kept for before further candidates are tried
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,8 @@ class Entry:
         How long the fastest fold took.
     gain, gain_error : float
         How much less it loses than a constant on the same rows, and the standard error of that, row by row.
+    behind, behind_error : float
+        How much more it loses than the best on the same rows, and the standard error of that, row by row; NaN where they differ.
     """
 
     title: str
@@ -69,6 +78,8 @@ class Entry:
     seconds: float
     gain: float = math.nan
     gain_error: float = math.nan
+    behind: float = math.nan
+    behind_error: float = math.nan
 
     @property
     def is_no_better_than_a_constant(self) -> bool:
@@ -100,6 +111,32 @@ class Comparison:
             raise InvalidData("No candidate could be fitted: see the notes.")
         return found[0]
 
+    def chosen(self, lean: str = "") -> Entry:
+        """Return the winner under the one-standard-error rule.
+
+        Parameters
+        ----------
+        lean : {"", "simple", "best"}
+            Usually the least loss, and an average of models only where it gains more than one standard error. "simple": the
+            simplest within one standard error of the best. "best": the least loss, whatever it is made of.
+        """
+        best = self.best
+        level = [one for one in self.latest if (one.n_rows, one.n_folds) == (best.n_rows, best.n_folds)]
+        if lean == "simple":
+            return min((one for one in level if not one.behind > one.behind_error), key=_complexity, default=best)
+        if lean == "best" or best.candidate is None or not best.candidate.parts:
+            return best
+        single = next((one for one in level if one.candidate is not None and not one.candidate.parts), best)
+        return single if single.behind <= single.behind_error else best
+
+
+def _complexity(entry: Entry) -> tuple[int, int, float]:
+    """Order candidates from simple to complex: lines, splines, trees, averages."""
+    candidate = entry.candidate
+    if candidate is None or candidate.is_constant:
+        return 0, 0, entry.loss
+    return 1 + len(candidate.parts), ("linear", "splines", "trees").index(candidate.preparation), entry.loss
+
 
 def most_categories(columns: Sequence[ColumnSchema], n_rows: int) -> int:
     """Return how many categories of a column get a place of their own, so that the prepared table fits in memory."""
@@ -111,33 +148,57 @@ def most_categories(columns: Sequence[ColumnSchema], n_rows: int) -> int:
 
 def row_limit(candidate: Candidate, columns: Sequence[ColumnSchema], most: int) -> int:
     """Return how many rows of a candidate's prepared table fit in memory."""
-    return int(MEMORY / (8 * prepared_width(columns, most, form=candidate.preparation)))
+    forms = {part.preparation for part, _ in candidate.parts} or {candidate.preparation}
+    return int(MEMORY / (8 * max(prepared_width(columns, most, form=form) for form in forms)))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a comparison is about.
+
+    Attributes
+    ----------
+    X, y : ndarray of shape (n, p) and (n,)
+        Rows.
+    columns, target : schemas
+        What they are.
+    most : int
+        Most categories of a column.
+    twins : ndarray of int of shape (n,) or None
+        The same number for copies of one row, which then stay in one fold.
+    """
+
+    X: Array
+    y: Array
+    columns: Sequence[ColumnSchema]
+    target: TargetSchema
+    most: int
+    twins: Array | None = None
+
+    def of(self, chosen: Array) -> Rows:
+        """Return some of the rows."""
+        twins = None if self.twins is None else self.twins[chosen]
+        return replace(self, X=self.X[chosen], y=self.y[chosen], twins=twins)
 
 
 def compare(
-    X: Array,
-    y: Array,
+    data: Rows,
     order: Array,
-    columns: Sequence[ColumnSchema],
-    target: TargetSchema,
     options: Sequence[Candidate],
     clock: Clock,
     *,
     reserve: float,
     seed: int,
     into: Comparison,
-    twins: Array | None = None,
 ) -> None:
     """Compare candidates until the time, less what the winner's own fits will take, is over.
 
     Parameters
     ----------
-    X, y : ndarray of shape (n, p) and (n,)
-        Rows.
+    data : Rows
+        Rows, columns, target.
     order : ndarray of int
-        Those that take part, in random order.
-    columns, target : schemas
-        What they are.
+        The rows that take part, in random order.
     options : sequence of Candidate
         What to try, most promising first.
     clock : Clock
@@ -148,44 +209,42 @@ def compare(
         For the folds.
     into : Comparison
         Filled as results come in.
-    twins : ndarray of int of shape (n,), optional
-        The same number for copies of one row, which then stay in one fold.
     """
     n_all, room = len(order), max(0.0, clock.left)
-    into.baselines[:] = _baselines(y[order], target)
-    most = most_categories(columns, n_all)
-    alive = list(options)
+    into.baselines[:] = _baselines(data.y[order], data.target)
+    alive = [one for one in options if one.priority < LATER]
+    later = [one for one in options if one.priority >= LATER]
     n_rows = _stages(n_all)[0]
     if n_rows < n_all:  # times are guessed from the first fits: they must not contain what is loaded once
-        _warm_up(X[order[:WARM_ROWS]], y[order[:WARM_ROWS]], columns, options, most)
+        _warm_up(data.of(order[:WARM_ROWS]), options)
     while True:
         if into.entries and not _has_time(into, n_rows, n_all, clock, reserve, room):
             into.notes.append(
                 f"Candidates were compared on {into.n_rows:,} of {n_all:,} rows: the time allows no more."
             )
-            return
+            break
         if n_rows < n_all:
             _say(f"looking at {n_rows:,} of {n_all:,} rows" + ("" if into.entries else " first"))
-        rows = order[:n_rows]
-        stage = _Stage(X[rows], y[rows], columns, target, alive, most, clock, reserve, into, n_all, room)
+        stage = _Stage(data.of(order[:n_rows]), alive, clock, reserve, into, n_all, room, seed)
         into.n_rows = n_rows
-        if not stage.judged(_folds(y[rows], target, seed, None if twins is None else twins[rows])):
-            return
-        ranked = [entry.candidate for entry in into.latest if entry.n_rows == n_rows]
-        alive = [one for one in ranked[: max(2, len(alive) // 3)] if one is not None]
-        if not alive:
-            return
-        limit = min(row_limit(one, columns, most) for one in alive)
+        in_time = stage.judged()
+        alive = stage.survivors()
+        if not in_time or not alive:
+            break
+        limit = min(row_limit(one, data.columns, data.most) for one in alive)
         larger = [n for n in _stages(n_all) if n > n_rows]
         if not larger or n_rows >= limit:
-            return
+            stage.judge_later(later)
+            break
         n_rows = min(larger[0], limit)
+    stage.blend()
+    stage.settle()
 
 
-def _warm_up(X: Array, y: Array, columns: Sequence[ColumnSchema], options: Sequence[Candidate], most: int) -> None:
+def _warm_up(data: Rows, options: Sequence[Candidate]) -> None:
     for candidate in {one.preparation: one for one in reversed(options)}.values():  # the first of each preparation
         with contextlib.suppress(QedError, FloatingPointError, np.linalg.LinAlgError):  # the comparison will say it
-            fit_quietly(pipeline(candidate, columns, len(y), float(y.std()), most), X, y, 1.0)
+            fit_quietly(pipeline(candidate, data.columns, data.target, data.y, data.most), data.X, data.y, 1.0)
 
 
 def _stages(n: int) -> list[int]:
@@ -219,31 +278,30 @@ class _Stage:
 
     def __init__(
         self,
-        X: Array,
-        y: Array,
-        columns: Sequence[ColumnSchema],
-        target: TargetSchema,
+        data: Rows,
         alive: Sequence[Candidate],
-        most: int,
         clock: Clock,
         reserve: float,
         into: Comparison,
         n_all: int,
         room: float,
+        seed: int,
     ) -> None:
-        self.X, self.y, self.columns, self.target, self.most = X, y, columns, target, most
+        self.data, self.target, self.y = data, data.target, data.y
         self.clock, self.reserve, self.into, self.n_all, self.room = clock, reserve, into, n_all, room
-        self.losses: dict[Candidate, list[Array]] = {one: [] for one in alive}
+        self.folds = _folds(data.y, data.target, seed, data.twins)
+        self.alive = list(alive)
+        self.said: dict[Candidate, list[Array]] = {one: [] for one in alive}  # of what happened, fold by fold
+        self.blended: tuple[Candidate, Array] | None = None
         self.constants: list[Array] = []  # the losses of a constant, fold by fold
         self.seconds: dict[Candidate, float] = dict.fromkeys(alive, math.inf)
 
-    def judged(self, folds: Sequence[Array]) -> bool:
+    def judged(self) -> bool:
         """Go through the folds; False when time ran out."""
-        with Progress("comparing", len(folds) * len(self.losses)) as progress:
+        with Progress("comparing", len(self.folds) * len(self.alive)) as progress:
             try:
-                for test in folds:
-                    train = np.ones(len(self.y), bool)
-                    train[test] = False
+                for at, test in enumerate(self.folds):
+                    train = self._others(test)
                     self.constants.append(constant_losses(self.y[train], self.y[test], self.target))
                     for group in self._groups():
                         if not self._fold(group, train, test, progress):
@@ -252,30 +310,91 @@ class _Stage:
                                 f" {self.n_all:,} rows."
                             )
                             return False
+                    self._give_up(at + 1)
             finally:  # also when Ctrl-C comes
                 self._even_out()
         return True
 
+    def judge_later(self, later: Sequence[Candidate]) -> None:
+        """Try further candidates, one after the other on all folds, as long as there is time."""
+        with Progress("comparing", len(later) * len(self.folds)) as progress:
+            for one in later:
+                self.said[one], self.seconds[one] = [], math.inf
+                self.alive.append(one)
+                for test in self.folds:
+                    if one not in self.said:  # it could not be fitted
+                        break
+                    if self._is_late(MEMBERS) or not self._fold([one], self._others(test), test, progress):
+                        self.into.entries[:] = [entry for entry in self.into.entries if entry.candidate != one]
+                        self._forget(one)
+                        return
+
+    def _others(self, test: Array) -> Array:
+        train = np.ones(len(self.y), bool)
+        train[test] = False
+        return train
+
     def _groups(self) -> list[list[Candidate]]:
         """Return the candidates by what their columns become, done once for all of them; the leader's group comes first."""
         groups: dict[str, list[Candidate]] = {}
-        for one in self.losses:
+        for one in self.alive:
             groups.setdefault(one.preparation, []).append(one)
         return list(groups.values())
 
+    def _losses(self, candidate: Candidate) -> Array:
+        """Return the losses of the rows that a candidate has met, fold by fold."""
+        said = np.concatenate(self.said[candidate])
+        if self.target.task != "regression":
+            return np.asarray(-np.log(np.maximum(said, FLOOR)))
+        met = np.concatenate(self.folds[: len(self.said[candidate])])
+        with np.errstate(over="ignore", invalid="ignore"):  # what explodes is infinite, and loses
+            return np.asarray((said - self.y[met]) ** 2)
+
+    def _behind(self, n_folds: int) -> list[tuple[Candidate, float, float]]:
+        """Return those that have met so many folds, best first, each with its distance to the best and the error of that."""
+        losses = {one: self._losses(one) for one in self.alive if len(self.said[one]) == n_folds}
+        ranked = sorted(losses, key=lambda one: float(losses[one].mean()))
+        found = []
+        for one in ranked:
+            gaps = losses[one] - losses[ranked[0]]
+            found.append((one, float(gaps.mean()), float(gaps.std() / math.sqrt(len(gaps)))))
+        return found
+
+    def _kept(self, n_folds: int, errors: float) -> list[Candidate]:
+        """Return those within so many standard errors of the best, and the best of each preparation."""
+        kept: list[Candidate] = []
+        for one, gap, error in self._behind(n_folds):
+            if gap <= errors * error or one.preparation not in {other.preparation for other in kept}:
+                kept.append(one)
+        return kept
+
+    def _give_up(self, n_folds: int) -> None:
+        kept = set(self._kept(n_folds, CLEARLY))
+        self.alive = [one for one in self.alive if one in kept]
+
+    def survivors(self) -> list[Candidate]:
+        """Return those that go on to more rows, best first."""
+        met = [len(said) for one, said in self.said.items() if said and one in self.alive]
+        return self._kept(min(met), PERHAPS)[:MOST_ALIVE] if met else []
+
     def _even_out(self) -> None:
         """Judge all that have met a fold by the folds that all of these have met: the others had other rows."""
-        met = [len(losses) for losses in self.losses.values() if losses]
-        for candidate, losses in self.losses.items():
-            if losses and len(losses) > min(met):
-                del losses[min(met) :]
+        met = [len(self.said[one]) for one in self.alive if self.said[one]]
+        for candidate in self.alive:
+            said = self.said[candidate]
+            if said and len(said) > min(met):
+                del said[min(met) :]
                 self._enter(candidate, None)
 
     def _fold(self, group: Sequence[Candidate], train: Array, test: Array, progress: Progress) -> bool:
+        if self._is_late():
+            return False
         begin = time.perf_counter()
-        prepare = preparation(self.columns, form=group[0].preparation, most=self.most)
-        inside, y = quietly(lambda: prepare.fit_transform(self.X[train])), self.y[train]
-        outside = prepare.transform(self.X[test])
+        data = self.data
+        prepare = preparation(data.columns, data.target, form=group[0].preparation, most=data.most)
+        y = self.y[train]
+        inside = quietly(lambda: prepare.fit_transform(data.X[train], y))
+        outside = prepare.transform(data.X[test])
         prepared = time.perf_counter() - begin
         for candidate in group:
             if self._is_late():
@@ -284,42 +403,98 @@ class _Stage:
             left = self.clock.left - self.reserve if self.into.entries else self.clock.left
             try:
                 model = fit_quietly(candidate.make(len(y), float(y.std()) or 1.0), inside, y, left)
-                losses = row_losses(model, outside, self.y[test], self.target)
+                said = answers(model, outside, self.target)
+                if said.ndim == 2:
+                    said = said[np.arange(len(test)), self.y[test].astype(np.int64)]
             except (QedError, FloatingPointError, np.linalg.LinAlgError, MemoryError) as error:
                 self._failed(candidate, str(error))
                 continue
-            if not np.isfinite(losses).all():
+            self.said[candidate].append(said)
+            if not np.isfinite(self._losses(candidate)).all():
                 self._failed(candidate, "its predictions are not finite")
                 continue
-            self.losses[candidate].append(losses)
             self.seconds[candidate] = min(self.seconds[candidate], prepared + time.perf_counter() - begin)
             self._enter(candidate, progress)
         return True
 
-    def _is_late(self) -> bool:
-        return bool(self.into.entries) and self.clock.left < final_cost(
-            self.into.best, self.n_all, self.reserve, self.room
+    def _is_late(self, members: float = 1.0) -> bool:
+        """Say whether what is left of the time is needed for the winner, made of so many members."""
+        if not self.into.entries:
+            return False
+        best = self.into.best
+        return self.clock.left < final_cost(
+            replace(best, seconds=members * best.seconds), self.n_all, self.reserve, self.room
         )
 
     def _failed(self, candidate: Candidate, problem: str) -> None:
         self.into.notes.append(f"{candidate.title} could not be fitted: {(problem.splitlines() or [''])[0][:160]}")
-        del self.losses[candidate]
+        self._forget(candidate)
         self.into.entries[:] = [entry for entry in self.into.entries if entry.candidate != candidate]
 
+    def _forget(self, candidate: Candidate) -> None:
+        del self.said[candidate]
+        self.alive.remove(candidate)
+
     def _enter(self, candidate: Candidate, progress: Progress | None) -> None:
-        seen = np.concatenate(self.losses[candidate])
-        error = float(seen.std() / math.sqrt(len(seen)))
-        n, folds = len(self.y), len(self.losses[candidate])
-        gains = np.concatenate(self.constants[:folds]) - seen
-        gain, gain_error = float(gains.mean()), float(gains.std() / math.sqrt(len(gains)))
-        seconds = self.seconds[candidate]
-        entry = Entry(candidate.title, candidate, float(seen.mean()), error, n, folds, seconds, gain, gain_error)
-        self.into.entries[:] = [one for one in self.into.entries if (one.candidate, one.n_rows) != (candidate, n)]
-        self.into.entries.append(entry)
+        losses, folds = self._losses(candidate), len(self.said[candidate])
+        entry = self._entry(candidate, losses, folds, self.seconds[candidate])
         if progress is None:
             return
-        is_whole = folds == min(FOLDS, n)
+        is_whole = folds == len(self.folds)
         progress.step(entry.loss, f"{candidate.title}: {_shown(entry.loss, self.target)}" if is_whole else "")
+
+    def _entry(self, candidate: Candidate, losses: Array, folds: int, seconds: float) -> Entry:
+        error = float(losses.std() / math.sqrt(len(losses)))
+        n = len(self.y)
+        gains = np.concatenate(self.constants[:folds]) - losses
+        gain, gain_error = float(gains.mean()), float(gains.std() / math.sqrt(len(gains)))
+        entry = Entry(candidate.title, candidate, float(losses.mean()), error, n, folds, seconds, gain, gain_error)
+        self.into.entries[:] = [one for one in self.into.entries if (one.candidate, one.n_rows) != (candidate, n)]
+        self.into.entries.append(entry)
+        return entry
+
+    def blend(self) -> None:
+        """Enter the weighted average of the candidates whose weights are best, as the last candidate."""
+        met = [len(said) for one, said in self.said.items() if said and one in self.alive]
+        if not met or min(met) < 2:
+            return
+        whole = [one for one in self.alive if len(self.said[one]) == min(met)]
+        folds = self.folds[: min(met)]
+        rows = np.concatenate(folds)
+        truth, is_number = self.y[rows], self.target.task == "regression"
+        table = np.column_stack([np.concatenate(self.said[one]) for one in whole])
+        if not is_number:
+            table = np.maximum(table, FLOOR)
+        weights = weights_of(table, truth, is_number=is_number)
+        members = np.flatnonzero(weights)
+        seconds = float(sum(self.seconds[whole[at]] for at in members))
+        if len(members) < 2 or 2.4 * seconds * self.n_all / len(self.y) + self.reserve > self.clock.left:
+            return
+        ends = np.cumsum([0, *(len(fold) for fold in folds)])
+        places = [np.arange(low, high) for low, high in zip(ends[:-1], ends[1:], strict=True)]
+        losses = honest_losses(table, truth, places, FLOOR, is_number=is_number)
+        parts = sorted(((whole[at], float(weights[at])) for at in members), key=lambda part: -part[1])
+        named = ", ".join(f"{100 * weight:.0f} % {part.title}" for part, weight in parts)
+        candidate = Candidate("weighted average", named, parts[0][0].make, parts[0][0].preparation, parts=tuple(parts))
+        self._entry(candidate, losses, min(met), seconds)
+        self.blended = candidate, losses
+
+    def settle(self) -> None:
+        """Note of every candidate that met the same folds as the best how far it is behind, row by row."""
+        if not self.into.entries:
+            return
+        best = self.into.best
+        losses = {one: self._losses(one) for one in self.alive if len(self.said[one]) == best.n_folds}
+        if self.blended is not None:
+            losses[self.blended[0]] = self.blended[1]
+        if best.candidate not in losses:
+            return
+        for at, entry in enumerate(self.into.entries):
+            if entry.n_rows == best.n_rows and entry.candidate in losses:
+                gaps = losses[entry.candidate] - losses[best.candidate]
+                self.into.entries[at] = replace(
+                    entry, behind=float(gaps.mean()), behind_error=float(gaps.std() / math.sqrt(len(gaps)))
+                )
 
 
 def _shown(loss: float, target: TargetSchema) -> str:
@@ -377,11 +552,19 @@ def constant_losses(y: Array, new: Array, target: TargetSchema) -> Array:
 
 def row_losses(model: Any, X: Array, y: Array, target: TargetSchema) -> Array:
     """Return the loss of every row: squared error, or minus the logarithm of the probability of what happened."""
+    said = answers(model, X, target)
     if target.task == "regression":
         with np.errstate(over="ignore", invalid="ignore"):  # what explodes is infinite, and loses
-            return np.asarray((np.asarray(model.predict(X), np.float64) - y) ** 2)
-    shares = probabilities(model, X, target)
-    return np.asarray(-np.log(np.maximum(shares[np.arange(len(y)), y.astype(np.int64)], FLOOR)))
+            return np.asarray((said - y) ** 2)
+    return np.asarray(-np.log(np.maximum(said[np.arange(len(y)), y.astype(np.int64)], FLOOR)))
+
+
+def answers(model: Any, X: Array, target: TargetSchema) -> Array:
+    """Return predictions within the possible range, or the probabilities of all classes."""
+    if target.task != "regression":
+        return probabilities(model, X, target)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.clip(np.asarray(model.predict(X), np.float64), *target.possible)
 
 
 def probabilities(model: Any, X: Array, target: TargetSchema) -> Array:

@@ -14,7 +14,7 @@ from qed.core import CertificateError, InvalidData, InvalidParameter, __version_
 from qed.core._events import Progress
 from qed.study._clock import Clock, seconds_of
 from qed.study._column_types import describe, said_form
-from qed.study._compare import Comparison, Entry, compare, cost_of_a_row, fit_quietly, most_categories, row_limit
+from qed.study._compare import Comparison, Entry, Rows, compare, cost_of_a_row, fit_quietly, most_categories, row_limit
 from qed.study._duplicates import together, twins_of
 from qed.study._encode import encode
 from qed.study._judge import TOP, HeldOut, judge
@@ -40,6 +40,9 @@ MOST_HELD = 20_000
 FEW_HELD = 30
 # The independent check reads all rows in extended precision: it is part of a fit only where that takes a moment.
 MOST_CHECKED = 20_000_000  # numbers
+# What it takes of a number of a prepared table, and of a row for a hundred trees, on the machine this was written on.
+SECONDS_TO_CHECK = 1.5e-6
+SECONDS_TO_CHECK_TREES = 2e-3
 AFTER_INTERRUPT = 5_000  # rows that a model is fitted on when Ctrl-C leaves no time
 
 
@@ -95,6 +98,7 @@ def fit(
     types: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
     seed: int = 0,
+    lean: str = "",
     command: str = "",
     clock: Clock | None = None,
 ) -> Study:
@@ -116,6 +120,9 @@ def fit(
         Columns to leave out.
     seed : int
         What every random choice follows from.
+    lean : {"", "simple", "best"}
+        "simple" takes the simplest candidate within one standard error of the best; "best" the one with the least loss. Usually
+        that one too, but an average of models only where it gains more than one standard error.
     command : str
         What was typed, for the record.
     clock : Clock, optional
@@ -134,8 +141,10 @@ def fit(
     clock = clock or Clock(seconds_of(budget))
     if not isinstance(seed, int) or seed < 0:
         raise InvalidParameter(f"The seed must be a whole number of at least zero, got {seed!r}.")
+    if lean not in ("", "simple", "best"):
+        raise InvalidParameter(f"lean must be '', 'simple' or 'best', got {lean!r}.")
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # what overflows is infinite, and loses
-        return _studied(table, target, task, types or {}, drop, seed, command, clock)
+        return _studied(table, target, task, types or {}, drop, seed, lean, command, clock)
 
 
 def _studied(
@@ -145,6 +154,7 @@ def _studied(
     types: Mapping[str, str],
     drop: Sequence[str],
     seed: int,
+    lean: str,
     command: str,
     clock: Clock,
 ) -> Study:
@@ -154,7 +164,7 @@ def _studied(
         progress.step(message=f"{raw.n_rows:,} rows, {len(raw.columns)} columns")
     sheet, rows, y = _understood(raw, target, task, types, drop, seed, digest, command, clock)
     X = encode(rows, sheet.columns).X
-    work = _Work(X, y, rows, sheet, clock, seed)
+    work = _Work(X, y, rows, sheet, clock, seed, lean)
     del raw, rows, table  # what was read is not needed beside the numbers made of it
     return work.done()
 
@@ -265,8 +275,10 @@ def _described(column: Any, types: Mapping[str, str], drop: Sequence[str], targe
 class _Work:
     """One study on its way."""
 
-    def __init__(self, X: Array, y: Array, rows: RawTable, sheet: TableSchema, clock: Clock, seed: int) -> None:
-        self.X, self.y, self.sheet, self.clock, self.seed = X, y, sheet, clock, seed
+    def __init__(
+        self, X: Array, y: Array, rows: RawTable, sheet: TableSchema, clock: Clock, seed: int, lean: str
+    ) -> None:
+        self.X, self.y, self.sheet, self.clock, self.seed, self.lean = X, y, sheet, clock, seed, lean
         self.found = Comparison([], [], [])
         if clock.left < 0.5:
             self.found.notes.append(
@@ -285,7 +297,11 @@ class _Work:
         self.held_rows = rows.rows(self.order[self.held])
         # What comes after the comparison besides fits: judging, checking, writing. A guess, on the safe side.
         width = prepared_width(sheet.columns, self.most, form="splines")
-        self.reserve = min(0.3 * max(0.0, clock.left), 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width)
+        room = max(0.0, clock.left)
+        self.reserve = min(0.3 * room, 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width)
+        check = SECONDS_TO_CHECK * n * width + 2 * SECONDS_TO_CHECK_TREES * n
+        if check < 0.2 * room:
+            self.reserve += check
 
     def _kept_aside(self) -> Array:
         """Mark rows, in their shuffled order, to judge by: copies of one row are all among them or none."""
@@ -305,10 +321,9 @@ class _Work:
         return held
 
     def done(self) -> Study:
-        target = self.sheet.target
         try:
-            compare(self.X, self.y, self.train, self.sheet.columns, target, self.options, self.clock,
-                    reserve=self.reserve, seed=self.seed, into=self.found, twins=self.twins)  # fmt: skip
+            data = Rows(self.X, self.y, self.sheet.columns, self.sheet.target, self.most, self.twins)
+            compare(data, self.train, self.options, self.clock, reserve=self.reserve, seed=self.seed, into=self.found)
         except KeyboardInterrupt:
             self._interrupt()
         winner = self._winner()
@@ -354,7 +369,7 @@ class _Work:
 
     def _winner(self) -> Entry:
         if self.found.entries:
-            best, base = self.found.best, self.found.baselines
+            best, base = self.found.chosen(self.lean), self.found.baselines
             if base and best.is_no_better_than_a_constant:
                 return replace(base[0], candidate=constant(self.sheet.target))
             return best
@@ -365,7 +380,7 @@ class _Work:
         return Entry(first.title, first, float("nan"), float("nan"), min(len(self.y), AFTER_INTERRUPT), 0, 0.0)
 
     def _pipeline(self, candidate: Candidate, rows: Array) -> Any:
-        return pipeline(candidate, self.sheet.columns, len(rows), float(self.y[rows].std()), self.most)
+        return pipeline(candidate, self.sheet.columns, self.sheet.target, self.y[rows], self.most)
 
     def _judged(self, candidate: Candidate, trial: int) -> tuple[HeldOut, float]:
         """Fit without the rows kept aside and judge on them; also return how long the fit took."""
@@ -403,8 +418,11 @@ class _Work:
         return fit_quietly(model, self.X[rows], self.y[rows], seconds)
 
     def _checked(self, model: Any, fitted: int, candidate: Candidate) -> Checked | None:
-        size = fitted * prepared_width(self.sheet.columns, self.most, form=candidate.preparation)
-        if size > MOST_CHECKED or self.clock.left < 1.5e-6 * size + 0.5 or self.found.is_interrupted:
+        parts = [part for part, _ in candidate.parts] or [candidate]
+        size = fitted * sum(prepared_width(self.sheet.columns, self.most, form=one.preparation) for one in parts)
+        trees = fitted * sum(one.preparation == "trees" for one in parts)
+        seconds = SECONDS_TO_CHECK * size + SECONDS_TO_CHECK_TREES * trees + 0.5
+        if size > MOST_CHECKED or self.clock.left < seconds or self.found.is_interrupted:
             return None
         from qed.verify import verify  # noqa: PLC0415
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from qed.core import InvalidData, ModelFileError, QedError
 from qed.core._persistence import load as load_estimator
-from qed.study._compare import probabilities
+from qed.study._compare import answers
 from qed.study._encode import encode
 from qed.study._source import read_table
 from qed.study._task import encode_target
@@ -90,7 +90,7 @@ class TableModel:
             return np.asarray(self.classes_[self.predict_proba(table).argmax(axis=1)])
         X = self._matrix(table)
         with sound_parts():
-            return _in_blocks(lambda rows: np.asarray(self.pipeline.predict(rows), np.float64), X)
+            return _in_blocks(lambda rows: answers(self.pipeline, rows, self.sheet.target), X)
 
     def predict_proba(self, table: Any) -> Array:
         """Return the probability of every class, in the order of ``classes_``.
@@ -109,7 +109,7 @@ class TableModel:
             raise InvalidData(f"{self.sheet.target.name!r} is a number: there are no classes and no probabilities.")
         X = self._matrix(table)
         with sound_parts():
-            return _in_blocks(lambda rows: probabilities(self.pipeline, rows, self.sheet.target), X)
+            return _in_blocks(lambda rows: answers(self.pipeline, rows, self.sheet.target), X)
 
     def rows_of_fit(self, table: Any) -> tuple[Array, Array]:
         """Return the numbers that the pipeline was fitted on, from the table that it was fitted on.

@@ -32,6 +32,8 @@ def weights(model: TableModel) -> list[Weight]:
         Empty where numbers were bent into curves, whose single coefficients mean nothing to anybody.
     """
     steps = dict(model.pipeline.steps_)
+    if "columns" not in steps:  # an average of models
+        return []
     coefficients = np.atleast_2d(np.asarray(getattr(steps["model"], "coef_", []), np.float64))
     parts = steps["columns"].transformers_
     if any(name == "curves" for name, _, _ in parts):
