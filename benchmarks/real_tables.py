@@ -57,10 +57,10 @@ def tables(folder: Path) -> list[dict[str, Any]]:
     """Write all tables that there are, and say which packages are missing."""
     if not (folder / "tables.json").exists():
         python = os.environ.get("QED_BENCH_TABLES", sys.executable)
-        subprocess.run([python, str(HERE / "_real_data.py"), str(folder)], check=True)  # noqa: S603
+        subprocess.run([python, str(HERE / "_real_data.py"), str(folder)], check=True)
     found = json.loads((folder / "tables.json").read_text())
     for package in found["missing"]:
-        print(f"! package {package} is missing, and its tables are left out", flush=True)  # noqa: T201
+        print(f"! package {package} is missing, and its tables are left out", flush=True)
     return list(found["tables"])
 
 
@@ -101,13 +101,24 @@ def _by_qed(folder: Path, target: str, budget: str, extra: list[str]) -> tuple[A
 
     model, out = folder / "model.qed", folder / "out.csv"
     run = [sys.executable, "-m", "qed"]
-    fit = [*run, "fit", str(folder / "train.csv"), "--target", target, "--budget", budget, "--out", str(model), "--json"]
+    fit = [
+        *run,
+        "fit",
+        str(folder / "train.csv"),
+        "--target",
+        target,
+        "--budget",
+        budget,
+        "--out",
+        str(model),
+        "--json",
+    ]
     fit += ["--report", str(folder / "report.html"), "--force", *extra]
-    said = subprocess.run(fit, check=False, capture_output=True, text=True)  # noqa: S603
+    said = subprocess.run(fit, check=False, capture_output=True, text=True)
     if said.returncode:
         raise RuntimeError(f"qed fit ended with {said.returncode}: {said.stdout[-300:]} {said.stderr[-300:]}")
     predict = [*run, "predict", str(model), str(folder / "test.csv"), "--out", str(out), "--force", "-q"]
-    told = subprocess.run(predict, check=False, capture_output=True, text=True)  # noqa: S603
+    told = subprocess.run(predict, check=False, capture_output=True, text=True)
     if told.returncode:
         raise RuntimeError(f"qed predict ended with {told.returncode}: {told.stderr[-300:]}")
     return pd.read_csv(out), json.loads(said.stdout)
@@ -131,9 +142,7 @@ def judged(table: dict[str, Any], folder: Path, budget: str, extra: list[str]) -
     frame = pd.read_csv(folder / f"{table['title']}.csv", low_memory=False)
     target = table["target"]
     is_number = bool(pd.api.types.is_numeric_dtype(frame[target])) and frame[target].nunique() > 10
-    train, test = train_test_split(
-        frame, test_size=HELD, random_state=0, stratify=None if is_number else frame[target]
-    )
+    train, test = train_test_split(frame, test_size=HELD, random_state=0, stratify=None if is_number else frame[target])
     train.to_csv(folder / "train.csv", index=False)
     test.drop(columns=target).to_csv(folder / "test.csv", index=False)
     begin = time.perf_counter()
@@ -186,7 +195,7 @@ def _summed_up(rows: list[Row]) -> None:
             ours, theirs = (float(np.mean([getattr(row, name) for row in chosen])) for name in ("qed", "peer"))
             ahead = sum(row.difference > 0 for row in chosen)
             worse = [row.title for row in chosen if row.verdict == "WORSE"]
-            print(  # noqa: T201
+            print(
                 f"mean {what}: qed {ours:.4f}, boosting {theirs:.4f}; ahead on {ahead} of {len(chosen)},"
                 f" worse beyond the interval on {len(worse)}: {', '.join(worse) or 'none'}",
                 flush=True,
@@ -215,10 +224,10 @@ def main() -> int:
                 row = judged(table, folder, asked.budget, asked.extra.split())
             except RuntimeError as error:
                 failures += 1
-                print(f"{table['title']:26} FAILED: {error}", flush=True)  # noqa: T201
+                print(f"{table['title']:26} FAILED: {error}", flush=True)
                 continue
             rows.append(row)
-            print(  # noqa: T201
+            print(
                 f"{row.title:26} {row.n_rows:6} {row.qed:7.4f} {row.peer:7.4f} {row.difference:+.4f} ({row.lower:+.4f}"
                 f" to {row.upper:+.4f}) {row.verdict:7} {row.seconds:5.1f} s {row.peer_seconds:5.1f} s  {row.winner}",
                 flush=True,

@@ -39,7 +39,10 @@ def _regressors(task: TableTask) -> list[Candidate]:
     if splines:
         found.append(Candidate("linear regression with splines", "", _ridge, "splines"))
     if task.is_positive:
-        logs = [("linear regression of the logarithm", "linear"), ("linear regression of the logarithm with splines", "splines")]
+        logs = [
+            ("linear regression of the logarithm", "linear"),
+            ("linear regression of the logarithm with splines", "splines"),
+        ]
         found += [
             Candidate(family, "", lambda n, spread: of_logarithm(_ridge(n, spread)), form)  # type: ignore[arg-type]
             for family, form in logs
@@ -60,7 +63,9 @@ def _classifiers(task: TableTask) -> list[Candidate]:
     first, *others = (_logistic(f"{kind} regression", alpha) for alpha in (1e-2, 1e-3, 1e-1, 1e-4))
     found = [first]
     if task.has_splines and task.width <= WIDE_TABLE:
-        found += [_logistic(f"{kind} regression with splines", alpha, preparation="splines") for alpha in (1e-3, 1e-2, 1e-4)]
+        found += [
+            _logistic(f"{kind} regression with splines", alpha, preparation="splines") for alpha in (1e-3, 1e-2, 1e-4)
+        ]
     found += others
     found += [_logistic(f"sparse {kind}", alpha, l1_ratio=1.0) for alpha in (3e-3, 1e-2, 1e-3)]
     return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.study._compare import answers
+from qed.study._losses import answers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

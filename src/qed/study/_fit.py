@@ -14,14 +14,16 @@ from qed.core import CertificateError, InvalidData, InvalidParameter, __version_
 from qed.core._events import Progress
 from qed.study._clock import Clock, seconds_of
 from qed.study._column_types import describe, said_form
-from qed.study._compare import Comparison, Entry, Rows, compare, cost_of_a_row, fit_quietly, most_categories, row_limit
+from qed.study._compare import compare, most_categories, row_limit
 from qed.study._duplicates import together, twins_of
 from qed.study._encode import encode
 from qed.study._judge import TOP, HeldOut, judge
-from qed.study._model import TableModel, rows_fitted, shuffled, usable_rows
+from qed.study._leaderboard import Comparison, Entry, cost_of_a_row
+from qed.study._model import TableModel, shuffled, usable_rows
 from qed.study._recipes import candidates, constant, pipeline, prepared_width
 from qed.study._schema import ColumnSchema, FitRecord, TableSchema, TargetSchema, words_array
 from qed.study._source import digest_of, read_table
+from qed.study._stage import Rows, fit_quietly
 from qed.study._task import describe_target
 
 if TYPE_CHECKING:
@@ -288,7 +290,7 @@ class _Work:
         self.options = candidates(sheet.target, sheet.columns)
         n = len(y)
         self.most = most_categories(sheet.columns, n)
-        self.order = shuffled(n, seed)
+        self.order = shuffled(X, y, seed)
         found = twins_of(X, y, sheet.columns, is_number=sheet.target.task == "regression")
         self.twins: Array | None = None if found is None else found[0]
         self.copies = 0 if found is None else found[1]
@@ -412,8 +414,8 @@ class _Work:
         return model
 
     def _fitted_on(self, candidate: Candidate, final: int) -> Any:
-        rows = rows_fitted(len(self.y), final, self.seed)
-        model = self._pipeline(candidate, np.arange(len(self.y))[rows])
+        rows = self.order[:final]
+        model = self._pipeline(candidate, rows)
         seconds = max(1.0, self.clock.left - 0.3 * self.reserve)
         return fit_quietly(model, self.X[rows], self.y[rows], seconds)
 
@@ -426,7 +428,7 @@ class _Work:
             return None
         from qed.verify import verify  # noqa: PLC0415
 
-        rows = rows_fitted(len(self.y), fitted, self.seed)
+        rows = self.order[:fitted]
         with Progress("checking") as progress:
             try:
                 verify(model, self.X[rows], self.y[rows])

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.study._compare import FLOOR, answers, row_losses
 from qed.study._effects import Effect, effects
+from qed.study._losses import FLOOR, answers, row_losses
 from qed.study._raw import text_of
 
 if TYPE_CHECKING:
