@@ -7,10 +7,10 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from qed.certificates import StagedCertificate
 from qed.core import (
     KW_ONLY,
     Array,
-    BoostingCertificate,
     Estimator,
     FitData,
     InvalidData,
@@ -128,7 +128,7 @@ class BoostingModel(Estimator, allow_nan=True):
         shape="(0,) or (n_iter_ + 1,)",
         answers=False,
     )
-    certificate_: BoostingCertificate = fitted("What is proved about the rounds.")
+    certificate_: StagedCertificate = fitted("What is proved about the rounds.")
 
     @property
     def do_early_stopping_(self) -> bool:
@@ -346,7 +346,7 @@ class _Rounds:
         model.train_score_ = -losses
         model.validation_score_ = -np.array(self.judged[: self.count + 1])
         rises = int(np.count_nonzero(np.diff(losses) > RISE * np.abs(losses[:-1])))
-        model.certificate_ = BoostingCertificate(losses, len(self.X), model.trees_.n_leaves, rises)
+        model.certificate_ = StagedCertificate(losses, len(self.X), model.trees_.n_leaves, rises)
 
 
 def _stops(model: BoostingModel, n_rows: int) -> bool:

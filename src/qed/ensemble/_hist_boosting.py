@@ -29,7 +29,7 @@ class HistGradientBoostingRegressor(BoostingModel, Regressor):
 
     Certificate
     -----------
-    BoostingCertificate: the training loss after every round, whether it ever rose, and that each leaf takes the best step.
+    StagedCertificate: the training loss after every round, whether it ever rose, and that each leaf takes the best step.
 
     Cost
     ----
@@ -161,7 +161,7 @@ class HistGradientBoostingClassifier(BoostingModel, Classifier):
 
     Certificate
     -----------
-    BoostingCertificate: the training loss after every round, whether it ever rose, and that each leaf takes the best step.
+    StagedCertificate: the training loss after every round, whether it ever rose, and that each leaf takes the best step.
 
     Cost
     ----
