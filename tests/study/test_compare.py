@@ -82,7 +82,7 @@ def test_splines_stay_level_beyond_the_range_of_the_fit():
     prepare.fit(X, frame["price"].to_numpy())
     edge, far = X[:1].copy(), X[:1].copy()
     edge[0, 2], far[0, 2] = np.nanmax(X[:, 2]), 1e9
-    curves = dict((name, part) for name, part, _ in prepare.transformers_)["curves"]
+    curves = {name: part for name, part, _ in prepare.transformers_}["curves"]
     at = next(places for name, _, places in prepare.transformers_ if name == "curves")
     np.testing.assert_allclose(curves.transform(edge[:, at])[:, -6:], curves.transform(far[:, at])[:, -6:])
 
