@@ -9,6 +9,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from qed.compose import TransformedTargetRegressor
 from qed.ensemble._forests import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -16,7 +19,7 @@ from qed.ensemble._forests import (
     RandomForestRegressor,
 )
 from qed.ensemble._hist_boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from qed.model_selection._candidate import LATER, Candidate, of_logarithm
+from qed.model_selection._candidate import LATER, Candidate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +43,7 @@ def _regressors(task: TableTask) -> list[Candidate]:
     if task.counts:
         found += _boosting("Poisson boosting", partial(plain, loss="poisson"))
     if task.is_positive:
-        found += _boosting("gradient boosting of the logarithm", lambda **options: of_logarithm(plain(**options)))
+        found += _boosting("gradient boosting of the logarithm", lambda **options: _of_logarithm(plain(**options)))
     return [
         *found,
         _candidate("extra trees", "", ExtraTreesRegressor, random_state=SEED),
@@ -88,3 +91,7 @@ def _candidate(
     family: str, detail: str, estimator: Callable[..., Any], priority: int = AFTER_LINEAR, **options: Any
 ) -> Candidate:
     return Candidate(family, detail, lambda *_: estimator(**options), "trees", priority)
+
+
+def _of_logarithm(model: Any) -> Any:
+    return TransformedTargetRegressor(model, func=np.log, inverse_func=np.exp, check_inverse=False)

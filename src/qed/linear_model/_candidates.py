@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.compose import TransformedTargetRegressor
 from qed.linear_model._elastic_net import ElasticNet
 from qed.linear_model._huber_regressor import HuberRegressor
 from qed.linear_model._lasso import Lasso
@@ -16,7 +17,7 @@ from qed.linear_model._logistic_regression import LogisticRegression
 from qed.linear_model._poisson_regressor import PoissonRegressor
 from qed.linear_model._ridge import Ridge
 from qed.linear_model._ridge_cv import RidgeCV
-from qed.model_selection._candidate import Candidate, of_logarithm
+from qed.model_selection._candidate import Candidate
 
 if TYPE_CHECKING:
     from qed.model_selection._candidate import TableTask
@@ -44,7 +45,7 @@ def _regressors(task: TableTask) -> list[Candidate]:
             ("linear regression of the logarithm with splines", "splines"),
         ]
         found += [
-            Candidate(family, "", lambda n, spread: of_logarithm(_ridge(n, spread)), form)  # type: ignore[arg-type]
+            Candidate(family, "", _ridge_of_logarithm, form)  # type: ignore[arg-type]
             for family, form in logs
             if form == "linear" or splines
         ]
@@ -75,6 +76,10 @@ def _ridge(n_rows: int, _: float) -> Any:
     if n_rows > ROWS_WITHOUT_CHOICE:
         return Ridge(alpha=3e-7 * n_rows)
     return RidgeCV(alphas=np.logspace(-3, 4, 15))
+
+
+def _ridge_of_logarithm(n_rows: int, spread: float) -> Any:
+    return TransformedTargetRegressor(_ridge(n_rows, spread), func=np.log, inverse_func=np.exp, check_inverse=False)
 
 
 def _huber(n_rows: int, spread: float) -> Any:

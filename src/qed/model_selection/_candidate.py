@@ -12,8 +12,6 @@ from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -96,11 +94,3 @@ def declared_candidates(task: TableTask) -> list[Candidate]:
         if find_spec(f"qed.{package}._candidates") is not None:
             found += import_module(f"qed.{package}._candidates").candidates(task)
     return sorted(found, key=lambda one: one.priority)
-
-
-def of_logarithm(model: Any) -> Any:
-    """Let a regressor learn the logarithm of positive targets; what it predicts is in their own units."""
-    from qed.compose import TransformedTargetRegressor  # noqa: PLC0415  (loads what fits)
-    from qed.preprocessing import FunctionTransformer  # noqa: PLC0415
-
-    return TransformedTargetRegressor(model, transformer=FunctionTransformer(np.log, np.exp), check_inverse=False)
