@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from qed.certificates import (
+    AscentCertificate,
     BracketCertificate,
     Certificate,
     ClustersCertificate,
@@ -57,11 +58,13 @@ from qed.verify import (
     _least_squares,
     _likelihood,
     _mistakes,
+    _mixtures,
     _neighbors,
     _networks,
     _ordinal,
     _parts,
     _powers,
+    _selected,
     _subsets,
     _subspace,
     _transformers,
@@ -159,7 +162,22 @@ TABLE: dict[str, Entry] = {
     "qed.ensemble.StackingRegressor": _of(_parts.stacking),
     "qed.ensemble.VotingClassifier": _of(_parts.voting),
     "qed.ensemble.VotingRegressor": _of(_parts.voting),
-    "qed.feature_selection.SequentialFeatureSelector": _EXACT,
+    **{
+        f"qed.feature_selection.{name}": _EXACT
+        for name in (
+            "GenericUnivariateSelect",
+            "SelectFdr",
+            "SelectFpr",
+            "SelectFwe",
+            "SelectKBest",
+            "SelectPercentile",
+            "SequentialFeatureSelector",
+            "VarianceThreshold",
+        )
+    },
+    "qed.feature_selection.RFE": _of(_selected.elimination),
+    "qed.feature_selection.RFECV": _of(_selected.elimination),
+    "qed.feature_selection.SelectFromModel": _of(_selected.from_model),
     "qed.linear_model.BestSubsetRegressor": _by(SubsetCertificate, _subsets.check),
     "qed.linear_model.BoundedRegressor": _by(StationaryCertificate, _bounded.check),
     "qed.linear_model.ConstrainedLasso": _CONVEX,
@@ -194,6 +212,7 @@ TABLE: dict[str, Entry] = {
     "qed.linear_model.SquareRootLasso": _CONVEX,
     "qed.linear_model.ThresholdClassifier": _by(ExactCertificate, _counts.check_threshold),
     "qed.linear_model.VotedPerceptron": _by(MistakeBoundCertificate, _mistakes.check_votes),
+    "qed.mixture.GaussianMixture": _by(AscentCertificate, _mixtures.check),
     "qed.model_selection.DummyClassifier": _by(ExactCertificate, _counts.check_shares),
     "qed.model_selection.DummyRegressor": _by(ExactCertificate, _counts.check_constant),
     "qed.model_selection.GridSearchCV": _of(_parts.search),
@@ -251,6 +270,8 @@ TABLE: dict[str, Entry] = {
     "qed.tree.DecisionTreeRegressor": _TREE,
     "qed.tree.ExtraTreeClassifier": _TREE,
     "qed.tree.ExtraTreeRegressor": _TREE,
+    "qed.tree.OptimalTreeClassifier": _TREE,
+    "qed.tree.OptimalTreeRegressor": _TREE,
 }
 
 # Classes that learn nothing which could be checked, and why; their fits carry Uncertified.
