@@ -412,7 +412,9 @@ class _Cuts:
     def _doubt(self, at: _Point, gap: float) -> float:
         """Bound what rounding of the products with the slopes can hide, which a weak penalty divides by its strength."""
         norms = self.table.column_norms(self.share, None)
-        scores = float(norms @ np.abs(at.w)) + float(np.max(np.abs(at.cuts), initial=0.0))  # they round, and slopes with them
+        scores = float(norms @ np.abs(at.w)) + float(
+            np.max(np.abs(at.cuts), initial=0.0)
+        )  # they round, and slopes with them
         steepest = max(float(np.max(_sigmoid(one) * _sigmoid(-one), initial=0.0)) for one in (at.lower, at.upper))
         off = EPS * ((64 + 8 * scores * steepest) * norms + 64 * self.alpha * np.abs(at.w))
         # a part of the gap is the square of what this is added to
