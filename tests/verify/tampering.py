@@ -384,12 +384,13 @@ def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | N
 
 
 def _is_within_its_gap(subject: Subject, model: Any, change: Change) -> bool:
-    """Tell whether coefficients moved so little that what is claimed of them is true: their objective rose by no more than the gap."""
+    """Tell whether coefficients moved so little that the claim is true of them: their objective rose by no more than the gap."""
     if change.path[-1] not in (("attribute", "coef_"), ("attribute", "intercept_")):
         return False
     gap = getattr(_at(model, (*change.path[:-1], ("attribute", "certificate_"))), "gap", 0.0)
     data = subject.data
-    before, now = (qed.verify(one, data.X, data.y, data.weight).objective for one in (subject.model, model))
+    verdicts = [qed.verify(one, data.X, data.y, data.weight) for one in (subject.model, model)]
+    before, now = (getattr(verdict, "objective", np.nan) for verdict in verdicts)
     return bool(now - before <= gap)
 
 
