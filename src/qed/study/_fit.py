@@ -404,7 +404,9 @@ class _Work:
 
     def _checked(self, model: Any, fitted: int, candidate: Candidate) -> Checked | None:
         size = fitted * prepared_width(self.sheet.columns, self.most, form=candidate.preparation)
-        if size > MOST_CHECKED or self.clock.left < 1.5e-6 * size + 0.5 or self.found.is_interrupted:
+        trees = len(getattr(model.steps_[-1][1], "trees_", ()))  # each is followed by all rows
+        seconds = 1.5e-6 * size + 1e-6 * fitted * trees + 0.5
+        if size > MOST_CHECKED or self.clock.left < seconds or self.found.is_interrupted:
             return None
         from qed.verify import verify  # noqa: PLC0415
 
