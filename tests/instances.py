@@ -57,6 +57,9 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
         ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
         lambda kind: kind(max_iter=5, min_samples_leaf=5, random_state=0),
     ),
+    **dict.fromkeys(
+        ("GradientBoostingClassifier", "GradientBoostingRegressor"), lambda kind: kind(n_estimators=5, random_state=0)
+    ),
     **dict.fromkeys(("ExtraTreeClassifier", "ExtraTreeRegressor"), lambda kind: kind(random_state=0)),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),

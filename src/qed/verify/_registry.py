@@ -51,6 +51,7 @@ from qed.verify import (
     _counts,
     _discriminants,
     _duality,
+    _exact_boosting,
     _forests,
     _hard_margin,
     _largest,
@@ -128,6 +129,7 @@ _NEAREST = _by(SearchCertificate, _neighbors.check)
 _TREE = _by(TreeCertificate, _trees.check)
 _FOREST = _by(ForestCertificate, _forests.check)
 _BOOSTED = _by(BoostingCertificate, _boosting.check)
+_EXACTLY_BOOSTED = _by(BoostingCertificate, _exact_boosting.check)
 
 TABLE: dict[str, Entry] = {
     "qed.cluster.KMeans": _by(ClustersCertificate, _clusters.check),
@@ -151,6 +153,8 @@ TABLE: dict[str, Entry] = {
     ),
     "qed.ensemble.ExtraTreesClassifier": _FOREST,
     "qed.ensemble.ExtraTreesRegressor": _FOREST,
+    "qed.ensemble.GradientBoostingClassifier": _EXACTLY_BOOSTED,
+    "qed.ensemble.GradientBoostingRegressor": _EXACTLY_BOOSTED,
     "qed.ensemble.HistGradientBoostingClassifier": _BOOSTED,
     "qed.ensemble.HistGradientBoostingRegressor": _BOOSTED,
     "qed.ensemble.RandomForestClassifier": _FOREST,
