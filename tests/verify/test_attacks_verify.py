@@ -15,6 +15,7 @@ import pytest
 import sklearn.preprocessing
 
 import qed
+from qed.certificates import CompositeCertificate, Uncertified
 from qed.compose import (
     ColumnTransformer,
     FeatureUnion,
@@ -26,7 +27,6 @@ from qed.compose import (
     Pipeline,
     TransformedTargetRegressor,
 )
-from qed.core._certificates import CompositeCertificate, Uncertified
 from qed.core._records import public_name
 from qed.discriminant_analysis import LinearDiscriminantAnalysis
 from qed.ensemble import StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import Array, BoostingCertificate, Estimator, FitData, InvalidData, InvalidParameter, fitted, generator
+from qed.certificates import StagedCertificate
+from qed.core import Array, Estimator, FitData, InvalidData, InvalidParameter, fitted, generator
 from qed.core._events import Progress, guard
 from qed.ensemble import _kernels
 from qed.ensemble._tree_ensemble import TreeEnsemble, joined
@@ -74,7 +75,7 @@ class BoostedSum(Estimator, allow_nan=True):
         shape="(0,) or (n_iter_ + 1,)",
         answers=False,
     )
-    certificate_: BoostingCertificate = fitted("What is proved about the rounds.")
+    certificate_: StagedCertificate = fitted("What is proved about the rounds.")
 
     @property
     def do_early_stopping_(self) -> bool:
@@ -222,7 +223,7 @@ class Rounds:
         losses = np.array(self.losses[: self.count + 1])
         model.validation_score_ = -np.array(self.judged[: self.count + 1])
         rises = int(np.count_nonzero(np.diff(losses) > RISE * np.abs(losses[:-1])))
-        model.certificate_ = BoostingCertificate(losses, len(self.y), model.trees_.n_leaves, rises)
+        model.certificate_ = StagedCertificate(losses, len(self.y), model.trees_.n_leaves, rises)
 
 
 def validation_rows(seed: int, n_rows: int, size: float, strata: Array | None) -> tuple[Array, Array]:

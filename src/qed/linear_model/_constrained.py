@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.certificates import DualityGapCertificate
 from qed.convex import L1, L2, Problem, Squared, solve
 from qed.convex.solvers import CoordinateDescent
 from qed.core import KW_ONLY, InvalidData, InvalidParameter, NonNegative, PositiveInt, fitted, param
-from qed.core._certificates import DualityGapCertificate
 from qed.core._events import Progress
 from qed.core._threads import one_blas_thread
 from qed.designs import design

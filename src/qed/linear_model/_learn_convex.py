@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qed.certificates import DualityGapCertificate, Fingerprint
 from qed.convex import Problem, Solution, choose, solve
 from qed.convex._solve import FEW
 from qed.core import InvalidData, ToleranceNotReached
-from qed.core._certificates import DualityGapCertificate, Fingerprint
 from qed.core._events import Progress
 from qed.core._threads import one_blas_thread
 from qed.core._validation import is_source

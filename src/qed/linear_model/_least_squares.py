@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from qed.certificates import LeastSquaresCertificate
 from qed.core import Array, Regressor, fitted
-from qed.core._certificates import LeastSquaresCertificate
 from qed.data import Moments
 from qed.linear_model._inference import coefficient_table
 from qed.linear_model._learn import Settings, learn

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.certificates import DualityGapCertificate
 from qed.convex import (
     L2,
     EpsilonInsensitive,
@@ -24,7 +25,6 @@ from qed.convex._floor import Floor
 from qed.convex._mixture import Met, mixed
 from qed.convex._passes import Passes
 from qed.convex.penalties import ElasticNet
-from qed.core._certificates import DualityGapCertificate
 from qed.core._threads import one_blas_thread
 from qed.designs import design
 from qed.linear_model._online import diverged

@@ -7,16 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core import (
-    KW_ONLY,
-    Array,
-    Estimator,
-    ExactCertificate,
-    InvalidData,
-    InvalidParameter,
-    fitted,
-    param,
-)
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, Array, Estimator, InvalidData, InvalidParameter, fitted, param
 from qed.core._mixed import Column
 from qed.core._tables import csr, is_sparse
 from qed.core._targets import as_target

@@ -9,7 +9,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Estimator, ExactCertificate, InvalidData, InvalidParameter, NotSupported, fitted, param
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, Estimator, InvalidData, InvalidParameter, NotSupported, fitted, param
 from qed.core._params import AnyFunction, DType  # noqa: TC001  (what parameters may hold)
 from qed.core._tables import csr, only_column
 from qed.preprocessing._patterns import why_not_simple

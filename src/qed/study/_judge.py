@@ -17,7 +17,7 @@ from qed.study._raw import text_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from qed.core import HeldOutCertificate
+    from qed.certificates import HeldOutCertificate
     from qed.metrics import Score
     from qed.study._raw import RawTable
     from qed.study._schema import ColumnSchema, TargetSchema
@@ -136,7 +136,7 @@ def judge(
     errors = np.abs(y - predicted) if shares is None else (y != predicted).astype(np.float64)
     bound = None
     if shares is None:
-        from qed.core._held_out import error_quantile  # noqa: PLC0415
+        from qed.certificates import error_quantile  # noqa: PLC0415
 
         bound = error_quantile(errors, 0.05, 0.9)
     ranked = importances(model, X, y, columns, target, seconds=seconds, seed=seed)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
-    from qed.core import Certificate
+    from qed.certificates import Certificate
     from qed.study._raw import RawTable
     from qed.study._schema import TableSchema
     from qed.verify import Verdict

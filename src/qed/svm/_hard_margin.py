@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.certificates import DualityGapCertificate
 from qed.core import InvalidData, InvalidParameter
-from qed.core._certificates import DualityGapCertificate
 from qed.linear_model._separation import Separation, plane_between
 from qed.svm._planes import finish
 

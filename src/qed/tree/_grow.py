@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import InvalidData, TreeCertificate, generator
+from qed.certificates import TreeCertificate
+from qed.core import InvalidData, generator
 from qed.core._memory import require_memory
 from qed.tree import _kernels
 from qed.tree._impurity import CLASS_CRITERIA

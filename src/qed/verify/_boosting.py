@@ -18,7 +18,7 @@ from qed.verify._rows import read_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import BoostingCertificate
+    from qed.certificates import StagedCertificate
 
 
 Array = np.ndarray[Any, Any]
@@ -49,7 +49,7 @@ class Tree(NamedTuple):
     sets: dict[int, Array]  # by node
 
 
-def check(model: Any, certificate: BoostingCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Go through all rounds again; raise CertificateError when they are not as stated."""
     read = read_rows(model, X, y, sample_weight)
     _check_level(model, read[0])

@@ -16,7 +16,7 @@ from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import StationaryCertificate
+    from qed.certificates import StationaryCertificate
 
 
 Array = np.ndarray[Any, Any]

@@ -26,7 +26,7 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from qed.core._certificates import DualityGapCertificate
+    from qed.certificates import DualityGapCertificate
 
 
 Array = np.ndarray[Any, Any]

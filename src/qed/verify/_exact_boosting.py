@@ -28,7 +28,7 @@ from qed.verify._names import called
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import BoostingCertificate
+    from qed.certificates import StagedCertificate
 
 
 Array = np.ndarray[Any, Any]
@@ -37,7 +37,7 @@ ROOTS = 20_000_000  # values looked at, over all trees, to see that roots take t
 NEAR = 1e-50  # residuals below this are taken for zero
 
 
-def check(model: Any, certificate: BoostingCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Go through all rounds again; raise CertificateError when they are not as stated."""
     rows = training_rows(model, read_rows(model, X, y, sample_weight))
     trees = model.trees_
@@ -93,7 +93,7 @@ class _Trace:
         if not used.all():
             self.out.append(factor * self._mean(~used, value))
 
-    def verdict(self, certificate: BoostingCertificate) -> Verdict:
+    def verdict(self, certificate: StagedCertificate) -> Verdict:
         model, found = self.model, np.array(self.losses)
         size = LOSSES * np.maximum(np.abs(found), abs(found[0]))
         gains = -np.diff([self.first, *self.out]) if self.out else np.zeros(0)

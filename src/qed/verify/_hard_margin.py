@@ -12,7 +12,7 @@ from qed.verify._same_data import difference, look
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import DualityGapCertificate
+    from qed.certificates import DualityGapCertificate
 
 
 SLACK = 1e-9  # share of one by which a margin may fall short: coefficients are stored as float64
