@@ -30,7 +30,7 @@ class HistGradientBoostingRegressor(HistBoostingModel, BoostedRegressor):
 
     Cost
     ----
-    O(p n log n) once to bin the columns; O(p n) for each level of each tree, half of it by subtracting sums. n p bytes for the
+    O(p n log n) once to bin the columns; O(p n) for each level of each tree, half of it by subtracting sums. 2 n p bytes for the
     bins and about 100 n more.
 
     See Also
@@ -126,7 +126,7 @@ class HistGradientBoostingClassifier(HistBoostingModel, BoostedClassifier):
 
     Cost
     ----
-    O(p n log n) once to bin the columns; O(p n) for each level of each tree, half of it by subtracting sums. n p bytes for the
+    O(p n log n) once to bin the columns; O(p n) for each level of each tree, half of it by subtracting sums. 2 n p bytes for the
     bins and about 100 n more.
 
     See Also

@@ -89,7 +89,7 @@ class HistBoostingModel(BoostedSum):
     ) -> None:
         n_rows, n_columns = data.X.shape
         require_memory(
-            (n_columns + 64 + 24 * k) * n_rows,
+            (2 * n_columns + 64 + 24 * k) * n_rows,
             f"the bins of {n_rows} x {n_columns} values",
             "Fit on a sample of the rows, or on fewer columns.",
         )
@@ -119,7 +119,7 @@ class _HistSteps:
     def __init__(self, model: HistBoostingModel, data: BoostData, limits: _kernels.BoostLimits) -> None:
         self.model, self.counts, self.limits = model, data.counts, limits
         s = None if (data.s == 1).all() else data.s
-        self.binned = _kernels.rank_table(data.X, s, model.max_bins, together=8, keeps="bins")
+        self.binned = _kernels.rank_table(data.X, s, model.max_bins, keeps="bins")
 
     def grow(self, rounds: Rounds) -> list[GrownStep]:
         model, n_columns = self.model, rounds.X.shape[1]
