@@ -57,6 +57,7 @@ from qed.verify import (
     _least_squares,
     _likelihood,
     _mistakes,
+    _multiway_trees,
     _neighbors,
     _networks,
     _ordinal,
@@ -267,6 +268,7 @@ TABLE: dict[str, Entry] = {
     "qed.tree.DecisionTreeRegressor": _TREE,
     "qed.tree.ExtraTreeClassifier": _TREE,
     "qed.tree.ExtraTreeRegressor": _TREE,
+    "qed.tree.MultiwayTreeClassifier": _by(TreeCertificate, _multiway_trees.check),
     "qed.tree.OptimalTreeClassifier": _TREE,
     "qed.tree.OptimalTreeRegressor": _TREE,
 }
