@@ -130,7 +130,8 @@ def _asked_target(model: Any, traits: Any) -> str:
         return "several" if traits.target == "number" else "indicator"
     if traits.target == "number" or isinstance(model, feature_selection.SequentialFeatureSelector):
         return "positive" if traits.positive_target else "number"
-    return "two" if traits.target else ""
+    looks = traits.target or hasattr(model, "score_func")
+    return "two" if looks else ""
 
 
 def _loose(rng: Any, n: int, rows: str) -> Any:
@@ -237,6 +238,7 @@ def _given() -> dict[str, list[Configuration]]:
     _texts(add)
     _linear(add)
     _others(add)
+    _selectors(add)
     _composites(add)
     return rows
 
@@ -434,6 +436,11 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: T.DecisionTreeClassifier(criterion="entropy", max_depth=3, random_state=0), target="integers")
     add(lambda: T.DecisionTreeRegressor(criterion="absolute_error", max_depth=2, random_state=0))
     add(lambda: T.DecisionTreeRegressor(criterion="poisson", max_depth=2, random_state=0), target="positive")
+    for depth in (1, 2, 3):
+        add(lambda depth=depth: T.OptimalTreeClassifier(max_depth=depth, max_visits=10**6), target="three")
+    add(lambda: T.OptimalTreeClassifier(criterion="gini", max_depth=2), rows="gaps", weight="counts")
+    add(lambda: T.OptimalTreeRegressor(max_depth=2), target="several", weight="wide")
+    add(lambda: T.OptimalTreeRegressor(max_depth=2, max_visits=1000), layout="float32")
     _forests(add)
     add(lambda: neighbors.KNeighborsClassifier(3, weights="distance"), target="three")
     add(lambda: neighbors.KNeighborsClassifier(3, metric="manhattan"), layout="pandas")
@@ -457,6 +464,32 @@ def _others(add: Callable[..., None]) -> None:
         add(lambda: MLPClassifier((4,), max_iter=30, random_state=0), target="three")
         add(lambda: MLPClassifier((3, 3), activation="tanh", max_iter=30, random_state=0), weight="counts")
         add(lambda: MLPRegressor(hidden_layer_sizes=(4,), max_iter=30, random_state=0), target="several")
+
+
+def _selectors(add: Callable[..., None]) -> None:
+    F = feature_selection
+    for score in (F.f_regression, F.r_regression, F.mutual_info_regression):
+        add(lambda score=score: F.SelectKBest(score, k=2), target="number")
+    for score in (F.f_classif, F.mutual_info_classif):
+        add(lambda score=score: F.SelectPercentile(score, percentile=40), target="three")
+    for layout in ("array", "csr"):
+        add(lambda: F.SelectKBest(F.chi2, k=2), rows="counts", layout=layout)
+        add(
+            lambda: F.GenericUnivariateSelect(F.mutual_info_classif, mode="k_best", param=2),
+            rows="counts",
+            layout=layout,
+        )
+    add(lambda: F.SelectFdr(F.f_regression, alpha=0.2), target="number", layout="pandas")
+    add(lambda: F.SelectFpr(alpha=0.2), layout="float32")
+    add(lambda: F.SelectFwe(F.chi2, alpha=0.5), rows="counts")
+    add(F.VarianceThreshold, rows="gaps")
+    add(lambda: F.VarianceThreshold(0.3), rows="rounded", layout="csc")
+    add(lambda: F.SelectFromModel(L.Lasso(0.1), threshold="0.5*mean"), target="number")
+    add(lambda: F.SelectFromModel(L.LogisticRegression(), max_features=2), target="three", layout="pandas")
+    add(lambda: F.SelectFromModel(T.DecisionTreeClassifier(max_depth=3)))
+    add(lambda: F.RFE(L.LogisticRegression(), step=2), target="three")
+    add(lambda: F.RFE(L.Lasso(0.01), n_features_to_select=0.5), layout="csr")
+    add(lambda: F.RFECV(L.LogisticRegression(), cv=2, min_features_to_select=2))
 
 
 def _composites(add: Callable[..., None]) -> None:

@@ -1,4 +1,5 @@
 #include "qed/tree.hpp"
+#include "qed/tree_optimal.hpp"
 
 #include <nanobind/stl/string.h>
 
@@ -44,6 +45,27 @@ double contradicting(const nb::object& X, const std::string& criterion, Index wi
     double found = 0.0;
     run([&] { found = contradictions(table, targets); });
     return found;
+}
+
+nb::tuple optimal(const std::string& criterion, Index count, Index orders, Index width, const Array& ranks,
+                  const Array& sums, const Array& floors, double reach,
+                  const std::tuple<Index, double, double>& limits) {
+    require(count >= 1 && orders >= 1 && width >= 2, "there must be items, orders and sums");
+    const OptimalItems items{count,
+                             orders,
+                             width,
+                             numbers_of<std::uint32_t>(ranks, "ranks", orders * count),
+                             vector(sums, "sums", count * width),
+                             vector(floors, "floors", count),
+                             criterion_of(criterion),
+                             reach};
+    require(items.criterion <= Criterion::squared && reach > 0.0, "no such criterion of optimal trees");
+    const auto [depth, visits, seconds] = limits;
+    const OptimalLimits own{depth, visits, seconds};
+    OptimalTree tree;
+    run([&] { tree = optimal_tree(items, own); });
+    return nb::make_tuple(given(tree.left), given(tree.right), given(tree.order), given(tree.rank), tree.objective,
+                          tree.lower, tree.visits);
 }
 
 /// Nodes made ready for being followed; Python keeps it and looks no further.
@@ -96,6 +118,8 @@ void bind_tree(nb::module_& module) {
                arg("random"));
     module.def("least_impurity", &least, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
                arg("depth"), arg("most"));
+    module.def("optimal_tree", &optimal, arg("criterion"), arg("count"), arg("orders"), arg("width"), arg("ranks"),
+               arg("sums"), arg("floors"), arg("reach"), arg("limits"));
     module.def("contradictions", &contradicting, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none());
     module.def("pack_tree", &packed, arg("columns"), arg("left"), arg("right"), arg("feature"), arg("threshold"),
                arg("missing_left"));

@@ -948,6 +948,27 @@ def least_impurity(
 def contradictions(X: Table, criterion: str, width: int, y: NDArray[np.int64] | Vector, s: Vector | None) -> float:
     """Return the mean impurity within groups of rows that agree in all columns."""
 
+def optimal_tree(
+    criterion: str,
+    count: int,
+    orders: int,
+    width: int,
+    ranks: NDArray[np.uint32],
+    sums: Vector,
+    floors: Vector,
+    reach: float,
+    limits: tuple[int, float, float],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], float, float, float]:
+    """Search the tree of a depth that leaves least.
+
+    Items have a rank in each order (``ranks``: orders × count, flat) and sums (count × ``width``, flat): weights of classes; or for
+    ``"squared_error"`` weight, weighted numbers and the weighted sum of their squares. ``floors``: what an item leaves by itself;
+    ``reach``: most that a unit of weight adds to what a leaf leaves. Limits: depth, values visited, seconds.
+
+    Returns for each node, in the order of a walk that goes left first: left and right child (-1), order (-1) and rank, up to which
+    items go left; then what the tree leaves, what all trees leave at least, and the values visited.
+    """
+
 class PackedTree:
     """Nodes laid out for being followed."""
 

@@ -73,3 +73,19 @@ class Uncertified(Certificate):
     def numbers(self) -> dict[str, str]:
         """Return nothing: there are no numbers."""
         return {}
+
+
+def composite_certificate(parts: list[tuple[str, Any]]) -> CompositeCertificate:
+    """Gather the certificates of fitted parts; models of other libraries claim nothing."""
+
+    def own(model: Any) -> Any:
+        found = getattr(model, "certificate_", None)
+        if isinstance(found, Certificate):
+            return found
+        return Uncertified(
+            f"{type(model).__name__} of {type(model).__module__.partition('.')[0]} carries no certificate"
+        )
+
+    return CompositeCertificate(
+        {name: own(model) for name, model in parts if not (model is None or isinstance(model, str))}
+    )

@@ -7,19 +7,13 @@ from typing import Any, Self
 import numpy as np
 
 from qed.certificates import CompositeCertificate  # noqa: TC001  (names the type of an attribute)
+from qed.certificates._composite import composite_certificate
 from qed.compose._choose_columns import chosen_columns, column_names, some_columns
-from qed.compose._pipeline import names_for, traits_of
-from qed.compose._steps import (
-    NamedParts,
-    accepts_weight,
-    announced,
-    composite_certificate,
-    named_transformers,
-    require_instances,
-    require_names,
-)
+from qed.compose._pipeline import names_for
+from qed.compose._steps import NamedParts, announced, named_transformers, require_instances, require_names
 from qed.core import KW_ONLY, InvalidData, InvalidParameter, Probability, Traits, Transformer, clone, fitted, param
 from qed.core._jobs import mapped
+from qed.core._parts import accepts_weight, traits_of
 from qed.core._roles import _input_names
 from qed.core._tables import is_sparse, only_column, require_indices
 from qed.core._validation import learn_columns

@@ -13,6 +13,7 @@ array of str objects                        ``{"strings": [shape, ends, UTF-8]}`
 array of other plain objects                ``{"objects": [shape, [node, ...]]}``: numbers, words, None, NaN, estimators
 masked array                                ``{"masked": [node of its data, node of its mask]}``
 slice, NumPy type, NumPy function           ``{"slice": [start, stop, step]}``, ``{"type": "float64"}``, ``{"ufunc": "log"}``
+function of qed that files may name         ``{"function": "qed.feature_selection.chi2"}``
 NumPy scalar                                ``{"scalar": ["<f8", "sixteen hex digits"]}``
 CSR, CSC                                    ``{"csr_array": [shape, data, indices, indptr]}`` and so on
 random generator                            ``{"random": node of its state}``
@@ -20,7 +21,7 @@ record                                      ``{"record": [name, {field: node}]}`
 estimator                                   ``{"estimator": [class, {parameter: node}, {attribute: node}]}``
 ==========================================  ===========================================================================
 
-Nothing else can be stored, and in particular no code: functions and classes are refused when saving, and no node makes
+Nothing else can be stored, and in particular no code: functions and classes of others are refused when saving, and no node makes
 one when loading. Arrays come back in native byte order and C order; everything else comes back as it was, to the bit.
 An object that is held in two places comes back as two; what a ``cached_property`` keeps is worked out again.
 """
@@ -36,6 +37,7 @@ import re
 import struct
 import sys
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -48,6 +50,7 @@ from qed.core._records import (
     check_record,
     field_hints,
     find_estimator,
+    find_function,
     find_record,
     is_record,
     public_name,
@@ -118,6 +121,8 @@ class Encoder:
             return {kind.__name__: [shape, *(self._array(part, where) for part in parts)]}
         if kind is slice:
             return {"slice": self._list((value.start, value.stop, value.step), where, depth)}
+        if kind is FunctionType and find_function(public_name(value)) is value:
+            return {"function": public_name(value)}
         name = getattr(value, "__name__", "")
         is_simple = kind is np.ufunc and (value.nin, value.nout) == (1, 1)
         if name and getattr(np, name, None) is value and (is_simple or name in _TYPES):
@@ -412,6 +417,14 @@ def _numpy_type(content: Any) -> type[Any]:
     return found
 
 
+def _function(content: Any) -> Any:
+    """Look a function of qed up among those that files may name; its package was loaded with the model that holds it."""
+    found = find_function(content) if isinstance(content, str) else None
+    if found is None:
+        raise ModelFileError(f"{str(content)[:80]!r} is not a function of qed that model files hold")
+    return found
+
+
 def _ufunc(content: Any) -> np.ufunc:
     found = getattr(np, content, None) if isinstance(content, str) and content.isidentifier() else None
     if type(found) is not np.ufunc or found.__name__ != content or (found.nin, found.nout) != (1, 1):
@@ -436,6 +449,7 @@ _ATOMS: dict[str, Callable[[Any], Any]] = {
     "scalar": _scalar,
     "type": _numpy_type,
     "ufunc": _ufunc,
+    "function": _function,
 }
 
 

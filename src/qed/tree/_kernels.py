@@ -62,6 +62,28 @@ def contradictions(X: Any, targets: Targets) -> float:
     return float(_native.contradictions(_columns(X), *targets))
 
 
+class Optimal(NamedTuple):
+    """Nodes that send items up to a rank of an order to the left; what they leave, what all trees do, and values visited."""
+
+    left: Array
+    right: Array
+    order: Array
+    rank: Array
+    objective: float
+    lower: float
+    visits: float
+
+
+def optimal(
+    criterion: str, ranks: Array, sums: Array, floors: Array, reach: float, limits: tuple[int, float, float]
+) -> Optimal:
+    """Search the tree of a depth that leaves least; ``ranks`` is (orders, items), ``sums`` (items, width)."""
+    (orders, items), width = ranks.shape, sums.shape[1]
+    flat = np.ascontiguousarray(ranks, dtype=np.uint32).reshape(-1)
+    own = np.ascontiguousarray(sums).reshape(-1)
+    return Optimal(*_native.optimal_tree(criterion, items, orders, width, flat, own, floors, reach, limits))
+
+
 def pack(n_features: int, nodes: tuple[Array, ...]) -> Any:
     """Lay nodes out for being followed by ``leaves_of``; ValueError if they are no tree."""
     left, right, feature, threshold, missing_left = nodes

@@ -28,6 +28,7 @@ decompositions; importing anything that fits is barred by contract.
     _subsets         subsets of columns, by a search of its own
     _clusters        centres, and a bound on all others
     _subspace        directions of largest variance, by eigenvalues of its own
+    _column_scores   variances, tests and mutual information of single columns; _selected: columns that a model chose
     _steps           greedy steps over columns, each fitted and scored again
     _trees           nodes of decision trees; _cuts: what cuts through columns leave
     _boosting        steps of the leaves of boosted trees

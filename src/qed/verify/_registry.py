@@ -62,6 +62,7 @@ from qed.verify import (
     _ordinal,
     _parts,
     _powers,
+    _selected,
     _subsets,
     _subspace,
     _transformers,
@@ -159,7 +160,22 @@ TABLE: dict[str, Entry] = {
     "qed.ensemble.StackingRegressor": _of(_parts.stacking),
     "qed.ensemble.VotingClassifier": _of(_parts.voting),
     "qed.ensemble.VotingRegressor": _of(_parts.voting),
-    "qed.feature_selection.SequentialFeatureSelector": _EXACT,
+    **{
+        f"qed.feature_selection.{name}": _EXACT
+        for name in (
+            "GenericUnivariateSelect",
+            "SelectFdr",
+            "SelectFpr",
+            "SelectFwe",
+            "SelectKBest",
+            "SelectPercentile",
+            "SequentialFeatureSelector",
+            "VarianceThreshold",
+        )
+    },
+    "qed.feature_selection.RFE": _of(_selected.elimination),
+    "qed.feature_selection.RFECV": _of(_selected.elimination),
+    "qed.feature_selection.SelectFromModel": _of(_selected.from_model),
     "qed.linear_model.BestSubsetRegressor": _by(SubsetCertificate, _subsets.check),
     "qed.linear_model.BoundedRegressor": _by(StationaryCertificate, _bounded.check),
     "qed.linear_model.ConstrainedLasso": _CONVEX,
@@ -251,6 +267,8 @@ TABLE: dict[str, Entry] = {
     "qed.tree.DecisionTreeRegressor": _TREE,
     "qed.tree.ExtraTreeClassifier": _TREE,
     "qed.tree.ExtraTreeRegressor": _TREE,
+    "qed.tree.OptimalTreeClassifier": _TREE,
+    "qed.tree.OptimalTreeRegressor": _TREE,
 }
 
 # Classes that learn nothing which could be checked, and why; their fits carry Uncertified.
