@@ -26,6 +26,7 @@ from qed import (
     ensemble,
     feature_selection,
     linear_model,
+    mixture,
     model_selection,
     naive_bayes,
     neighbors,
@@ -387,6 +388,21 @@ def _linear(add: Callable[..., None]) -> None:  # noqa: PLR0912  a list
     add(lambda: L.RandomLinearClassifier(random_state=0), target="two")
 
 
+def _mixtures(add: Callable[..., None]) -> None:
+    for kind in ("full", "tied", "diag", "spherical"):
+        add(lambda kind=kind: mixture.GaussianMixture(2, covariance_type=kind, random_state=0))
+    add(
+        lambda: mixture.GaussianMixture(3, random_state=0, max_iter=3, init_params="k-means++"),
+        weight="counts",
+        layout="float32",
+    )
+    add(lambda: mixture.GaussianMixture(2, algorithm="hard", random_state=0, reg_covar=0.01))
+    add(
+        lambda: mixture.GaussianMixture(2, covariance_prior=0.5, degrees_of_freedom_prior=9, random_state=0),
+        weight="wide",
+    )
+
+
 def _forests(add: Callable[..., None]) -> None:
     for kind in (E.RandomForestClassifier, E.ExtraTreesClassifier, E.RandomForestRegressor, E.ExtraTreesRegressor):
         is_class = "Classifier" in kind.__name__
@@ -450,6 +466,7 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: neighbors.KernelDensity(bandwidth=0.7, kernel="epanechnikov"), weight="counts")
     add(lambda: cluster.KMeans(3, n_init=1, random_state=0))
     add(lambda: cluster.KMeans(2, n_init=2, random_state=0), weight="counts", layout="float32")
+    _mixtures(add)
     add(lambda: decomposition.PCA(2))
     add(lambda: decomposition.PCA(0.9, whiten=True), weight="counts")
     add(lambda: M.DummyClassifier(strategy="most_frequent"), target="three", weight="counts")

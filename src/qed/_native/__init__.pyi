@@ -543,6 +543,26 @@ def approach(
 ) -> tuple[Vector, Vector]:
     """Return squared distances to what is nearer, a candidate or what was closest, a row for each candidate; and sums."""
 
+def mixture_pass(
+    X: Matrix,
+    shift: Vector,
+    s: Vector | None,
+    fixed: NDArray[np.int32] | None,
+    components: tuple[Vector, Vector, Vector],
+    is_diagonal: bool,
+    is_shared: bool,
+    responsibilities: str,
+    density: Vector | None,
+    shares: Vector | None,
+    adds: bool,
+) -> tuple[float, Vector, Vector, Vector] | None:
+    """Find log-densities and responsibilities of rows under a mixture of Gaussians, and sum moments by them.
+
+    ``components`` are means less the shift, whitening factors (inverse standard deviations, or lower triangular matrices, one for
+    each component or one for all) and levels. Where they are arrays, ``density`` and ``shares`` are written; responsibilities that
+    are "given" are read from ``shares``. Returns likelihood, weights, sums of differences from the means, and of their products.
+    """
+
 def find_planes(
     loss: str, width: float, has_kinks: bool, X: Matrix, y: Matrix, c: Vector, goal: Goal
 ) -> tuple[Vector, Vector, Vector]:
@@ -988,7 +1008,7 @@ def pack_tree(
 class RankedTable:
     """Columns of a table as bins, with ranks where asked for; or as values."""
 
-def rank_table(X: Table, s: Vector | None, most: int, together: int, keeps: str) -> RankedTable:
+def rank_table(X: Table, s: Vector | None, most: int, keeps: str) -> RankedTable:
     """Bin columns into runs of values of about equal weight, at most ``most`` (up to 255) and one for missing values.
 
     ``together`` columns, 1 or 8, lie side by side. ``keeps`` is ``"bins"``, ``"ranks"`` (bins and ranks) or ``"values"`` alone.

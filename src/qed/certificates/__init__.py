@@ -23,6 +23,8 @@ exact            ``ExactCertificate``            what was computed is a function
 likelihood       ``LikelihoodCertificate``       parameters found by formula are the most likely ones
 search           ``SearchCertificate``           answers look at every row of the fit: neighbours, densities
 stationary       ``StationaryCertificate``       nothing near lowers an objective that is not convex by more than ``gap``
+\                ``AscentCertificate``           an objective with many maxima rose at every step, and what one more step adds:
+                                                 expectation-maximisation, variational bounds
 \                ``NetworkCertificate``          how large the gradient is, and that differences confirm it: networks
 staged           ``StagedCertificate``           the training loss after every round, each step the best of its kind:
                                                  boosting, and methods that go on in rounds

@@ -124,8 +124,10 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
         if self.stop_words is None:
             return None
         listed: list[Any] = (
-            list(self.stop_words)
-            if isinstance(self.stop_words, list | tuple | set | frozenset | np.ndarray)
+            np.atleast_1d(self.stop_words).tolist()
+            if isinstance(self.stop_words, np.ndarray)
+            else list(self.stop_words)
+            if isinstance(self.stop_words, list | tuple | set | frozenset)
             else [None]
         )
         if not all(isinstance(one, str) for one in listed):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.study._compare import FLOOR, probabilities, row_losses
 from qed.study._effects import Effect, effects
+from qed.study._losses import FLOOR, answers, row_losses
 from qed.study._raw import text_of
 
 if TYPE_CHECKING:
@@ -125,8 +125,9 @@ def judge(
     seed : int
         For the shuffles.
     """
-    shares = None if target.task == "regression" else probabilities(model, X, target)
-    predicted = np.asarray(model.predict(X), np.float64) if shares is None else shares.argmax(axis=1).astype(np.float64)
+    said = answers(model, X, target)
+    shares = None if target.task == "regression" else said
+    predicted = said if shares is None else shares.argmax(axis=1).astype(np.float64)
     if shares is None:
         guess: Any = np.full(len(y), float(constant))
         guessed_shares = None

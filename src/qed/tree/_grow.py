@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 ANY_DEPTH = 2**31 - 1
+ANY_COUNT = 2**61  # more rows or leaves than any table has; twice as many are still a number of native code
 SEARCHED = 1 << 19  # steps of a search among trees of depth two: a millisecond
 SMALL = 1 << 16  # entries of a table above which such a search is not begun
 LEAST, MOST = 1e-50, 1e50  # of weights and of the largest target: sixth powers of both stay within float64
@@ -81,13 +82,13 @@ def growth_limits(model: Any, n_rows: int, n_columns: int, total: float) -> _ker
         leaf=leaf,
         leaf_weight=float(model.min_weight_fraction_leaf) * total,
         decrease=float(model.min_impurity_decrease),
-        leaves=0 if model.max_leaf_nodes is None else int(model.max_leaf_nodes),
+        leaves=0 if model.max_leaf_nodes is None else min(int(model.max_leaf_nodes), ANY_COUNT),
         features=min(most_features(model.max_features, n_columns), n_columns),
     )
 
 
 def _count(given: float, n_rows: int) -> int:
-    return int(given) if isinstance(given, Integral) else int(np.ceil(given * n_rows))
+    return min(int(given), ANY_COUNT) if isinstance(given, Integral) else int(np.ceil(given * n_rows))
 
 
 def most_features(given: Any, n_columns: int) -> int:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from qed.certificates import (
+    AscentCertificate,
     BracketCertificate,
     Certificate,
     ClustersCertificate,
@@ -57,6 +58,7 @@ from qed.verify import (
     _least_squares,
     _likelihood,
     _mistakes,
+    _mixtures,
     _neighbors,
     _networks,
     _ordinal,
@@ -210,6 +212,7 @@ TABLE: dict[str, Entry] = {
     "qed.linear_model.SquareRootLasso": _CONVEX,
     "qed.linear_model.ThresholdClassifier": _by(ExactCertificate, _counts.check_threshold),
     "qed.linear_model.VotedPerceptron": _by(MistakeBoundCertificate, _mistakes.check_votes),
+    "qed.mixture.GaussianMixture": _by(AscentCertificate, _mixtures.check),
     "qed.model_selection.DummyClassifier": _by(ExactCertificate, _counts.check_shares),
     "qed.model_selection.DummyRegressor": _by(ExactCertificate, _counts.check_constant),
     "qed.model_selection.GridSearchCV": _of(_parts.search),
