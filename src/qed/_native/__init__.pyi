@@ -1008,7 +1008,7 @@ def pack_tree(
 class RankedTable:
     """Columns of a table as bins, with ranks where asked for; or as values."""
 
-def rank_table(X: Table, s: Vector | None, most: int, together: int, keeps: str) -> RankedTable:
+def rank_table(X: Table, s: Vector | None, most: int, keeps: str) -> RankedTable:
     """Bin columns into runs of values of about equal weight, at most ``most`` (up to 255) and one for missing values.
 
     ``together`` columns, 1 or 8, lie side by side. ``keeps`` is ``"bins"``, ``"ranks"`` (bins and ranks) or ``"values"`` alone.

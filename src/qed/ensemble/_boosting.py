@@ -143,7 +143,7 @@ class BoostingModel(Estimator, allow_nan=True):
     ) -> None:
         n_rows, n_columns = data.X.shape
         require_memory(
-            (n_columns + 64 + 24 * k) * n_rows,
+            (2 * n_columns + 64 + 24 * k) * n_rows,
             f"the bins of {n_rows} x {n_columns} values",
             "Fit on a sample of the rows, or on fewer columns.",
         )
@@ -232,7 +232,7 @@ class _Rounds:
         self.X, self.y, self.s, self.counts = X, np.ascontiguousarray(y), s, counts
         self.is_plain = bool((s == 1).all())
         self.limits, self.judge = limits, judge
-        self.binned = _kernels.rank_table(X, None if self.is_plain else s, model.max_bins, together=8, keeps="bins")
+        self.binned = _kernels.rank_table(X, None if self.is_plain else s, model.max_bins, keeps="bins")
         self.baseline = loss.constant(self.y, s, k)
         self.scores = np.tile(self.baseline, (len(X), 1))
         self.parts: list[TreeEnsemble] = []

@@ -33,7 +33,7 @@ class HistGradientBoostingRegressor(BoostingModel, Regressor):
 
     Cost
     ----
-    O(p n log n) once to bin the columns; O(p n) for each level of each tree, half of it by subtracting sums. n p bytes for the
+    O(p n log n) once to bin the columns; O(p n) for each level of each tree, half of it by subtracting sums. 2 n p bytes for the
     bins and about 100 n more.
 
     See Also
@@ -165,7 +165,7 @@ class HistGradientBoostingClassifier(BoostingModel, Classifier):
 
     Cost
     ----
-    O(p n log n) once to bin the columns; O(p n) for each level of each tree, half of it by subtracting sums. n p bytes for the
+    O(p n log n) once to bin the columns; O(p n) for each level of each tree, half of it by subtracting sums. 2 n p bytes for the
     bins and about 100 n more.
 
     See Also
