@@ -467,6 +467,9 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: T.DecisionTreeClassifier(criterion="entropy", max_depth=3, random_state=0), target="integers")
     add(lambda: T.DecisionTreeRegressor(criterion="absolute_error", max_depth=2, random_state=0))
     add(lambda: T.DecisionTreeRegressor(criterion="poisson", max_depth=2, random_state=0), target="positive")
+    for criterion in ("entropy", "gain_ratio", "gini"):
+        add(lambda criterion=criterion: T.MultiwayTreeClassifier(criterion=criterion), rows="words", target="three")
+    add(lambda: T.MultiwayTreeClassifier(max_depth=2), rows="counts", weight="counts")
     for depth in (1, 2, 3):
         add(lambda depth=depth: T.OptimalTreeClassifier(max_depth=depth, max_visits=10**6), target="three")
     add(lambda: T.OptimalTreeClassifier(criterion="gini", max_depth=2), rows="gaps", weight="counts")

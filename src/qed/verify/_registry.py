@@ -60,6 +60,7 @@ from qed.verify import (
     _likelihood,
     _mistakes,
     _mixtures,
+    _multiway_trees,
     _neighbors,
     _networks,
     _ordinal,
@@ -274,6 +275,7 @@ TABLE: dict[str, Entry] = {
     "qed.tree.DecisionTreeRegressor": _TREE,
     "qed.tree.ExtraTreeClassifier": _TREE,
     "qed.tree.ExtraTreeRegressor": _TREE,
+    "qed.tree.MultiwayTreeClassifier": _by(TreeCertificate, _multiway_trees.check),
     "qed.tree.OptimalTreeClassifier": _TREE,
     "qed.tree.OptimalTreeRegressor": _TREE,
 }
