@@ -434,6 +434,21 @@ def _forests(add: Callable[..., None]) -> None:
     for loss in ("poisson", "gamma"):
         add(boosted(R, loss=loss), target="positive")
     add(boosted(R, early_stopping=True, validation_fraction=0.3, max_features=0.5), layout="pandas")
+    _exactly_boosted(add)
+
+
+def _exactly_boosted(add: Callable[..., None]) -> None:
+    def boosted(kind: Any, **given: Any) -> Callable[[], Any]:
+        return lambda: kind(**{"n_estimators": 3, "min_samples_leaf": 2, "random_state": 1} | given)
+
+    C, R = E.GradientBoostingClassifier, E.GradientBoostingRegressor
+    add(boosted(C), target="three", weight="counts")
+    add(boosted(C, loss="exponential", max_leaf_nodes=4, subsample=0.7), target="two", rows="gaps")
+    add(boosted(C, init="zero", n_iter_no_change=2, validation_fraction=0.3), target="integers", layout="csr")
+    for loss in ("absolute_error", "huber", "quantile"):
+        add(boosted(R, loss=loss, alpha=0.8), weight="counts")
+    add(boosted(R, ccp_alpha=0.01, max_features=2, max_depth=None), layout="float32")
+    add(boosted(R, subsample=0.6, loss="huber"), layout="pandas")
 
 
 def _others(add: Callable[..., None]) -> None:
@@ -456,6 +471,9 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: T.DecisionTreeClassifier(criterion="entropy", max_depth=3, random_state=0), target="integers")
     add(lambda: T.DecisionTreeRegressor(criterion="absolute_error", max_depth=2, random_state=0))
     add(lambda: T.DecisionTreeRegressor(criterion="poisson", max_depth=2, random_state=0), target="positive")
+    for criterion in ("entropy", "gain_ratio", "gini"):
+        add(lambda criterion=criterion: T.MultiwayTreeClassifier(criterion=criterion), rows="words", target="three")
+    add(lambda: T.MultiwayTreeClassifier(max_depth=2), rows="counts", weight="counts")
     for depth in (1, 2, 3):
         add(lambda depth=depth: T.OptimalTreeClassifier(max_depth=depth, max_visits=10**6), target="three")
     add(lambda: T.OptimalTreeClassifier(criterion="gini", max_depth=2), rows="gaps", weight="counts")
