@@ -23,6 +23,7 @@ record                       statement
 ``MistakeBoundCertificate``  mistakes made while learning, against the most that any order of the rows can cause
 ``LikelihoodCertificate``    parameters found by formula are the most likely ones, with the likelihood they attain
 ``ExactCertificate``         what was computed, from how many rows, and how far rounding can have moved it
+``ExplanationCertificate``   contributions of columns add up to predictions, exact or with a standard error
 ``SearchCertificate``        answers that look at every row of the fit: nearest rows, densities
 ``CompositeCertificate``     each part of a model of models keeps its own certificate
 ``Uncertified``              nothing is claimed, and why
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from qed.core._certificates._clusters import ClustersCertificate
     from qed.core._certificates._duality_gap import DualityGapCertificate
     from qed.core._certificates._exact import ExactCertificate
+    from qed.core._certificates._explanation import ExplanationCertificate
     from qed.core._certificates._fingerprint import Fingerprint
     from qed.core._certificates._forest import ForestCertificate
     from qed.core._certificates._held_out import HeldOutCertificate
@@ -62,6 +64,7 @@ __all__ = [
     "CompositeCertificate",
     "DualityGapCertificate",
     "ExactCertificate",
+    "ExplanationCertificate",
     "Fingerprint",
     "ForestCertificate",
     "GapCertificate",
@@ -86,6 +89,7 @@ HOMES = {
     "ClustersCertificate": "_clusters",
     "DualityGapCertificate": "_duality_gap",
     "ExactCertificate": "_exact",
+    "ExplanationCertificate": "_explanation",
     "Fingerprint": "_fingerprint",
     "ForestCertificate": "_forest",
     "GapCertificate": "_certificate",
