@@ -17,7 +17,7 @@ float64. Ctrl-C raises KeyboardInterrupt, and what the kernel was computing is l
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray

@@ -34,7 +34,13 @@ class AdditiveGame(NamedTuple):
 def linear_method(model: Any, X: Array) -> str | None:
     """Return the method of a model whose results are ``X @ coef_ + intercept_``; None if there is none."""
     coef = getattr(model, "coef_", None)
-    if coef is None or np.size(coef) == 0 or np.ndim(coef) > 2 or np.shape(coef)[-1] != X.shape[1] or X.dtype.kind not in "fiu":
+    if (
+        coef is None
+        or np.size(coef) == 0
+        or np.ndim(coef) > 2
+        or np.shape(coef)[-1] != X.shape[1]
+        or X.dtype.kind not in "fiu"
+    ):
         return None
     found = linear_terms(model, X[:64])
     sums = found.terms.sum(axis=1) + found.constant

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
-from qed.inspection._explanation import Explanation
-from qed.inspection._shapley import n_columns, n_rows, owners_of, shapley_values
 from qed.inspection._model_game import table_of
+from qed.inspection._shapley import n_columns, n_rows, owners_of, shapley_values
+
+if TYPE_CHECKING:
+    from qed.inspection._explanation import Explanation
 
 Array = np.ndarray[Any, Any]
 MOST_PROBED = 256  # rows that show which prepared columns follow from which
@@ -122,7 +124,7 @@ def _sources(prepare: Any, X: Any, owners: Array, width: int) -> Array | None:
         source[changed] = group
     # columns that stayed the same here (marks of gaps, rare categories) stand beside those that they follow from
     for place in np.flatnonzero(source < 0):
-        source[place] = _by_name(prepare, place, source)
+        source[place] = _by_name(prepare, int(place), source)
     return None if (source < 0).any() else source
 
 

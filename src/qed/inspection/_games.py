@@ -57,7 +57,7 @@ class CoalitionGame:
         empty = self._ask([0])[0]
         if zero:
             self._shift = empty
-        elif not empty == 0:
+        elif empty != 0:
             raise InvalidParameter(
                 f"The empty coalition is worth {empty!r:.80}, and a game starts from nothing. Pass zero=True to subtract it."
             )
@@ -104,9 +104,7 @@ class CoalitionGame:
             members = np.array([[number >> j & 1 for j in range(self.n_players)] for number in numbers], dtype=bool)
             found = list(np.asarray(self._value(members)).reshape(len(numbers)))
         else:
-            found = [
-                self._value(frozenset(j for j in range(self.n_players) if number >> j & 1)) for number in numbers
-            ]
+            found = [self._value(frozenset(j for j in range(self.n_players) if number >> j & 1)) for number in numbers]
         self._known.update(zip(numbers, found, strict=True))
         return found
 
@@ -227,7 +225,9 @@ def leave_one_out_value(game: CoalitionGame) -> Array:
     return _as_array([worth[0] - one for one in worth[1:]])
 
 
-def random_order_value(game: CoalitionGame, orders: Iterable[Sequence[int]], weights: Sequence[Any] | None = None) -> Array:
+def random_order_value(
+    game: CoalitionGame, orders: Iterable[Sequence[int]], weights: Sequence[Any] | None = None
+) -> Array:
     """Return the mean marginal contributions over given orders of the players.
 
     Parameters
@@ -283,7 +283,9 @@ def least_squares_value(game: CoalitionGame, p: Sequence[Any]) -> Array:
     found = probabilistic_value(game, p)
     n = game.n_players
     rest = game.of_bits([(1 << n) - 1])[0] - sum(found.tolist())
-    return _as_array([value + (Fraction(rest, n) if isinstance(rest, int | Fraction) else rest / n) for value in found.tolist()])
+    return _as_array(
+        [value + (Fraction(rest, n) if isinstance(rest, int | Fraction) else rest / n) for value in found.tolist()]
+    )
 
 
 def shapley_kernel(n: int) -> list[Fraction]:
@@ -325,7 +327,9 @@ def weighted_voting_game(quota: float, weights: Sequence[float]) -> CoalitionGam
     return CoalitionGame(len(votes), lambda members: int(sum(votes[player] for player in members) >= quota))
 
 
-def check_axioms(value: Callable[[CoalitionGame], Array], *, n_players: int = 3, n_games: int = 20, random_state: Any = 0) -> dict[str, bool]:
+def check_axioms(
+    value: Callable[[CoalitionGame], Array], *, n_players: int = 3, n_games: int = 20, random_state: Any = 0
+) -> dict[str, bool]:
     """Test on random games whether a value keeps the four axioms that single out Shapley's.
 
     Parameters

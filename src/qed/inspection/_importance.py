@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from qed.core import Estimator, InvalidData, InvalidParameter, generator
+from qed.core import InvalidData, InvalidParameter, generator
 from qed.core._events import Progress
+from qed.core._once import cached_property
 from qed.inspection._column_table import ColumnTable
 
 Array = np.ndarray[Any, Any]
+MOST_LEAVES = 2**28  # rows times trees whose leaves are kept: a gigabyte
 
 
 class Result(dict[str, Any]):
@@ -42,7 +44,7 @@ def permutation_importance(
 ) -> Result:
     """Shuffle one column at a time, and return how much the score falls.
 
-    Of forests and boosting only the trees that look at the shuffled column are evaluated again.
+    Of forests and boosting a tree is followed again only for rows whose path asks for the shuffled column.
 
     Parameters
     ----------
@@ -103,16 +105,24 @@ def permutation_importance(
     many = _rows_drawn(max_samples, len(table))
     seed = generator(random_state)
     streams = [(seed.permutation(len(table))[:many], seed.permutation(many)) for _ in range(n_repeats)]
-    found: dict[str, list[list[float]]] = {}
+    found: dict[str, list[float]] = {}
     with Progress("permutation_importance", total=len(table.names), verbose=0) as progress, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        drawn = [_Repeat(estimator, scorer, table, target, weight, *stream, many) for stream in streams]
+        if many == len(table):
+            drawn = [_Rows(estimator, scorer, table, target, weight)] * n_repeats
+        else:
+            drawn = [
+                _Rows(estimator, scorer, table.rows(rows), target[rows], None if weight is None else weight[rows])
+                for rows, _ in streams
+            ]
         for j in range(len(table.names)):
-            for repeat in drawn:
-                for name, fall in repeat.falls(j).items():
-                    found.setdefault(name, []).append([fall])
+            for part, (_, order) in zip(drawn, streams, strict=True):
+                for name, fall in part.falls(j, order).items():
+                    found.setdefault(name, []).append(fall)
             if progress.step() is not None:
-                raise InvalidParameter("permutation_importance was stopped by a callback before all columns were shuffled.")
+                raise InvalidParameter(
+                    "permutation_importance was stopped by a callback before all columns were shuffled."
+                )
     results = {name: _result(np.array(falls).reshape(-1, n_repeats)) for name, falls in found.items()}
     return results[""] if list(results) == [""] else Result(results)
 
@@ -122,40 +132,33 @@ def _rows_drawn(max_samples: float, n: int) -> int:
         return int(max_samples)
     if isinstance(max_samples, float) and 0 < max_samples <= 1:
         return max(1, int(max_samples * n))
-    raise InvalidParameter(f"max_samples must be from 1 to {n}, or a share above 0 and up to 1, got {max_samples!r:.80}.")
+    raise InvalidParameter(
+        f"max_samples must be from 1 to {n}, or a share above 0 and up to 1, got {max_samples!r:.80}."
+    )
 
 
 def _result(falls: Array) -> Result:
     return Result(importances=falls, importances_mean=falls.mean(axis=1), importances_std=falls.std(axis=1))
 
 
-class _Repeat:
-    """The rows of one repetition, the score on them, and the order in which every column is shuffled."""
+class _Rows:
+    """Some rows, and the score on them."""
 
-    def __init__(
-        self,
-        estimator: Any,
-        scorer: Any,
-        table: ColumnTable,
-        y: Array,
-        weight: Array | None,
-        rows: Array,
-        order: Array,
-        many: int,
-    ) -> None:
-        whole = many == len(table)
-        self.table = table if whole else table.rows(rows)
-        self.y = y if whole else y[rows]
-        self.weight = weight if whole or weight is None else weight[rows]
-        self.scorer, self.order = scorer, order
-        self.estimator = _with_known_trees(estimator, self.table.native())
-        self.before = self._score(self.table.native())
+    def __init__(self, estimator: Any, scorer: Any, table: ColumnTable, y: Array, weight: Array | None) -> None:
+        self.table, self.y, self.weight, self.scorer = table, y, weight, scorer
+        self.trees: KnownTrees | None = None
+        self.estimator = estimator
+        if _is_made_of_trees(estimator) and not table.is_frame:
+            self.trees = KnownTrees(estimator.trees_)
+            self.estimator = copy.copy(estimator)
+            self.estimator.__dict__["trees_"] = self.trees
+        self.before = self._score(table.native())
 
-    def falls(self, j: int) -> dict[str, float]:
-        """Return how much each score falls when column j is shuffled."""
-        if isinstance(self.estimator, Estimator) and isinstance(vars(self.estimator).get("trees_"), KnownTrees):
-            self.estimator.trees_.shuffles(j)  # type: ignore[attr-defined]
-        after = self._score(self.table.reordered(j, self.order))
+    def falls(self, j: int, order: Array) -> dict[str, float]:
+        """Return how much each score falls when column j is put in another order."""
+        if self.trees is not None:
+            self.trees.change(j)
+        after = self._score(self.table.reordered(j, order))
         return {name: self.before[name] - value for name, value in after.items()}
 
     def _score(self, X: Any) -> dict[str, float]:
@@ -165,7 +168,11 @@ class _Repeat:
 
 
 class KnownTrees:
-    """Trees whose sums over some rows are known: of rows with one column changed, only trees that look at it are followed.
+    """Trees whose sums over some rows are known.
+
+    Of rows with one column changed, a tree is followed only for those whose path to a leaf asked for that column: any other row
+    ends in the same leaf as before. Sums are kept, and the leaves of ``MOST_LEAVES`` at most; beyond, trees that never ask for
+    the column are passed over as a whole.
 
     Parameters
     ----------
@@ -175,14 +182,10 @@ class KnownTrees:
 
     def __init__(self, trees: Any) -> None:
         self.trees = trees
-        n_trees = len(trees.sizes)
-        tree_of_node = np.repeat(np.arange(n_trees), trees.sizes)
-        inner = trees.feature >= 0
-        self.looks = np.zeros((n_trees, trees.n_features), dtype=bool)
-        self.looks[tree_of_node[inner], trees.feature[inner]] = True
-        self.tree_of_node, self.column = tree_of_node, None
+        self.column: int | None = None
         self.known: Array | None = None
         self.rest: Array | None = None
+        self.same: Array | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.trees, name)
@@ -190,68 +193,69 @@ class KnownTrees:
     def __len__(self) -> int:
         return len(self.trees)
 
-    def shuffles(self, column: int) -> None:
+    def change(self, column: int) -> None:
         """Say which column differs from now on."""
-        self.column, self.rest = column, None
+        if column != self.column:
+            self.column, self.rest, self.same = column, None, None
 
     def add_up(self, X: Any, values: Array, groups: int = 1, bags: Array | None = None) -> Array:
         """Add up values by leaf over the trees."""
-        if self.column is None or self.known is None:
+        if self.column is None or self.known is None or bags is not None:
             found: Array = self.trees.add_up(X, values, groups, bags)
             self.known, self.rows = found, X
             return np.array(found)
-        looking = self.looks[:, self.column]
-        if not looking.any():
-            return np.array(self.known)
-        if looking.all():
-            return np.asarray(self.trees.add_up(X, values, groups, bags))
-        if self.rest is None:
-            self.rest = self.known - self._sum(looking, self.rows, values, groups)
-        return np.asarray(self.rest + self._sum(looking, X, values, groups))
+        if self.same is None:
+            self.same = self._same_leaves(self.column)
+            self.rest = self.known - self.trees.add_up(self.rows, values, groups, self.same)
+        return np.asarray(self.rest + self.trees.add_up(X, values, groups, self.same))
 
-    def _sum(self, looking: Array, X: Any, values: Array, groups: int) -> Array:
-        width = values.reshape(self.trees.n_leaves, -1).shape[1]
-        total = np.zeros((X.shape[0], groups, width))
-        for group in range(groups):
-            chosen = looking & (np.arange(len(looking)) % groups == group)
-            if chosen.any():
-                part, leaves = some_trees(self.trees, self.tree_of_node, chosen)
-                own = np.ascontiguousarray(values.reshape(-1, width)[leaves])
-                total[:, group] = part.add_up(X, own, 1).reshape(-1, width)
-        return total.reshape(X.shape[0], groups * width)
+    def _same_leaves(self, column: int) -> Array:
+        """Return a bit for each tree and row, set where the path of the row does not ask for a column."""
+        asks = self._paths_that_ask(column)
+        n_rows, n_trees = self.rows.shape[0], len(self.trees)
+        if n_rows * n_trees <= MOST_LEAVES:
+            same = ~asks[self._leaves]
+        else:
+            same = np.broadcast_to(~np.logical_or.reduceat(asks, self._first_leaves), (n_rows, n_trees))
+        return np.packbits(np.ascontiguousarray(same.T), axis=1, bitorder="little")
+
+    @cached_property
+    def _leaves(self) -> Array:
+        from qed.ensemble._kernels import leaves_of  # noqa: PLC0415
+
+        return leaves_of(self.trees.packed, self.rows)
+
+    @cached_property
+    def _first_leaves(self) -> Array:
+        return np.asarray(np.concatenate([[0], np.cumsum(self.trees.feature < 0)])[self.trees.starts[:-1]])
+
+    @cached_property
+    def _branches(self) -> tuple[Array, Array]:
+        """The first leaf below each node, and the first one behind."""
+        inner = self.trees.feature >= 0
+        step = np.where(inner, 1, -1)
+        level = np.cumsum(step)  # open branches behind each node
+        count = len(level)
+        shift = int(level.min()) - 2
+        keys = (level - shift) * (count + 1) + np.arange(count)
+        order = np.argsort(keys)
+        # a branch ends at the first node that leaves one open branch fewer than there were before it
+        last = order[np.searchsorted(keys[order], (level - step - 1 - shift) * (count + 1) + np.arange(count))]
+        leaves = np.cumsum(~inner)
+        return leaves - ~inner, leaves[last]
+
+    def _paths_that_ask(self, column: int) -> Array:
+        """Tell of each leaf whether the path to it asks for a column."""
+        first, behind = self._branches
+        nodes = self.trees.feature == column
+        changes = np.zeros(self.trees.n_leaves + 1, dtype=np.int64)
+        np.add.at(changes, first[nodes], 1)
+        np.add.at(changes, behind[nodes], -1)
+        return np.asarray(np.cumsum(changes[:-1]) > 0)
 
 
-def some_trees(trees: Any, tree_of_node: Array, chosen: Array) -> tuple[Any, Array]:
-    """Return chosen trees as an ensemble of their own, and the numbers of their leaves in the whole."""
-    from dataclasses import replace  # noqa: PLC0415
-
-    nodes = chosen[tree_of_node]
-    inner = trees.feature >= 0
-    kept = nodes[inner]
-    leaves = np.flatnonzero(nodes[~inner])
-    number = np.cumsum(kept) - 1
-    sets = kept[trees.by_set] if len(trees.by_set) else np.zeros(0, dtype=bool)
-    part = replace(
-        trees,
-        sizes=trees.sizes[chosen],
-        feature=trees.feature[nodes],
-        threshold=trees.threshold[kept],
-        missing_left=np.packbits(trees.goes_left[kept]),
-        value=trees.value[leaves],
-        weight=trees.weight[leaves] if len(trees.weight) else trees.weight,
-        by_set=number[trees.by_set[sets]],
-        sets=trees.sets[sets],
-    )
-    return part, leaves
-
-
-def _with_known_trees(estimator: Any, X: Any) -> Any:
-    """Return a copy of a forest or of boosting that remembers the sums of its trees over rows; other models as they are."""
+def _is_made_of_trees(estimator: Any) -> bool:
     from qed.ensemble._boosting import BoostingModel  # noqa: PLC0415
     from qed.ensemble._forest_model import ForestModel  # noqa: PLC0415
 
-    if not isinstance(estimator, ForestModel | BoostingModel) or not isinstance(X, np.ndarray):
-        return estimator
-    made = copy.copy(estimator)
-    made.__dict__["trees_"] = KnownTrees(estimator.trees_)
-    return made
+    return isinstance(estimator, ForestModel | BoostingModel)

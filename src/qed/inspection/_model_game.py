@@ -84,7 +84,7 @@ class ModelGame:
         for size in range(n - 1):
             coalitions[size:, order[size]] = True
         worth = np.concatenate([self.base[None], self.outputs(row, coalitions), told[None]]) if n > 1 else None
-        steps = (told - self.base)[None] if worth is None else np.diff(worth, axis=0)
+        steps: Array = (told - self.base)[None] if worth is None else np.diff(worth, axis=0)
         own = np.empty_like(steps)
         own[order] = steps
         return own
@@ -97,7 +97,7 @@ def _errors(sums: Array, squares: Array, count: int) -> Array:
 
 def all_coalitions(n: int) -> Array:
     """Return all subsets of n players as rows of bool; row number b holds player j where bit j of b is set."""
-    return (np.arange(1 << n)[:, None] >> np.arange(n)) & 1 == 1
+    return np.asarray((np.arange(1 << n)[:, None] >> np.arange(n)) & 1 == 1)
 
 
 def shapley_of_table(worth: Array, n: int) -> Array:
@@ -115,7 +115,9 @@ def shapley_of_table(worth: Array, n: int) -> Array:
     return values
 
 
-def solve(game: ModelGame, told: Array, *, most: int, pairs: int, tol: float | None, random: Generator) -> tuple[Sampled, str]:
+def solve(
+    game: ModelGame, told: Array, *, most: int, pairs: int, tol: float | None, random: Generator
+) -> tuple[Sampled, str]:
     """Explain all rows, by all coalitions where there are at most ``most``, else by permutations."""
     n_rows = len(game.rows)
     exact = 2**game.n_players <= most
@@ -192,5 +194,3 @@ def table_of(X: Any) -> Any:
     if hasattr(X, "columns"):
         return FrameTable(X)
     return ArrayTable(np.asarray(X.toarray() if hasattr(X, "tocsr") else X))
-
-

@@ -136,15 +136,25 @@ def _exactly(model: Any, X: Any, background: Any, players: Any, output: str) -> 
         return None
     model._check_is_fitted()  # noqa: SLF001
     trees = tree_game(model)
-    if trees is not None and output in ("auto", trees.method):
-        return _of_trees(trees, _rows(model, X), None if background is None else _rows(model, background), players)
-    if output not in ("auto", "decision_function", "predict"):
+    if trees is not None:
+        others = None if background is None else _rows(model, background)
+        return _of_trees(trees, _rows(model, X), others, players) if output in ("auto", trees.method) else None
+    if _is_naive_bayes(model) and output == "auto":
+        return _of_naive_bayes(model, _rows(model, X), players)
+    return _of_coefficients(model, X, background, players, output) if hasattr(model, "coef_") else None
+
+
+def _of_naive_bayes(model: Any, rows: Array, players: Any) -> Solved | None:
+    found = naive_bayes_terms(model, rows)
+    if found is None:
         return None
-    additive = naive_bayes_terms(model, _rows(model, X)) if _is_naive_bayes(model) and output == "auto" else None
-    if additive is not None:
-        said = log_odds(model._joint(_rows(model, X)))  # noqa: SLF001
-        return _of_terms(additive, additive.constant, said, _rows(model, X), players, "log-odds")
-    if not hasattr(model, "coef_") or not n_rows(X):
+    said = log_odds(model._joint(rows))  # noqa: SLF001
+    return _of_terms(found, found.constant, said, rows, players, "log-odds")
+
+
+def _of_coefficients(model: Any, X: Any, background: Any, players: Any, output: str) -> Solved | None:
+    """Solve the game of a model whose output is linear in the columns; None for others."""
+    if output not in ("auto", "decision_function", "predict") or not n_rows(X):
         return None
     rows = _rows(model, X)
     method = linear_method(model, rows)
@@ -212,9 +222,7 @@ def _by_predictions(
     size = float(np.abs(told).max() + np.abs(game.base).max())
     rounding = 64 * UNIT * (len(others) + count) * max(size, float(np.abs(found.values).max(initial=0.0)))
     data = rows.X if hasattr(rows, "X") else np.asarray(rows.frame.to_numpy(), dtype=object)
-    return Solved(
-        found.values, found.errors, game.base, told, data, rounding, "interventional", kind, method
-    )
+    return Solved(found.values, found.errors, game.base, told, data, rounding, "interventional", kind, method)
 
 
 def predictor(model: Any, output: str) -> tuple[str, Callable[[Any], Array]]:
@@ -245,7 +253,11 @@ def owners_of(players: Any, n: int) -> tuple[Array, int]:
     if players is None:
         return np.arange(n), n
     owners = np.asarray(players)
-    if owners.shape != (n,) or owners.dtype.kind not in "iu" or not np.array_equal(np.unique(owners), np.arange(owners.max() + 1)):
+    if (
+        owners.shape != (n,)
+        or owners.dtype.kind not in "iu"
+        or not np.array_equal(np.unique(owners), np.arange(owners.max() + 1))
+    ):
         raise InvalidParameter(
             f"players must give each of the {n} columns the number of its group, from 0 and without gaps, got {players!r:.80}."
         )

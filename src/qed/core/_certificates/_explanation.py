@@ -6,6 +6,7 @@ from qed.core._certificates._certificate import Certificate
 from qed.core._errors import ModelFileError
 from qed.core._records import record
 
+
 @record("explanation-certificate")
 class ExplanationCertificate(Certificate):
     """Contributions add up to prediction minus base value; they are exact, or have a standard error.
@@ -43,9 +44,11 @@ class ExplanationCertificate(Certificate):
     @property
     def statement(self) -> str:
         """The claim in one sentence."""
-        how = "exact up to rounding" if self.standard_error == 0 else f"with standard errors up to {self.standard_error:.3g}"
+        exact = self.standard_error == 0
+        how = "exact up to rounding" if exact else f"with standard errors up to {self.standard_error:.3g}"
         return (
-            f"The contributions of {self.players} columns to {self.rows} predictions are the Shapley values of the {self.game} game,"
+            f"The contributions of {self.players} columns to {self.rows} predictions are the Shapley values of the"
+            f" {self.game} game,"
             f" {how}, and add up to prediction minus base value within {self.residual:.1e}."
         )
 
