@@ -26,6 +26,7 @@ from qed import (
     ensemble,
     feature_selection,
     linear_model,
+    mixture,
     model_selection,
     naive_bayes,
     neighbors,
@@ -130,7 +131,8 @@ def _asked_target(model: Any, traits: Any) -> str:
         return "several" if traits.target == "number" else "indicator"
     if traits.target == "number" or isinstance(model, feature_selection.SequentialFeatureSelector):
         return "positive" if traits.positive_target else "number"
-    return "two" if traits.target else ""
+    looks = traits.target or hasattr(model, "score_func")
+    return "two" if looks else ""
 
 
 def _loose(rng: Any, n: int, rows: str) -> Any:
@@ -237,6 +239,7 @@ def _given() -> dict[str, list[Configuration]]:
     _texts(add)
     _linear(add)
     _others(add)
+    _selectors(add)
     _composites(add)
     return rows
 
@@ -385,6 +388,21 @@ def _linear(add: Callable[..., None]) -> None:  # noqa: PLR0912  a list
     add(lambda: L.RandomLinearClassifier(random_state=0), target="two")
 
 
+def _mixtures(add: Callable[..., None]) -> None:
+    for kind in ("full", "tied", "diag", "spherical"):
+        add(lambda kind=kind: mixture.GaussianMixture(2, covariance_type=kind, random_state=0))
+    add(
+        lambda: mixture.GaussianMixture(3, random_state=0, max_iter=3, init_params="k-means++"),
+        weight="counts",
+        layout="float32",
+    )
+    add(lambda: mixture.GaussianMixture(2, algorithm="hard", random_state=0, reg_covar=0.01))
+    add(
+        lambda: mixture.GaussianMixture(2, covariance_prior=0.5, degrees_of_freedom_prior=9, random_state=0),
+        weight="wide",
+    )
+
+
 def _forests(add: Callable[..., None]) -> None:
     for kind in (E.RandomForestClassifier, E.ExtraTreesClassifier, E.RandomForestRegressor, E.ExtraTreesRegressor):
         is_class = "Classifier" in kind.__name__
@@ -412,6 +430,21 @@ def _forests(add: Callable[..., None]) -> None:
     for loss in ("poisson", "gamma"):
         add(boosted(R, loss=loss), target="positive")
     add(boosted(R, early_stopping=True, validation_fraction=0.3, max_features=0.5), layout="pandas")
+    _exactly_boosted(add)
+
+
+def _exactly_boosted(add: Callable[..., None]) -> None:
+    def boosted(kind: Any, **given: Any) -> Callable[[], Any]:
+        return lambda: kind(**{"n_estimators": 3, "min_samples_leaf": 2, "random_state": 1} | given)
+
+    C, R = E.GradientBoostingClassifier, E.GradientBoostingRegressor
+    add(boosted(C), target="three", weight="counts")
+    add(boosted(C, loss="exponential", max_leaf_nodes=4, subsample=0.7), target="two", rows="gaps")
+    add(boosted(C, init="zero", n_iter_no_change=2, validation_fraction=0.3), target="integers", layout="csr")
+    for loss in ("absolute_error", "huber", "quantile"):
+        add(boosted(R, loss=loss, alpha=0.8), weight="counts")
+    add(boosted(R, ccp_alpha=0.01, max_features=2, max_depth=None), layout="float32")
+    add(boosted(R, subsample=0.6, loss="huber"), layout="pandas")
 
 
 def _others(add: Callable[..., None]) -> None:
@@ -434,6 +467,14 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: T.DecisionTreeClassifier(criterion="entropy", max_depth=3, random_state=0), target="integers")
     add(lambda: T.DecisionTreeRegressor(criterion="absolute_error", max_depth=2, random_state=0))
     add(lambda: T.DecisionTreeRegressor(criterion="poisson", max_depth=2, random_state=0), target="positive")
+    for criterion in ("entropy", "gain_ratio", "gini"):
+        add(lambda criterion=criterion: T.MultiwayTreeClassifier(criterion=criterion), rows="words", target="three")
+    add(lambda: T.MultiwayTreeClassifier(max_depth=2), rows="counts", weight="counts")
+    for depth in (1, 2, 3):
+        add(lambda depth=depth: T.OptimalTreeClassifier(max_depth=depth, max_visits=10**6), target="three")
+    add(lambda: T.OptimalTreeClassifier(criterion="gini", max_depth=2), rows="gaps", weight="counts")
+    add(lambda: T.OptimalTreeRegressor(max_depth=2), target="several", weight="wide")
+    add(lambda: T.OptimalTreeRegressor(max_depth=2, max_visits=1000), layout="float32")
     _forests(add)
     add(lambda: neighbors.KNeighborsClassifier(3, weights="distance"), target="three")
     add(lambda: neighbors.KNeighborsClassifier(3, metric="manhattan"), layout="pandas")
@@ -443,6 +484,7 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: neighbors.KernelDensity(bandwidth=0.7, kernel="epanechnikov"), weight="counts")
     add(lambda: cluster.KMeans(3, n_init=1, random_state=0))
     add(lambda: cluster.KMeans(2, n_init=2, random_state=0), weight="counts", layout="float32")
+    _mixtures(add)
     add(lambda: decomposition.PCA(2))
     add(lambda: decomposition.PCA(0.9, whiten=True), weight="counts")
     add(lambda: M.DummyClassifier(strategy="most_frequent"), target="three", weight="counts")
@@ -457,6 +499,32 @@ def _others(add: Callable[..., None]) -> None:
         add(lambda: MLPClassifier((4,), max_iter=30, random_state=0), target="three")
         add(lambda: MLPClassifier((3, 3), activation="tanh", max_iter=30, random_state=0), weight="counts")
         add(lambda: MLPRegressor(hidden_layer_sizes=(4,), max_iter=30, random_state=0), target="several")
+
+
+def _selectors(add: Callable[..., None]) -> None:
+    F = feature_selection
+    for score in (F.f_regression, F.r_regression, F.mutual_info_regression):
+        add(lambda score=score: F.SelectKBest(score, k=2), target="number")
+    for score in (F.f_classif, F.mutual_info_classif):
+        add(lambda score=score: F.SelectPercentile(score, percentile=40), target="three")
+    for layout in ("array", "csr"):
+        add(lambda: F.SelectKBest(F.chi2, k=2), rows="counts", layout=layout)
+        add(
+            lambda: F.GenericUnivariateSelect(F.mutual_info_classif, mode="k_best", param=2),
+            rows="counts",
+            layout=layout,
+        )
+    add(lambda: F.SelectFdr(F.f_regression, alpha=0.2), target="number", layout="pandas")
+    add(lambda: F.SelectFpr(alpha=0.2), layout="float32")
+    add(lambda: F.SelectFwe(F.chi2, alpha=0.5), rows="counts")
+    add(F.VarianceThreshold, rows="gaps")
+    add(lambda: F.VarianceThreshold(0.3), rows="rounded", layout="csc")
+    add(lambda: F.SelectFromModel(L.Lasso(0.1), threshold="0.5*mean"), target="number")
+    add(lambda: F.SelectFromModel(L.LogisticRegression(), max_features=2), target="three", layout="pandas")
+    add(lambda: F.SelectFromModel(T.DecisionTreeClassifier(max_depth=3)))
+    add(lambda: F.RFE(L.LogisticRegression(), step=2), target="three")
+    add(lambda: F.RFE(L.Lasso(0.01), n_features_to_select=0.5), layout="csr")
+    add(lambda: F.RFECV(L.LogisticRegression(), cv=2, min_features_to_select=2))
 
 
 def _composites(add: Callable[..., None]) -> None:

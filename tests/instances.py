@@ -27,6 +27,14 @@ PATHS = ("ElasticNetCV", "LassoCV", "MultiTaskElasticNetCV", "MultiTaskLassoCV")
 HOLDING: dict[str, Callable[[Any], Any]] = {
     "BestSubsetRegressor": lambda kind: kind(2),  # larger sets of many columns take long to search
     "SequentialFeatureSelector": lambda kind: kind(Ridge(), cv=2),
+    "RFE": lambda kind: kind(Ridge()),
+    "RFECV": lambda kind: kind(Ridge(), cv=2),
+    "SelectFromModel": lambda kind: kind(Ridge()),
+    "SelectKBest": lambda kind: kind(k=1),  # more than there are columns are warned about
+    "SelectPercentile": lambda kind: kind(percentile=60),  # a tenth of few columns is none
+    # random labels leave no column below a small level, which is warned about
+    **dict.fromkeys(("SelectFdr", "SelectFpr", "SelectFwe"), lambda kind: kind(alpha=1.0)),
+    "GenericUnivariateSelect": lambda kind: kind(mode="k_best", param=1),
     "ColumnTransformer": lambda kind: kind([("scale", StandardScaler(), [0])], remainder="passthrough"),
     "KBinsDiscretizer": lambda kind: kind(strategy="uniform"),  # quantiles of few rows are warned about
     "FeatureUnion": lambda kind: kind([("scale", StandardScaler()), ("range", MinMaxScaler())]),
@@ -57,7 +65,13 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
         ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
         lambda kind: kind(max_iter=5, min_samples_leaf=5, random_state=0),
     ),
+    **dict.fromkeys(
+        ("GradientBoostingClassifier", "GradientBoostingRegressor"), lambda kind: kind(n_estimators=5, random_state=0)
+    ),
     **dict.fromkeys(("ExtraTreeClassifier", "ExtraTreeRegressor"), lambda kind: kind(random_state=0)),
+    **dict.fromkeys(
+        ("OptimalTreeClassifier", "OptimalTreeRegressor"), lambda kind: kind(max_depth=2, max_visits=10**7)
+    ),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
     "RandomizedSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, n_iter=2, random_state=0, error_score="raise"),

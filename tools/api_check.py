@@ -1,18 +1,20 @@
 """Checks that everything public is documented, and everything documented public.
 
-Four rules:
+Five rules:
 
 1. every name in the `__all__` of `qed` and of a public package stands in docs/reference/<package>.md, and the other
 way round;
 2. every name in an `__all__` exists;
 3. every public estimator's docstring has the sections Objective, Certificate and Cost;
-4. every public estimator is treated on a page of docs/guide.
+4. every public estimator is treated on a page of docs/guide;
+5. src/qed/core/record_names.txt, by which model files find records, lists every record of the sources.
 
-``python tools/api_check.py --write`` writes the pages of docs/reference anew.
+``python tools/api_check.py --write`` writes the pages of docs/reference and the list of records anew.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
 import re
@@ -22,6 +24,8 @@ from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
+SOURCES = ROOT / "src"
+RECORDS = SOURCES / "qed" / "core" / "record_names.txt"
 SECTIONS = ("Objective", "Certificate", "Cost")
 
 
@@ -91,7 +95,7 @@ def write_pages() -> None:
         page = f"# {name}\n\n{first}\n\n```{{eval-rst}}\n.. currentmodule:: {name}\n"
         page += ".. autosummary::\n   :toctree: generated/\n"
         (REFERENCE / f"{name.removeprefix('qed.')}.md").write_text(f"{page}\n{names}\n```\n", encoding="utf-8")
-    order = "\n".join([*(package.__name__.removeprefix("qed.") for package in packages), "certificates"])
+    order = "\n".join([*(package.__name__.removeprefix("qed.") for package in packages), "certificate_table"])
     index = "# Reference\n\nEvery public name, package by package.\n\n"
     index += f"```{{toctree}}\n:maxdepth: 1\n\n{order}\n```\n"
     (REFERENCE / "index.md").write_text(index, encoding="utf-8")
@@ -121,18 +125,36 @@ def estimator_faults() -> list[str]:
     return faults
 
 
+def listed_records() -> str:
+    """Return the name of each record, as it stands in its decorator, and its module."""
+    found = {}
+    for file in sorted(SOURCES.glob("qed/**/*.py")):
+        text = file.read_text(encoding="utf-8")
+        for cls in ast.parse(text).body if "@record(" in text else ():
+            for mark in cls.decorator_list if isinstance(cls, ast.ClassDef) else ():
+                if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name) and mark.func.id == "record":
+                    found[ast.literal_eval(mark.args[0])] = ".".join(file.relative_to(SOURCES).with_suffix("").parts)
+    return "".join(f"{name} {module}\n" for name, module in sorted(found.items()))
+
+
 def main() -> int:
     """Print every fault; return 1 when there is one."""
     if sys.argv[1:] == ["--write"]:
+        RECORDS.write_text(listed_records(), encoding="utf-8")
         write_pages()
     packages = public_packages()
     faults = [fault for package in packages for fault in reference_faults(package)] + estimator_faults()
-    known = {f"{package.__name__.removeprefix('qed.')}.md" for package in packages} | {"index.md", "certificates.md"}
+    known = {f"{package.__name__.removeprefix('qed.')}.md" for package in packages} | {
+        "index.md",
+        "certificate_table.md",
+    }
     faults += [
         f"docs/reference/{page.name} documents no package."
         for page in sorted(REFERENCE.glob("*.md"))
         if page.name not in known
     ]
+    if RECORDS.read_text(encoding="utf-8") != listed_records():
+        faults.append(f"{RECORDS.name} is not what the sources say. Run: python tools/api_check.py --write")
     for fault in faults:
         print(fault)
     names = sum(len(names_of(package)) for package in packages)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import qed
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "certificates.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "certificate_table.md"
 INSIDE = "that of the model inside"
 HEAD = """# What each estimator certifies
 

@@ -12,7 +12,7 @@ of a seed is always the same file. Work is done in child processes with bounded 
 or stands still is a finding, and its case is made again by number. Findings are written to a folder, each as a file and a text
 that says what happened.
 
-``--sanitize`` does the same with native code under AddressSanitizer, in the modules that ``make sanitize`` has built.
+``--sanitize`` does the same with native code under AddressSanitizer, in the modules that ``tools/sanitize.py --modules`` has built.
 """
 
 from __future__ import annotations
@@ -547,7 +547,7 @@ def _sanitized(arguments: list[str]) -> int:
     from sanitize import BUILD, python_settings
 
     if not list((BUILD / "src").rglob("_v*.so")):
-        raise SystemExit(f"There are no instrumented modules in {BUILD}: run make sanitize first.")
+        raise SystemExit(f"There are no instrumented modules in {BUILD}: run python tools/sanitize.py --modules first.")
     settings = {**os.environ, **python_settings()}
     settings["ASAN_OPTIONS"] += ":allocator_may_return_null=1"  # too much memory is an error of Python, not a crash
     return subprocess.call([sys.executable, __file__, *arguments], env=settings)

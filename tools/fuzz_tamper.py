@@ -23,7 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.configurations import configurations
 from tests.verify.tampering import Subject, changes, judged
 
-from qed.core import QedError, Uncertified
+from qed.certificates import Uncertified
+from qed.core import QedError
 
 SHARE = 200  # changes of one fit: a model of many parts has thousands
 

@@ -1,52 +1,17 @@
-"""What is raced. A new row is one `Problem` in one of these modules; the runner finds it."""
+"""What is raced. A new row is one `Problem` in one of these modules; the runner finds it, and every module with `PROBLEMS`."""
 
 from __future__ import annotations
 
-from benchmarks.problems import (
-    classes,
-    columns,
-    generative,
-    groundwork,
-    hard,
-    lasso,
-    likelihood,
-    limits,
-    margins,
-    near,
-    networks,
-    online,
-    robust,
-    scores,
-    small,
-    sparse,
-    tables,
-    tall,
-    trees,
-    wide,
-)
+from importlib import import_module
+from pkgutil import iter_modules
+
 from benchmarks.problems._problem import Data, Problem
 
-PROBLEMS: tuple[Problem, ...] = (
-    *small.PROBLEMS,
-    *tall.PROBLEMS,
-    *wide.PROBLEMS,
-    *sparse.PROBLEMS,
-    *hard.PROBLEMS,
-    *lasso.PROBLEMS,
-    *columns.PROBLEMS,
-    *scores.PROBLEMS,
-    *robust.PROBLEMS,
-    *likelihood.PROBLEMS,
-    *limits.PROBLEMS,
-    *margins.PROBLEMS,
-    *online.PROBLEMS,
-    *networks.PROBLEMS,
-    *classes.PROBLEMS,
-    *near.PROBLEMS,
-    *generative.PROBLEMS,
-    *tables.PROBLEMS,
-    *groundwork.PROBLEMS,
-    *trees.PROBLEMS,
+PROBLEMS: tuple[Problem, ...] = tuple(
+    problem
+    for module in iter_modules(__path__)
+    if not module.name.startswith("_")
+    for problem in import_module(f"{__name__}.{module.name}").PROBLEMS
 )
 
 __all__ = ["PROBLEMS", "Data", "Problem", "chosen"]

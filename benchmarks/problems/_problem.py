@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SEED = 7
+SAMPLED = 50
+
+
+def sample(n: int) -> np.ndarray:
+    """Return the rows that are compared, spread over all."""
+    return np.linspace(0, n - 1, SAMPLED).astype(np.intp)
+
+
+def model_of(library: str, home: str, name: str) -> Any:
+    """Return a class of a library that names its packages and classes as scikit-learn does."""
+    return getattr(import_module(f"{library}.{home}"), name)
 
 
 @dataclass(frozen=True)
@@ -65,6 +77,11 @@ class Problem:
     scales: tuple[bool, bool] = (True, False)  # which sides shrink under --scale
     holder: Literal["array", "objects", "polars", "texts"] = "array"  # what a workflow gets its table in
     judged_at: float | None = None  # the strength that a model which chooses one should have chosen
+    # Of a workflow that libraries offer under the same names: from the name of the library and the parameters, a function of
+    # table and target to time (None where it lacks what it needs); and what it should return, by definition.
+    run: Callable[[str, dict[str, Any]], Callable[[Any, Any], Any] | None] | None = None
+    expected: Callable[[Data, dict[str, Any]], Any] | None = None
+    is_ceiling: bool = False  # whether a result below the expected one is as good
 
     def data(self, scale: float = 1.0) -> Data:
         n, p = (

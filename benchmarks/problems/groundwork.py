@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.problems._problem import Data, Problem
+from benchmarks.problems._problem import Data, Problem, model_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def decaying(rng: np.random.Generator, n: int, p: int) -> Data:
     """Columns that a few directions explain well, turned so that no column is one of them."""
     strength = 1.0 / np.arange(1, p + 1)
-    turn = np.linalg.qr(rng.standard_normal((p, p)))[0]
-    return Data((rng.standard_normal((n, p)) * strength) @ turn + 3.0, np.zeros(n))
+    X = rng.standard_normal((n, p)) * strength
+    for _ in range(2):  # two reflections are a turn that mixes all columns
+        mirror = rng.standard_normal(p)
+        mirror /= np.linalg.norm(mirror)
+        X -= np.outer(2.0 * (X @ mirror), mirror)
+    return Data(X + 3.0, np.zeros(n))
 
 
 def blobs(rng: np.random.Generator, n: int, p: int, *, k: int) -> Data:
@@ -23,8 +30,47 @@ def blobs(rng: np.random.Generator, n: int, p: int, *, k: int) -> Data:
     return Data(homes[rng.integers(0, k, n)] + rng.standard_normal((n, p)) + 3.0, np.zeros(n))
 
 
+def directions(library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """What directions leave out of the variance."""
+    pca = model_of(library, "decomposition", "PCA")
+    return lambda X, _: float(1 - pca(**params).fit(X).explained_variance_ratio_.sum())
+
+
+def centres(library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """The inertia, from the first rows as centres."""
+    kmeans = model_of(library, "cluster", "KMeans")
+    return lambda X, _: float(kmeans(init=X[: params["n_clusters"]], n_init=1, **params).fit(X).inertia_)
+
+
+def unexplained(data: Data, params: dict[str, Any]) -> Any:
+    """The least share of the variance that so many directions can leave out: the other eigenvalues."""
+    centred = data.X - data.X.mean(axis=0)
+    square = centred.T @ centred if len(centred) >= centred.shape[1] else centred @ centred.T
+    values = np.linalg.eigvalsh(square)
+    return [np.sum(values[: -params["n_components"]]) / np.sum(values)]
+
+
+def lloyd(data: Data, params: dict[str, Any]) -> Any:
+    """The inertia where plain steps from the first rows come to rest, stopped as scikit-learn stops."""
+    X, centres = data.X, data.X[: params["n_clusters"]].copy()
+    labels, enough = np.full(len(X), -1), 1e-4 * np.mean(X.var(axis=0))
+    for _ in range(300):
+        before, shift = labels, 0.0
+        labels = np.argmin(np.sum(centres**2, axis=1) - 2 * X @ centres.T, axis=1)
+        if np.array_equal(before, labels):
+            break
+        for j in range(len(centres)):
+            mean = X[labels == j].mean(axis=0)
+            shift, centres[j] = shift + np.sum((mean - centres[j]) ** 2), mean
+        if shift <= enough:
+            break
+    labels = np.argmin(np.sum(centres**2, axis=1) - 2 * X @ centres.T, axis=1)
+    return [np.sum((X - centres[labels]) ** 2)]
+
+
 def row(name: str, title: str, shape: tuple[int, int], make: Any, task: str, **more: Any) -> Problem:
-    return Problem(name, title, shape, make, task, measure="workflow", **more)
+    run, expected = (directions, unexplained) if task == "PCA" else (centres, lloyd)
+    return Problem(name, title, shape, make, task, measure="workflow", run=run, expected=expected, **more)
 
 
 PROBLEMS = (

@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
     words = ["fit", str(PENGUINS), "--budget", "15s", "--quiet"]
     report = ["--report", str(made / "mass.html")]
     assert main([*words, "--target", "body_mass_g", "--out", str(made / "mass.qed"), *report]) == 0
-    drop = ["--drop", "species,island,flipper_length_mm", "--no-report"]
+    drop = ["--drop", "species,island,flipper_length_mm,bill_length_mm,bill_depth_mm", "--no-report"]
     assert main([*words, "--target", "body_mass_g", "--out", str(made / "poor.qed"), *drop]) == 0
     assert main([*words, "--target", "sex", "--out", str(made / "sex.qed"), "--no-report"]) == 0
     return made

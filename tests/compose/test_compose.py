@@ -14,6 +14,7 @@ import sklearn.pipeline
 import sklearn.preprocessing
 
 import qed
+from qed.certificates import CompositeCertificate
 from qed.compose import (
     ColumnTransformer,
     FeatureUnion,
@@ -26,7 +27,7 @@ from qed.compose import (
     make_pipeline,
     make_union,
 )
-from qed.core import CertificateError, CompositeCertificate, clone
+from qed.core import CertificateError, clone
 from qed.ensemble import StackingRegressor, VotingRegressor
 from qed.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier, SGDRegressor
 from qed.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeatures, SimpleImputer, StandardScaler

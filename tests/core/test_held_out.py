@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import qed
-from qed.core._held_out import error_quantile, error_rate
+from qed.certificates import error_quantile, error_rate
 from qed.linear_model import LinearRegression
 
 rng = np.random.default_rng(41)

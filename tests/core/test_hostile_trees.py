@@ -140,7 +140,7 @@ def test_records_are_found_in_their_homes(tmp_path: Path, monkeypatch: pytest.Mo
     )
     monkeypatch.syspath_prepend(tmp_path)
     refused(extra({"record": ["test-far", {"x": 1}]}), "'test-far', which this qed does not know")
-    monkeypatch.setattr("qed.core._codec.RECORD_HOMES", ("not_born_yet", "far_home"))
+    monkeypatch.setattr("qed.core._codec.record_homes", lambda: {"test-far": "far_home"})
     assert loads(extra({"record": ["test-far", {"x": 1}]})).extra.x == 1
 
 
@@ -285,7 +285,7 @@ def test_estimators_are_found_in_packages_of_qed_that_load_on_first_use(monkeypa
     monkeypatch.setitem(sys.modules, "qed.newborn", package)
     file = framed(b'{"arrays":[],"model":{"estimator":["qed.newborn.Lazy",{},{}]},"qed":"9.9"}', b"")
     refused(file, r"no estimator called qed.newborn.Lazy \(the file was written by qed 9.9")
-    monkeypatch.setattr("qed.core._codec.PACKAGES", ("newborn",))
+    monkeypatch.setattr("qed.core._codec.packages", lambda: {"newborn"})
     assert type(loads(file)).__name__ == "Lazy"
     for name in ("function", "hidden", "Absent"):
         refused(

@@ -13,6 +13,7 @@ from qed.core import CertificateError, InvalidData, InvalidParameter
 from qed.datasets import load_iris
 from qed.ensemble import (
     ExtraTreesRegressor,
+    GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
@@ -50,6 +51,7 @@ def models():
         RandomForestClassifier(4, random_state=0).fit(X, classes),
         RandomForestClassifier(4, random_state=0).fit(X, classes > 0),
         ExtraTreesRegressor(3, random_state=0).fit(X, y),
+        GradientBoostingClassifier(n_estimators=4).fit(X, classes),
         HistGradientBoostingRegressor(categorical_features=[4], **small).fit(X, y),
         HistGradientBoostingRegressor(loss="poisson", **small).fit(X, np.exp(y / 3)),
         HistGradientBoostingClassifier(**small).fit(X, classes),

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from qed.core import InvalidData, InvalidParameter, Uncertified
+from qed.certificates import Uncertified
+from qed.core import InvalidData, InvalidParameter
 from qed.core._events import STOP, listen
 from qed.optimize import (
     Backtracking,

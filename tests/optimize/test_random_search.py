@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from qed.core import InvalidParameter, Uncertified
+from qed.certificates import Uncertified
+from qed.core import InvalidParameter
 from qed.optimize import (
     Function,
     acceptance_probability,

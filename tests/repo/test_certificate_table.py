@@ -7,7 +7,7 @@ import pytest
 from instances import fit_arguments, instance, skip_if_it_lacks
 
 import qed
-from qed.core import Certificate
+from qed.certificates import Certificate
 
 ROOT = Path(__file__).resolve().parents[2]
 spec = importlib.util.spec_from_file_location("certificate_table", ROOT / "tools" / "certificate_table.py")

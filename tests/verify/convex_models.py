@@ -8,8 +8,8 @@ from typing import Any, Self
 import cvxpy as cp
 import numpy as np
 
+from qed.certificates import DualityGapCertificate
 from qed.core import Classifier, Regressor, fitted, param
-from qed.core._certificates import DualityGapCertificate
 from qed.designs._range import fingerprint
 from qed.verify import _duality
 

@@ -9,7 +9,8 @@ import numpy as np
 from tests.configurations import varied
 
 import qed
-from qed.core import QedError, Uncertified
+from qed.certificates import Uncertified
+from qed.core import QedError
 from qed.core._persistence import dumps, loads
 
 if TYPE_CHECKING:

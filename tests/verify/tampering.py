@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 import qed
-from qed.core import Certificate, CertificateError, Estimator, QedError
-from qed.core._certificates import CompositeCertificate, ExactCertificate, Uncertified
+from qed.certificates import Certificate, CompositeCertificate, ExactCertificate, Uncertified
+from qed.core import CertificateError, Estimator, QedError
 from qed.core._persistence import dumps, loads
 
 if TYPE_CHECKING:

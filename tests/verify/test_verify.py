@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import qed
-from qed.core import Uncertified
+from qed.certificates import Uncertified
 from qed.data import ArraySource
 from qed.linear_model import LinearRegression, Ridge, RidgeCV
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -62,10 +62,9 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     load(model_file).verify(data)
     screen.say("✓ accepted", "bold green")
     tampered = folder / "tampered.qed"
-    screen.say(f"\nNow somebody changes one coefficient by 1 %, and saves the model as {tampered}.")
     changed = load(model_file)
-    coefficients = changed.pipeline.steps_[-1][1].coef_.reshape(-1)  # the same numbers, one after the other
-    coefficients[np.argmax(np.abs(coefficients))] *= TAMPER
+    what = _tamper(changed.pipeline.steps_[-1][1])
+    screen.say(f"\nNow somebody changes one {what} by 1 %, and saves the model as {tampered}.")
     changed.save(tampered)
     screen.say(f"$ qed verify {tampered} {data}", "cyan")
     refused = ""
@@ -81,6 +80,14 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     screen.say("\nYour turn: qed fit your-table.csv --target your-column")
     screen.answer({**facts(study), "model": str(model_file), "report": str(page), "tampered_refused": bool(refused)})
     return 0 if refused else 1
+
+
+def _tamper(model: Any) -> str:
+    """Change the largest coefficient of a linear model or threshold of trees, and say which."""
+    what, numbers = ("coefficient", model.coef_) if hasattr(model, "coef_") else ("threshold", model.trees_.threshold)
+    flat = numbers.reshape(-1)  # the same numbers, one after the other
+    flat[np.argmax(np.where(np.isfinite(flat), np.abs(flat), 0.0))] *= TAMPER
+    return what
 
 
 def _copy_table(name: str, path: Path) -> None:

@@ -22,7 +22,7 @@ from qed.designs._range import fingerprint, fingerprint_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from qed.core._certificates import Fingerprint
+    from qed.certificates import Fingerprint
 
     Array = NDArray[np.float64]
 

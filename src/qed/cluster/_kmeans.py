@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from qed.certificates import ClustersCertificate
 from qed.cluster._bound import Scatter
 from qed.cluster._kernels import Bounds, Places
 from qed.cluster._lloyd import Run, lloyd
@@ -15,7 +16,6 @@ from qed.core import (
     KW_ONLY,
     Array,
     Clusterer,
-    ClustersCertificate,
     InvalidData,
     Matrix,
     NonNegative,

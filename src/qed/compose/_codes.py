@@ -10,19 +10,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, composite_certificate, models_of_codes, stacked
-from qed.core import (
-    Array,
-    Classifier,
-    CompositeCertificate,
-    InvalidData,
-    InvalidParameter,
-    Traits,
-    clone,
-    fitted,
-)
+from qed.certificates import CompositeCertificate  # noqa: TC001  (names the type of an attribute)
+from qed.certificates._composite import composite_certificate
+from qed.compose._steps import models_of_codes, stacked
+from qed.core import Array, Classifier, InvalidData, InvalidParameter, Traits, clone, fitted
 from qed.core._jobs import mapped
+from qed.core._parts import accepts_weight, traits_of
 from qed.core._validation import stream_data
 from qed.model_selection._judge import is_classifier
 

@@ -6,30 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from qed.certificates import CompositeCertificate  # noqa: TC001  (names the type of an attribute)
+from qed.certificates._composite import composite_certificate
 from qed.compose._choose_columns import chosen_columns, column_names, some_columns
-from qed.compose._pipeline import names_for, traits_of
-from qed.compose._steps import (
-    NamedParts,
-    accepts_weight,
-    announced,
-    composite_certificate,
-    named_transformers,
-    require_instances,
-    require_names,
-)
-from qed.core import (
-    KW_ONLY,
-    CompositeCertificate,
-    InvalidData,
-    InvalidParameter,
-    Probability,
-    Traits,
-    Transformer,
-    clone,
-    fitted,
-    param,
-)
+from qed.compose._pipeline import names_for
+from qed.compose._steps import NamedParts, announced, named_transformers, require_instances, require_names
+from qed.core import KW_ONLY, InvalidData, InvalidParameter, Probability, Traits, Transformer, clone, fitted, param
 from qed.core._jobs import mapped
+from qed.core._parts import accepts_weight, traits_of
 from qed.core._roles import _input_names
 from qed.core._tables import is_sparse, only_column, require_indices
 from qed.core._validation import learn_columns
@@ -212,6 +196,10 @@ class ColumnTransformer(Transformer, NamedParts):
             if isinstance(model, str) and model == "drop":
                 continue
             inside = [column if isinstance(column, str) else given[column] for column in columns]
+            if not isinstance(model, str) and not hasattr(model, "get_feature_names_out"):
+                raise AttributeError(
+                    f"{type(model).__name__} (part {name!r}) has no get_feature_names_out: it names no columns."
+                )
             outside = inside if isinstance(model, str) else list(model.get_feature_names_out(inside))
             named.append((name, outside))
         return self._labelled(named)
@@ -226,6 +214,10 @@ class ColumnTransformer(Transformer, NamedParts):
                 dtype=object,
             )
         if callable(style):
+            if isinstance(style, np.ufunc | type):  # as a model file may name
+                raise InvalidParameter(
+                    f"verbose_feature_names_out must be a function of the names of a part and of a column, got {style!r}."
+                )
             return np.asarray([style(part, one) for part, names in named for one in names], dtype=object)
         plain = [one for _, names in named for one in names]
         twice = sorted({one for one in plain if plain.count(one) > 1})

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, composite_certificate, copy_columns, models_with, stacked
-from qed.core import (
-    KW_ONLY,
-    Array,
-    Classifier,
-    CompositeCertificate,
-    InvalidData,
-    InvalidParameter,
-    Regressor,
-    Traits,
-    clone,
-    fitted,
-    param,
-)
+from qed.certificates import CompositeCertificate
+from qed.certificates._composite import composite_certificate
+from qed.compose._steps import stacked
+from qed.core import KW_ONLY, Array, Classifier, InvalidData, InvalidParameter, Regressor, Traits, clone, fitted, param
 from qed.core._arrays import require_kind
 from qed.core._jobs import mapped
+from qed.core._parts import accepts_weight, copy_columns, models_with, traits_of
 from qed.core._targets import as_target
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from qed.certificates._composite import composite_certificate
 from qed.compose._codes import CodedClassifier
-from qed.compose._steps import composite_certificate, stacked
+from qed.compose._steps import stacked
 from qed.core import KW_ONLY, Array, InvalidData, InvalidParameter, clone, fitted, param
 from qed.core._jobs import mapped
 from qed.core._targets import as_target

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Self
 
+from qed.certificates import CompositeCertificate  # noqa: TC001  (names the type of an attribute)
+from qed.certificates._composite import composite_certificate
 from qed.compose._steps import (
     NamedParts,
-    accepts_weight,
     announced,
-    composite_certificate,
     conditional,
     is_word,
-    models_with,
     named_transformers,
     require_instances,
     require_names,
 )
-from qed.core import KW_ONLY, CompositeCertificate, InvalidParameter, Traits, clone, fitted, param
+from qed.core import KW_ONLY, InvalidParameter, Traits, clone, fitted, param
 from qed.core._delegated import Delegated
+from qed.core._parts import accepts_weight, models_with, traits_of
 
 
 def _are_steps(model: Any, steps: list[tuple[str, Any]]) -> str:
@@ -390,31 +390,6 @@ class _Named(dict[str, Any]):
             return self[name]
         except KeyError:
             raise AttributeError(f"There is no step called {name!r}; there are {', '.join(self)}.") from None
-
-
-def traits_of(model: Any) -> Traits:
-    """Read the abilities of a model, of qed or of scikit-learn."""
-    own = getattr(model, "_traits", None)
-    if own is not None:
-        traits: Traits = own()
-        return traits
-    tags = getattr(model, "__sklearn_tags__", None)
-    if tags is None:
-        return Traits(sparse=True)
-    read = tags()
-    kind = read.estimator_type
-    return Traits(
-        role=kind,
-        target={"classifier": "label", "regressor": "number"}.get(kind or "", ""),  # type: ignore[arg-type]
-        transforms=read.transformer_tags is not None,
-        sparse=read.input_tags.sparse,
-        allow_nan=read.input_tags.allow_nan,
-        positive_only=read.input_tags.positive_only,
-        pairwise=read.input_tags.pairwise,
-        table=read.input_tags.two_d_array,
-        validates=not read.no_validation,
-        multi_output=read.target_tags.multi_output,
-    )
 
 
 def _is_nothing(step: Any) -> bool:

@@ -7,40 +7,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from qed.core import (
-    Certificate,
-    CompositeCertificate,
-    DataConversionWarning,
-    Estimator,
-    InvalidData,
-    InvalidParameter,
-    Uncertified,
-)
+from qed.core import DataConversionWarning, Estimator, InvalidData, InvalidParameter
 from qed.core._arrays import require_kind
 from qed.core._events import Progress
 from qed.core._params import unknown_parameter
+from qed.core._parts import models_with
 from qed.core._targets import as_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from qed.core import Array
-
-
-def models_with(*methods: str) -> Callable[[Any, Any], str]:
-    """Return what says what is wrong with fitted parts: they are models with these methods, and there is one at least."""
-
-    def check(model: Any, parts: Any) -> str:  # noqa: ARG001
-        listed = parts if isinstance(parts, list | tuple) else [parts]
-        for one in listed:
-            if isinstance(one, type) or not hasattr(one, "get_params"):
-                return f"should be models, and hold a value of type {type(one).__name__}"
-            lacking = next((method for method in methods if not hasattr(one, method)), None)
-            if lacking is not None:
-                return f"should have {lacking}, and {type(one).__name__} has not"
-        return "" if len(listed) else "should hold a model at least"
-
-    return check
 
 
 def models_of_codes(model: Any, parts: Any, limit: int) -> str:
@@ -188,40 +165,6 @@ class NamedParts(Estimator):
             return []
 
 
-def accepts_weight(model: Any, method: str = "fit") -> bool:
-    """Say whether a method of a model takes ``sample_weight``."""
-    import inspect  # noqa: PLC0415
-
-    try:
-        return "sample_weight" in inspect.signature(getattr(model, method)).parameters
-    except (TypeError, ValueError):
-        return False
-
-
-def composite_certificate(parts: list[tuple[str, Any]]) -> CompositeCertificate:
-    """Gather the certificates of fitted parts; models of other libraries claim nothing."""
-
-    def own(model: Any) -> Any:
-        found = getattr(model, "certificate_", None)
-        if isinstance(found, Certificate):
-            return found
-        return Uncertified(
-            f"{type(model).__name__} of {type(model).__module__.partition('.')[0]} carries no certificate"
-        )
-
-    return CompositeCertificate(
-        {name: own(model) for name, model in parts if not (model is None or isinstance(model, str))}
-    )
-
-
 def announced(owner: Estimator, name: str, *, verbose: int | bool) -> Progress:
     """Return the voice of one part: its beginning and its end, with the seconds between."""
     return Progress(f"{type(owner).__name__}: {name}", verbose=verbose)
-
-
-def copy_columns(model: Any, inner: Any) -> None:
-    """Take over what an inner model learnt about the columns."""
-    for name in ("n_features_in_", "feature_names_in_"):
-        model.__dict__.pop(name, None)
-        if hasattr(inner, name):
-            setattr(model, name, getattr(inner, name))

@@ -6,20 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.compose._pipeline import traits_of
-from qed.compose._steps import accepts_weight, composite_certificate, copy_columns, models_with
-from qed.core import (
-    KW_ONLY,
-    CompositeCertificate,
-    InvalidData,
-    InvalidParameter,
-    Regressor,
-    Traits,
-    clone,
-    fitted,
-    param,
-)
+from qed.certificates import CompositeCertificate
+from qed.certificates._composite import composite_certificate
+from qed.core import KW_ONLY, InvalidData, InvalidParameter, Regressor, Traits, clone, fitted, param
 from qed.core._arrays import require_kind
+from qed.core._parts import accepts_weight, copy_columns, models_with, traits_of
 from qed.core._targets import as_target
 
 

@@ -10,7 +10,6 @@ constructor, validation, documentation and scikit-learn's protocol follow from t
                                                             _mixed                               columns of any type
     _docstring, _display   how a model reads and prints     _sklearn                             the protocol
     _errors                the tree of errors               _random                              random streams
-    _certificates          what a fit proves                _held_out                            bounds from unseen rows
     _records, _persistence values with names, model files   _events                              progress and interrupts
     _threads, _memory      how much of the machine is used   _canvas                             where figures are drawn
 """
@@ -18,10 +17,10 @@ constructor, validation, documentation and scikit-learn's protocol follow from t
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
-from qed.core import _certificates
 from qed.core import _threads as _threads  # settles the number of threads when native code is first used
 from qed.core._errors import (
     CertificateError,
@@ -64,63 +63,26 @@ from qed.core._validation import FitData
 from qed.core._version import __version__
 
 if TYPE_CHECKING:
-    from qed.core._certificates import (
-        BoostingCertificate,
-        BracketCertificate,
-        Certificate,
-        ClustersCertificate,
-        CompositeCertificate,
-        DualityGapCertificate,
-        ExactCertificate,
-        ExplanationCertificate,
-        Fingerprint,
-        ForestCertificate,
-        HeldOutCertificate,
-        LeastSquaresCertificate,
-        LikelihoodCertificate,
-        MistakeBoundCertificate,
-        NetworkCertificate,
-        SearchCertificate,
-        StationaryCertificate,
-        SubsetCertificate,
-        SubspaceCertificate,
-        TreeCertificate,
-        Uncertified,
-    )
+    from qed.core._certificates import *  # noqa: F403
 
 __all__ = [
     "KW_ONLY",
     "Array",
-    "BoostingCertificate",
-    "BracketCertificate",
-    "Certificate",
     "CertificateError",
     "Classifier",
     "Clusterer",
-    "ClustersCertificate",
-    "CompositeCertificate",
     "DataConversionWarning",
-    "DualityGapCertificate",
     "Estimator",
-    "ExactCertificate",
-    "ExplanationCertificate",
-    "Fingerprint",
     "FitData",
     "FitFailedWarning",
-    "ForestCertificate",
     "ForgetError",
     "Fraction",
-    "HeldOutCertificate",
     "InvalidData",
     "InvalidDataType",
     "InvalidParameter",
-    "LeastSquaresCertificate",
-    "LikelihoodCertificate",
     "Matrix",
     "MemoryLimit",
-    "MistakeBoundCertificate",
     "ModelFileError",
-    "NetworkCertificate",
     "NonNegative",
     "NonNegativeInt",
     "NonNegativeVector",
@@ -136,16 +98,10 @@ __all__ = [
     "Probability",
     "QedError",
     "Regressor",
-    "SearchCertificate",
     "Seed",
-    "StationaryCertificate",
-    "SubsetCertificate",
-    "SubspaceCertificate",
     "ToleranceNotReached",
     "Traits",
     "Transformer",
-    "TreeCertificate",
-    "Uncertified",
     "UndefinedMetricWarning",
     "Vector",
     "__version__",
@@ -157,6 +113,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _certificates.HOMES:
-        return getattr(_certificates, name)
+    if not name.startswith("_"):  # certificates, which were here before they had a package
+        return getattr(import_module("qed.core._certificates"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

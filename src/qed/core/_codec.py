@@ -13,6 +13,7 @@ array of str objects                        ``{"strings": [shape, ends, UTF-8]}`
 array of other plain objects                ``{"objects": [shape, [node, ...]]}``: numbers, words, None, NaN, estimators
 masked array                                ``{"masked": [node of its data, node of its mask]}``
 slice, NumPy type, NumPy function           ``{"slice": [start, stop, step]}``, ``{"type": "float64"}``, ``{"ufunc": "log"}``
+function of qed that files may name         ``{"function": "qed.feature_selection.chi2"}``
 NumPy scalar                                ``{"scalar": ["<f8", "sixteen hex digits"]}``
 CSR, CSC                                    ``{"csr_array": [shape, data, indices, indptr]}`` and so on
 random generator                            ``{"random": node of its state}``
@@ -20,7 +21,7 @@ record                                      ``{"record": [name, {field: node}]}`
 estimator                                   ``{"estimator": [class, {parameter: node}, {attribute: node}]}``
 ==========================================  ===========================================================================
 
-Nothing else can be stored, and in particular no code: functions and classes are refused when saving, and no node makes
+Nothing else can be stored, and in particular no code: functions and classes of others are refused when saving, and no node makes
 one when loading. Arrays come back in native byte order and C order; everything else comes back as it was, to the bit.
 An object that is held in two places comes back as two; what a ``cached_property`` keeps is worked out again.
 """
@@ -28,26 +29,28 @@ An object that is held in two places comes back as two; what a ``cached_property
 from __future__ import annotations
 
 import functools
-import importlib.util
+import importlib
 import inspect
 import itertools
 import math
 import re
 import struct
 import sys
+from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from qed.core._bit_generators import pack, unpack
-from qed.core._certificates import HOMES
 from qed.core._container import checked_shape
 from qed.core._errors import ModelFileError
 from qed.core._records import (
     check_record,
     field_hints,
     find_estimator,
+    find_function,
     find_record,
     is_record,
     public_name,
@@ -58,36 +61,6 @@ from qed.core._state import CALLBACKS, check_state, is_cache
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-# Packages of qed that a file may cause to be imported. A family enters with its first estimator.
-PACKAGES = (
-    "cluster",
-    "compose",
-    "decomposition",
-    "discriminant_analysis",
-    "ensemble",
-    "feature_selection",
-    "linear_model",
-    "model_selection",
-    "naive_bayes",
-    "neighbors",
-    "neural_network",
-    "preprocessing",
-    "svm",
-    "tree",
-)
-# Modules whose records may be met before anything else has loaded them.
-RECORD_HOMES = (
-    *(f"qed.core._certificates.{home}" for home in dict.fromkeys(HOMES.values())),
-    "qed.data",
-    "qed.data._class_moments",
-    "qed.data._class_spreads",
-    "qed.data._class_sums",
-    "qed.data._column_moments",
-    "qed.compose",
-    "qed.study._schema",
-    "qed.tree._structure",
-)
 
 DEEPEST = 64
 MOST_BITS = 4096  # of an integer: states of random generators have less, and Python writes all digits of such
@@ -148,6 +121,8 @@ class Encoder:
             return {kind.__name__: [shape, *(self._array(part, where) for part in parts)]}
         if kind is slice:
             return {"slice": self._list((value.start, value.stop, value.step), where, depth)}
+        if kind is FunctionType and find_function(public_name(value)) is value:
+            return {"function": public_name(value)}
         name = getattr(value, "__name__", "")
         is_simple = kind is np.ufunc and (value.nin, value.nout) == (1, 1)
         if name and getattr(np, name, None) is value and (is_simple or name in _TYPES):
@@ -442,6 +417,14 @@ def _numpy_type(content: Any) -> type[Any]:
     return found
 
 
+def _function(content: Any) -> Any:
+    """Look a function of qed up among those that files may name; its package was loaded with the model that holds it."""
+    found = find_function(content) if isinstance(content, str) else None
+    if found is None:
+        raise ModelFileError(f"{str(content)[:80]!r} is not a function of qed that model files hold")
+    return found
+
+
 def _ufunc(content: Any) -> np.ufunc:
     found = getattr(np, content, None) if isinstance(content, str) and content.isidentifier() else None
     if type(found) is not np.ufunc or found.__name__ != content or (found.nin, found.nout) != (1, 1):
@@ -466,6 +449,7 @@ _ATOMS: dict[str, Callable[[Any], Any]] = {
     "scalar": _scalar,
     "type": _numpy_type,
     "ufunc": _ufunc,
+    "function": _function,
 }
 
 
@@ -541,11 +525,22 @@ def _parameters(cls: type[Any]) -> frozenset[str]:
 
 
 def _find_record(name: str) -> type[Any]:
-    if name not in registered_records():
-        for home in RECORD_HOMES:
-            if importlib.util.find_spec(home) is not None:
-                importlib.import_module(home)
+    if name not in registered_records() and name in record_homes():
+        importlib.import_module(record_homes()[name])
     return find_record(name)
+
+
+@functools.cache
+def record_homes() -> dict[str, str]:
+    """Return the module of each record of qed, by name; ``tools/api_check.py --write`` writes the list from the sources."""
+    text = (Path(__file__).parent / "record_names.txt").read_text(encoding="utf-8")
+    return dict(line.split() for line in text.splitlines())
+
+
+@functools.cache
+def packages() -> frozenset[str]:
+    """Name the packages of qed that a file may cause to be imported: those with a list of public names."""
+    return frozenset(stub.parent.name for stub in Path(__file__).parents[1].glob("[a-z]*/__init__.pyi"))
 
 
 def _find_class(name: str, writer: str) -> type[Any]:
@@ -554,7 +549,7 @@ def _find_class(name: str, writer: str) -> type[Any]:
         raise ModelFileError(f"{name[:40]!r} is not the name of a class")
     package, _, leaf = name.removeprefix("qed.").partition(".")
     if name.startswith("qed."):
-        if package not in PACKAGES:
+        if package not in packages():
             raise ModelFileError(f"this qed has no estimator called {name} {writer}")
         module = importlib.import_module(f"qed.{package}")
         if leaf in module.__all__:

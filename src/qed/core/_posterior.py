@@ -15,7 +15,7 @@ from qed.core._validation import is_source, learn_columns
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from qed.core._certificates import LikelihoodCertificate
+    from qed.certificates import LikelihoodCertificate
     from qed.core._params import Array
 
 

@@ -39,6 +39,8 @@ T = TypeVar("T")
 
 _records: dict[str, type[Any]] = {}
 _estimators: dict[str, type[Any]] = {}
+_functions: dict[str, Callable[..., Any]] = {}
+_F = TypeVar("_F", bound=Callable[..., Any])
 _hints: dict[type[Any], dict[str, Any]] = {}
 
 
@@ -106,8 +108,8 @@ def register_estimator(cls: type[Any]) -> str:
     return name
 
 
-def public_name(cls: type[Any]) -> str:
-    """Return the path under which users know a class: its module up to the first private part, then its name."""
+def public_name(cls: Any) -> str:
+    """Return the path under which users know a class or a function: its module up to the first private part, then its name."""
     packages = cls.__module__.split(".")
     private = next((i for i, part in enumerate(packages) if part.startswith("_") and i > 0), len(packages))
     return ".".join([*packages[:private], cls.__qualname__])
@@ -121,6 +123,17 @@ def find_estimator(name: str) -> type[Any] | None:
 def registered_estimators() -> dict[str, type[Any]]:
     """Return a copy of the table of estimators, by public name."""
     return dict(_estimators)
+
+
+def named_function(function: _F) -> _F:
+    """Enter a function of qed in the table that files are read with: a file then holds its public name, and no code."""
+    _functions[public_name(function)] = function
+    return function
+
+
+def find_function(name: str) -> Callable[..., Any] | None:
+    """Return the function that was entered under a public name, or None."""
+    return _functions.get(name)
 
 
 def expect(condition: bool, problem: str) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import ForgetError, InvalidData, SubspaceCertificate
+from qed.certificates import SubspaceCertificate
+from qed.core import ForgetError, InvalidData
 from qed.core._events import Progress
 from qed.core._memory import available_memory, require_memory
 from qed.core._tables import is_sparse
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.random import Generator
 
+    from qed.certificates import Fingerprint
     from qed.core import Array, FitData
-    from qed.core._certificates import Fingerprint
     from qed.data import Source
 
 

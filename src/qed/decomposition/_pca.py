@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 
+from qed.certificates import SubspaceCertificate  # noqa: TC001  (names the type of an attribute)
 from qed.core import (
     KW_ONLY,
     Array,
@@ -16,7 +17,6 @@ from qed.core import (
     Number,
     PositiveInt,
     Seed,
-    SubspaceCertificate,
     Traits,
     Transformer,
     fitted,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core._certificates import Fingerprint
+from qed.certificates import Fingerprint
 from qed.core._errors import InvalidData
 from qed.data import ColumnMoments, fold
 from qed.data._finite import raise_not_finite

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from qed.certificates import LikelihoodCertificate
 from qed.core import (
     Array,
     InvalidData,
     InvalidParameter,
-    LikelihoodCertificate,
     NonNegative,
     NotSupported,
     PositiveInt,

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from qed.certificates import LikelihoodCertificate
 from qed.core import (
     KW_ONLY,
     Array,
     InvalidData,
     InvalidParameter,
-    LikelihoodCertificate,
     NonNegative,
     Probability,
     Vector,

@@ -6,12 +6,12 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from qed.certificates import OutOfBagCertificate
 from qed.core import (
     KW_ONLY,
     Array,
     Estimator,
     FitData,
-    ForestCertificate,
     InvalidData,
     InvalidParameter,
     NonNegative,
@@ -116,7 +116,7 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
     tree_importances_: Array = fitted(
         "How much the splits on each column lower the impurity, tree by tree.", shape="(trees_, p)", low=0
     )
-    certificate_: ForestCertificate = fitted("What is proved about the trees, and their error out of their samples.")
+    certificate_: OutOfBagCertificate = fitted("What is proved about the trees, and their error out of their samples.")
 
     # how thresholds are found, and columns are drawn
     _is_random = False
@@ -182,11 +182,7 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
             self.__dict__.pop("trees_", None)
             self.seed_ = int(generator(self.random_state).integers(2**63))
         keeps = "values" if self._is_random else "ranks"
-        ranked = (
-            _kernels.rank_table(rows.X, rows.share, BINS, together=1, keeps=keeps)
-            if first < self.n_estimators
-            else None
-        )
+        ranked = _kernels.rank_table(rows.X, rows.share, BINS, keeps=keeps) if first < self.n_estimators else None
         parts = [] if kept is None else [kept[0]]
         gains = [] if kept is None else [kept[1]]
 
@@ -252,7 +248,7 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
             judged += times == 0
         return bags, judged
 
-    def _certify(self, rows: ForestRows, said: Array, seen: Array, *, is_class: bool) -> ForestCertificate:
+    def _certify(self, rows: ForestRows, said: Array, seen: Array, *, is_class: bool) -> OutOfBagCertificate:
         n_rows = len(said)
         s = np.ones(n_rows) if rows.share is None else rows.share
         error, low, high = interval_of(rows.targets, said, seen, s, is_class=is_class)
@@ -260,7 +256,7 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
         what = "error rate" if is_class else "squared error"
         if not rows.draws:
             low = high = error
-        return ForestCertificate(
+        return OutOfBagCertificate(
             f"{where} {what}",
             error,
             low,

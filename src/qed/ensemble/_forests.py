@@ -246,8 +246,8 @@ class RandomForestClassifier(_ForestClassifier):
 
     Certificate
     -----------
-    ForestCertificate: the error rate on rows out of the trees' samples with Hoeffding's interval; and each tree is the greedy tree
-    of the rows and columns that its seed draws.
+    OutOfBagCertificate: the error rate on rows out of the trees' samples with Hoeffding's interval; and each tree is the greedy
+    tree of the rows and columns that its seed draws.
 
     Cost
     ----
@@ -290,7 +290,7 @@ class ExtraTreesClassifier(_ForestClassifier):
 
     Certificate
     -----------
-    ForestCertificate: each tree is the one that its seed draws; the error rate on the rows of the fit or, with ``bootstrap``, on
+    OutOfBagCertificate: each tree is the one that its seed draws; the error rate on the rows of the fit or, with ``bootstrap``, on
     rows out of the trees' samples with Hoeffding's interval.
 
     Cost
@@ -327,7 +327,7 @@ class RandomForestRegressor(_ForestRegressor):
 
     Certificate
     -----------
-    ForestCertificate: the squared error on rows out of the trees' samples with Hoeffding's interval (errors lie between zero and
+    OutOfBagCertificate: the squared error on rows out of the trees' samples with Hoeffding's interval (errors lie between zero and
     the squared range of the targets); and each tree is the greedy tree of the rows and columns that its seed draws.
 
     Cost
@@ -368,7 +368,7 @@ class ExtraTreesRegressor(_ForestRegressor):
 
     Certificate
     -----------
-    ForestCertificate: each tree is the one that its seed draws; the squared error on the rows of the fit or, with ``bootstrap``,
+    OutOfBagCertificate: each tree is the one that its seed draws; the squared error on the rows of the fit or, with ``bootstrap``,
     on rows out of the trees' samples with Hoeffding's interval.
 
     Cost

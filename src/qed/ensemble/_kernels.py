@@ -38,9 +38,9 @@ class GrownTrees(NamedTuple):
     importance: Array
 
 
-def rank_table(X: Any, s: Array | None, bins: int, *, together: int, keeps: str) -> Any:
-    """Bin the columns of a table, ``together`` of them side by side, and keep "bins", or "ranks" too; or "values" alone."""
-    return _native.rank_table(_columns(X), s, bins, together, keeps)
+def rank_table(X: Any, s: Array | None, bins: int, *, keeps: str) -> Any:
+    """Bin the columns of a table, and keep "bins" by column and by row, or by column and "ranks"; or "values" alone."""
+    return _native.rank_table(_columns(X), s, bins, keeps)
 
 
 def grow_forest(ranked: Any, targets: Targets, share: Array | None, limits: Limits, rule: SampleRule) -> GrownTrees:

@@ -6,20 +6,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.compose._steps import (
-    accepts_weight,
-    announced,
-    composite_certificate,
-    copy_columns,
-    models_of_codes,
-    models_with,
-    one_column,
-)
+from qed.certificates import CompositeCertificate
+from qed.certificates._composite import composite_certificate
+from qed.compose._steps import announced, models_of_codes, one_column
 from qed.core import (
     KW_ONLY,
     Array,
     Classifier,
-    CompositeCertificate,
     InvalidData,
     InvalidParameter,
     NonNegativeInt,
@@ -31,6 +24,7 @@ from qed.core import (
     param,
 )
 from qed.core._jobs import mapped
+from qed.core._parts import accepts_weight, copy_columns, models_with
 from qed.core._roles import _input_names as input_names
 from qed.core._tables import is_sparse
 from qed.core._targets import as_target, encode

@@ -6,15 +6,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.compose._pipeline import traits_of
+from qed.certificates import CompositeCertificate
+from qed.certificates._composite import composite_certificate
 from qed.compose._steps import (
     NamedParts,
-    accepts_weight,
     announced,
-    composite_certificate,
-    copy_columns,
     models_of_codes,
-    models_with,
     one_column,
     require_instances,
     require_names,
@@ -24,7 +21,6 @@ from qed.core import (
     KW_ONLY,
     Array,
     Classifier,
-    CompositeCertificate,
     InvalidData,
     InvalidParameter,
     Regressor,
@@ -36,6 +32,7 @@ from qed.core import (
     param,
 )
 from qed.core._jobs import mapped
+from qed.core._parts import accepts_weight, copy_columns, models_with, traits_of
 from qed.core._roles import _input_names as input_names
 from qed.core._targets import encode
 

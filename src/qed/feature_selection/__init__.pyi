@@ -1,3 +1,13 @@
+from qed.feature_selection._elimination import RFE as RFE
+from qed.feature_selection._elimination import RFECV as RFECV
+from qed.feature_selection._from_model import SelectFromModel as SelectFromModel
+from qed.feature_selection._mutual_information import mutual_info_classif as mutual_info_classif
+from qed.feature_selection._mutual_information import mutual_info_regression as mutual_info_regression
+from qed.feature_selection._scores import chi2 as chi2
+from qed.feature_selection._scores import f_classif as f_classif
+from qed.feature_selection._scores import f_oneway as f_oneway
+from qed.feature_selection._scores import f_regression as f_regression
+from qed.feature_selection._scores import r_regression as r_regression
 from qed.feature_selection._sequential import SequentialFeatureSelector as SequentialFeatureSelector
 from qed.feature_selection._subsets import L1Selection as L1Selection
 from qed.feature_selection._subsets import Selection as Selection
@@ -6,3 +16,10 @@ from qed.feature_selection._subsets import exhaustive_search as exhaustive_searc
 from qed.feature_selection._subsets import forward_selection as forward_selection
 from qed.feature_selection._subsets import l1_selection as l1_selection
 from qed.feature_selection._subsets import subset_score as subset_score
+from qed.feature_selection._univariate import GenericUnivariateSelect as GenericUnivariateSelect
+from qed.feature_selection._univariate import SelectFdr as SelectFdr
+from qed.feature_selection._univariate import SelectFpr as SelectFpr
+from qed.feature_selection._univariate import SelectFwe as SelectFwe
+from qed.feature_selection._univariate import SelectKBest as SelectKBest
+from qed.feature_selection._univariate import SelectPercentile as SelectPercentile
+from qed.feature_selection._variance import VarianceThreshold as VarianceThreshold

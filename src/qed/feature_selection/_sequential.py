@@ -6,19 +6,11 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
-from qed.core import (
-    KW_ONLY,
-    Array,
-    ExactCertificate,
-    InvalidData,
-    InvalidParameter,
-    Traits,
-    Transformer,
-    fitted,
-    param,
-)
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, Array, InvalidData, InvalidParameter, Traits, fitted, param
 from qed.core._jobs import mapped
 from qed.core._rules import Choice, Number
+from qed.feature_selection._selector import Selector
 from qed.model_selection import check_cv
 from qed.model_selection._judge import Table, is_classifier, judge, scorers_of
 from qed.model_selection._shared import columns_together
@@ -29,7 +21,7 @@ Count = Annotated[int, Number(1, whole=True)]
 Share = Annotated[float, Number(0, 1, open_low=True, open_high=True)]
 
 
-class SequentialFeatureSelector(Transformer, sparse=True, min_samples=2):
+class SequentialFeatureSelector(Selector, min_samples=2):
     """Add the column that helps most, or leave out the one that is missed least, again and again.
 
     Objective
@@ -206,76 +198,8 @@ class SequentialFeatureSelector(Transformer, sparse=True, min_samples=2):
         )
         return one.scores["score"]
 
-    def get_support(self, indices: bool = False) -> Array:
-        """Return which columns are kept.
-
-        Parameters
-        ----------
-        indices : bool
-            Whether to return their numbers instead of yes or no for each.
-
-        Returns
-        -------
-        ndarray
-            Of bool, shape (p,); or of int.
-        """
-        self._check_is_fitted()
-        return np.flatnonzero(self.support_) if indices else self.support_
-
-    def transform(self, X: Any) -> Any:
-        """Return the columns that are kept.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray or sparse container of shape (n, k)
-            In the type of X.
-        """
-        rows = self._new_data(X)
-        return rows[:, np.flatnonzero(self.support_)]
-
-    def inverse_transform(self, X: Any) -> Any:
-        """Return rows with all columns, zeros where a column was not kept.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, k)
-            Rows with the columns that are kept.
-
-        Returns
-        -------
-        ndarray of shape (n, p)
-            Rows with the columns of the fit.
-        """
-        self._check_is_fitted()
-        rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-        if rows.ndim != 2 or rows.shape[1] != self.n_features_to_select_:
-            raise InvalidData(
-                "X has a different shape than during fitting: SequentialFeatureSelector keeps"
-                f" {self.n_features_to_select_} columns, got shape {rows.shape}."
-            )
-        whole = np.zeros((len(rows), len(self.support_)), dtype=rows.dtype)
-        whole[:, self.support_] = rows
-        return whole
-
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Name the columns that are kept.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns that go in, for a selector that was fitted without names.
-
-        Returns
-        -------
-        ndarray of str
-            Their names.
-        """
-        return np.asarray(super().get_feature_names_out(input_features)[self.support_])
+    def _kept(self) -> Array:
+        return self.support_
 
     def _traits(self) -> Traits:
         traits: Traits = super()._traits()

@@ -10,7 +10,7 @@ import numpy as np
 from qed.core import InvalidData, InvalidParameter
 
 if TYPE_CHECKING:
-    from qed.core import ExplanationCertificate
+    from qed.certificates import ExplanationCertificate
 
 Array = np.ndarray[Any, Any]
 

@@ -255,7 +255,7 @@ class KnownTrees:
 
 
 def _is_made_of_trees(estimator: Any) -> bool:
-    from qed.ensemble._boosting import BoostingModel  # noqa: PLC0415
+    from qed.ensemble._boosting import BoostedSum  # noqa: PLC0415
     from qed.ensemble._forest_model import ForestModel  # noqa: PLC0415
 
-    return isinstance(estimator, ForestModel | BoostingModel)
+    return isinstance(estimator, ForestModel | BoostedSum)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import Estimator, ExplanationCertificate, InvalidData, InvalidParameter, generator
+from qed.certificates import ExplanationCertificate
+from qed.core import Estimator, InvalidData, InvalidParameter, generator
 from qed.core._frames import names_of
 from qed.inspection import _kernels
 from qed.inspection._additive_game import linear_method, linear_terms, log_odds, naive_bayes_terms

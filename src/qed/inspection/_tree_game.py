@@ -75,15 +75,20 @@ class TreeGame(NamedTuple):
 
 def tree_game(model: Any) -> TreeGame | None:
     """Return the trees of a fitted model; None if it is none of them."""
-    from qed.ensemble._boosting import BoostingModel  # noqa: PLC0415  (who explains trees has them loaded)
+    from qed.ensemble._boosting import BoostedSum  # noqa: PLC0415  (who explains trees has them loaded)
     from qed.ensemble._forest_model import ForestModel  # noqa: PLC0415
+    from qed.tree._structure import DecisionTree  # noqa: PLC0415
     from qed.tree._tree_model import TreeModel  # noqa: PLC0415
 
     if isinstance(model, ForestModel):
         return _forest_game(model)
-    if isinstance(model, BoostingModel):
+    if isinstance(model, BoostedSum):
         return _boosted_game(model)
-    return _single_game(model) if isinstance(model, TreeModel) else None
+    return (
+        _single_game(model)
+        if isinstance(model, TreeModel) and isinstance(model.__dict__["tree_"], DecisionTree)
+        else None
+    )
 
 
 def _forest_game(model: Any) -> TreeGame:
@@ -105,9 +110,11 @@ def _boosted_game(model: Any) -> TreeGame:
     return TreeGame(trees, trees.weight, trees.numbers, k, np.asarray(model.baseline_), method)
 
 
-def _single_game(model: Any) -> TreeGame:
+def _single_game(model: Any) -> TreeGame | None:
     tree: DecisionTree = model.tree_
     is_class = "classes_" in model.__dict__
+    if is_class and tree.n_outputs > 1:
+        return None
     trees = as_ensemble(tree)
     values = _one_or_all(tree.value[tree.feature < 0][:, 0]) if is_class else trees.numbers
     method = "predict_proba" if is_class else "predict"

@@ -6,16 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core import (
-    KW_ONLY,
-    Array,
-    NonNegative,
-    NonNegativeInt,
-    SubsetCertificate,
-    ToleranceNotReached,
-    fitted,
-    param,
-)
+from qed.certificates import SubsetCertificate
+from qed.core import KW_ONLY, Array, NonNegative, NonNegativeInt, ToleranceNotReached, fitted, param
 from qed.core._events import Progress
 from qed.core._memory import require_memory
 from qed.core._shared_params import FIT_INTERCEPT, STRICT, VERBOSE

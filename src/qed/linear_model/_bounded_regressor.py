@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
+from qed.certificates import StationaryCertificate
 from qed.convex import Absolute, Bounded, Squared, Zero, solve
 from qed.convex._centres import weighted_quantile
 from qed.convex.solvers import InteriorPoint
@@ -17,7 +18,6 @@ from qed.core import (
     NonNegativeInt,
     Positive,
     PositiveInt,
-    StationaryCertificate,
     ToleranceNotReached,
     fitted,
     param,

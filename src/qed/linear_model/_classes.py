@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from qed.certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
 from qed.core import Array, Classifier, InvalidData, fitted
-from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
 from qed.linear_model._inference import refused_table
 from qed.linear_model._linear import predict_linear
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qed.certificates import DualityGapCertificate, Fingerprint
 from qed.convex._solve import FEW
 from qed.core import clone
-from qed.core._certificates import DualityGapCertificate, Fingerprint
 from qed.core._events import STOP, Progress
 from qed.designs._range import with_doubt
 from qed.linear_model._kernels import coded_planes, column_sums

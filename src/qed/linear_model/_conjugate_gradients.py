@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core._certificates import Fingerprint
+from qed.certificates import Fingerprint
 from qed.designs import Dense, Sparse, Standardised
 from qed.linear_model._dual import certified
 from qed.linear_model._quadratic import UNIT

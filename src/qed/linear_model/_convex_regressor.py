@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, Self
 
+from qed.certificates import DualityGapCertificate
 from qed.core import Array, Regressor, fitted
-from qed.core._certificates import DualityGapCertificate
 from qed.linear_model._inference import refused_table
 from qed.linear_model._linear import predict_linear
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from qed.certificates import DualityGapCertificate
 from qed.convex import Squared
 from qed.convex.solvers import CoordinateDescent
 from qed.core import (
@@ -25,7 +26,6 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.core._certificates import DualityGapCertificate
 from qed.core._shared_params import COPY_X, FIT_INTERCEPT
 from qed.linear_model._cross_validated_path import Choice, choose_strength, penalty_of
 from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_rows

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.certificates import Fingerprint, LeastSquaresCertificate
 from qed.core import InvalidData, InvalidParameter, ToleranceNotReached
-from qed.core._certificates import Fingerprint, LeastSquaresCertificate
 from qed.core._events import Progress
 from qed.core._memory import available_memory, require_memory
 from qed.core._threads import limited_threads, one_blas_thread

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from qed.certificates import DualityGapCertificate
 from qed.core import (
     KW_ONLY,
     Array,
@@ -27,7 +28,6 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.core._certificates import DualityGapCertificate
 from qed.core._events import STOP, Progress
 from qed.core._memory import require_memory
 from qed.core._shared_params import STRICT

@@ -6,11 +6,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from qed.certificates import MistakeBoundCertificate
 from qed.core import (
     KW_ONLY,
     Fraction,
     InvalidParameter,
-    MistakeBoundCertificate,
     NonNegative,
     NonNegativeInt,
     Positive,

@@ -6,11 +6,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from qed.certificates import DualityGapCertificate
 from qed.convex import L2, Poisson
 from qed.convex.solvers import LBFGS, NarrowNewton, Newton, NewtonCG
 from qed.core import KW_ONLY, Array, InvalidData, NonNegative, NonNegativeInt, PositiveInt, Regressor, fitted, param
 from qed.core import _targets as targets
-from qed.core._certificates import DualityGapCertificate
 from qed.core._shared_params import STRICT, VERBOSE
 from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_convex
 from qed.linear_model._linear import predict_linear

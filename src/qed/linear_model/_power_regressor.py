@@ -7,10 +7,10 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from qed.certificates import DualityGapCertificate
 from qed.convex import Absolute, Power, Squared, Zero
 from qed.convex.solvers import InteriorPoint, Newton, NewtonCG
 from qed.core import KW_ONLY, InvalidData, NonNegative, NonNegativeInt, PositiveInt, ToleranceNotReached, param
-from qed.core._certificates import DualityGapCertificate
 from qed.core._events import STOP, Progress
 from qed.core._rules import Number
 from qed.core._shared_params import STRICT, VERBOSE

@@ -6,18 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core import (
-    KW_ONLY,
-    Array,
-    ExactCertificate,
-    InvalidData,
-    InvalidParameter,
-    PositiveInt,
-    Seed,
-    fitted,
-    generator,
-    param,
-)
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, Array, InvalidData, InvalidParameter, PositiveInt, Seed, fitted, generator, param
 from qed.core._validation import FitData, stream_data
 from qed.linear_model._classes import LinearClassifier, require_classes
 

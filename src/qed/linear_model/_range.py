@@ -10,7 +10,7 @@ from qed.core import InvalidParameter
 from qed.designs._range import MOST
 
 if TYPE_CHECKING:
-    from qed.core._certificates import Fingerprint
+    from qed.certificates import Fingerprint
     from qed.linear_model._quadratic import Penalty
 
 

@@ -6,7 +6,8 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, CompositeCertificate, NonNegative, PositiveInt, Seed, fitted, param
+from qed.certificates import CompositeCertificate
+from qed.core import KW_ONLY, Array, NonNegative, PositiveInt, Seed, fitted, param
 from qed.core._class_weights import class_factors
 from qed.core._shared_params import COPY_X, FIT_INTERCEPT, STRICT
 from qed.linear_model._classes import LinearClassifier, require_classes

@@ -6,7 +6,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, Classifier, CompositeCertificate, Positive, Vector, fitted, param
+from qed.certificates import CompositeCertificate  # noqa: TC001  (names the type of an attribute)
+from qed.core import KW_ONLY, Array, Classifier, Positive, Vector, fitted, param
 from qed.core._shared_params import FIT_INTERCEPT
 from qed.linear_model._choose import SCORES, Choice
 from qed.linear_model._classes import LinearClassifier

@@ -7,15 +7,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import (
-    Array,
-    CompositeCertificate,
-    DualityGapCertificate,
-    Fingerprint,
-    MistakeBoundCertificate,
-    fitted,
-    param,
-)
+from qed.certificates import CompositeCertificate, DualityGapCertificate, Fingerprint, MistakeBoundCertificate
+from qed.core import Array, fitted, param
 from qed.designs._range import fingerprint
 from qed.linear_model._classes import LinearClassifier, require_classes
 from qed.linear_model._learn_convex import TrainingData

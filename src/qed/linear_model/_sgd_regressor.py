@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from qed.core import Array, DualityGapCertificate, Regressor, Uncertified, fitted, param
+from qed.certificates import DualityGapCertificate, Uncertified
+from qed.core import Array, Regressor, fitted, param
 from qed.linear_model._learn_convex import TrainingData
 from qed.linear_model._learn_online import begin, show, shown
 from qed.linear_model._linear import predict_linear

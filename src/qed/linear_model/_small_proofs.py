@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qed.core._certificates import DualityGapCertificate
+from qed.certificates import DualityGapCertificate
 from qed.linear_model._kernels import online_proofs
 from qed.linear_model._online import LOSSES
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from qed.core import Fingerprint
+    from qed.certificates import Fingerprint
     from qed.linear_model._learn_convex import TrainingData
     from qed.linear_model._learn_online import Shown
     from qed.linear_model._online import Rule

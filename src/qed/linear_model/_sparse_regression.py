@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from qed.certificates import DualityGapCertificate
 from qed.convex import Squared
 from qed.convex.solvers import CoordinateDescent
 from qed.core import Array, InvalidData, Regressor, fitted
-from qed.core._certificates import DualityGapCertificate
 from qed.linear_model._inference import refused_table
 from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData, learn_convex
 from qed.linear_model._linear import one_for_each_target, predict_linear

@@ -30,7 +30,7 @@ from qed.linear_model._small_proofs import prove_small
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from qed.core import DualityGapCertificate, Fingerprint
+    from qed.certificates import DualityGapCertificate, Fingerprint
     from qed.linear_model._learn_convex import TrainingData
 
 

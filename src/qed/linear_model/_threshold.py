@@ -6,7 +6,8 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, Classifier, ExactCertificate, fitted, param
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, Array, Classifier, fitted, param
 from qed.core._class_weights import class_factors
 
 

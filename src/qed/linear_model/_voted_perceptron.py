@@ -7,17 +7,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import (
-    KW_ONLY,
-    Array,
-    Classifier,
-    MistakeBoundCertificate,
-    NonNegativeInt,
-    PositiveInt,
-    Seed,
-    fitted,
-    param,
-)
+from qed.certificates import MistakeBoundCertificate
+from qed.core import KW_ONLY, Array, Classifier, NonNegativeInt, PositiveInt, Seed, fitted, param
 from qed.core._events import STOP, Progress
 from qed.core._shared_params import VERBOSE
 from qed.designs._range import fingerprint, require_no_overflow

@@ -6,11 +6,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from qed.certificates import ExactCertificate
 from qed.core import (
     KW_ONLY,
     Array,
     Classifier,
-    ExactCertificate,
     InvalidData,
     InvalidParameter,
     Probability,

@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, Classifier, ExactCertificate, InvalidParameter, fitted, param
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, Array, Classifier, InvalidParameter, fitted, param
 
 
 class LookupClassifier(Classifier, poor_score=True):

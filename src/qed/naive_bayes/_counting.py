@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.certificates import LikelihoodCertificate
 from qed.core import (
     KW_ONLY,
     Array,
     InvalidData,
     InvalidParameter,
-    LikelihoodCertificate,
     NonNegative,
     NonNegativeVector,
     Vector,

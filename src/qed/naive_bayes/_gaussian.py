@@ -6,17 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import (
-    KW_ONLY,
-    Array,
-    InvalidData,
-    LikelihoodCertificate,
-    NonNegative,
-    Vector,
-    fitted,
-    generator,
-    param,
-)
+from qed.certificates import LikelihoodCertificate
+from qed.core import KW_ONLY, Array, InvalidData, NonNegative, Vector, fitted, generator, param
 from qed.core._posterior import given_shares
 from qed.data._class_spreads import ClassSpreads
 from qed.naive_bayes._kernels import class_distances

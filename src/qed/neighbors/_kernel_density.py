@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from qed.certificates import SearchCertificate
 from qed.core import (
     KW_ONLY,
     Array,
@@ -16,7 +17,6 @@ from qed.core import (
     NotSupported,
     Positive,
     PositiveInt,
-    SearchCertificate,
     Seed,
     fitted,
     generator,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from qed.certificates import SearchCertificate
 from qed.core import (
     KW_ONLY,
     Array,
@@ -16,7 +17,6 @@ from qed.core import (
     PositiveInt,
     PositiveOrInfinite,
     QedError,
-    SearchCertificate,
     fitted,
     param,
 )
@@ -28,7 +28,8 @@ from qed.neighbors._metric import Metric, MetricName, named
 from qed.neighbors._rows import look
 
 if TYPE_CHECKING:
-    from qed.core import Fingerprint, FitData
+    from qed.certificates import Fingerprint
+    from qed.core import FitData
 
 
 UNIT = 2.0**-53

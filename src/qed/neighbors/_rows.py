@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qed.core import Fingerprint, InvalidData
+from qed.certificates import Fingerprint
+from qed.core import InvalidData
 from qed.data import ColumnMoments
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 
+from qed.certificates import NetworkCertificate  # noqa: TC001  (names the type of an attribute)
 from qed.core import (
     KW_ONLY,
     Array,
     Estimator,
     InvalidParameter,
-    NetworkCertificate,
     NonNegative,
     NonNegativeInt,
     Number,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import Fingerprint, NetworkCertificate
+from qed.certificates import Fingerprint, NetworkCertificate
 from qed.data import ColumnMoments
 from qed.neural_network._course import refuse_overflow
 from qed.neural_network._gradients import Gradients, Rows

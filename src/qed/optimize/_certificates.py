@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qed.core import Certificate, Uncertified
+from qed.certificates import Certificate, Uncertified
 
 if TYPE_CHECKING:
     from qed.optimize._function import Function, Vector

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qed.core import Certificate, InvalidData, InvalidParameter
+from qed.certificates import Certificate
+from qed.core import InvalidData, InvalidParameter
 from qed.core._events import STOP, Progress
 from qed.optimize._certificates import certificate_of
 from qed.optimize._evaluate import Evaluator, at_least

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import Certificate, InvalidParameter
+from qed.certificates import Certificate  # noqa: TC001  (names the type of an attribute)
+from qed.core import InvalidParameter
 from qed.optimize._certificates import GapCertificate, GradientCertificate
 from qed.optimize._drive import Iterate, Stop, drive, length
 from qed.optimize._evaluate import Evaluator

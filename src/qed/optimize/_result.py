@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from qed.core import Certificate
+    from qed.certificates import Certificate
     from qed.optimize._evaluate import Calls
     from qed.optimize._function import Vector
     from qed.optimize._trace import Trace

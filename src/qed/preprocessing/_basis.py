@@ -6,18 +6,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import (
-    KW_ONLY,
-    Array,
-    ExactCertificate,
-    InvalidParameter,
-    Positive,
-    PositiveInt,
-    Transformer,
-    Uncertified,
-    fitted,
-    param,
-)
+from qed.certificates import ExactCertificate, Uncertified
+from qed.core import KW_ONLY, Array, InvalidParameter, Positive, PositiveInt, Transformer, fitted, param
 from qed.core._roles import _input_names
 
 _KNOWN: dict[str, Any] = {

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from qed.core import ExactCertificate, InvalidData
+from qed.certificates import ExactCertificate
+from qed.core import InvalidData
 from qed.core._finite import require
 from qed.core._tables import is_sparse
 from qed.data import ColumnMoments

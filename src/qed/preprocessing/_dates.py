@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, ExactCertificate, InvalidData, InvalidParameter, Transformer, fitted, param
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, InvalidData, InvalidParameter, Transformer, fitted, param
 from qed.core._mixed import Column, fit_table, new_table
 from qed.core._roles import _input_names
 

@@ -7,7 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, InvalidParameter, Transformer, Uncertified, fitted, param
+from qed.certificates import Uncertified
+from qed.core import KW_ONLY, InvalidParameter, Transformer, fitted, param
 from qed.core._params import AnyFunction  # noqa: TC001  (what parameters may hold)
 from qed.core._tables import is_sparse
 

@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from qed.core import (
-    KW_ONLY,
-    ExactCertificate,
-    InvalidData,
-    InvalidDataType,
-    InvalidParameter,
-    Transformer,
-    fitted,
-    param,
-)
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, InvalidData, InvalidDataType, InvalidParameter, Transformer, fitted, param
 from qed.core._arrays import floats
 from qed.core._mixed import Column, MixedTable, fit_table, new_table
 from qed.core._params import AnyFunction, needed_with

@@ -7,7 +7,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, ExactCertificate, InvalidData, InvalidParameter, Transformer, fitted, param
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, Array, InvalidData, InvalidParameter, Transformer, fitted, param
 from qed.core._mixed import Column, MixedTable, fit_table, new_table
 from qed.core._params import DType  # noqa: TC001  (what parameters may hold)
 from qed.core._roles import _input_names

@@ -7,9 +7,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from qed.certificates import ExactCertificate
 from qed.core import (
     KW_ONLY,
-    ExactCertificate,
     Fraction,
     InvalidData,
     InvalidDataType,

@@ -9,7 +9,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, ExactCertificate, InvalidData, InvalidParameter, Transformer, fitted, param
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, InvalidData, InvalidParameter, Transformer, fitted, param
 from qed.core._memory import require_memory
 from qed.core._roles import _input_names, require_few_names
 from qed.core._tables import csr, is_sparse

@@ -7,7 +7,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, BracketCertificate, InvalidData, Transformer, fitted, param
+from qed.certificates import BracketCertificate
+from qed.core import KW_ONLY, Array, InvalidData, Transformer, fitted, param
 from qed.core._params import needed_with
 from qed.core._shared_params import COPY
 from qed.preprocessing._columns import EPSILON

@@ -7,10 +7,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from qed.certificates import ExactCertificate
 from qed.core import (
     KW_ONLY,
     Array,
-    ExactCertificate,
     InvalidData,
     InvalidParameter,
     PositiveInt,

@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, ExactCertificate, InvalidParameter, Traits, Transformer, fitted, param
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, Array, InvalidParameter, Traits, Transformer, fitted, param
 from qed.core._params import needed_with
 from qed.core._shared_params import COPY
 from qed.core._tables import is_sparse

@@ -6,7 +6,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, ExactCertificate, InvalidData, Transformer, fitted, param
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, InvalidData, Transformer, fitted, param
 from qed.core._shared_params import COPY
 from qed.core._tables import is_sparse
 

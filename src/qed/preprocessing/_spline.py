@@ -6,16 +6,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import (
-    KW_ONLY,
-    ExactCertificate,
-    InvalidData,
-    InvalidParameter,
-    NonNegativeInt,
-    Transformer,
-    fitted,
-    param,
-)
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, InvalidData, InvalidParameter, NonNegativeInt, Transformer, fitted, param
 from qed.core._roles import _input_names
 from qed.preprocessing._quantiles import weighted_percentile
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Array, ExactCertificate, Traits, Transformer, fitted, param
+from qed.certificates import ExactCertificate  # noqa: TC001  (names the type of an attribute)
+from qed.core import KW_ONLY, Array, Traits, Transformer, fitted, param
 from qed.core._params import needed_with
 from qed.core._shared_params import COPY
 from qed.core._tables import is_sparse

@@ -7,17 +7,8 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from qed.core import (
-    Array,
-    ExactCertificate,
-    InvalidData,
-    InvalidParameter,
-    NonNegative,
-    Seed,
-    Transformer,
-    fitted,
-    param,
-)
+from qed.certificates import ExactCertificate
+from qed.core import Array, InvalidData, InvalidParameter, NonNegative, Seed, Transformer, fitted, param
 from qed.core._finite import require
 from qed.core._mixed import fit_table, new_table
 from qed.core._roles import _input_names

@@ -9,7 +9,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, Estimator, ExactCertificate, InvalidData, InvalidParameter, NotSupported, fitted, param
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, Estimator, InvalidData, InvalidParameter, NotSupported, fitted, param
 from qed.core._params import AnyFunction, DType  # noqa: TC001  (what parameters may hold)
 from qed.core._tables import csr, only_column
 from qed.preprocessing._patterns import why_not_simple
@@ -123,8 +124,10 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
         if self.stop_words is None:
             return None
         listed: list[Any] = (
-            list(self.stop_words)
-            if isinstance(self.stop_words, list | tuple | set | frozenset | np.ndarray)
+            np.atleast_1d(self.stop_words).tolist()
+            if isinstance(self.stop_words, np.ndarray)
+            else list(self.stop_words)
+            if isinstance(self.stop_words, list | tuple | set | frozenset)
             else [None]
         )
         if not all(isinstance(one, str) for one in listed):

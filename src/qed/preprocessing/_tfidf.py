@@ -6,7 +6,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import KW_ONLY, ExactCertificate, PositiveInt, Transformer, fitted, param
+from qed.certificates import ExactCertificate
+from qed.core import KW_ONLY, PositiveInt, Transformer, fitted, param
 from qed.core._params import DType  # noqa: TC001  (what parameters may hold)
 from qed.core._tables import csr, is_sparse
 from qed.preprocessing import _kernels

@@ -30,7 +30,7 @@ from qed.study._weights import weights
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from qed.core import Certificate
+    from qed.certificates import Certificate
     from qed.study import Study
 
     Vector = NDArray[np.float64]

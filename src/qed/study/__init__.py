@@ -17,6 +17,9 @@ One rule: **whatever the machine decides, it says why, and the user can say othe
     _encode            a table as the numbers in front of a pipeline
     _recipes           preparation of columns, and the candidates
     _compare, _clock   candidates compared on more and more rows, while there is time
+      _stage, _blend   on the same folds; their weighted average
+      _leaderboard     how each did, and which is chosen
+      _losses          what a model says, and what that costs
     _judge, _effects   the winner on rows it has not seen; how its answer moves with a column
     _weights           its coefficients under names that people know
     _fit, _model       the whole way; the model at its end

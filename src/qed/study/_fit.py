@@ -14,14 +14,16 @@ from qed.core import CertificateError, InvalidData, InvalidParameter, __version_
 from qed.core._events import Progress
 from qed.study._clock import Clock, seconds_of
 from qed.study._column_types import describe, said_form
-from qed.study._compare import Comparison, Entry, compare, cost_of_a_row, fit_quietly, most_categories, row_limit
+from qed.study._compare import compare, most_categories, row_limit
 from qed.study._duplicates import together, twins_of
 from qed.study._encode import encode
 from qed.study._judge import TOP, HeldOut, judge
+from qed.study._leaderboard import Comparison, Entry, cost_of_a_row
 from qed.study._model import TableModel, shuffled, usable_rows
 from qed.study._recipes import candidates, constant, pipeline, prepared_width
 from qed.study._schema import ColumnSchema, FitRecord, TableSchema, TargetSchema, words_array
 from qed.study._source import digest_of, read_table
+from qed.study._stage import Rows, fit_quietly
 from qed.study._task import describe_target
 
 if TYPE_CHECKING:
@@ -40,6 +42,9 @@ MOST_HELD = 20_000
 FEW_HELD = 30
 # The independent check reads all rows in extended precision: it is part of a fit only where that takes a moment.
 MOST_CHECKED = 20_000_000  # numbers
+# What it takes of a number of a prepared table, and of a row for a hundred trees, on the machine this was written on.
+SECONDS_TO_CHECK = 1.5e-6
+SECONDS_TO_CHECK_TREES = 2e-3
 AFTER_INTERRUPT = 5_000  # rows that a model is fitted on when Ctrl-C leaves no time
 
 
@@ -95,6 +100,7 @@ def fit(
     types: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
     seed: int = 0,
+    lean: str = "",
     command: str = "",
     clock: Clock | None = None,
 ) -> Study:
@@ -116,6 +122,9 @@ def fit(
         Columns to leave out.
     seed : int
         What every random choice follows from.
+    lean : {"", "simple", "best"}
+        "simple" takes the simplest candidate within one standard error of the best; "best" the one with the least loss. Usually
+        that one too, but an average of models only where it gains more than one standard error.
     command : str
         What was typed, for the record.
     clock : Clock, optional
@@ -134,8 +143,10 @@ def fit(
     clock = clock or Clock(seconds_of(budget))
     if not isinstance(seed, int) or seed < 0:
         raise InvalidParameter(f"The seed must be a whole number of at least zero, got {seed!r}.")
+    if lean not in ("", "simple", "best"):
+        raise InvalidParameter(f"lean must be '', 'simple' or 'best', got {lean!r}.")
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # what overflows is infinite, and loses
-        return _studied(table, target, task, types or {}, drop, seed, command, clock)
+        return _studied(table, target, task, types or {}, drop, seed, lean, command, clock)
 
 
 def _studied(
@@ -145,6 +156,7 @@ def _studied(
     types: Mapping[str, str],
     drop: Sequence[str],
     seed: int,
+    lean: str,
     command: str,
     clock: Clock,
 ) -> Study:
@@ -154,7 +166,7 @@ def _studied(
         progress.step(message=f"{raw.n_rows:,} rows, {len(raw.columns)} columns")
     sheet, rows, y = _understood(raw, target, task, types, drop, seed, digest, command, clock)
     X = encode(rows, sheet.columns).X
-    work = _Work(X, y, rows, sheet, clock, seed)
+    work = _Work(X, y, rows, sheet, clock, seed, lean)
     del raw, rows, table  # what was read is not needed beside the numbers made of it
     return work.done()
 
@@ -265,8 +277,10 @@ def _described(column: Any, types: Mapping[str, str], drop: Sequence[str], targe
 class _Work:
     """One study on its way."""
 
-    def __init__(self, X: Array, y: Array, rows: RawTable, sheet: TableSchema, clock: Clock, seed: int) -> None:
-        self.X, self.y, self.sheet, self.clock, self.seed = X, y, sheet, clock, seed
+    def __init__(
+        self, X: Array, y: Array, rows: RawTable, sheet: TableSchema, clock: Clock, seed: int, lean: str
+    ) -> None:
+        self.X, self.y, self.sheet, self.clock, self.seed, self.lean = X, y, sheet, clock, seed, lean
         self.found = Comparison([], [], [])
         if clock.left < 0.5:
             self.found.notes.append(
@@ -276,7 +290,7 @@ class _Work:
         self.options = candidates(sheet.target, sheet.columns)
         n = len(y)
         self.most = most_categories(sheet.columns, n)
-        self.order = shuffled(n, seed)
+        self.order = shuffled(X, y, seed)
         found = twins_of(X, y, sheet.columns, is_number=sheet.target.task == "regression")
         self.twins: Array | None = None if found is None else found[0]
         self.copies = 0 if found is None else found[1]
@@ -285,7 +299,11 @@ class _Work:
         self.held_rows = rows.rows(self.order[self.held])
         # What comes after the comparison besides fits: judging, checking, writing. A guess, on the safe side.
         width = prepared_width(sheet.columns, self.most, form="splines")
-        self.reserve = min(0.3 * max(0.0, clock.left), 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width)
+        room = max(0.0, clock.left)
+        self.reserve = min(0.3 * room, 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width)
+        check = SECONDS_TO_CHECK * n * width + 2 * SECONDS_TO_CHECK_TREES * n
+        if check < 0.2 * room:
+            self.reserve += check
 
     def _kept_aside(self) -> Array:
         """Mark rows, in their shuffled order, to judge by: copies of one row are all among them or none."""
@@ -305,10 +323,9 @@ class _Work:
         return held
 
     def done(self) -> Study:
-        target = self.sheet.target
         try:
-            compare(self.X, self.y, self.train, self.sheet.columns, target, self.options, self.clock,
-                    reserve=self.reserve, seed=self.seed, into=self.found, twins=self.twins)  # fmt: skip
+            data = Rows(self.X, self.y, self.sheet.columns, self.sheet.target, self.most, self.twins)
+            compare(data, self.train, self.options, self.clock, reserve=self.reserve, seed=self.seed, into=self.found)
         except KeyboardInterrupt:
             self._interrupt()
         winner = self._winner()
@@ -318,13 +335,13 @@ class _Work:
         trial = min(len(self.train), limit, self._affordable(cost_of_a_row(winner), winner.n_rows, 0.35))
         (held_out, seconds), trial = self._or_quickly(self._judged, candidate, trial)
         final = min(limit, self._affordable(seconds / trial, trial, 0.95))
-        model, rows_fitted = self._or_quickly(self._fitted, candidate, final)
+        model, fitted = self._or_quickly(self._fitted, candidate, final)
         try:
-            checked = self._checked(model, rows_fitted, candidate)
+            checked = self._checked(model, fitted, candidate)
         except KeyboardInterrupt:
             self._interrupt()
             checked = None
-        sheet = self._told(winner, held_out, rows_fitted, trial)
+        sheet = self._told(winner, held_out, fitted, trial)
         return Study(TableModel(model, sheet), self.found, held_out, checked, winner)
 
     def _or_quickly(self, work: Callable[[Candidate, int], T], candidate: Candidate, rows: int) -> tuple[T, int]:
@@ -354,7 +371,7 @@ class _Work:
 
     def _winner(self) -> Entry:
         if self.found.entries:
-            best, base = self.found.best, self.found.baselines
+            best, base = self.found.chosen(self.lean), self.found.baselines
             if base and best.is_no_better_than_a_constant:
                 return replace(base[0], candidate=constant(self.sheet.target))
             return best
@@ -365,7 +382,7 @@ class _Work:
         return Entry(first.title, first, float("nan"), float("nan"), min(len(self.y), AFTER_INTERRUPT), 0, 0.0)
 
     def _pipeline(self, candidate: Candidate, rows: Array) -> Any:
-        return pipeline(candidate, self.sheet.columns, len(rows), float(self.y[rows].std()), self.most)
+        return pipeline(candidate, self.sheet.columns, self.sheet.target, self.y[rows], self.most)
 
     def _judged(self, candidate: Candidate, trial: int) -> tuple[HeldOut, float]:
         """Fit without the rows kept aside and judge on them; also return how long the fit took."""
@@ -400,17 +417,18 @@ class _Work:
         rows = self.order[:final]
         model = self._pipeline(candidate, rows)
         seconds = max(1.0, self.clock.left - 0.3 * self.reserve)
-        if final == len(self.y):  # the order of rows means nothing to a model, and a copy costs memory
-            return fit_quietly(model, self.X, self.y, seconds)
         return fit_quietly(model, self.X[rows], self.y[rows], seconds)
 
-    def _checked(self, model: Any, rows_fitted: int, candidate: Candidate) -> Checked | None:
-        size = rows_fitted * prepared_width(self.sheet.columns, self.most, form=candidate.preparation)
-        if size > MOST_CHECKED or self.clock.left < 1.5e-6 * size + 0.5 or self.found.is_interrupted:
+    def _checked(self, model: Any, fitted: int, candidate: Candidate) -> Checked | None:
+        parts = [part for part, _ in candidate.parts] or [candidate]
+        size = fitted * sum(prepared_width(self.sheet.columns, self.most, form=one.preparation) for one in parts)
+        trees = fitted * sum(one.preparation == "trees" for one in parts)
+        seconds = SECONDS_TO_CHECK * size + SECONDS_TO_CHECK_TREES * trees + 0.5
+        if size > MOST_CHECKED or self.clock.left < seconds or self.found.is_interrupted:
             return None
         from qed.verify import verify  # noqa: PLC0415
 
-        rows = self.order[:rows_fitted]
+        rows = self.order[:fitted]
         with Progress("checking") as progress:
             try:
                 verify(model, self.X[rows], self.y[rows])
@@ -422,14 +440,14 @@ class _Work:
             progress.step(message="accepted" if found.is_accepted else "refused")
         return found
 
-    def _told(self, winner: Entry, held_out: HeldOut, rows_fitted: int, trial: int) -> TableSchema:
+    def _told(self, winner: Entry, held_out: HeldOut, fitted: int, trial: int) -> TableSchema:
         story = self.sheet.story
         notes = [*story.notes, *self.found.notes]
-        if rows_fitted < len(self.y):
-            limit = row_limit(winner.candidate, self.sheet.columns, self.most) if winner.candidate else rows_fitted
-            why = "memory allows no more" if rows_fitted == limit else "the time allows no more"
+        if fitted < len(self.y):
+            limit = row_limit(winner.candidate, self.sheet.columns, self.most) if winner.candidate else fitted
+            why = "memory allows no more" if fitted == limit else "the time allows no more"
             why = "Ctrl-C came" if self.found.is_interrupted else why
-            notes.append(f"The model was fitted on {rows_fitted:,} of {len(self.y):,} rows: {why}.")
+            notes.append(f"The model was fitted on {fitted:,} of {len(self.y):,} rows: {why}.")
         if trial < len(self.train):
             notes.append(f"The held-out judgement is about a model fitted on {trial:,} rows.")
         notes += self._told_of_few(held_out)
@@ -443,7 +461,7 @@ class _Work:
         scores = {name: float(score.value) for name, score in held_out.scores.items()}
         new = replace(
             story,
-            rows_fitted=rows_fitted,
+            rows_fitted=fitted,
             held_out=int(self.held.sum()),
             seconds=self.clock.spent,
             candidate=winner.title,

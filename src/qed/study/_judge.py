@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.study._compare import FLOOR, probabilities, row_losses
 from qed.study._effects import Effect, effects
+from qed.study._losses import FLOOR, answers, row_losses
 from qed.study._raw import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from qed.core import HeldOutCertificate
+    from qed.certificates import HeldOutCertificate
     from qed.metrics import Score
     from qed.study._raw import RawTable
     from qed.study._schema import ColumnSchema, TargetSchema
@@ -125,8 +125,9 @@ def judge(
     seed : int
         For the shuffles.
     """
-    shares = None if target.task == "regression" else probabilities(model, X, target)
-    predicted = np.asarray(model.predict(X), np.float64) if shares is None else shares.argmax(axis=1).astype(np.float64)
+    said = answers(model, X, target)
+    shares = None if target.task == "regression" else said
+    predicted = said if shares is None else shares.argmax(axis=1).astype(np.float64)
     if shares is None:
         guess: Any = np.full(len(y), float(constant))
         guessed_shares = None
@@ -136,7 +137,7 @@ def judge(
     errors = np.abs(y - predicted) if shares is None else (y != predicted).astype(np.float64)
     bound = None
     if shares is None:
-        from qed.core._held_out import error_quantile  # noqa: PLC0415
+        from qed.certificates import error_quantile  # noqa: PLC0415
 
         bound = error_quantile(errors, 0.05, 0.9)
     ranked = importances(model, X, y, columns, target, seconds=seconds, seed=seed)

@@ -9,8 +9,8 @@ import numpy as np
 
 from qed.core import InvalidData, ModelFileError, QedError
 from qed.core._persistence import load as load_estimator
-from qed.study._compare import probabilities
 from qed.study._encode import encode
+from qed.study._losses import answers
 from qed.study._source import read_table
 from qed.study._task import encode_target
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
-    from qed.core import Certificate
+    from qed.certificates import Certificate
     from qed.study._raw import RawTable
     from qed.study._schema import TableSchema
     from qed.verify import Verdict
@@ -90,7 +90,7 @@ class TableModel:
             return np.asarray(self.classes_[self.predict_proba(table).argmax(axis=1)])
         X = self._matrix(table)
         with sound_parts():
-            return _in_blocks(lambda rows: np.asarray(self.pipeline.predict(rows), np.float64), X)
+            return _in_blocks(lambda rows: answers(self.pipeline, rows, self.sheet.target), X)
 
     def predict_proba(self, table: Any) -> Array:
         """Return the probability of every class, in the order of ``classes_``.
@@ -109,7 +109,7 @@ class TableModel:
             raise InvalidData(f"{self.sheet.target.name!r} is a number: there are no classes and no probabilities.")
         X = self._matrix(table)
         with sound_parts():
-            return _in_blocks(lambda rows: probabilities(self.pipeline, rows, self.sheet.target), X)
+            return _in_blocks(lambda rows: answers(self.pipeline, rows, self.sheet.target), X)
 
     def rows_of_fit(self, table: Any) -> tuple[Array, Array]:
         """Return the numbers that the pipeline was fitted on, from the table that it was fitted on.
@@ -124,8 +124,8 @@ class TableModel:
         rows, y = usable_rows(raw, self.sheet)
         found = encode(rows, self.sheet.columns)
         self.notices = found.notices
-        order = shuffled(len(y), story.seed)[: story.rows_fitted]
-        return found.X[order], y[order]
+        fitted = shuffled(found.X, y, story.seed)[: story.rows_fitted]
+        return found.X[fitted], y[fitted]
 
     def verify(self, table: Any) -> Verdict:
         """Check the certificate by code that shares nothing with the fit.
@@ -210,6 +210,24 @@ def usable_rows(raw: RawTable, sheet: TableSchema) -> tuple[RawTable, Array]:
     return (raw, y) if present.all() else (raw.rows(present), y[present])
 
 
-def shuffled(n: int, seed: int) -> Array:
-    """Return the order in which rows are taken: the first ones when time does not allow all."""
-    return np.random.default_rng(seed).permutation(n)
+def shuffled(X: Array, y: Array, seed: int) -> Array:
+    """Return the order in which rows are taken, at random but the same however the table is sorted.
+
+    Rows are sorted by a sum of their bits first: folds, draws and splits then depend on what the rows say, not on where they stand.
+    """
+    mixed = _bits(y)
+    for at in range(X.shape[1]):
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * _ODD + _bits(X[:, at])
+    mixed = (mixed ^ (mixed >> np.uint64(32))) * _ODD
+    return np.asarray(np.argsort(mixed, kind="stable")[np.random.default_rng(seed).permutation(len(y))])
+
+
+_ODD = np.uint64(
+    0x9E3779B97F4A7C15
+)  # 2^64 over the golden ratio: spreads bits well, and is odd, so that nothing is lost
+
+
+def _bits(values: Array) -> Array:
+    """Return the bits of numbers; zeros are equal, gaps too."""
+    plain = np.where(np.isnan(values), np.nan, values + 0.0)
+    return np.ascontiguousarray(plain, np.float64).view(np.uint64)

@@ -53,6 +53,8 @@ def describe_target(column: RawColumn, said: str | None = None) -> TargetSchema:
             words_array([]),
             bool(is_count and tallies),
             column.form,
+            float(values.min()),
+            float(values.max()),
         )
     if not words:
         _, words = column.as_words()

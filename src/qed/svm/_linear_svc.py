@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from qed.certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
 from qed.convex import L1, L2, CrammerSinger, Hinge, SquaredHinge
 from qed.convex.solvers import (
     ClassAscent,
@@ -33,7 +34,6 @@ from qed.core import (
     fitted,
     param,
 )
-from qed.core._certificates import DualityGapCertificate  # noqa: TC001  (read from the annotation)
 from qed.core._class_weights import class_factors
 from qed.core._shared_params import STRICT, VERBOSE
 from qed.designs import Chunked

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qed.certificates import DualityGapCertificate
 from qed.convex import Solution, choose, solve
 from qed.convex.solvers import DualAscent
 from qed.core import InvalidData, ToleranceNotReached
-from qed.core._certificates import DualityGapCertificate
 from qed.core._events import Progress
 from qed.core._threads import one_blas_thread
 from qed.designs._range import require_finite_objective
@@ -17,9 +17,9 @@ from qed.designs._range import require_finite_objective
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from qed.certificates import Fingerprint
     from qed.convex import Problem, Solver
     from qed.convex._loss import Vector
-    from qed.core._certificates import Fingerprint
     from qed.linear_model._learn_convex import FitOptions, ObjectiveSpec, TrainingData
 
 

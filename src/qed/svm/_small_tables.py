@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core._certificates import DualityGapCertificate
+from qed.certificates import DualityGapCertificate
 from qed.core._events import Progress
 from qed.designs import Chunked
 from qed.linear_model._penalised_intercept import with_constant

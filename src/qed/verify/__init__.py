@@ -28,6 +28,7 @@ decompositions; importing anything that fits is barred by contract.
     _subsets         subsets of columns, by a search of its own
     _clusters        centres, and a bound on all others
     _subspace        directions of largest variance, by eigenvalues of its own
+    _column_scores   variances, tests and mutual information of single columns; _selected: columns that a model chose
     _steps           greedy steps over columns, each fitted and scored again
     _trees           nodes of decision trees; _cuts: what cuts through columns leave
     _boosting        steps of the leaves of boosted trees
@@ -51,7 +52,8 @@ from typing import Any
 
 import numpy as np
 
-from qed.core import CertificateError, Estimator, ExplanationCertificate, InvalidData, InvalidParameter
+from qed.certificates import ExplanationCertificate
+from qed.core import CertificateError, Estimator, InvalidData, InvalidParameter
 from qed.verify._registry import check_model
 from qed.verify._rows import OtherData
 from qed.verify._verdict import Verdict

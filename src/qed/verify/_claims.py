@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from qed.certificates import LeastSquaresCertificate, MistakeBoundCertificate
 from qed.core import CertificateError
-from qed.core._certificates import LeastSquaresCertificate, MistakeBoundCertificate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from qed.verify._rows import EXTENDED, read_data, require_columns
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from qed.core._certificates import LikelihoodCertificate
+    from qed.certificates import LikelihoodCertificate
 
 
 Array = np.ndarray[Any, Any]

@@ -16,7 +16,7 @@ from qed.verify._same_data import Seen, look, require_same_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import ClustersCertificate
+    from qed.certificates import ClustersCertificate
 
 
 LARGEST = 2000  # rows or columns whose square is formed

@@ -15,7 +15,7 @@ from qed.verify._rows import EXTENDED, read_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import ExactCertificate
+    from qed.certificates import ExactCertificate
 
 
 Array = np.ndarray[Any, Any]

@@ -10,7 +10,7 @@ from qed.verify._by_class import BELIEVED, Labelled, labelled, refuse, require_n
 from qed.verify._rows import EXTENDED
 
 if TYPE_CHECKING:
-    from qed.core._certificates import LikelihoodCertificate
+    from qed.certificates import LikelihoodCertificate
 
 
 Array = np.ndarray[Any, Any]

@@ -19,7 +19,7 @@ from qed.verify._rows import read_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import ForestCertificate
+    from qed.certificates import OutOfBagCertificate
 
 
 Array = np.ndarray[Any, Any]
@@ -70,7 +70,7 @@ class _Rows(NamedTuple):
     is_class: bool
 
 
-def check(model: Any, certificate: ForestCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+def check(model: Any, certificate: OutOfBagCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Draw, descend, sum and judge again; raise CertificateError when it is not as stated."""
     rows = _read(model, X, y, sample_weight)
     n, trees = len(rows.X), model.trees_

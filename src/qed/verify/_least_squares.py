@@ -22,7 +22,7 @@ from qed.verify._same_data import Seen, look, require_same_data, require_same_mo
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import LeastSquaresCertificate
+    from qed.certificates import LeastSquaresCertificate
 
 
 DOUBLE = 2.0**-53

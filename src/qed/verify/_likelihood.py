@@ -13,7 +13,7 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from qed.core._certificates import LikelihoodCertificate
+    from qed.certificates import LikelihoodCertificate
 
 
 Array = np.ndarray[Any, Any]

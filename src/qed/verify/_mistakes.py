@@ -19,7 +19,7 @@ from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import MistakeBoundCertificate
+    from qed.certificates import MistakeBoundCertificate
 
 AHEAD = 256  # rows looked at together between two mistakes
 

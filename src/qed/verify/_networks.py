@@ -17,7 +17,7 @@ from qed.verify._same_data import Seen, look, require_same_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import NetworkCertificate
+    from qed.certificates import NetworkCertificate
 
 
 Array = np.ndarray[Any, Any]

@@ -12,7 +12,7 @@ from qed.verify._same_data import difference, look
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import DualityGapCertificate
+    from qed.certificates import DualityGapCertificate
 
 
 def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:

@@ -17,7 +17,7 @@ from qed.verify._scales import require_scaler
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import BracketCertificate
+    from qed.certificates import BracketCertificate
 
 
 EXTENDED = np.longdouble

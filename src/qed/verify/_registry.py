@@ -18,28 +18,29 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from qed.core import CertificateError, InvalidData, ModelFileError, _targets
-from qed.core._certificates import (
-    BoostingCertificate,
+from qed.certificates import (
+    AscentCertificate,
     BracketCertificate,
     Certificate,
     ClustersCertificate,
     CompositeCertificate,
     DualityGapCertificate,
     ExactCertificate,
-    ForestCertificate,
     GapCertificate,
     LeastSquaresCertificate,
     LikelihoodCertificate,
     MistakeBoundCertificate,
     NetworkCertificate,
+    OutOfBagCertificate,
     SearchCertificate,
+    StagedCertificate,
     StationaryCertificate,
     SubsetCertificate,
     SubspaceCertificate,
     TreeCertificate,
     Uncertified,
 )
+from qed.core import CertificateError, InvalidData, ModelFileError, _targets
 from qed.core._once import cached_property
 from qed.core._records import conforms, field_hints, is_record, public_name
 from qed.core._state import check_state
@@ -51,17 +52,21 @@ from qed.verify import (
     _counts,
     _discriminants,
     _duality,
+    _exact_boosting,
     _forests,
     _hard_margin,
     _largest,
     _least_squares,
     _likelihood,
     _mistakes,
+    _mixtures,
+    _multiway_trees,
     _neighbors,
     _networks,
     _ordinal,
     _parts,
     _powers,
+    _selected,
     _subsets,
     _subspace,
     _transformers,
@@ -126,8 +131,9 @@ _EXACT = _by(ExactCertificate, _transformers.check)
 _COUNTS = _by(LikelihoodCertificate, functools.partial(_likelihood.check, check_counts))
 _NEAREST = _by(SearchCertificate, _neighbors.check)
 _TREE = _by(TreeCertificate, _trees.check)
-_FOREST = _by(ForestCertificate, _forests.check)
-_BOOSTED = _by(BoostingCertificate, _boosting.check)
+_FOREST = _by(OutOfBagCertificate, _forests.check)
+_BOOSTED = _by(StagedCertificate, _boosting.check)
+_EXACTLY_BOOSTED = _by(StagedCertificate, _exact_boosting.check)
 
 TABLE: dict[str, Entry] = {
     "qed.cluster.KMeans": _by(ClustersCertificate, _clusters.check),
@@ -151,6 +157,8 @@ TABLE: dict[str, Entry] = {
     ),
     "qed.ensemble.ExtraTreesClassifier": _FOREST,
     "qed.ensemble.ExtraTreesRegressor": _FOREST,
+    "qed.ensemble.GradientBoostingClassifier": _EXACTLY_BOOSTED,
+    "qed.ensemble.GradientBoostingRegressor": _EXACTLY_BOOSTED,
     "qed.ensemble.HistGradientBoostingClassifier": _BOOSTED,
     "qed.ensemble.HistGradientBoostingRegressor": _BOOSTED,
     "qed.ensemble.RandomForestClassifier": _FOREST,
@@ -159,7 +167,22 @@ TABLE: dict[str, Entry] = {
     "qed.ensemble.StackingRegressor": _of(_parts.stacking),
     "qed.ensemble.VotingClassifier": _of(_parts.voting),
     "qed.ensemble.VotingRegressor": _of(_parts.voting),
-    "qed.feature_selection.SequentialFeatureSelector": _EXACT,
+    **{
+        f"qed.feature_selection.{name}": _EXACT
+        for name in (
+            "GenericUnivariateSelect",
+            "SelectFdr",
+            "SelectFpr",
+            "SelectFwe",
+            "SelectKBest",
+            "SelectPercentile",
+            "SequentialFeatureSelector",
+            "VarianceThreshold",
+        )
+    },
+    "qed.feature_selection.RFE": _of(_selected.elimination),
+    "qed.feature_selection.RFECV": _of(_selected.elimination),
+    "qed.feature_selection.SelectFromModel": _of(_selected.from_model),
     "qed.linear_model.BestSubsetRegressor": _by(SubsetCertificate, _subsets.check),
     "qed.linear_model.BoundedRegressor": _by(StationaryCertificate, _bounded.check),
     "qed.linear_model.ConstrainedLasso": _CONVEX,
@@ -194,6 +217,7 @@ TABLE: dict[str, Entry] = {
     "qed.linear_model.SquareRootLasso": _CONVEX,
     "qed.linear_model.ThresholdClassifier": _by(ExactCertificate, _counts.check_threshold),
     "qed.linear_model.VotedPerceptron": _by(MistakeBoundCertificate, _mistakes.check_votes),
+    "qed.mixture.GaussianMixture": _by(AscentCertificate, _mixtures.check),
     "qed.model_selection.DummyClassifier": _by(ExactCertificate, _counts.check_shares),
     "qed.model_selection.DummyRegressor": _by(ExactCertificate, _counts.check_constant),
     "qed.model_selection.GridSearchCV": _of(_parts.search),
@@ -251,6 +275,9 @@ TABLE: dict[str, Entry] = {
     "qed.tree.DecisionTreeRegressor": _TREE,
     "qed.tree.ExtraTreeClassifier": _TREE,
     "qed.tree.ExtraTreeRegressor": _TREE,
+    "qed.tree.MultiwayTreeClassifier": _by(TreeCertificate, _multiway_trees.check),
+    "qed.tree.OptimalTreeClassifier": _TREE,
+    "qed.tree.OptimalTreeRegressor": _TREE,
 }
 
 # Classes that learn nothing which could be checked, and why; their fits carry Uncertified.

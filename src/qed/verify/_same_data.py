@@ -11,7 +11,7 @@ from qed.core import CertificateError
 from qed.verify._rows import EXTENDED, Rows
 
 if TYPE_CHECKING:
-    from qed.core._certificates import Fingerprint
+    from qed.certificates import Fingerprint
 
 
 Array = np.ndarray[Any, Any]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core._certificates import ExactCertificate
+from qed.certificates import ExactCertificate
 from qed.verify._learnt import DOUBLE, EXTENDED, Column, Learnt
 
 if TYPE_CHECKING:

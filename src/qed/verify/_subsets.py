@@ -18,7 +18,7 @@ from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import SubsetCertificate
+    from qed.certificates import SubsetCertificate
 
 
 Array = np.ndarray[Any, Any]

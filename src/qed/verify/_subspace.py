@@ -18,7 +18,7 @@ from qed.verify._same_data import look, require_same_data
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
-    from qed.core._certificates import SubspaceCertificate
+    from qed.certificates import SubspaceCertificate
 
 
 LARGEST = 4000  # rows or columns whose square is formed

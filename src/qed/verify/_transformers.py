@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import CertificateError
-from qed.verify import _categories, _fillings, _levels, _scales, _words
+from qed.verify import _categories, _column_scores, _fillings, _levels, _scales, _words
 from qed.verify._learnt import DOUBLE, Learnt
 from qed.verify._steps import check_steps
 from qed.verify._verdict import Verdict
@@ -21,7 +21,7 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from qed.core._certificates import ExactCertificate
+    from qed.certificates import ExactCertificate
 
 
 def check(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
@@ -63,6 +63,18 @@ _CHECKS: dict[str, Callable[[Learnt], float]] = {
     "Binarizer": _check_nothing,
     "CountVectorizer": _words.check_vocabulary,
     "DateFeatures": _check_calendar,
+    **dict.fromkeys(
+        (
+            "GenericUnivariateSelect",
+            "SelectFdr",
+            "SelectFpr",
+            "SelectFwe",
+            "SelectKBest",
+            "SelectPercentile",
+        ),
+        _column_scores.check_scores,
+    ),
+    "VarianceThreshold": _column_scores.check_variances,
     "FactoredEncoder": _categories.check_parts,
     "HashingVectorizer": _words.check_hashed,
     "KBinsDiscretizer": _levels.check_bins,

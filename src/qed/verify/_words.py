@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core._certificates import ExactCertificate
+from qed.certificates import ExactCertificate
 from qed.core._tables import is_sparse
 from qed.verify._learnt import DOUBLE, EXTENDED, Learnt
 
