@@ -459,6 +459,8 @@ class _Work:
                 f" nothing about {self.sheet.target.name!r} that can be relied on. The model is that constant."
             )
         scores = {name: float(score.value) for name, score in held_out.scores.items()}
+        if held_out.bound is not None and np.isfinite(held_out.bound.bound):
+            scores[BOUND] = float(held_out.bound.bound)
         new = replace(
             story,
             rows_fitted=fitted,
