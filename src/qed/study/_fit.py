@@ -45,6 +45,8 @@ MOST_CHECKED = 20_000_000  # numbers
 # What it takes of a number of a prepared table, and of a row for a hundred trees, on the machine this was written on.
 SECONDS_TO_CHECK = 1.5e-6
 SECONDS_TO_CHECK_TREES = 2e-3
+SHORTEST_NAME = 4  # letters of a target whose name inside another is no accident
+NEARLY_PERFECT = 0.01  # of the error of a constant that is left
 AFTER_INTERRUPT = 5_000  # rows that a model is fitted on when Ctrl-C leaves no time
 
 
@@ -56,7 +58,7 @@ class Checked:
     words: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study:
     """A fitted model and all that was found on the way.
 
@@ -84,6 +86,16 @@ class Study:
     def sheet(self) -> TableSchema:
         """Columns, target and story."""
         return self.model.sheet
+
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{name} {score.value:.4g}" for name, score in self.held_out.scores.items())
+        tried = len(self.comparison.latest)
+        return f"<qed study of {self.sheet.target.name!r}: {self.winner.title}, best of {tried} candidates; held out: {scores}>"
+
+    def _repr_html_(self) -> str:
+        from qed.study._model import as_table  # noqa: PLC0415  (notebooks only)
+
+        return as_table(self.sheet)
 
     @property
     def is_interrupted(self) -> bool:
@@ -210,6 +222,7 @@ def _understood(
     if not any(one.is_used for one in columns):
         raise InvalidData(_nothing_left(columns))
     notes += _leaks(columns, types, rows, rows.column(target))
+    notes += _namesakes(columns, target)
     story = FitRecord(
         raw.source,
         digest,
@@ -266,6 +279,21 @@ def _leaks(columns: Sequence[ColumnSchema], types: Mapping[str, str], rows: RawT
             if seen.kind == "copy":
                 words.append(f"Column {one.name!r} {seen.reason}, and is used because you said so.")
     return words
+
+
+def _namesakes(columns: Sequence[ColumnSchema], target: str) -> list[str]:
+    """Name the columns that are called after the target: they may be made of it, or known only after it."""
+    plain = "".join(sign for sign in target.lower() if sign.isalnum())
+    if len(plain) < SHORTEST_NAME:
+        return []
+    found = [
+        one.name for one in columns if one.is_used and plain in "".join(s for s in one.name.lower() if s.isalnum())
+    ]
+    if not found:
+        return []
+    listed = ", ".join(repr(name) for name in found[:5])
+    verb = "is" if len(found) == 1 else "are"
+    return [f"{listed} {verb} called after the target: made of it, or known only after it? Then leave out with --drop."]
 
 
 def _described(column: Any, types: Mapping[str, str], drop: Sequence[str], target: Any) -> ColumnSchema:
@@ -451,6 +479,7 @@ class _Work:
         if trial < len(self.train):
             notes.append(f"The held-out judgement is about a model fitted on {trial:,} rows.")
         notes += self._told_of_few(held_out)
+        notes += self._told_of_leaks(held_out)
         if self.copies:
             notes.append(self._told_of_copies())
         if winner.candidate is not None and winner.candidate.is_constant:
@@ -492,6 +521,24 @@ class _Work:
                 " tenth of rows with the highest."
             )
         return words
+
+    def _told_of_leaks(self, held_out: HeldOut) -> list[str]:
+        """Question a nearly perfect score, and name the column that alone nearly decides the target."""
+        scores, base = held_out.scores, held_out.baseline
+        name = "R²" if "R²" in scores else "log loss"
+        if name not in scores or name not in base:
+            return []
+        left = 1 - scores["R²"].value if name == "R²" else scores[name].value / max(base[name].value, 1e-300)
+        if left > NEARLY_PERFECT:
+            return []
+        constant = float(np.var(held_out.actual)) if name == "R²" else base[name].value
+        alone = [one.name for one in held_out.importances if one.rise > 0.5 * constant]
+        if len(alone) != 1:
+            return ["The score is nearly perfect. Is one of the columns known only after the target? Then leave it out with --drop."]
+        return [
+            f"The score is nearly perfect, and one column alone, {alone[0]!r}, nearly decides the target: is it known beforehand?"
+            f" If not, leave it out with --drop {shlex.quote(alone[0])}."
+        ]
 
     def _told_of_copies(self) -> str:
         verb = "rows are copies" if self.copies > 1 else "row is a copy"
