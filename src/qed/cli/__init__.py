@@ -40,14 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     try:
-        from qed.cli._parser import parser, speaking_json  # noqa: PLC0415
+        from qed.cli._parser import parser  # noqa: PLC0415
         from qed.cli._screen import Screen, told, tolerate  # noqa: PLC0415
 
         tolerate()
-        made = parser()
         words = list(sys.argv[1:] if arguments is None else arguments)
-        if "--json" in words:
-            made = speaking_json(made)
+        made = parser(json_errors="--json" in words)
         options = made.parse_args(words)
         if options.command is None:
             made.print_help()

@@ -80,7 +80,9 @@ def _costs(text: str) -> tuple[float, float] | None:
     except (KeyError, ValueError):
         costs = (-1.0, -1.0)
     if found or not all(0 <= one < math.inf for one in costs) or not sum(costs):
-        raise InvalidParameter(f"--cost {text}: write what a false alarm and a missed case cost, such as --cost fp=1,fn=20.")
+        raise InvalidParameter(
+            f"--cost {text}: write what a false alarm and a missed case cost, such as --cost fp=1,fn=20."
+        )
     return costs
 
 

@@ -33,18 +33,9 @@ class _JsonParser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
-def speaking_json(made: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Let a parser and those of its commands answer mistakes in JSON."""
-    made.__class__ = _JsonParser
-    for action in made._subparsers._group_actions if made._subparsers else ():  # noqa: SLF001
-        for one in (action.choices or {}).values():  # type: ignore[union-attr]
-            one.__class__ = _JsonParser  # type: ignore[attr-defined]
-    return made
-
-
-def parser() -> argparse.ArgumentParser:
-    """Build the parser of ``qed``."""
-    top = argparse.ArgumentParser(
+def parser(*, json_errors: bool = False) -> argparse.ArgumentParser:
+    """Build the parser of ``qed``; those of its commands are of the same class."""
+    top = (_JsonParser if json_errors else argparse.ArgumentParser)(
         prog="qed",
         formatter_class=_layout,
         description="Machine learning that shows its proof: from a table to a model, a page and a certificate.",
@@ -95,7 +86,9 @@ def _fit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     made.add_argument("--drop", default="", metavar="COL,…", help="columns to leave out")
     made.add_argument("--budget", default="60s", metavar="TIME", help="time to spend: 60s, 5m, 1h (60s)")
     lean = made.add_mutually_exclusive_group()
-    lean.add_argument("--simple", action="store_true", help="take the simplest model within one standard error of the best")
+    lean.add_argument(
+        "--simple", action="store_true", help="take the simplest model within one standard error of the best"
+    )
     lean.add_argument("--best", action="store_true", help="take the least error, whatever it is made of")
     made.add_argument(
         "--cost", default="", metavar="fp=1,fn=20",
@@ -116,11 +109,18 @@ def _predict(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--out", "-o", metavar="FILE", help="a .csv, .json, .jsonl or .parquet file; otherwise CSV is printed"
     )
     made.add_argument(
-        "--keep", default="", metavar="COL,…", help="columns of DATA to write beside the predictions, instead of the row number"
+        "--keep",
+        default="",
+        metavar="COL,…",
+        help="columns of DATA to write beside the predictions, instead of the row number",
     )
-    made.add_argument("--intervals", action="store_true", help="add the ends of an interval that holds at least 90 % of new rows")
+    made.add_argument(
+        "--intervals", action="store_true", help="add the ends of an interval that holds at least 90 % of new rows"
+    )
     made.add_argument("--no-probabilities", action="store_true", help="write classes without their probabilities")
-    made.add_argument("--allow-missing", action="store_true", help="predict although columns are missing: their rows count as gaps")
+    made.add_argument(
+        "--allow-missing", action="store_true", help="predict although columns are missing: their rows count as gaps"
+    )
     made.add_argument(
         "--outside", action="store_true",
         help="add a column that names, for each row, the columns whose entry is like nothing at the fit",

@@ -97,7 +97,9 @@ def _entries(column: Any) -> Any:
                     for one in entries]  # fmt: skip
         if column.kind == "truth":
             return values.astype(bool)
-        return values.astype(np.int64) if bool((values == np.floor(values)).all()) and abs(values).max() < 1e15 else values
+        return (
+            values.astype(np.int64) if bool((values == np.floor(values)).all()) and abs(values).max() < 1e15 else values
+        )
     codes, words = (column.worded() if column.form else column).as_words()
     return [None if code < 0 else words[code] for code in codes.tolist()]
 

@@ -98,7 +98,19 @@ def describe(column: RawColumn, said: Mapping[str, str], target: RawColumn) -> C
     unit = unit_of(column.name) or (sign_of(form) if kind == "number" else "")
     repeats = _comes_back(column, kind, distinct, len(kept))
     return ColumnSchema(
-        column.name, kind, reason, unit, words_array(kept), missing, distinct, shown, form, low, high, repeats, _middle(column, kind)
+        column.name,
+        kind,
+        reason,
+        unit,
+        words_array(kept),
+        missing,
+        distinct,
+        shown,
+        form,
+        low,
+        high,
+        repeats,
+        _middle(column, kind),
     )
 
 

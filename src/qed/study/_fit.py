@@ -45,6 +45,7 @@ MOST_CHECKED = 20_000_000  # numbers
 # What it takes of a number of a prepared table, and of a row for a hundred trees, on the machine this was written on.
 SECONDS_TO_CHECK = 1.5e-6
 SECONDS_TO_CHECK_TREES = 2e-3
+BOUND = "90 % of errors below"  # a bound on the error of new rows
 SHORTEST_NAME = 4  # letters of a target whose name inside another is no accident
 NEARLY_PERFECT = 0.01  # of the error of a constant that is left
 AFTER_INTERRUPT = 5_000  # rows that a model is fitted on when Ctrl-C leaves no time
@@ -179,6 +180,7 @@ def _studied(
     sheet, rows, y = _understood(raw, target, task, types, drop, seed, digest, command, clock)
     X = encode(rows, sheet.columns).X
     work = _Work(X, y, rows, sheet, clock, seed, lean)
+    work.places = np.flatnonzero(~raw.column(target).gaps)
     del raw, rows, table  # what was read is not needed beside the numbers made of it
     return work.done()
 
@@ -309,6 +311,7 @@ class _Work:
         self, X: Array, y: Array, rows: RawTable, sheet: TableSchema, clock: Clock, seed: int, lean: str
     ) -> None:
         self.X, self.y, self.sheet, self.clock, self.seed, self.lean = X, y, sheet, clock, seed, lean
+        self.places = np.arange(len(y))  # of the rows in the table that was read
         self.found = Comparison([], [], [])
         if clock.left < 0.5:
             self.found.notes.append(
@@ -433,7 +436,7 @@ class _Work:
                 seconds=seconds, seed=self.seed,
             )  # fmt: skip
             progress.step(message=f"on {len(held):,} rows that were kept aside")
-        return found, spent
+        return replace(found, rows=self.places[held]), spent
 
     def _fitted(self, candidate: Candidate, final: int) -> Any:
         with Progress("fitting") as progress:
@@ -534,11 +537,14 @@ class _Work:
         constant = float(np.var(held_out.actual)) if name == "R²" else base[name].value
         alone = [one.name for one in held_out.importances if one.rise > 0.5 * constant]
         if len(alone) != 1:
-            return ["The score is nearly perfect. Is one of the columns known only after the target? Then leave it out with --drop."]
-        return [
+            return [
+                "The score is nearly perfect. Is one of the columns known only after the target? Then leave it out with --drop."
+            ]
+        words = (
             f"The score is nearly perfect, and one column alone, {alone[0]!r}, nearly decides the target: is it known beforehand?"
             f" If not, leave it out with --drop {shlex.quote(alone[0])}."
-        ]
+        )
+        return [words]
 
     def _told_of_copies(self) -> str:
         verb = "rows are copies" if self.copies > 1 else "row is a copy"

@@ -88,7 +88,7 @@ class TableModel:
             Numbers, or labels: words, or what the table held, such as True and False or whole numbers.
         """
         if len(self.classes_):
-            return typed_classes(self.sheet.target)[self.predict_proba(table).argmax(axis=1)]
+            return np.asarray(typed_classes(self.sheet.target)[self.predict_proba(table).argmax(axis=1)])
         X = self._matrix(table)
         with sound_parts():
             said = _in_blocks(lambda rows: answers(self.pipeline, rows, self.sheet.target), X)
@@ -115,7 +115,9 @@ class TableModel:
         """
         rows, y = usable_rows(read_table(table), self.sheet)
         with sound_parts():
-            said = _in_blocks(lambda some: answers(self.pipeline, some, self.sheet.target), encode(rows, self.sheet.columns).X)
+            said = _in_blocks(
+                lambda some: answers(self.pipeline, some, self.sheet.target), encode(rows, self.sheet.columns).X
+            )
         if len(self.classes_):
             return float(np.mean(said.argmax(axis=1) == y))
         total = float(np.sum((y - y.mean()) ** 2))
@@ -203,7 +205,9 @@ def typed_classes(target: TargetSchema) -> Array:
     if target.entries == "truth":
         return np.array([label.lower() in YES for label in target.labels])
     if target.entries in ("whole", "number"):
-        return np.array([float(label) for label in target.labels]).astype(np.int64 if target.entries == "whole" else float)
+        return np.array([float(label) for label in target.labels]).astype(
+            np.int64 if target.entries == "whole" else float
+        )
     return target.labels
 
 
@@ -213,7 +217,9 @@ def _beyond_targets(said: Array, target: TargetSchema) -> list[str]:
     if not beyond:
         return []
     verb = "prediction lies" if beyond == 1 else "predictions lie"
-    return [f"{beyond:,} {verb} outside {target.low:.6g} to {target.high:.6g}, the range of {target.name!r} at the fit."]
+    return [
+        f"{beyond:,} {verb} outside {target.low:.6g} to {target.high:.6g}, the range of {target.name!r} at the fit."
+    ]
 
 
 def as_table(sheet: TableSchema) -> str:

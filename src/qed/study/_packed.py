@@ -97,9 +97,7 @@ def read_arrow(path: Path, limits: ReadLimits) -> RawTable:
     try:
         import pyarrow as pa  # noqa: PLC0415  (an extra)
     except ImportError as error:
-        raise InvalidData(
-            f"Reading {str(path)!r} needs pyarrow. Install it with: pip install 'qed[app]'."
-        ) from error
+        raise InvalidData(f"Reading {str(path)!r} needs pyarrow. Install it with: pip install 'qed[app]'.") from error
     try:
         with pa.OSFile(str(path)) as stream:
             is_file = path.open("rb").read(6) == b"ARROW1"
@@ -163,7 +161,9 @@ def read_sheet(path: Path, table: str | None, limits: ReadLimits) -> RawTable:
     names = [f"column{at + 1}" if cell is None else str(cell).strip() for at, cell in enumerate(rows[0])]
     _require_names(names, path)
     body = [row for row in rows[1:] if any(cell is not None for cell in row)]
-    columns = tuple(_of_cells(name, [row[at] if at < len(row) else None for row in body]) for at, name in enumerate(names))
+    columns = tuple(
+        _of_cells(name, [row[at] if at < len(row) else None for row in body]) for at, name in enumerate(names)
+    )
     note = f"Read from the sheet {sheet.title!r}." if len(book.sheetnames) > 1 else ""
     return RawTable(columns, len(body), str(path), notes=(note,) if note else ())
 

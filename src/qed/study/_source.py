@@ -147,7 +147,7 @@ def _file(name: str) -> Path:
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ": "xz"}
 
 
-def _kind(path: Path) -> str:
+def _kind(path: Path) -> str:  # noqa: PLR0911  one line per kind
     with path.open("rb") as stream:
         head = stream.read(16)
     if not head:
