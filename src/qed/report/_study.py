@@ -488,7 +488,7 @@ def _proof(study: Study) -> Section:
         title = "Checked by independent code" if study.checked.is_accepted else "Rejected by independent code"
         verdicts = (Verdict(study.checked.is_accepted, title, study.checked.words),)
     else:
-        words.append("The table is too large to be checked during the fit. Run: qed verify.")
+        words.append("Checking it takes longer than was left of the time. Run: qed verify.")
     words.append(
         "This is about the fit to these rows. It does not prove that new rows will be like them: that is what the rows kept aside"
         " are for."

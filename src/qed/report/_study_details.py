@@ -28,9 +28,9 @@ def tried(study: Study) -> Section:
     head = ("candidate", "error" if is_number else "log loss", "95 %", "behind the best", "rows", "folds", "a fit")
     rule = (
         "A candidate is given up when its loss, row by row, is clearly above the best one's: by more than three standard errors"
-        " among the same rows, by two before it is given more rows. The winner has the least loss; a weighted average of models is taken"
-        " only where it gains more than one standard error over the best single one (with --simple the simplest model within one"
-        " standard error, with --best the least loss whatever it is made of). Behind the best: in standard errors of the"
+        " among the same rows, by two before it is given more rows. The winner has the least loss; a weighted average of models is"
+        " taken only where it gains more than one standard error over the best single one (with --simple the simplest model"
+        " within one standard error, with --best the least loss whatever it is made of). Behind the best: in standard errors of the"
         " difference."
     )
     others = "Not tried: neural networks, kernel machines, products of columns in linear models, and what is not in the table."

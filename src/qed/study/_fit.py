@@ -46,6 +46,7 @@ MOST_CHECKED = 20_000_000  # numbers
 SECONDS_TO_CHECK = 1.5e-6
 SECONDS_TO_CHECK_TREES = 2e-3
 BOUND = "90 % of errors below"  # a bound on the error of new rows
+MOMENT = 0.02  # of the budget, which is kept to 5 % or 2 s
 SHORTEST_NAME = 4  # letters of a target whose name inside another is no accident
 NEARLY_PERFECT = 0.01  # of the error of a constant that is left
 AFTER_INTERRUPT = 5_000  # rows that a model is fitted on when Ctrl-C leaves no time
@@ -393,7 +394,8 @@ class _Work:
 
     def _affordable(self, cost: float, measured: int, share: float) -> int:
         """Return how many rows can be fitted in a share of the time that is left, if one row of some cost so much."""
-        room = share * (self.clock.left - self.reserve)
+        # what a moment is enough for is done on all rows, however late it is
+        room = max(share * (self.clock.left - self.reserve), MOMENT * self.clock.budget)
         rows = len(self.y)
         # larger tables leave the caches: a row costs more among many than among few
         while rows > AFTER_INTERRUPT and 1.15 * cost * rows * max(1.0, rows / measured) ** 0.2 > room:

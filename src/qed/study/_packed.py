@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 import sys
 import tempfile
+import zlib
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from qed.study._read_limits import ReadLimits
 
 ENDINGS = frozenset({".gz", ".zst", ".bz2", ".xz"})
+LEAST_ROOM = 1 << 28  # bytes that a file may always unpack to
 CHUNK = 1 << 22  # bytes at a time
 MOST_SHEET_CELLS = 20_000_000
 
@@ -45,7 +50,9 @@ def unpacked(path: Path, codec: str, limits: ReadLimits) -> Iterator[Path]:
         try:
             with _opened(path, codec) as stream, plain.open("wb") as out:
                 _copy(stream, out, str(path), limits)
-        except (OSError, EOFError, ValueError) as error:
+        except InvalidData:
+            raise
+        except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
             raise InvalidData(
                 f"{str(path)!r} is not whole {codec}: {str(error).splitlines()[0][:120]}. Write it again or restore it."
             ) from error
@@ -53,25 +60,16 @@ def unpacked(path: Path, codec: str, limits: ReadLimits) -> Iterator[Path]:
 
 
 def _opened(path: Path, codec: str) -> Any:
-    if codec == "gzip":
-        import gzip  # noqa: PLC0415
-
-        return gzip.open(path, "rb")
-    if codec == "bz2":
-        import bz2  # noqa: PLC0415
-
-        return bz2.open(path, "rb")
-    if codec == "xz":
-        import lzma  # noqa: PLC0415
-
-        return lzma.open(path, "rb")
+    plain: dict[str, Any] = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+    if codec in plain:
+        return plain[codec](path, "rb")
     import pyarrow as pa  # noqa: PLC0415  (an extra)
 
     return pa.CompressedInputStream(pa.OSFile(str(path)), codec)
 
 
 def _copy(stream: Any, out: Any, name: str, limits: ReadLimits) -> None:
-    most, size = max(1 << 28, available_memory()), 0
+    most, size = max(LEAST_ROOM, available_memory()), 0
     while chunk := stream.read(CHUNK):
         size += len(chunk)
         limits.require_time()
@@ -100,13 +98,14 @@ def read_arrow(path: Path, limits: ReadLimits) -> RawTable:
         raise InvalidData(f"Reading {str(path)!r} needs pyarrow. Install it with: pip install 'qed[app]'.") from error
     try:
         with pa.OSFile(str(path)) as stream:
-            is_file = path.open("rb").read(6) == b"ARROW1"
-            if path.open("rb").read(4) == b"FEA1":
+            mark = stream.read(6)
+            stream.seek(0)
+            if mark.startswith(b"FEA1"):
                 from pyarrow import feather  # noqa: PLC0415
 
                 table = feather.read_table(str(path), memory_map=False)
             else:
-                reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(stream)
+                reader = (pa.ipc.open_file if mark == b"ARROW1" else pa.ipc.open_stream)(stream)
                 table = reader.read_all()
             table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
