@@ -341,7 +341,7 @@ class _Cuts:
             except KeyboardInterrupt:
                 outcome = "interrupted"
         rounding = (64 + len(self.code) / 64 + self.table.shape[1]) * 8 * EPS * (at.objective + self.null)
-        rounding += self._doubt(at)
+        rounding += self._doubt(at, gap)
         return _Found(at.w, at.cuts, at.objective, gap, rounding, max(count, 1), outcome)
 
     def _model(self, at: _Point) -> tuple[Vector, Vector]:
@@ -409,10 +409,16 @@ class _Cuts:
         losses = _divergence(first * u, u, at.lower) + _divergence(second * v, v, at.upper)
         return float(c @ losses + inner @ np.maximum(barrier, 0.0) + rest @ rest / (2 * self.alpha))
 
-    def _doubt(self, at: _Point) -> float:
+    def _doubt(self, at: _Point, gap: float) -> float:
         """Bound what rounding of the products with the slopes can hide, which a weak penalty divides by its strength."""
-        off = 64 * EPS * (self.table.column_norms(self.share, None) + self.alpha * np.abs(at.w))
-        return float(off @ off) / self.alpha
+        norms = self.table.column_norms(self.share, None)
+        scores = float(norms @ np.abs(at.w)) + float(
+            np.max(np.abs(at.cuts), initial=0.0)
+        )  # they round, and slopes with them
+        steepest = max(float(np.max(_sigmoid(one) * _sigmoid(-one), initial=0.0)) for one in (at.lower, at.upper))
+        off = EPS * ((64 + 8 * scores * steepest) * norms + 64 * self.alpha * np.abs(at.w))
+        # a part of the gap is the square of what this is added to
+        return float(off @ off) / self.alpha + float(np.linalg.norm(off)) * float(np.sqrt(2 * gap / self.alpha))
 
 
 def _divergence(share: Vector, chance: Vector, score: Vector) -> Vector:

@@ -52,6 +52,16 @@ def grow(X: Any, targets: Targets, limits: Limits, *, is_random: bool, seed: int
     return Grown(*_native.grow_tree(_columns(X), *targets, limits, (is_random, seed)))
 
 
+def sort_table(X: Any) -> Any:
+    """Sort the columns of a table once, for many trees; X must not change until the last of them is grown."""
+    return _native.sort_table(_columns(X))
+
+
+def grow_sorted(table: Any, targets: Targets, limits: Limits, *, seed: int) -> Grown:
+    """Grow the tree of best splits on sorted columns; rows of weight zero are passed over."""
+    return Grown(*_native.grow_sorted(table, *targets, limits, (False, seed)))
+
+
 def least_impurity(X: Any, targets: Targets, depth: int, most: int) -> float:
     """Return the least mean impurity of trees of depth one or two; NaN if the search would take more steps than allowed."""
     return float(_native.least_impurity(_columns(X), *targets, depth, most))

@@ -52,6 +52,7 @@ from qed.verify import (
     _counts,
     _discriminants,
     _duality,
+    _exact_boosting,
     _forests,
     _hard_margin,
     _largest,
@@ -59,6 +60,7 @@ from qed.verify import (
     _likelihood,
     _mistakes,
     _mixtures,
+    _multiway_trees,
     _neighbors,
     _networks,
     _ordinal,
@@ -131,6 +133,7 @@ _NEAREST = _by(SearchCertificate, _neighbors.check)
 _TREE = _by(TreeCertificate, _trees.check)
 _FOREST = _by(OutOfBagCertificate, _forests.check)
 _BOOSTED = _by(StagedCertificate, _boosting.check)
+_EXACTLY_BOOSTED = _by(StagedCertificate, _exact_boosting.check)
 
 TABLE: dict[str, Entry] = {
     "qed.cluster.KMeans": _by(ClustersCertificate, _clusters.check),
@@ -154,6 +157,8 @@ TABLE: dict[str, Entry] = {
     ),
     "qed.ensemble.ExtraTreesClassifier": _FOREST,
     "qed.ensemble.ExtraTreesRegressor": _FOREST,
+    "qed.ensemble.GradientBoostingClassifier": _EXACTLY_BOOSTED,
+    "qed.ensemble.GradientBoostingRegressor": _EXACTLY_BOOSTED,
     "qed.ensemble.HistGradientBoostingClassifier": _BOOSTED,
     "qed.ensemble.HistGradientBoostingRegressor": _BOOSTED,
     "qed.ensemble.RandomForestClassifier": _FOREST,
@@ -270,6 +275,7 @@ TABLE: dict[str, Entry] = {
     "qed.tree.DecisionTreeRegressor": _TREE,
     "qed.tree.ExtraTreeClassifier": _TREE,
     "qed.tree.ExtraTreeRegressor": _TREE,
+    "qed.tree.MultiwayTreeClassifier": _by(TreeCertificate, _multiway_trees.check),
     "qed.tree.OptimalTreeClassifier": _TREE,
     "qed.tree.OptimalTreeRegressor": _TREE,
 }
