@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,8 @@ from qed import (
     svm,
     tree,
 )
+from qed.model_selection._candidate import Candidate
+from qed.study._recipes import candidates, pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -241,6 +244,7 @@ def _given() -> dict[str, list[Configuration]]:
     _others(add)
     _selectors(add)
     _composites(add)
+    _studies(add)
     return rows
 
 
@@ -541,6 +545,26 @@ def _selectors(add: Callable[..., None]) -> None:
     add(lambda: F.RFE(L.LogisticRegression(), step=2), target="three")
     add(lambda: F.RFE(L.Lasso(0.01), n_features_to_select=0.5), layout="csr")
     add(lambda: F.RFECV(L.LogisticRegression(), cv=2, min_features_to_select=2))
+
+
+def _studies(add: Callable[..., None]) -> None:
+    """Add what ``qed fit`` fits: one candidate of each class behind the preparation that it asks for, and an average of two."""
+    gaps, whole = (
+        SimpleNamespace(kind="number", is_used=True, width=1, missing=missing, repeats=0, distinct=40, words=())
+        for missing in (3, 0)
+    )
+    columns: Any = [gaps, gaps, whole, whole]
+    for task, asked in (("regression", "number"), ("binary", "two"), ("multiclass", "three")):
+        target: Any = SimpleNamespace(task=task, counts=False, is_positive=False)
+        found = candidates(target, columns)
+        parts = tuple((one, 0.5) for one in found[:2])
+        kinds = {(type(one.make(40, 1.0)), one.preparation): one for one in reversed(found)}
+        for one in [*kinds.values(), Candidate("average", "", lambda *_: None, parts=parts)]:
+            add(
+                lambda one=one, target=target: pipeline(one, columns, target, np.linspace(0.0, 1.0, 40), 10),
+                rows="gaps",
+                target=asked,
+            )
 
 
 def _composites(add: Callable[..., None]) -> None:
