@@ -960,6 +960,33 @@ def grow_tree(
     whether missing values go left, impurity, rows, weight, ``width`` values; and whether some column tells all rows apart.
     """
 
+class SortedTable: ...
+
+def sort_table(X: Table) -> SortedTable:
+    """Sort the columns of a table once, for many trees that are grown on it; it keeps X alive."""
+
+def grow_sorted(
+    X: SortedTable,
+    criterion: str,
+    width: int,
+    y: NDArray[np.int64] | Vector,
+    s: Vector | None,
+    limits: tuple[int, int, int, float, float, int, int],
+    random: tuple[bool, int],
+) -> tuple[
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    Vector,
+    NDArray[np.uint8],
+    Vector,
+    NDArray[np.int64],
+    Vector,
+    Vector,
+    bool,
+]:
+    """``grow_tree`` on sorted columns."""
+
 def least_impurity(
     X: Table, criterion: str, width: int, y: NDArray[np.int64] | Vector, s: Vector | None, depth: int, most: int
 ) -> float:
@@ -1008,7 +1035,7 @@ def pack_tree(
 class RankedTable:
     """Columns of a table as bins, with ranks where asked for; or as values."""
 
-def rank_table(X: Table, s: Vector | None, most: int, together: int, keeps: str) -> RankedTable:
+def rank_table(X: Table, s: Vector | None, most: int, keeps: str) -> RankedTable:
     """Bin columns into runs of values of about equal weight, at most ``most`` (up to 255) and one for missing values.
 
     ``together`` columns, 1 or 8, lie side by side. ``keeps`` is ``"bins"``, ``"ranks"`` (bins and ranks) or ``"values"`` alone.

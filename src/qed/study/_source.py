@@ -1,4 +1,4 @@
-"""What the word DATA can be, and the one door to all of it: files, queries, frames."""
+"""What the word DATA can be, and the one interface to all of it: files, queries, frames."""
 
 from __future__ import annotations
 

@@ -274,7 +274,7 @@ class Stage:
         self.blended = candidate, losses
 
     def settle(self) -> None:
-        """Note of every candidate that met the same folds as the best how far it is behind, row by row."""
+        """Note of every candidate that met the same folds as the best how far it is behind on each row."""
         if not self.into.entries:
             return
         best = self.into.best
