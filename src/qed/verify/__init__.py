@@ -13,7 +13,7 @@ decompositions; importing anything that fits is barred by contract.
     _losses          losses by definition, and _penalty, the one family of penalties
     _margins         the same of margins and tubes; _ramps: losses with a knee
     _hard_margin     machines that let no row fall short of its margin
-    _largest         the largest error, and _ordinal, cut points between ordered classes
+    _largest         the largest error, and _ordinal, thresholds between ordered classes
     _table           passes over the rows, and _search, dual points of its own
     _duality         objective and distance from the optimum of a convex model
     _transformers    what transformers learnt, class by class; _learnt: their columns, comparisons and refusals
@@ -22,7 +22,7 @@ decompositions; importing anything that fits is barred by contract.
     _mistakes        margins and mistake bounds of online learners
     _counts          shares of labels, best constants and cuts: what the simplest predictors learnt
     _likelihood      parameters with a closed form, and their likelihood; _by_class: sums of the rows of each class
-    _discriminants   covariances, planes and axes; _class_counts: counts of each class
+    _discriminants   covariances, hyperplanes and axes; _class_counts: counts of each class
     _levels          edges, knots and quantiles; _words: vocabularies and weights of words
     _bounded         losses that stop growing: what is proved near a fit
     _subsets         subsets of columns, by a search of its own
@@ -34,7 +34,7 @@ decompositions; importing anything that fits is barred by contract.
     _boosting        steps of the leaves of boosted trees
     _forests         trees of a forest, from the seed that drew their rows
     _powers          powers of columns, by the slopes of their objectives
-    _neighbors       near rows, votes, means and densities, from every row
+    _neighbors       nearest neighbours, votes, means and densities, from every row
     _parts           the parts of a model of models, each on what reached it
     _claims          words, tolerances and counts of certificates
     _names           how messages name columns
