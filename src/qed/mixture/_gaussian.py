@@ -62,7 +62,7 @@ class GaussianMixture(Estimator, role="density_estimator"):
 
     Notes
     -----
-    The objective has many maxima; ``n_init`` starts find better ones. A component with one row, or with rows in a plane, has
+    The objective has many maxima; ``n_init`` starts find better ones. A component with one row, or with rows in a hyperplane, has
     variances near ``reg_covar``: ``degenerate_components_`` lists those.
 
     Parameters have scikit-learn's names. Three things differ. The blur by ``reg_covar`` enters the responsibilities too, so that
