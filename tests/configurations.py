@@ -451,6 +451,21 @@ def _exactly_boosted(add: Callable[..., None]) -> None:
     add(boosted(R, subsample=0.6, loss="huber"), layout="pandas")
 
 
+def _copies(add: Callable[..., None]) -> None:
+    add(lambda: E.AdaBoostClassifier(n_estimators=4, random_state=1), target="two", weight="counts")
+    add(lambda: E.AdaBoostClassifier(L.LogisticRegression(), n_estimators=3, learning_rate=0.5), target="three")
+    for loss in ("linear", "square", "exponential"):
+        add(lambda loss=loss: E.AdaBoostRegressor(n_estimators=3, loss=loss, random_state=1), weight="counts")
+    add(lambda: E.AdaBoostRegressor(L.Ridge(), n_estimators=3, random_state=1), layout="float32")
+    add(lambda: E.BaggingClassifier(n_estimators=4, oob_score=True, random_state=1), target="three", weight="counts")
+    add(
+        lambda: E.BaggingClassifier(L.LogisticRegression(), max_features=0.6, bootstrap=False, max_samples=0.8),
+        target="two",
+    )
+    add(lambda: E.BaggingRegressor(n_estimators=4, oob_score=True, bootstrap_features=True, random_state=1))
+    add(lambda: E.BaggingRegressor(L.Ridge(), n_estimators=3, max_samples=9, random_state=1), layout="pandas")
+
+
 def _others(add: Callable[..., None]) -> None:
     for kind in (NB.GaussianNB, discriminant_analysis.LinearDiscriminantAnalysis):
         for how in ({"target": "three"}, {"weight": "counts"}, {"target": "integers", "layout": "float32"}):
@@ -480,6 +495,7 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: T.OptimalTreeRegressor(max_depth=2), target="several", weight="wide")
     add(lambda: T.OptimalTreeRegressor(max_depth=2, max_visits=1000), layout="float32")
     _forests(add)
+    _copies(add)
     add(lambda: neighbors.KNeighborsClassifier(3, weights="distance"), target="three")
     add(lambda: neighbors.KNeighborsClassifier(3, metric="manhattan"), layout="pandas")
     add(lambda: neighbors.KNeighborsRegressor(3, p=3), target="several")

@@ -17,7 +17,7 @@ float64. Ctrl-C raises KeyboardInterrupt, and what the kernel was computing is l
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -1031,6 +1031,19 @@ def pack_tree(
     missing_left: NDArray[np.uint8],
 ) -> PackedTree:
     """Lay nodes out; ValueError if the children are not those of one tree, or a column is none of X."""
+
+def shapley_values(
+    nodes: tuple[NDArray[Any], ...],
+    sizes: tuple[int, int, int],
+    X: Matrix,
+    background: Matrix | None,
+) -> Matrix:
+    """Return the Shapley values of the rows of X, (rows, players × outputs): path-dependent, or against a background.
+
+    Nodes: sizes of the trees; by node the column (-1 for leaves); by inner node thresholds and whether missing values go left;
+    numbers of the inner nodes that ask for sets, and their words; by leaf weights and values; by column the player. Sizes: groups,
+    numbers a leaf, players; tree number t adds to group ``t % groups``.
+    """
 
 class RankedTable:
     """Columns of a table as bins, with ranks where asked for; or as values."""

@@ -1,3 +1,7 @@
+from qed.ensemble._adaboost import AdaBoostClassifier as AdaBoostClassifier
+from qed.ensemble._adaboost import AdaBoostRegressor as AdaBoostRegressor
+from qed.ensemble._bagging import BaggingClassifier as BaggingClassifier
+from qed.ensemble._bagging import BaggingRegressor as BaggingRegressor
 from qed.ensemble._forests import ExtraTreesClassifier as ExtraTreesClassifier
 from qed.ensemble._forests import ExtraTreesRegressor as ExtraTreesRegressor
 from qed.ensemble._forests import RandomForestClassifier as RandomForestClassifier

@@ -277,7 +277,7 @@ class ExactSteps:
         require_range(targets)
         n_rows = len(residual)
         limits = growth_limits(model, n_rows, n_columns, float(n_rows if s is None else s.sum()))
-        grown = grow_sorted(self.table, targets, limits, seed=stream(model.seed_, COLUMNS + number))
+        grown = grow_sorted(self.table, targets, limits, seed=_kernels.stream(model.seed_, COLUMNS + number))
         tree = as_tree(grown, n_columns, is_class=False)
         return pruned(tree, model.ccp_alpha) if model.ccp_alpha > 0 else tree
 
@@ -339,14 +339,9 @@ class ExactSteps:
         model.tree_importances_ = np.array(self.importances[:trees]).reshape(trees, -1)
 
 
-def stream(seed: int, number: int) -> int:
-    """Return the seed of what is drawn as number so-and-so."""
-    return int(_kernels.mix((seed + number) % 2**64, 1)[0]) % 2**63
-
-
 def drawn_rows(seed: int, number: int, n_rows: int, many: int) -> Array:
     """Mark the rows of a round: those whose numbers, mixed from the seed, are least."""
-    keys = _kernels.mix(stream(seed, number), n_rows)
+    keys = _kernels.mix(_kernels.stream(seed, number), n_rows)
     used = np.zeros(n_rows, dtype=bool)
     used[np.argsort(keys, kind="stable")[:many]] = True
     return used
