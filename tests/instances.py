@@ -69,7 +69,17 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
         ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
         lambda kind: kind(max_iter=5, min_samples_leaf=5, random_state=0),
     ),
+    **dict.fromkeys(
+        ("AdaBoostClassifier", "AdaBoostRegressor", "BaggingClassifier", "BaggingRegressor"),
+        lambda kind: kind(n_estimators=5, random_state=0),
+    ),
+    **dict.fromkeys(
+        ("GradientBoostingClassifier", "GradientBoostingRegressor"), lambda kind: kind(n_estimators=5, random_state=0)
+    ),
     **dict.fromkeys(("ExtraTreeClassifier", "ExtraTreeRegressor"), lambda kind: kind(random_state=0)),
+    **dict.fromkeys(
+        ("OptimalTreeClassifier", "OptimalTreeRegressor"), lambda kind: kind(max_depth=2, max_visits=10**7)
+    ),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
     "RandomizedSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, n_iter=2, random_state=0, error_score="raise"),

@@ -1,6 +1,7 @@
 """`make sanitize`: the native code under AddressSanitizer and UndefinedBehaviorSanitizer.
 
 The instrumented modules live in a copy of the package under build/sanitize, so the ordinary ones stay as they are.
+``--modules`` builds them for the instruction level of this machine and runs nothing: what ``fuzz_files.py --sanitize`` needs.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def run(*command: str | Path, **extra: str) -> int:
     return subprocess.call([str(part) for part in command], cwd=ROOT, env={**os.environ, **extra})
 
 
-def build() -> bool:
+def build(*, levels: str = "all", tests: bool = True) -> bool:
     """Build instrumented modules beside a copy of the Python sources."""
     shutil.rmtree(BUILD / "src", ignore_errors=True)
     shutil.copytree(ROOT / "src" / "qed", PACKAGE, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
@@ -44,7 +45,8 @@ def build() -> bool:
         "Ninja",
         "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
         "-DQED_SANITIZE=ON",
-        "-DQED_TESTS=ON",
+        f"-DQED_TESTS={'ON' if tests else 'OFF'}",
+        f"-DQED_LEVELS={levels}",
         f"-DPython_EXECUTABLE={sys.executable}",
     )
     return not (
@@ -97,6 +99,8 @@ def levels(settings: dict[str, str]) -> list[str]:
 
 def main() -> int:
     """Build, run native tests, run a part of the Python tests."""
+    if "--modules" in sys.argv[1:]:
+        return 0 if build(levels="host", tests=False) else 1
     if not build():
         return 1
     settings = python_settings()

@@ -95,10 +95,12 @@ void bind_neighbors(nb::module_& module);
 void bind_online(nb::module_& module);
 void bind_coded(nb::module_& module);
 void bind_levels(nb::module_& module);
+void bind_mixture(nb::module_& module);
 void bind_nearest(nb::module_& module);
 void bind_planes(nb::module_& module);
 void bind_rank(nb::module_& module);
 void bind_robust(nb::module_& module);
+void bind_shapley(nb::module_& module);
 void bind_sparse(nb::module_& module);
 void bind_tree(nb::module_& module);
 

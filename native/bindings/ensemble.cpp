@@ -40,13 +40,13 @@ struct Ranked {
     RankedTable table;
 };
 
-Ranked ranked(const nb::object& X, const MaybeArray& s, Index most, Index together, const std::string& keeps) {
+Ranked ranked(const nb::object& X, const MaybeArray& s, Index most, const std::string& keeps) {
     const TreeTable table = table_of(X);
-    require(most >= 2 && most <= kBins && (together == 1 || together == 8), "bins must be from 2 to 255");
+    require(most >= 2 && most <= kBins, "bins must be from 2 to 255");
     const double* const weights = vector(s, "s", table.rows());
     const Keeps kept = keeps == "values" ? Keeps::values : (keeps == "ranks" ? Keeps::bins_and_ranks : Keeps::bins);
     std::unique_ptr<Ranked> made;
-    run([&] { made.reset(new Ranked{RankedTable(table, weights, most, together, kept)}); });
+    run([&] { made.reset(new Ranked{RankedTable(table, weights, most, kept)}); });
     return std::move(*made);
 }
 
@@ -87,7 +87,7 @@ nb::tuple boosted(const Ranked& x, const Array& slope, const Array& curvature, c
                   const std::vector<std::vector<Index>>& groups) {
     const Index count = x.table.rows();
     const Index columns = x.table.columns();
-    require(x.table.together() == 8, "boosting needs bins in groups of eight");
+    require(x.table.bins_by_row() != nullptr, "boosting needs bins by row");
     BoostRows input{vector(slope, "slope", count), vector(curvature, "curvature", count), nullptr, nullptr, count};
     Array kept[4];
     const auto optional = [&]<class T>(const nb::object& object, int place, const char* name, Index length) -> const T* {
@@ -271,7 +271,7 @@ nb::ndarray<nb::numpy, std::int32_t> leaves_of(const PackedForest& forest, const
 
 void bind_ensemble(nb::module_& module) {
     nb::class_<Ranked>(module, "RankedTable");
-    module.def("rank_table", &ranked, arg("X"), arg("s").none(), arg("most"), arg("together"), arg("keeps"));
+    module.def("rank_table", &ranked, arg("X"), arg("s").none(), arg("most"), arg("keeps"));
     module.def("grow_forest", &forest, arg("x"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
                arg("share").none(), arg("limits"), arg("rules"));
     module.def("grow_boosted", &boosted, arg("x"), arg("slope"), arg("curvature"), arg("counts").none(),

@@ -95,10 +95,12 @@ NB_MODULE(QED_MODULE, module) {
     bind_online(module);
     bind_coded(module);
     bind_levels(module);
+    bind_mixture(module);
     bind_nearest(module);
     bind_planes(module);
     bind_rank(module);
     bind_robust(module);
+    bind_shapley(module);
     bind_sparse(module);
     bind_ensemble(module);
     bind_tree(module);

@@ -1,7 +1,6 @@
 #include "qed/boost.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -9,44 +8,17 @@
 #include <queue>
 #include <utility>
 
+#include "qed/boost_sums.hpp"
 #include "qed/numbers.hpp"
 #include "qed/parallel.hpp"
-#include "qed/tree_histogram.hpp"
 #include "qed/tree_rows.hpp"
 
 namespace qed {
 namespace {
 
-constexpr Index kTogether = 8;
-constexpr Index kRowsOfBlock = Index{1} << 14;  // rows that are parted, or scaled, at a time
+constexpr Index kRowsOfBlock = Index{1} << 14;  // rows that are parted at a time
 constexpr double kLeastCurvature = 1e-3;        // of a leaf, as scikit-learn has it
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-using Word = std::int64_t;
-
-struct Sums {
-    Word slope = 0, rest = 0;  // rest: curvature and, in its lowest bits, the count
-
-    Sums& operator+=(const Sums& other) noexcept {
-        slope += other.slope;
-        rest += other.rest;
-        return *this;
-    }
-    Sums operator-(const Sums& other) const noexcept { return {slope - other.slope, rest - other.rest}; }
-};
-
-/// From whole numbers back to numbers.
-struct Units {
-    double slope = 1.0, curvature = 1.0;
-    int count_bits = 1;
-
-    [[nodiscard]] double slope_of(const Sums& sums) const noexcept { return static_cast<double>(sums.slope) * slope; }
-    [[nodiscard]] double curvature_of(const Sums& sums) const noexcept {
-        return static_cast<double>(sums.rest >> count_bits) * curvature;
-    }
-    [[nodiscard]] Index count_of(const Sums& sums) const noexcept {
-        return sums.rest & ((Word{1} << count_bits) - 1);
-    }
-};
 
 struct Split {
     double gain = 0.0;
@@ -64,7 +36,7 @@ struct Leaf {
     double low = -kInfinity, high = kInfinity;
     std::uint64_t seed = 0;
     std::vector<std::uint8_t> meets;  ///< by group of columns: whether it holds all columns above
-    std::unique_ptr<ScratchArray<Word>> histogram;
+    std::unique_ptr<ScratchArray<Sums>> histogram;
     Split split;
     std::uint32_t known[8] = {};      ///< categories of the split that the node has met, by bin
 };
@@ -76,9 +48,9 @@ class BoostGrower {
           given_(rows),
           rules_(rules),
           columns_(x.columns()),
-          groups_(blocks_of(x.columns(), kTogether)),
-          pairs_(2 * rows.count),
-          gathered_(2 * rows.count),
+          groups_(blocks_of(x.columns(), kGrouped)),
+          sums_(x, rows, rules.monotone != nullptr),  // limits of values are stated from them
+          units_(sums_.units()),
           rows_{ScratchArray<std::uint32_t>(rows.count), ScratchArray<std::uint32_t>(rows.count)},
           sides_(rows.count) {
         for (Index i = 0; i < rows.count; ++i) {
@@ -87,14 +59,13 @@ class BoostGrower {
     }
 
     BoostTree grow() {
-        scale();
         Leaf root;
         root.stop = given_.count;
         root.seed = mixed_bits(rules_.seed);
         root.meets.assign(rules_.groups.size(), 1);
         root.histogram = fresh();
-        fill(root);
-        root.sums = total_;
+        sums_.fill(given_.rows, given_.count, root.histogram->get());
+        root.sums = sums_.total();
         leaves_.push_back(std::move(root));
         choose(leaves_[0]);
         using Ranked = std::pair<double, Index>;
@@ -119,90 +90,21 @@ class BoostGrower {
     }
 
   private:
-    /// Slopes and curvatures as whole numbers. Their absolute sums fix the scale: no sum of some of them overflows.
-    void scale() {
-        const Index blocks = blocks_of(given_.count, kRowsOfBlock);
-        std::vector<double> slopes(at(blocks), 0.0), curvatures(at(blocks), 0.0);
-        std::vector<Index> counts(at(blocks), 0);
-        for_rows([&](Index block, Index i, Index row) {
-            slopes[at(block)] += std::abs(given_.slope[row]);
-            curvatures[at(block)] += given_.curvature[row];
-            counts[at(block)] += given_.counts != nullptr ? given_.counts[row] : 1;
-            static_cast<void>(i);
-        });
-        const double slope = std::accumulate(slopes.begin(), slopes.end(), 0.0);
-        const double curvature = std::accumulate(curvatures.begin(), curvatures.end(), 0.0);
-        const Index count = std::accumulate(counts.begin(), counts.end(), Index{0});
-        units_.count_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count)));
-        const int up = 61 - exponent_of(slope);
-        const int up_curvature = 61 - units_.count_bits - exponent_of(curvature);
-        units_.slope = std::ldexp(1.0, -up);
-        units_.curvature = std::ldexp(1.0, -up_curvature);
-        const double times = std::ldexp(1.0, up);
-        const double times_curvature = std::ldexp(1.0, up_curvature);
-        std::vector<Sums> sums(at(blocks));
-        for_rows([&](Index block, Index i, Index row) {
-            const Word bend = static_cast<Word>(std::nearbyint(given_.curvature[row] * times_curvature));
-            const Sums own{static_cast<Word>(std::nearbyint(given_.slope[row] * times)),
-                           (bend << units_.count_bits) + (given_.counts != nullptr ? given_.counts[row] : 1)};
-            pairs_[2 * i] = own.slope;
-            pairs_[2 * i + 1] = own.rest;
-            sums[at(block)] += own;
-        });
-        for (const Sums& own : sums) {
-            total_ += own;
-        }
-    }
-    static int exponent_of(double sum) noexcept {
-        int exponent = 0;
-        std::frexp(sum > 0.0 ? sum : 1.0, &exponent);
-        return exponent;
-    }
-    template <class Work>
-    void for_rows(const Work& work) const {
-        parallel_for(blocks_of(given_.count, kRowsOfBlock), [&](Index block) {
-            const Index stop = std::min(given_.count, (block + 1) * kRowsOfBlock);
-            for (Index i = block * kRowsOfBlock; i < stop; ++i) {
-                work(block, i, given_.rows != nullptr ? static_cast<Index>(given_.rows[i]) : i);
-            }
-        });
-    }
-
-    [[nodiscard]] Index words() const noexcept { return groups_ * kTogether * kPlaces * 2; }
-    std::unique_ptr<ScratchArray<Word>> fresh() {
+    std::unique_ptr<ScratchArray<Sums>> fresh() {
         if (!spare_.empty()) {
             auto one = std::move(spare_.back());
             spare_.pop_back();
             return one;
         }
-        return std::make_unique<ScratchArray<Word>>(words());
+        return std::make_unique<ScratchArray<Sums>>(sums_.size());
     }
 
-    /// Builds the histogram of a node from its rows. Pairs lie at the places of the rows.
-    void fill(const Leaf& leaf) {
-        const std::uint32_t* const rows = rows_[leaf.depth % 2].get() + leaf.start;
-        const Word* pairs = pairs_of(leaf.depth) + 2 * leaf.start;
-        const bool all = given_.rows == nullptr && leaf.stop - leaf.start == x_.rows();
-        const Effort effort(static_cast<double>(leaf.stop - leaf.start) * static_cast<double>(columns_));
+    /// Takes the sums of a child off those of its parent, which become those of the other child.
+    void subtract(const ScratchArray<Sums>& part, const ScratchArray<Sums>& whole) const {
+        const Effort effort(static_cast<double>(sums_.size()));
         parallel_for(groups_, [&](Index g) {
-            Word* const sums = leaf.histogram->get() + g * kTogether * kPlaces * 2;
-            std::fill_n(sums, kTogether * kPlaces * 2, Word{0});
-            add_pairs<kTogether>(x_.group(g), all ? nullptr : rows, leaf.stop - leaf.start, pairs, sums);
-        });
-    }
-    [[nodiscard]] Word* pairs_of(Index depth) const noexcept {
-        return depth % 2 == 0 ? pairs_.get() : gathered_.get();
-    }
-
-    void subtract(const Leaf& parent, const Leaf& small, const Leaf& large) const {
-        const Effort effort(static_cast<double>(words()));
-        parallel_for(groups_, [&](Index g) {
-            const Index first = g * kTogether * kPlaces * 2;
-            const Word* const whole = parent.histogram->get() + first;
-            const Word* const part = small.histogram->get() + first;
-            Word* const rest = large.histogram->get() + first;
-            for (Index k = 0; k < kTogether * kPlaces * 2; ++k) {
-                rest[k] = whole[k] - part[k];
+            for (Index k = g * kGrouped * kPlaces; k < (g + 1) * kGrouped * kPlaces; ++k) {
+                whole[k] = whole[k] - part[k];
             }
         });
     }
@@ -248,7 +150,7 @@ class BoostGrower {
         std::vector<Split> best(at(groups_));
         const Effort effort(8.0 * static_cast<double>(columns_) * kPlaces);
         parallel_for(groups_, [&](Index g) {
-            for (Index j = g * kTogether; j < std::min(columns_, (g + 1) * kTogether); ++j) {
+            for (Index j = g * kGrouped; j < std::min(columns_, (g + 1) * kGrouped); ++j) {
                 if (looks[at(j)] != 0 && may_look(leaf, j)) {
                     const bool is_category = rules_.by_category != nullptr && rules_.by_category[j] != 0;
                     is_category ? search_sets(leaf, j, best[at(g)]) : search(leaf, j, best[at(g)]);
@@ -263,70 +165,70 @@ class BoostGrower {
     }
 
     [[nodiscard]] const Sums* histogram_of(const Leaf& leaf, Index column) const noexcept {
-        return reinterpret_cast<const Sums*>(leaf.histogram->get()) + column * kPlaces;
+        return leaf.histogram->get() + column * kPlaces;
     }
 
-    /// Judges a division into left and the rest; true if it is the best so far.
-    bool judge(const Leaf& leaf, Index column, const Sums& left, double base, Split& best) const {
-        const Sums right = leaf.sums - left;
-        const Index count = units_.count_of(left);
-        if (count < rules_.leaf_rows || units_.count_of(right) < rules_.leaf_rows ||
-            units_.curvature_of(left) < kLeastCurvature || units_.curvature_of(right) < kLeastCurvature) {
-            return false;
+    /// What is gained by cutting behind each of `count` places of a walk from left to right; minus infinity where the
+    /// rules forbid it.
+    void judge(const Leaf& leaf, Index column, const Sums* lefts, Index count, double* gains) const {
+        const double base = score_of(leaf.sums, value_of(leaf.sums, leaf.low, leaf.high));
+        const double direction = rules_.monotone == nullptr ? 0.0 : static_cast<double>(rules_.monotone[column]);
+        const Units units = units_;
+        const Sums all = leaf.sums;
+        const double low = leaf.low, high = leaf.high, ridge = rules_.ridge;
+        const Index fewest = rules_.leaf_rows;
+        for (Index k = 0; k < count; ++k) {
+            const Sums right = all - lefts[k];
+            const double g = units.slope_of(lefts[k]), h = units.curvature_of(lefts[k]);
+            const double other_g = units.slope_of(right), other_h = units.curvature_of(right);
+            const double here = std::min(std::max(-g / (h + ridge), low), high);
+            const double there = std::min(std::max(-other_g / (other_h + ridge), low), high);
+            const double gain = -(2.0 * g + (h + ridge) * here) * here -
+                                (2.0 * other_g + (other_h + ridge) * there) * there - base;
+            const bool holds = (units.count_of(lefts[k]) >= fewest) & (units.count_of(right) >= fewest) &
+                               (h >= kLeastCurvature) & (other_h >= kLeastCurvature) &
+                               (direction * (there - here) >= 0.0);
+            gains[k] = holds ? gain : -kInfinity;
         }
-        double here = 0.0;
-        double there = 0.0;
-        double gain = 0.0;
-        if (rules_.monotone == nullptr) {
-            const double g = units_.slope_of(left);
-            const double h = units_.slope_of(right);
-            gain = g * g / (units_.curvature_of(left) + rules_.ridge) +
-                   h * h / (units_.curvature_of(right) + rules_.ridge) - base;
-        } else {
-            here = value_of(left, leaf.low, leaf.high);
-            there = value_of(right, leaf.low, leaf.high);
-            if (static_cast<double>(rules_.monotone[column]) * (there - here) < 0.0) {
-                return false;
-            }
-            gain = score_of(left, here) + score_of(right, there) - base;
+    }
+
+    /// The first of the cuts that gain most, if it gains more than the best of other columns; -1 otherwise.
+    Index settle(const Leaf& leaf, Index column, const Sums* lefts, Index count, Split& best) const {
+        double gains[kPlaces];
+        judge(leaf, column, lefts, count, gains);
+        double most = -kInfinity;
+        for (Index k = 0; k < count; ++k) {
+            most = std::max(most, gains[k]);
         }
         // sums of equal rows in other columns are equal, whole numbers; but what is made of them rounds
-        if (!(gain > best.gain + 0x1p-40 * std::abs(base) + std::numeric_limits<double>::min())) {
-            return false;
+        const double near = 0x1p-40 * std::abs(score_of(leaf.sums, value_of(leaf.sums, leaf.low, leaf.high))) +
+                            std::numeric_limits<double>::min();
+        if (!(most > best.gain + near)) {
+            return -1;
         }
-        best.gain = gain;
+        const Index found = std::find_if(gains, gains + count, [&](double gain) { return gain >= most - near; }) - gains;
+        best.gain = gains[found];
         best.feature = column;
-        best.left = here;
-        best.right = there;
-        return true;
-    }
-    [[nodiscard]] double base_of(const Leaf& leaf) const noexcept {
-        if (rules_.monotone == nullptr) {
-            const double g = units_.slope_of(leaf.sums);
-            return g * g / (units_.curvature_of(leaf.sums) + rules_.ridge);
-        }
-        return score_of(leaf.sums, value_of(leaf.sums, leaf.low, leaf.high));
+        best.left = value_of(lefts[found], leaf.low, leaf.high);
+        best.right = value_of(leaf.sums - lefts[found], leaf.low, leaf.high);
+        return found;
     }
 
     void search(const Leaf& leaf, Index column, Split& best) const {
         const Sums* const bins = histogram_of(leaf, column);
-        const double base = base_of(leaf);
         const bool has_missing = units_.count_of(bins[kMissingBin]) > 0;
         const Index known = x_.column(column).bins();
+        Sums lefts[kPlaces];
         for (int side = 0; side < (has_missing ? 2 : 1); ++side) {
             Sums left = side == 1 ? bins[kMissingBin] : Sums{};
             for (Index bin = 0; bin < known; ++bin) {
-                if (bins[bin].rest == 0) {
-                    continue;
-                }
                 left += bins[bin];
-                if (units_.count_of(leaf.sums - left) == 0) {
-                    break;
-                }
-                if (judge(leaf, column, left, base, best)) {
-                    best.bin = bin;
-                    best.missing_left = side == 1;
-                }
+                lefts[bin] = left;
+            }
+            const Index found = settle(leaf, column, lefts, known, best);
+            if (found >= 0) {
+                best.bin = found;
+                best.missing_left = side == 1;
             }
         }
     }
@@ -342,26 +244,30 @@ class BoostGrower {
             }
         }
         std::sort(order.begin(), order.end());
-        const double base = base_of(leaf);
+        Sums lefts[kPlaces];
         Sums left;
-        std::uint32_t set[8] = {};
         for (std::size_t k = 0; k + 1 < order.size(); ++k) {
-            const Index bin = order[k].second;
-            left += bins[bin];
-            set[bin / 32] |= 1U << (bin % 32);
-            if (judge(leaf, column, left, base, best)) {
-                std::copy_n(set, 8, best.set);
-                best.missing_left = ((set[7] >> 31) & 1U) != 0;
-                best.bin = -1;
-            }
+            left += bins[order[k].second];
+            lefts[k] = left;
         }
+        const Index found = settle(leaf, column, lefts, static_cast<Index>(order.size()) - 1, best);
+        if (found < 0) {
+            return;
+        }
+        std::fill_n(best.set, 8, 0U);
+        for (Index k = 0; k <= found; ++k) {
+            const Index bin = order[at(k)].second;
+            best.set[bin / 32] |= 1U << (bin % 32);
+        }
+        best.missing_left = ((best.set[7] >> 31) & 1U) != 0;
+        best.bin = -1;
     }
 
     [[nodiscard]] bool is_by_set(Index column) const noexcept {
         return rules_.by_category != nullptr && rules_.by_category[column] != 0;
     }
 
-    /// Deals rows and pairs out to both sides, in their order, and searches the children.
+    /// Deals rows out to both sides, in their order, and searches the children.
     void divide(Index number, bool goes_on) {
         const Index middle = part(leaves_[at(number)]);
         const Leaf& parent = leaves_[at(number)];
@@ -397,9 +303,9 @@ class BoostGrower {
             Leaf& small = children[children[0].stop - children[0].start <= children[1].stop - children[1].start ? 0 : 1];
             Leaf& large = children[&small == &children[0] ? 1 : 0];
             small.histogram = fresh();
-            large.histogram = fresh();
-            fill(small);
-            subtract(parent, small, large);
+            sums_.fill(rows_[small.depth % 2].get() + small.start, small.stop - small.start, small.histogram->get());
+            large.histogram = std::move(leaves_[at(number)].histogram);
+            subtract(*small.histogram, *large.histogram);
             choose(small);
             choose(large);
             for (Leaf& child : children) {
@@ -409,7 +315,9 @@ class BoostGrower {
             }
         }
         Leaf& own = leaves_[at(number)];
-        spare_.push_back(std::move(own.histogram));
+        if (own.histogram != nullptr) {
+            spare_.push_back(std::move(own.histogram));
+        }
         own.left = static_cast<Index>(leaves_.size());
         own.right = own.left + 1;
         leaves_.push_back(std::move(children[0]));
@@ -445,8 +353,6 @@ class BoostGrower {
         const std::uint8_t* const own = x_.bins(leaf.split.feature);
         const std::uint32_t* const from = rows_[leaf.depth % 2].get();
         std::uint32_t* const to = rows_[(leaf.depth + 1) % 2].get();
-        const Word* const pairs = pairs_of(leaf.depth);
-        Word* const to_pairs = pairs_of(leaf.depth + 1);
         const Index count = leaf.stop - leaf.start;
         const Index blocks = blocks_of(count, kRowsOfBlock);
         std::vector<Index> lefts(at(blocks), 0);
@@ -456,7 +362,7 @@ class BoostGrower {
             const Index last = std::min(leaf.stop, first + kRowsOfBlock);
             Index rights = 0;
             for (Index i = first; i < last; ++i) {
-                const std::uint8_t side = right_of[own[static_cast<Index>(from[i]) * kTogether]];
+                const std::uint8_t side = right_of[own[from[i]]];
                 sides_[i] = side;
                 rights += side;
             }
@@ -472,10 +378,7 @@ class BoostGrower {
             Index next[2] = {first_left[at(block)], first_right[at(block)]};
             const Index last = std::min(leaf.stop, leaf.start + (block + 1) * kRowsOfBlock);
             for (Index i = leaf.start + block * kRowsOfBlock; i < last; ++i) {
-                const Index place = next[sides_[i]]++;
-                to[place] = from[i];
-                to_pairs[2 * place] = pairs[2 * i];
-                to_pairs[2 * place + 1] = pairs[2 * i + 1];
+                to[next[sides_[i]]++] = from[i];
             }
         });
         const bool met_missing = units_.count_of(bins[kMissingBin]) > 0;
@@ -550,13 +453,12 @@ class BoostGrower {
     const BoostRows& given_;
     const BoostRules& rules_;
     Index columns_, groups_;
-    ScratchArray<Word> pairs_, gathered_;
+    BoostSums sums_;
+    const Units& units_;
     ScratchArray<std::uint32_t> rows_[2];
     ScratchArray<std::uint8_t> sides_;
-    std::vector<std::unique_ptr<ScratchArray<Word>>> spare_;
+    std::vector<std::unique_ptr<ScratchArray<Sums>>> spare_;
     std::vector<Leaf> leaves_;
-    Units units_;
-    Sums total_;
 };
 
 }  // namespace

@@ -59,13 +59,12 @@ void load_columns(const TreeTable& x, Index first, Index many, double* to) {
 
 }  // namespace
 
-RankedTable::RankedTable(const TreeTable& x, const double* weights, Index most, Index together, Keeps keeps)
+RankedTable::RankedTable(const TreeTable& x, const double* weights, Index most, Keeps keeps)
     : rows_(x.rows()),
       columns_(x.columns()),
-      together_(together),
       info_(at(columns_)),
       ranks_(keeps == Keeps::bins_and_ranks ? at(rows_ * columns_) : 0),
-      bins_(keeps == Keeps::values ? 0 : at(blocks_of(columns_, together) * together * rows_), 0),
+      bins_(keeps == Keeps::values ? 0 : at(columns_ * rows_)),
       values_(keeps == Keeps::values ? at(rows_ * columns_) : 0),
       values_by_row_(values_.size()) {
     if (keeps == Keeps::values) {
@@ -101,6 +100,23 @@ RankedTable::RankedTable(const TreeTable& x, const double* weights, Index most, 
             read(entries.get() + j * rows_, first + j, weights, total, most, values.get() + j * rows_);
         });
     }
+    if (keeps == Keeps::bins) {
+        lay_rows();
+    }
+}
+
+void RankedTable::lay_rows() {
+    const Index step = row_step();
+    bins_by_row_.resize(at(step * rows_));
+    parallel_for(blocks_of(rows_, kRowsOfBlock), [&](Index block) {
+        const Index stop = std::min(rows_, (block + 1) * kRowsOfBlock);
+        for (Index j = 0; j < columns_; ++j) {
+            const std::uint8_t* const own = bins(j);
+            for (Index i = block * kRowsOfBlock; i < stop; ++i) {
+                bins_by_row_[at(i * step + j)] = own[i];
+            }
+        }
+    });
 }
 
 void RankedTable::read(const TreeEntry* entries, Index j, const double* weights, double total, Index most,
@@ -115,7 +131,7 @@ void RankedTable::read(const TreeEntry* entries, Index j, const double* weights,
     info.has_missing = known < rows_;
     const Index distinct = known > 0 ? static_cast<Index>(entries[known - 1].rank) + 1 : 0;
     info.values.reserve(at(distinct));
-    std::uint8_t* const bins = bins_.data() + (j / together_) * rows_ * together_ + j % together_;
+    std::uint8_t* const bins = bins_.data() + j * rows_;
     double seen = 0.0;
     for (Index first = 0; first < known;) {
         const std::uint32_t rank = entries[first].rank;
@@ -124,7 +140,7 @@ void RankedTable::read(const TreeEntry* entries, Index j, const double* weights,
         Index last = first;
         for (; last < known && entries[last].rank == rank; ++last) {
             seen += weights != nullptr ? weights[entries[last].place] : 1.0;
-            bins[static_cast<Index>(entries[last].place) * together_] = bin;
+            bins[entries[last].place] = bin;
             if (!ranks_.empty()) {
                 ranks_[at(static_cast<Index>(entries[last].place) * columns_ + j)] = rank;
             }
@@ -137,7 +153,7 @@ void RankedTable::read(const TreeEntry* entries, Index j, const double* weights,
         first = last;
     }
     for (Index i = known; i < rows_; ++i) {
-        bins[static_cast<Index>(entries[i].place) * together_] = kMissingBin;
+        bins[entries[i].place] = kMissingBin;
         if (!ranks_.empty()) {
             ranks_[at(static_cast<Index>(entries[i].place) * columns_ + j)] = kMissingRank;
         }

@@ -19,19 +19,23 @@ from qed import _native
 from qed.compose import ColumnTransformer, Pipeline
 from qed.core import InvalidData, InvalidParameter, MemoryLimit, ModelFileError, QedError
 from qed.core._persistence import dumps, loads
-from qed.linear_model import Ridge, SGDClassifier
+from qed.linear_model import LinearRegression, Ridge, SGDClassifier
+from qed.model_selection import GridSearchCV
 from qed.preprocessing import (
     Binarizer,
     CountVectorizer,
     FactoredEncoder,
     HashingVectorizer,
     KBinsDiscretizer,
+    LabelEncoder,
+    MultiLabelBinarizer,
     Normalizer,
     OneHotEncoder,
     PolynomialFeatures,
     StandardScaler,
     TfidfVectorizer,
 )
+from qed.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 X = np.random.default_rng(1).normal(size=(60, 4))
 Y = X @ [1.0, -2.0, 0.5, 3.0]
@@ -338,3 +342,59 @@ def test_a_batch_has_no_more_rows_than_there_are() -> None:
     whole = SGDClassifier(batch_size=60, **options).fit(X, labels)
     for size in (2**62, 2**61, 2**40, 61):
         assert np.array_equal(SGDClassifier(batch_size=size, **options).fit(X, labels).coef_, whole.coef_)
+
+
+@pytest.mark.parametrize("name", ["min_samples_split", "min_samples_leaf", "max_leaf_nodes", "max_depth"])
+def test_limits_of_trees_may_be_larger_than_any_table(name: str) -> None:
+    for kind, y in ((DecisionTreeRegressor, Y), (DecisionTreeClassifier, Y > 0)):
+        model = kind(**{name: 2**63 - 1}).fit(X, y)
+        assert (len(model.tree_.feature) == 1) == (name in ("min_samples_split", "min_samples_leaf"))
+
+
+def test_searches_score_with_functions_of_models() -> None:
+    model = GridSearchCV(Ridge(), {"alpha": [1.0, 2.0]}, scoring="r2").fit(X, Y)
+    for wrong in (np.log, np.float32, {"a": np.log}):
+        loaded = loads(dumps(model))
+        loaded.scoring = wrong
+        with pytest.raises(InvalidParameter, match=r"function of \(model, X, y\)"):
+            loaded.score(X, Y)
+        with pytest.raises(InvalidParameter, match=r"function of \(model, X, y\)"):
+            GridSearchCV(Ridge(), {"alpha": [1.0]}, scoring=wrong, refit="a").fit(X, Y)
+    model.scoring = ["r2", "neg_max_error"]
+    loaded = loads(dumps(model))
+    with pytest.raises(InvalidParameter, match=r"must name one of the scores \['r2', 'neg_max_error'\]"):
+        loaded.score(X, Y)
+
+
+def test_sets_of_labels_are_sets() -> None:
+    model = MultiLabelBinarizer().fit([("a", "b"), ("b",)])
+    for wrong in (np.zeros(3), [1, 2], sp.csr_matrix(X), 3):
+        with pytest.raises(InvalidData, match="one collection of labels for each row"):
+            model.transform(wrong)
+    with pytest.raises(InvalidData, match="have no order"):
+        MultiLabelBinarizer().fit([("a", 1)])
+    assert model.fit_transform(iter([("b",), ("c", "b")])).tolist() == [[1, 0], [1, 1]]
+
+
+def test_parts_that_name_no_columns_are_named() -> None:
+    model = ColumnTransformer([("s", StandardScaler(), [0, 1])]).fit(X)
+    model.transformers_ = [("s", LabelEncoder().fit([1, 2]), [0, 1])]
+    with pytest.raises(AttributeError, match=r"LabelEncoder .* names no columns"):
+        model.get_feature_names_out()
+    model = ColumnTransformer([("s", StandardScaler(), [0, 1])], verbose_feature_names_out=np.log).fit(X)
+    with pytest.raises(InvalidParameter, match="function of the names"):
+        model.get_feature_names_out()
+
+
+def test_stop_words_are_words() -> None:
+    for wrong in (np.array(1.0), np.ones(3), 3):
+        with pytest.raises(InvalidParameter, match="list of words"):
+            CountVectorizer(stop_words=wrong).fit(TEXTS)
+    assert "cat" not in CountVectorizer(stop_words=np.array(["cat"])).fit(TEXTS).vocabulary_
+
+
+def test_squares_of_residuals_are_as_many_as_targets() -> None:
+    model = LinearRegression().fit(X, Y)
+    for wrong in (np.zeros(0), np.ones(3)):
+        model.squared_residuals_ = wrong
+        refuses(model, r"LinearRegression\.squared_residuals_ should")

@@ -65,9 +65,36 @@ def _middle(X: Any, s: Any, intercept: bool) -> Any:
     return np.where(np.isfinite(mean), mean, 0.0) if intercept else np.zeros(X.shape[1])
 
 
-def _linear(X: Any, intercept: bool) -> Any:
-    """Return scores of parameters (m, p + 1), (m, n)."""
-    return lambda Z: Z[:, : X.shape[1]] @ X.T + (Z[:, X.shape[1] :][:, :1] if intercept else 0)
+def _linear(X: Any, intercept: bool, less: Any = 0) -> Any:
+    """Return a function that gives scores of parameters (m, p + 1), (m, n), less something of each row.
+
+    Those of one point are exact up to their last digit: what cancels between large columns must not hide what is judged.
+    """
+    n, p = X.shape
+    exact = [[_fraction(x) for x in row] for row in X]
+    shift = [_fraction(x) for x in np.broadcast_to(np.asarray(less, LD), (n,))]
+
+    def scores(Z: Any) -> Any:
+        if len(Z) > 1 or not np.isfinite(Z.astype(float)).all():
+            return Z[:, :p] @ X.T + (Z[:, p:][:, :1] if intercept else 0) - less
+        w = [_fraction(x) for x in Z[0]]
+        sums = [sum((a * b for a, b in zip(row, w, strict=False)), w[p] if intercept else Fraction(0)) for row in exact]
+        return np.array([[_rounded(one - off) for one, off in zip(sums, shift, strict=True)]])
+
+    return scores
+
+
+def _fraction(x: Any) -> Fraction:
+    return Fraction(*x.as_integer_ratio())
+
+
+def _rounded(x: Fraction) -> Any:
+    """Return a fraction as a long double."""
+    try:
+        high = float(x)
+    except OverflowError:
+        return LD(np.inf if x > 0 else -np.inf)
+    return LD(high) + LD(float(x - Fraction(high)))
 
 
 def _flat(model: Any, intercept: bool, middle: Any, level: float) -> Any:
@@ -76,8 +103,7 @@ def _flat(model: Any, intercept: bool, middle: Any, level: float) -> Any:
         return w.astype(LD)
     b = Fraction(float(np.squeeze(model.intercept_))) - Fraction(level)
     b += sum((Fraction(float(c)) * Fraction(float(m)) for c, m in zip(w, middle, strict=True)), Fraction(0))
-    high = float(b)
-    return np.append(w.astype(LD), LD(high) + LD(float(b - Fraction(high))))
+    return np.append(w.astype(LD), _rounded(b))
 
 
 def regressors(rng: Any, X: Any, y: Any, s: Any) -> Iterator[Any]:  # noqa: PLR0915  (one model after the other)
@@ -95,14 +121,14 @@ def regressors(rng: Any, X: Any, y: Any, s: Any) -> Iterator[Any]:  # noqa: PLR0
     middle, level = _middle(X, s, intercept), float(np.mean(y)) if intercept else 0.0
     A, t, v = _rows(X, y, s, middle, level)
     c = v / v.sum()
-    score = _linear(A, intercept)
+    off = _linear(A, intercept, t)
     centred = {"middle": middle, "level": level}
     plain = {"middle": np.zeros(p)}
     raw_A, raw_t, _ = _rows(X, y, s, plain["middle"])
-    raw = _linear(raw_A, intercept)
+    raw = _linear(raw_A, intercept, raw_t)
 
     def squares(Z: Any) -> Any:
-        return ((score(Z) - t) ** 2) @ c
+        return (off(Z) ** 2) @ c
 
     def l1(Z: Any) -> Any:
         return np.abs(Z[:, :p]).sum(axis=1)
@@ -138,7 +164,7 @@ def regressors(rng: Any, X: Any, y: Any, s: Any) -> Iterator[Any]:  # noqa: PLR0
     price = float(rng.choice([0.0, root * 0.1]))
     yield Maker(
         lm.QuantileRegressor(quantile=q, alpha=price, **share),
-        lambda Z: (LD(q) * _positive(t - score(Z)) + (1 - LD(q)) * _positive(score(Z) - t)) @ c + LD(price) * l1(Z),
+        lambda Z: (LD(q) * _positive(-off(Z)) + (1 - LD(q)) * _positive(off(Z))) @ c + LD(price) * l1(Z),
         **centred,
         kinks=t,
     )
@@ -151,15 +177,15 @@ def regressors(rng: Any, X: Any, y: Any, s: Any) -> Iterator[Any]:  # noqa: PLR0
         power = 1 if loss == "epsilon_insensitive" else 2
         yield Maker(
             LinearSVR(epsilon=eps, C=C, loss=loss, **share),
-            lambda Z, power=power: joined(Z) + LD(C) * (_positive(np.abs(raw(Z) - raw_t) - LD(eps)) ** power) @ v,
+            lambda Z, power=power: joined(Z) + LD(C) * (_positive(np.abs(raw(Z)) - LD(eps)) ** power) @ v,
             **plain,
         )
     exponent = float(rng.choice([1.0, 1.5, 2.0, 3.0, np.inf]))
     yield Maker(
         lm.PowerRegressor(exponent, **share),
-        (lambda Z: np.abs(score(Z) - t).max(axis=1))
+        (lambda Z: np.abs(off(Z)).max(axis=1))
         if np.isinf(exponent)
-        else (lambda Z: (np.abs(score(Z) - t) ** LD(exponent)) @ c / LD(exponent)),
+        else (lambda Z: (np.abs(off(Z)) ** LD(exponent)) @ c / LD(exponent)),
         **centred,
         kinks=t if exponent == 1 else None,
     )
@@ -172,9 +198,20 @@ def regressors(rng: Any, X: Any, y: Any, s: Any) -> Iterator[Any]:  # noqa: PLR0
     )
     yield Maker(
         lm.ConstrainedRidge(limit, fit_intercept=intercept),
-        lambda Z: ((score(Z) - t) ** 2) @ v + np.where(np.sqrt(l2(Z)) > within, np.inf, 0),
+        lambda Z: (off(Z) ** 2) @ v + np.where(np.sqrt(l2(Z)) > within, np.inf, 0),
         **centred,
     )
+    strengths = [alpha, alpha / 10]
+    lasso, net = (
+        lm.LassoCV(alphas=strengths, cv=2, **share),
+        lm.ElasticNetCV(alphas=strengths, l1_ratio=rho, cv=2, **share),
+    )
+    yield Maker(lasso, lambda Z: squares(Z) / 2 + LD(lasso.alpha_) * l1(Z), **centred)
+    yield Maker(
+        net, lambda Z: squares(Z) / 2 + LD(net.alpha_) * (LD(rho) * l1(Z) + (1 - LD(rho)) / 2 * l2(Z)), **centred
+    )
+    ridge = lm.RidgeCV(alphas=[0.1, 10.0], fit_intercept=intercept)
+    yield Maker(ridge, lambda Z: (off(Z) ** 2) @ v + LD(ridge.alpha_) * l2(Z), **centred)
     if s is None or rng.random() < 0.5:
         loss = str(rng.choice(["squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"]))
         penalty = str(rng.choice(["l2", "l1", "elasticnet"]))
@@ -190,7 +227,7 @@ def regressors(rng: Any, X: Any, y: Any, s: Any) -> Iterator[Any]:  # noqa: PLR0
             lm.SGDRegressor(
                 loss, penalty=penalty, alpha=strength, fit_intercept=intercept, random_state=0, max_iter=20
             ),
-            lambda Z: of(score(Z) - t) @ v / len(v) + LD(strength) * (LD(mix) * l1(Z) + (1 - LD(mix)) / 2 * l2(Z)),
+            lambda Z: of(off(Z)) @ v / len(v) + LD(strength) * (LD(mix) * l1(Z) + (1 - LD(mix)) / 2 * l2(Z)),
             **centred,
         )
 
@@ -229,6 +266,8 @@ def classifiers(rng: Any, X: Any, labels: Any, s: Any) -> Iterator[Any]:
         lambda Z: LD(C) * _logistic(t * score(Z)) @ v + LD(rho) * l1(Z) + (1 - LD(rho)) / 2 * l2(Z),
         middle,
     )
+    chosen = lm.LogisticRegressionCV(Cs=[C, 10 * C], cv=2, tol=tol, fit_intercept=intercept)
+    yield Maker(chosen, lambda Z: LD(float(np.squeeze(chosen.C_))) * _logistic(t * score(Z)) @ v + l2(Z) / 2, middle)
     for loss, penalty in (("hinge", "l2"), ("squared_hinge", "l2"), ("squared_hinge", "l1")):
         power = 1 if loss == "hinge" else 2
 
@@ -306,7 +345,7 @@ def judge(maker: Maker, X: Any, y: Any, s: Any, rng: Any) -> Iterator[Judged]:
     v = ones(s, len(X)).astype(LD)
     lengths = np.sqrt(v / v.sum() @ (X.astype(LD) - middle) ** 2)
     starts = [point, np.zeros_like(point)]
-    if not isinstance(model, lm.SGDClassifier | lm.SGDRegressor):
+    if not isinstance(model, lm.SGDClassifier | lm.SGDRegressor | lm.RidgeCV):
         try:
             tight = qed.clone(model).set_params(tol=1e-13).fit(X, y, s)
             starts.append(_flat(tight, intercept, middle, level))
@@ -314,7 +353,8 @@ def judge(maker: Maker, X: Any, y: Any, s: Any, rng: Any) -> Iterator[Judged]:
             pass
     if kinks is not None:
         starts += vertices(X - middle, kinks, v, p, intercept)
-    best = lowest(value, starts, lengths, intercept, rng)
+    found = [lowest(value, starts, lengths, intercept, rng), *starts[2:3]]
+    best = min(found, key=lambda z: float(_finite(value(z[None]))[0]))
     if np.isfinite(certificate.radius):
         off = np.max(np.abs(best[:p] - point[:p]) * lengths, initial=0)
         share = min(LD(1), LD(certificate.radius) / off * LD(0.999)) if off > 0 else LD(1)

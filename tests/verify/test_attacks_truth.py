@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import qed
 from qed.cluster import KMeans
-from qed.linear_model import BestSubsetRegressor, ElasticNet, Lasso, LinearRegression, Ridge
+from qed.convex import L2, Problem, Softmax
+from qed.designs import design
+from qed.linear_model import (
+    BestSubsetRegressor,
+    BoundedRegressor,
+    ConstrainedLasso,
+    ConstrainedRidge,
+    ElasticNet,
+    HuberRegressor,
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    PowerRegressor,
+    Ridge,
+    SquareRootLasso,
+)
 from qed.neighbors import NearestNeighbors
+from qed.svm import LinearSVC
 from qed.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 rng = np.random.default_rng(13)
@@ -140,3 +157,84 @@ def test_f8_a10_objectives_that_are_no_numbers_are_refused_by_the_fit():
                 continue
             assert np.isfinite([model.certificate_.objective, model.certificate_.gap]).all()
             assert qed.verify(model, X, y, s).holds
+
+
+# -- found since by the fuzzer ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("power", "offset"), [(3.0, 3e7), (6.0, 3e7), (1.5, 1e9)])
+def test_powers_of_errors_charge_the_rounding_of_the_intercept(power, offset):
+    """Residuals are met exactly beside a centred intercept; the stored one is rounded, and its error is all that is left."""
+    X = np.array([[offset + 0.01, 419.2, 1.217], [offset + 0.01, 417.2, 3.217], [offset + 2.01, 419.2, 3.217]])
+    y, s = np.array([1.1133860342065005, 1.0597913088832178, 0.9608400978294717]), np.array([0.1, 2.4, 4.2])
+    model = PowerRegressor(power, tol=0.01).fit(X, y, s)
+    off = [
+        abs(
+            sum((Fraction(a) * Fraction(b) for a, b in zip(row, model.coef_, strict=True)), Fraction(model.intercept_))
+            - t
+        )
+        for row, t in zip(X, map(Fraction, y), strict=True)
+    ]
+    true = sum(c * float(r) ** power / power for c, r in zip(s / s.sum(), off, strict=True))
+    assert 0 < true <= model.certificate_.gap
+    assert qed.verify(model, X, y, s).holds
+
+
+@pytest.mark.parametrize("size", [1.0, 1e95, 1e-95])
+def test_gaps_of_hard_margins_neither_vanish_nor_forget_rounding(size):
+    X, y = size * np.array([[-9.1, 3.5, 6.8], [0.87, 0.44, -3.28], [4.0, 5.0, 1.0]]), [1, 0, 0]
+    model = LinearSVC(loss="hinge", C=np.inf).fit(X, y)
+    certificate = model.certificate_
+    assert 0 < certificate.rounding <= certificate.gap <= 1e-6 * certificate.objective
+    assert qed.verify(model, X, y).holds
+    model.coef_ *= 1 + 1e-7  # the margins grow with the coefficients: no row is on the wrong side of its own
+    model.intercept_ *= 1 + 1e-7
+    with pytest.raises(qed.CertificateError, match="is false"):
+        qed.verify(model, X, y)
+
+
+def test_hard_margins_far_from_the_origin_are_accepted():
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 2.0]]) + 1e9
+    model = LinearSVC(loss="hinge", C=np.inf).fit(X, [0, 0, 1, 1])
+    assert qed.verify(model, X, [0, 0, 1, 1]).holds
+
+
+def test_tiny_limits_of_coefficients_have_a_multiplier():
+    X, y = 1e90 * rng.normal(size=(9, 2)), rng.normal(size=9)
+    for radius in (1e-96, 1e-99):
+        model = ConstrainedRidge(radius).fit(X, y)
+        np.testing.assert_allclose(np.linalg.norm(model.coef_), radius)
+        assert qed.verify(model, X, y).holds
+
+
+def test_several_classes_without_an_intercept_have_none():
+    """Newton's step gave the empty column of the intercept what rounding left of nearly dependent columns."""
+    for seed in range(12):
+        draw = np.random.default_rng(seed)
+        X = draw.normal(size=(50, 4)) * [1e-3, 1.0, 0.02, 100.0] + [1357.55, 1.5, -456.1, 0.0]
+        y, s = draw.integers(0, 3, 50), 10.0 ** draw.uniform(-7, 7, 50)
+        model = LogisticRegression(fit_intercept=False).fit(X, y, s)
+        scores = X.astype(np.longdouble) @ model.coef_.T.astype(np.longdouble)
+        loss = np.log(np.exp(scores - scores.max(1, keepdims=True)).sum(1)) + scores.max(1) - scores[np.arange(50), y]
+        assert model.certificate_.objective == pytest.approx(float(s @ loss + (model.coef_**2).sum() / 2), rel=1e-6)
+        assert qed.verify(model, X, y, s).holds
+    problem = Problem(design(X), Softmax(y.astype(float), 3), L2(1.0), s / s.sum(), free_intercept=False)
+    w, b = problem.null_point
+    assert problem.certify(w, b + 5.0).objective == problem.certify(w, b).objective
+
+
+@pytest.mark.parametrize("offset", [1e9, 1e11])
+def test_targets_far_from_zero_are_accepted(offset):
+    """Errors are differences of large numbers: what float64 leaves of them is no change of the model."""
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(30, 3))
+    y = offset + X @ [1.0, -2.0, 0.5] + 0.5 * draw.normal(size=30)
+    for model in (
+        SquareRootLasso(0.1),
+        HuberRegressor(),
+        Lasso(0.1),
+        PowerRegressor(3.0),
+        ConstrainedLasso(1.0),
+        BoundedRegressor(),
+    ):
+        assert qed.verify(model.fit(X, y), X, y).holds

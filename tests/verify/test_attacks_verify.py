@@ -32,6 +32,7 @@ from qed.discriminant_analysis import LinearDiscriminantAnalysis
 from qed.ensemble import StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor
 from qed.linear_model import (
     ElasticNet,
+    HuberRegressor,
     Lasso,
     LassoCV,
     LinearRegression,
@@ -47,6 +48,7 @@ from qed.linear_model import (
     RidgeClassifierCV,
     RidgeCV,
     SGDClassifier,
+    SGDRegressor,
     ThresholdClassifier,
     VotedPerceptron,
 )
@@ -733,3 +735,21 @@ def test_v7_a_bound_on_trees_speaks_of_depths_that_were_searched(criterion):
         model.certificate_ = replace(model.certificate_, depth=depth)
         with pytest.raises(qed.CertificateError):
             qed.verify(model, table, target)
+
+
+@pytest.mark.parametrize(
+    "model", [HuberRegressor(), SGDRegressor(loss="huber", random_state=0), SGDClassifier(random_state=0)]
+)
+def test_the_objective_of_the_null_model_is_neither_raised_nor_lowered(model):
+    """Where its best constant has no closed form it was compared from above only."""
+    draw = np.random.default_rng(3)
+    X = draw.normal(size=(40, 3))
+    y = X @ [1.0, -2.0, 0.5] + draw.standard_t(2, 40)
+    y = np.where(y > 0, "yes", "no") if isinstance(model, SGDClassifier) else y
+    model.fit(X, y)
+    certificate = model.certificate_
+    assert qed.verify(model, X, y).holds
+    for factor in (0.999, 1.001):
+        model.certificate_ = replace(certificate, null_objective=factor * certificate.null_objective)
+        with pytest.raises(qed.CertificateError, match="null model"):
+            qed.verify(model, X, y)

@@ -1,9 +1,8 @@
 /// One tree of a boosted sum: it minimises the second-order model of a loss, leaf by leaf.
 ///
-/// Sums of slopes and curvatures over bins are made of whole numbers in fixed point (scaled by powers of two so that no
-/// sum overflows): they do not depend on the order of the rows nor on threads, and the sums of a node minus those of a
-/// child are exactly those of the other. What a leaf predicts is then computed from the numbers themselves, in the order
-/// of the rows.
+/// Sums of slopes and curvatures over bins are made of whole numbers (boost_sums.hpp): they do not depend on the order of
+/// the rows nor on threads, and the sums of a node minus those of a child are exactly those of the other. What a leaf
+/// predicts is then computed from the numbers themselves, in the order of the rows.
 #pragma once
 
 #include <cstdint>

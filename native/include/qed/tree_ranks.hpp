@@ -1,9 +1,9 @@
 /// Columns as ranks and as bins, made once for all trees of an ensemble.
 ///
-/// Layout: bins lie in groups of `together` columns, so that bin (i, j) of a table of n rows is at
-/// (j / together) * n * together + i * together + j % together; with one column a group they are column-major. Ranks,
-/// where kept, are row-major; values are kept both ways: large nodes read columns, small ones rows. Bins are runs of ranks of about equal weight; a column with at most kBins distinct
-/// values has a bin for each.
+/// Layout: bins are column-major; where they alone are kept, row-major too, row_step() bytes a row: histograms read rows,
+/// splits read a column. Ranks, where kept, are row-major; values are kept both ways: large nodes read columns, small
+/// ones rows. Bins are runs of ranks of about equal weight; a column with at most kBins distinct values has a bin for
+/// each.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ namespace qed {
 
 inline constexpr Index kBins = 255;                   ///< most bins of known values
 inline constexpr std::uint8_t kMissingBin = 255;      ///< where missing values are
+inline constexpr Index kGrouped = 8;                  ///< columns whose histograms are filled together
 inline constexpr Index kPlaces = kBins + 1;           ///< bins of a histogram
 
 struct RankedColumn {
@@ -39,31 +40,29 @@ enum class Keeps : std::uint8_t { bins, bins_and_ranks, values };
 class RankedTable {
   public:
     /// `weights` null for ones; `most` bins at most. Where values are kept nothing is ranked.
-    RankedTable(const TreeTable& x, const double* weights, Index most, Index together, Keeps keeps);
+    RankedTable(const TreeTable& x, const double* weights, Index most, Keeps keeps);
 
     [[nodiscard]] Index rows() const noexcept { return rows_; }
     [[nodiscard]] Index columns() const noexcept { return columns_; }
-    [[nodiscard]] Index together() const noexcept { return together_; }
     [[nodiscard]] const RankedColumn& column(Index j) const noexcept { return info_[static_cast<std::size_t>(j)]; }
     /// The rank of row i in column j is at i * columns() + j.
     [[nodiscard]] const std::uint32_t* ranks() const noexcept { return ranks_.data(); }
     [[nodiscard]] const double* values(Index j) const noexcept { return values_.data() + j * rows_; }
     /// The value of row i in column j is at i * columns() + j.
     [[nodiscard]] const double* values_by_row() const noexcept { return values_by_row_.data(); }
-    /// The bin of row i is at this plus i * together().
-    [[nodiscard]] const std::uint8_t* bins(Index j) const noexcept {
-        return bins_.data() + (j / together_) * rows_ * together_ + j % together_;
-    }
-    /// Bins of a group of columns, together() for each row.
-    [[nodiscard]] const std::uint8_t* group(Index g) const noexcept { return bins_.data() + g * rows_ * together_; }
+    [[nodiscard]] const std::uint8_t* bins(Index j) const noexcept { return bins_.data() + j * rows_; }
+    /// The bin of row i in column j is at i * row_step() + j; a row is as long as whole groups of kGrouped columns.
+    [[nodiscard]] const std::uint8_t* bins_by_row() const noexcept { return bins_by_row_.data(); }
+    [[nodiscard]] Index row_step() const noexcept { return blocks_of(columns_, kGrouped) * kGrouped; }
 
   private:
+    void lay_rows();
     void read(const TreeEntry* entries, Index j, const double* weights, double total, Index most, const double* values);
 
-    Index rows_, columns_, together_;
+    Index rows_, columns_;
     std::vector<RankedColumn> info_;
     std::vector<std::uint32_t> ranks_;
-    std::vector<std::uint8_t> bins_;
+    std::vector<std::uint8_t> bins_, bins_by_row_;
     std::vector<double> values_, values_by_row_;
 };
 

@@ -17,7 +17,7 @@ float64. Ctrl-C raises KeyboardInterrupt, and what the kernel was computing is l
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -543,6 +543,26 @@ def approach(
 ) -> tuple[Vector, Vector]:
     """Return squared distances to what is nearer, a candidate or what was closest, a row for each candidate; and sums."""
 
+def mixture_pass(
+    X: Matrix,
+    shift: Vector,
+    s: Vector | None,
+    fixed: NDArray[np.int32] | None,
+    components: tuple[Vector, Vector, Vector],
+    is_diagonal: bool,
+    is_shared: bool,
+    responsibilities: str,
+    density: Vector | None,
+    shares: Vector | None,
+    adds: bool,
+) -> tuple[float, Vector, Vector, Vector] | None:
+    """Find log-densities and responsibilities of rows under a mixture of Gaussians, and sum moments by them.
+
+    ``components`` are means less the shift, whitening factors (inverse standard deviations, or lower triangular matrices, one for
+    each component or one for all) and levels. Where they are arrays, ``density`` and ``shares`` are written; responsibilities that
+    are "given" are read from ``shares``. Returns likelihood, weights, sums of differences from the means, and of their products.
+    """
+
 def find_planes(
     loss: str, width: float, has_kinks: bool, X: Matrix, y: Matrix, c: Vector, goal: Goal
 ) -> tuple[Vector, Vector, Vector]:
@@ -940,6 +960,33 @@ def grow_tree(
     whether missing values go left, impurity, rows, weight, ``width`` values; and whether some column tells all rows apart.
     """
 
+class SortedTable: ...
+
+def sort_table(X: Table) -> SortedTable:
+    """Sort the columns of a table once, for many trees that are grown on it; it keeps X alive."""
+
+def grow_sorted(
+    X: SortedTable,
+    criterion: str,
+    width: int,
+    y: NDArray[np.int64] | Vector,
+    s: Vector | None,
+    limits: tuple[int, int, int, float, float, int, int],
+    random: tuple[bool, int],
+) -> tuple[
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    Vector,
+    NDArray[np.uint8],
+    Vector,
+    NDArray[np.int64],
+    Vector,
+    Vector,
+    bool,
+]:
+    """``grow_tree`` on sorted columns."""
+
 def least_impurity(
     X: Table, criterion: str, width: int, y: NDArray[np.int64] | Vector, s: Vector | None, depth: int, most: int
 ) -> float:
@@ -947,6 +994,27 @@ def least_impurity(
 
 def contradictions(X: Table, criterion: str, width: int, y: NDArray[np.int64] | Vector, s: Vector | None) -> float:
     """Return the mean impurity within groups of rows that agree in all columns."""
+
+def optimal_tree(
+    criterion: str,
+    count: int,
+    orders: int,
+    width: int,
+    ranks: NDArray[np.uint32],
+    sums: Vector,
+    floors: Vector,
+    reach: float,
+    limits: tuple[int, float, float],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], float, float, float]:
+    """Search the tree of a depth that leaves least.
+
+    Items have a rank in each order (``ranks``: orders × count, flat) and sums (count × ``width``, flat): weights of classes; or for
+    ``"squared_error"`` weight, weighted numbers and the weighted sum of their squares. ``floors``: what an item leaves by itself;
+    ``reach``: most that a unit of weight adds to what a leaf leaves. Limits: depth, values visited, seconds.
+
+    Returns for each node, in the order of a walk that goes left first: left and right child (-1), order (-1) and rank, up to which
+    items go left; then what the tree leaves, what all trees leave at least, and the values visited.
+    """
 
 class PackedTree:
     """Nodes laid out for being followed."""
@@ -964,10 +1032,23 @@ def pack_tree(
 ) -> PackedTree:
     """Lay nodes out; ValueError if the children are not those of one tree, or a column is none of X."""
 
+def shapley_values(
+    nodes: tuple[NDArray[Any], ...],
+    sizes: tuple[int, int, int],
+    X: Matrix,
+    background: Matrix | None,
+) -> Matrix:
+    """Return the Shapley values of the rows of X, (rows, players × outputs): path-dependent, or against a background.
+
+    Nodes: sizes of the trees; by node the column (-1 for leaves); by inner node thresholds and whether missing values go left;
+    numbers of the inner nodes that ask for sets, and their words; by leaf weights and values; by column the player. Sizes: groups,
+    numbers a leaf, players; tree number t adds to group ``t % groups``.
+    """
+
 class RankedTable:
     """Columns of a table as bins, with ranks where asked for; or as values."""
 
-def rank_table(X: Table, s: Vector | None, most: int, together: int, keeps: str) -> RankedTable:
+def rank_table(X: Table, s: Vector | None, most: int, keeps: str) -> RankedTable:
     """Bin columns into runs of values of about equal weight, at most ``most`` (up to 255) and one for missing values.
 
     ``together`` columns, 1 or 8, lie side by side. ``keeps`` is ``"bins"``, ``"ranks"`` (bins and ranks) or ``"values"`` alone.

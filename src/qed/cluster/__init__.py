@@ -4,7 +4,7 @@ One rule: **a group is known by its centre, and how good centres are is proved a
 
 ::
 
-    _kmeans     centres and labels          _seeding    where centres begin
+    _kmeans     centres and labels          _seeding    where centres begin; _plusplus, that as a function
     _lloyd      one run from given centres  _bound      how good any centres can be
 """
 

@@ -22,24 +22,28 @@ BLOCK = 4096  # rows whose sum is kept while drawing
 
 
 def apart(places: Places, k: int, rng: Generator) -> Array:
-    """Draw centres one after the other, a row with probability in proportion to its squared distance from those before it.
+    """Return rows drawn by greedy k-means++ as centres."""
+    return np.stack([places.row(int(i)) for i in draw_apart(places, k, rng, 2 + int(math.log(k)))])
 
-    Of a few rows drawn each time the one is taken that leaves the least sum of squared distances (greedy k-means++).
+
+def draw_apart(places: Places, k: int, rng: Generator, trials: int) -> NDArray[np.intp]:
+    """Draw rows one after the other, with probability in proportion to the squared distance from those before.
+
+    Of ``trials`` rows drawn each time the one is taken that leaves the least sum of squared distances (greedy k-means++).
     """
-    n, p = places.shape
-    weights = np.ones(n) if places.s is None else places.s
-    centres, trials = np.empty((k, p)), 2 + int(math.log(k))
-    centres[0] = places.row(int(_drawn(weights, rng, 1)[0]))
-    closest, total = (part[0] for part in places.approach(centres[:1], None))
+    weights = np.ones(places.shape[0]) if places.s is None else places.s
+    found = np.empty(k, np.intp)
+    found[:1] = _drawn(weights, rng, 1)
+    closest, total = (part[0] for part in places.approach(places.row(int(found[0]))[None], None))
     for j in range(1, k):
         if not total > 0:  # fewer distinct rows than centres: all are taken already
-            centres[j:] = [places.row(int(i)) for i in _drawn(weights, rng, k - j)]
+            found[j:] = _drawn(weights, rng, k - j)
             break
-        tried = np.stack([places.row(int(i)) for i in _drawn(closest * weights, rng, trials)])
-        near, sums = places.approach(tried, closest)
+        tried = _drawn(closest * weights, rng, trials)
+        near, sums = places.approach(np.stack([places.row(int(i)) for i in tried]), closest)
         best = int(np.argmin(sums))
-        centres[j], closest, total = tried[best], near[best], sums[best]
-    return centres
+        found[j], closest, total = tried[best], near[best], sums[best]
+    return found
 
 
 def _drawn(chance: Array, rng: Generator, count: int) -> NDArray[np.intp]:

@@ -196,6 +196,10 @@ class ColumnTransformer(Transformer, NamedParts):
             if isinstance(model, str) and model == "drop":
                 continue
             inside = [column if isinstance(column, str) else given[column] for column in columns]
+            if not isinstance(model, str) and not hasattr(model, "get_feature_names_out"):
+                raise AttributeError(
+                    f"{type(model).__name__} (part {name!r}) has no get_feature_names_out: it names no columns."
+                )
             outside = inside if isinstance(model, str) else list(model.get_feature_names_out(inside))
             named.append((name, outside))
         return self._labelled(named)
@@ -210,6 +214,10 @@ class ColumnTransformer(Transformer, NamedParts):
                 dtype=object,
             )
         if callable(style):
+            if isinstance(style, np.ufunc | type):  # as a model file may name
+                raise InvalidParameter(
+                    f"verbose_feature_names_out must be a function of the names of a part and of a column, got {style!r}."
+                )
             return np.asarray([style(part, one) for part, names in named for one in names], dtype=object)
         plain = [one for _, names in named for one in names]
         twice = sorted({one for one in plain if plain.count(one) > 1})

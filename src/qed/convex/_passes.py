@@ -283,7 +283,7 @@ class ScorePasses:
         loss = self.problem.loss
         probabilities = loss.slope(t)
         probabilities[np.arange(len(t)), loss.y.astype(np.intp)] += 1.0
-        return probabilities
+        return np.maximum(probabilities, 0.0)  # a slope that rounds to just below minus one
 
 
 def value_and_slope(loss: Loss, t: Vector) -> tuple[Vector, Vector]:

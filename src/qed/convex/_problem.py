@@ -212,6 +212,8 @@ class Problem(Spans):
         Passes over X: none for a target that the slope reaches, if the solver knows its products; two otherwise. Beyond
         that, each dual point that is tried costs two passes, or a Gram matrix of the coefficients that are not zero.
         """
+        if not self.free_intercept and np.any(b):  # nobody will add what is not there
+            b, known = self.null_point[1], None
         with np.errstate(over="ignore", invalid="ignore"):  # a point out of range has no proof, and says so by inf
             quick = None if known is None else self._by_floor(w, b, known, target)
             if quick is not None and quick.value - quick.rounding <= target:
@@ -259,7 +261,7 @@ class Problem(Spans):
         doubt = (terms + 8) * UNIT * length_slope + off * bend
         if not self.loss.traits.is_quadratic:  # a slope such as exp(t) - y is off by what rounds in its terms
             doubt += 8 * UNIT * bend
-        stored = self._stored(size_w, level, objective, float(np.abs(g[-1]).sum()), bend)
+        stored = self._stored(size_w, level, objective, float(np.abs(g[-1]).sum()), known.t, bend)
         g[:-1] += self.penalty.slope(w)
         found = floor.bound(w, known.t, g, doubt, target)
         if found is None:
@@ -281,15 +283,21 @@ class Problem(Spans):
         largest = getattr(self.loss, "largest_curvature", None)  # losses whose curvature is that of the largest score
         return 2 * float(np.max(self.loss.curvature(t), initial=0.0) if largest is None else largest(t))
 
-    def _stored(self, size_w: Vector, level: float, objective: float, tilt: float, bend: float) -> float:
+    def _slope_change(self, t: Vector, bend: float, off: float) -> float:
+        """Bound how much slopes change where scores move by ``off``."""
+        if not off > 0.0:
+            return 0.0
+        own = getattr(self.loss, "slope_change", None)  # losses whose curvature grows too fast for that at the scores
+        return float(own(t, off)) if own is not None else min(bend * off, 2 * self.loss.traits.steepest)
+
+    def _stored(self, size_w: Vector, level: float, objective: float, tilt: float, t: Vector, bend: float) -> float:
         """Charge the rounding of weights, strengths and the stored intercept, for slopes that add up to ``tilt``."""
         stored = 8 * UNIT * objective
         if self.loss.traits.n_scores > 1:  # the logarithm of a sum near one is rounded as one is
             stored += 8 * UNIT
         if self.free_intercept and self.centre is not None:
             shift = (self.shape[1] + 4) * UNIT * (float(np.abs(self.centre) @ size_w) + level)
-            more = min(bend * shift, 2 * self.loss.traits.steepest)
-            stored += shift * (tilt + (more if math.isfinite(more) else 0.0))
+            stored += shift * (tilt + self._slope_change(t, bend, shift))
         return stored
 
     def _look(self, w: Vector, b: Any, known: PointCache | None, target: float) -> Point:
@@ -310,7 +318,7 @@ class Problem(Spans):
                 tilt = abs(sums.sides[0] - sums.sides[1])
             else:
                 tilt = float(np.abs(self.share @ slope if known.level is None else known.level).sum())
-        stored = self._stored(size_w, level, objective, tilt, bend)
+        stored = self._stored(size_w, level, objective, tilt, t, bend)
         return Point(w, b, t, slope, loss, objective, length_t, length_slope, off, bend, stored, target, sums)
 
     def _by_nothing(self, at: Point) -> Gap:
@@ -510,9 +518,7 @@ class Problem(Spans):
     def _loss_doubt(self, at: Point, apart: float, loss_excess: float) -> float:
         """Bound the rounding of the loss's part, for scores that are off and dual points ``apart`` from the slope."""
         traits, n = self.loss.traits, self.shape[0]
-        further = at.bend * at.off if at.off > 0 else 0.0
-        if not traits.has_curvature:
-            further = min(further, 2 * traits.steepest)
+        further = self._slope_change(at.t, at.bend, at.off)
         formula = 8 * UNIT * (self._score_unit + at.length_t + self._length_y)
         first = apart * (at.off + formula) + further * at.off
         if traits.has_curvature:  # an exponential that rounds to one hides this much even where slopes agree

@@ -9,6 +9,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from qed.compose import TransformedTargetRegressor
 from qed.ensemble._forests import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -16,7 +19,7 @@ from qed.ensemble._forests import (
     RandomForestRegressor,
 )
 from qed.ensemble._hist_boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from qed.model_selection._candidate import Candidate
+from qed.model_selection._candidate import LATER, Candidate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,13 +33,17 @@ LEAF_ROWS = 3  # of forests of labels: a leaf of one row says zero or one, whose
 
 def candidates(task: TableTask) -> list[Candidate]:
     """List forests and boosting for a table, most promising first."""
-    return _regressors(task) if task.kind == "regression" else _classifiers()
+    return _regressors(task) if task.kind == "regression" else _classifiers(task)
 
 
 def _regressors(task: TableTask) -> list[Candidate]:
-    found = _boosting("gradient boosting", HistGradientBoostingRegressor)
+    codes = list(range(task.n_codes))
+    plain = partial(HistGradientBoostingRegressor, categorical_features=codes)
+    found = _boosting("gradient boosting", plain)
     if task.counts:
-        found += _boosting("Poisson boosting", partial(HistGradientBoostingRegressor, loss="poisson"))
+        found += _boosting("Poisson boosting", partial(plain, loss="poisson"))
+    if task.is_positive:
+        found += _boosting("gradient boosting of the logarithm", lambda **options: _of_logarithm(plain(**options)))
     return [
         *found,
         _candidate("extra trees", "", ExtraTreesRegressor, random_state=SEED),
@@ -48,31 +55,43 @@ def _regressors(task: TableTask) -> list[Candidate]:
     ]
 
 
-def _classifiers() -> list[Candidate]:
+def _classifiers(task: TableTask) -> list[Candidate]:
     options = {"min_samples_leaf": LEAF_ROWS, "random_state": SEED}
+    boosting = partial(HistGradientBoostingClassifier, categorical_features=list(range(task.n_codes)))
     return [
-        *_boosting("gradient boosting", HistGradientBoostingClassifier),
+        *_boosting("gradient boosting", boosting),
         _candidate("extra trees", "", ExtraTreesClassifier, **options),
         _candidate("random forest", "", RandomForestClassifier, **options),
     ]
 
 
 def _boosting(family: str, estimator: Callable[..., Any]) -> list[Candidate]:
-    """Offer three sizes, of which the last is for noisy tables; on large tables rows that no tree has seen stop the rounds."""
-    sizes = ((31, 0.1, 100), (8, 0.05, 300), (4, 0.05, 100))
+    """Offer sizes of trees, the third for noisy tables; on large tables rows that no tree has seen stop the rounds.
+
+    Slow learners with columns drawn at random come last: they are often a little better, and cost several times as much.
+    """
+    sizes = ((31, 0.1, 100, 1.0), (8, 0.05, 300, 1.0), (4, 0.05, 100, 1.0), (16, 0.03, 500, 0.5), (31, 0.05, 500, 0.5))
     return [
         _candidate(
             family,
-            f"{leaves} leaves",
+            f"{leaves} leaves" + (", slow" if share < 1 else ""),
             estimator,
+            AFTER_LINEAR if share == 1 else LATER,
             max_leaf_nodes=leaves,
             learning_rate=rate,
             max_iter=rounds,
+            max_features=share,
             random_state=SEED,
         )
-        for leaves, rate, rounds in sizes
+        for leaves, rate, rounds, share in sizes
     ]
 
 
-def _candidate(family: str, detail: str, estimator: Callable[..., Any], **options: Any) -> Candidate:
-    return Candidate(family, detail, lambda *_: estimator(**options), priority=AFTER_LINEAR)
+def _candidate(
+    family: str, detail: str, estimator: Callable[..., Any], priority: int = AFTER_LINEAR, **options: Any
+) -> Candidate:
+    return Candidate(family, detail, lambda *_: estimator(**options), "trees", priority)
+
+
+def _of_logarithm(model: Any) -> Any:
+    return TransformedTargetRegressor(model, func=np.log, inverse_func=np.exp, check_inverse=False)

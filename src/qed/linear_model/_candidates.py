@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.compose import TransformedTargetRegressor
 from qed.linear_model._elastic_net import ElasticNet
 from qed.linear_model._huber_regressor import HuberRegressor
 from qed.linear_model._lasso import Lasso
@@ -37,11 +38,21 @@ def _regressors(task: TableTask) -> list[Candidate]:
         found = [_lasso(0.03)]  # of many columns few matter, as a rule
         found += [_plain_ridge(alpha) for alpha in (1e-1, 1e-2, 1.0)]
     if splines:
-        found.append(Candidate("ridge on splines", "", _ridge, "splines"))
+        found.append(Candidate("linear regression with splines", "", _ridge, "splines"))
+    if task.is_positive:
+        logs = [
+            ("linear regression of the logarithm", "linear"),
+            ("linear regression of the logarithm with splines", "splines"),
+        ]
+        found += [
+            Candidate(family, "", _ridge_of_logarithm, form)  # type: ignore[arg-type]
+            for family, form in logs
+            if form == "linear" or splines
+        ]
     if task.counts:
         found += [_poisson("Poisson regression", alpha) for alpha in (1e-3, 1e-1)]
         if splines:
-            found.append(_poisson("Poisson on splines", 1e-2, "splines"))
+            found.append(_poisson("Poisson regression with splines", 1e-2, "splines"))
     found += [_lasso(alpha) for alpha in (0.01, 0.1, 0.001)]
     found.append(Candidate("Huber regression", "", _huber))
     found += [_elastic_net(alpha) for alpha in (0.02, 0.2, 0.002)]
@@ -53,7 +64,9 @@ def _classifiers(task: TableTask) -> list[Candidate]:
     first, *others = (_logistic(f"{kind} regression", alpha) for alpha in (1e-2, 1e-3, 1e-1, 1e-4))
     found = [first]
     if task.has_splines and task.width <= WIDE_TABLE:
-        found += [_logistic(f"{kind} on splines", alpha, preparation="splines") for alpha in (1e-3, 1e-2, 1e-4)]
+        found += [
+            _logistic(f"{kind} regression with splines", alpha, preparation="splines") for alpha in (1e-3, 1e-2, 1e-4)
+        ]
     found += others
     found += [_logistic(f"sparse {kind}", alpha, l1_ratio=1.0) for alpha in (3e-3, 1e-2, 1e-3)]
     return found
@@ -63,6 +76,10 @@ def _ridge(n_rows: int, _: float) -> Any:
     if n_rows > ROWS_WITHOUT_CHOICE:
         return Ridge(alpha=3e-7 * n_rows)
     return RidgeCV(alphas=np.logspace(-3, 4, 15))
+
+
+def _ridge_of_logarithm(n_rows: int, spread: float) -> Any:
+    return TransformedTargetRegressor(_ridge(n_rows, spread), func=np.log, inverse_func=np.exp, check_inverse=False)
 
 
 def _huber(n_rows: int, spread: float) -> Any:

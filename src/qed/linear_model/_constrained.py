@@ -1,4 +1,4 @@
-"""Least squares with coefficients of limited size: the strength of the penalty that the limit stands for, found exactly."""
+"""Least squares with norm-constrained coefficients: the strength of the penalty that the limit stands for, found exactly."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 LARGEST = 4000
 STEPS = 100
+PASSES = 200  # for one strength: signs are known long before, and the certificate is that of the last point anyway
 TINY, HUGE = 1e-100, 1e145
 EPS = float(np.finfo(np.float64).eps)
 
@@ -181,9 +182,8 @@ class ConstrainedLasso(ConvexRegressor):
         declared = ObjectiveSpec(Squared(rows.y), L1(strength))
         problem = rows.problem(declared, intercept=self.fit_intercept)
         level = problem.null_point[1]
-        found = solve(
-            problem, CoordinateDescent(), tol=1e-10, max_iter=self.max_iter, progress=progress, start=(w, level)
-        )
+        most = min(self.max_iter, PASSES)
+        found = solve(problem, CoordinateDescent(), tol=1e-10, max_iter=most, progress=progress, start=(w, level))
         return found.w
 
 
@@ -228,11 +228,12 @@ def _secular(values: Vector, along: Vector, radius: float) -> float:
     strength = 0.0 if free.all() else EPS * top
     for _ in range(STEPS):
         shrunk = along / (values + strength)
-        length = float(np.linalg.norm(shrunk))
+        largest = float(np.max(np.abs(shrunk)))
+        shares = shrunk / largest  # squares of what is tiny itself would vanish
+        length = largest * float(np.linalg.norm(shares))
         low, high = (strength, high) if length > radius else (low, strength)
-        slope = float(np.sum(shrunk**2 / (values + strength)))
-        step = (length / radius - 1) * length**2 / slope
-        new = strength + step
+        slope = float(np.sum(shares**2 / (values + strength))) / float(shares @ shares)
+        new = strength + (length / radius - 1) / slope
         new = new if low < new < high else 0.5 * (low + high)
         if abs(new - strength) <= 2 * EPS * max(new, EPS * top):
             return new

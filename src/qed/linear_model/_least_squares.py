@@ -39,7 +39,7 @@ class Solved(Regressor, sparse=True, multi_output=True):
     solver_used_: str = fitted("How the coefficients were found.", answers=False)
     n_iter_: int = fitted("Steps of the iterative solver, 1 for a direct one.", low=0, answers=False)
     squared_residuals_: float | Array = fitted(
-        "Weighted sum of squared residuals, for each target.", low=0, shape="(m,)"
+        "Weighted sum of squared residuals, for each target.", low=0, shape="(m,)", check=one_for_each_target
     )
     moments_: Moments = fitted(
         "Means and products of all columns; absent after a fit that did not form them.",

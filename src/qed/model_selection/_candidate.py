@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Preparation = Literal["linear", "splines"]
+LATER = 10  # priority
+Preparation = Literal["linear", "splines", "trees"]
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,18 @@ class TableTask:
         Columns after categories, dates and texts have become numbers.
     has_splines : bool
         Whether a column has enough distinct numbers for a spline.
+    is_positive : bool
+        Whether all targets are positive numbers that differ by factors, so that their logarithm is worth a try.
+    n_codes : int
+        So many leading columns of the preparation for trees are codes of categories.
     """
 
     kind: str
     counts: bool
     width: int
     has_splines: bool
+    is_positive: bool = False
+    n_codes: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,12 +59,16 @@ class Candidate:
         What tells it from others of its family.
     make : function of (int, float)
         Returns the estimator for so many rows and a target of this standard deviation.
-    preparation : {"linear", "splines"}
-        What the columns become before it: numbers scaled and categories one-hot encoded, or numbers as splines besides.
+    preparation : {"linear", "splines", "trees"}
+        What the columns become before it: numbers scaled and categories one-hot encoded, or numbers as splines besides, or, for
+        trees, numbers as they are with their gaps, and categories as codes in front of them.
     priority : int
-        Candidates of a lower number are tried first; equal ones in the order of their declaration.
+        Candidates of a lower number are tried first; equal ones in the order of their declaration. From `LATER` on they are tried
+        when all others are done and time is left.
     is_constant : bool
         Whether it predicts the same for every row.
+    parts : tuple of (Candidate, float)
+        Of an average of models: its members and their weights.
     """
 
     family: str
@@ -66,6 +77,7 @@ class Candidate:
     preparation: Preparation = "linear"
     priority: int = 0
     is_constant: bool = False
+    parts: tuple[tuple[Candidate, float], ...] = ()
 
     @property
     def title(self) -> str:

@@ -111,6 +111,13 @@ def _scored(
     return values, failure
 
 
+def _function_of_models(scorer: Any) -> Any:
+    """Return a scorer of the caller, unless it is a function of numbers or a type: those a model file may name."""
+    if not callable(scorer) or isinstance(scorer, np.ufunc | type):
+        raise InvalidParameter(f"A scorer must be a function of (model, X, y), got {scorer!r}.")
+    return scorer
+
+
 def scorers_of(estimator: Any, scoring: Any) -> tuple[dict[str, Callable[..., float]], bool]:
     """Return the scorers by name, and whether several were asked for.
 
@@ -131,9 +138,11 @@ def scorers_of(estimator: Any, scoring: Any) -> tuple[dict[str, Callable[..., fl
     if isinstance(scoring, str):
         return {"score": get_scorer(scoring)}, False
     if callable(scoring):
-        return {"score": scoring}, False
+        return {"score": _function_of_models(scoring)}, False
     if isinstance(scoring, dict):
-        names = {name: get_scorer(one) if isinstance(one, str) else one for name, one in scoring.items()}
+        names = {
+            name: get_scorer(one) if isinstance(one, str) else _function_of_models(one) for name, one in scoring.items()
+        }
     elif isinstance(scoring, list | tuple | set) and all(isinstance(one, str) for one in scoring):
         if len(set(scoring)) != len(scoring):
             raise InvalidParameter(f"scoring names a score twice: {scoring!r}.")

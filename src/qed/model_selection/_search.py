@@ -152,6 +152,10 @@ class _Search(Estimator):
             raise AttributeError(f"{type(self).__name__} has no best model to score: refit=False.")
         scorer = self.scorer_
         if isinstance(scorer, dict):
+            if not isinstance(self.refit, str) or self.refit not in scorer:
+                raise InvalidParameter(
+                    f"{type(self).__name__}.refit must name one of the scores {list(scorer)}, got {self.refit!r}."
+                )
             scorer = scorer[self.refit]
         extra = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(

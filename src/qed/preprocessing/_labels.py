@@ -415,9 +415,14 @@ class MultiLabelBinarizer(Estimator, role="transformer", transforms=True, table=
             Fitted.
         """
         self._validate_params()
-        rows = list(y)
+        rows = _label_sets(y)
         if self.classes is None:
-            listed = sorted(set(chain.from_iterable(rows)))
+            try:
+                listed = sorted(set(chain.from_iterable(rows)))
+            except TypeError:
+                raise InvalidData(
+                    "Labels of different kinds have no order. Pass numbers only, or texts only."
+                ) from None
         elif len(set(self.classes)) < len(self.classes):
             raise InvalidParameter(
                 "The classes argument contains duplicate classes. Remove these duplicates before passing them."
@@ -443,7 +448,7 @@ class MultiLabelBinarizer(Estimator, role="transformer", transforms=True, table=
         ndarray or CSR container of shape (n, k)
             Zeros and ones.
         """
-        rows = list(y)
+        rows = _label_sets(y)
         return self.fit(rows).transform(rows)
 
     def transform(self, y: Any) -> Any:
@@ -465,8 +470,7 @@ class MultiLabelBinarizer(Estimator, role="transformer", transforms=True, table=
         index = {one: place for place, one in enumerate(self.classes_.tolist())}
         indices: list[int] = []
         ends, unknown = [0], set()
-        for row in y:
-            members = set(row)
+        for members in _label_sets(y):
             found = {index[one] for one in members if one in index}
             unknown |= {one for one in members if one not in index}
             indices.extend(sorted(found))
@@ -502,3 +506,14 @@ class MultiLabelBinarizer(Estimator, role="transformer", transforms=True, table=
         if not np.isin(table, (0, 1)).all():
             raise InvalidData(f"Expected only 0s and 1s in label indicator. Also got {np.setdiff1d(table, [0, 1])}")
         return [tuple(self.classes_[row.astype(bool)].tolist()) for row in table]
+
+
+def _label_sets(y: Any) -> list[set[Any]]:
+    """Return the set of labels of each row."""
+    try:
+        return [set(row) for row in y]
+    except TypeError:
+        raise InvalidData(
+            f"MultiLabelBinarizer takes one collection of labels for each row, such as [('a', 'b'), ('b',)], got"
+            f" {type(y).__name__}. A single label for each row is a case for LabelBinarizer."
+        ) from None

@@ -127,8 +127,10 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
         if self.stop_words is None:
             return None
         listed: list[Any] = (
-            list(self.stop_words)
-            if isinstance(self.stop_words, list | tuple | set | frozenset | np.ndarray)
+            np.atleast_1d(self.stop_words).tolist()
+            if isinstance(self.stop_words, np.ndarray)
+            else list(self.stop_words)
+            if isinstance(self.stop_words, list | tuple | set | frozenset)
             else [None]
         )
         if not all(isinstance(one, str) for one in listed):
@@ -426,7 +428,7 @@ class CountVectorizer(TextReader, keeps_dtype=False):
         Returns
         -------
         list of ndarray of str
-            Words with a count, row by row.
+            Words with a count, for each row.
         """
         self._check_is_fitted()
         from scipy import sparse  # noqa: PLC0415

@@ -10,13 +10,16 @@ One rule: **whatever the machine decides, it says why, and the user can say othe
     study.model.verify("penguins.csv")      # the independent checker
 
     _source            what a table can be: files, queries, frames
-      _csv, _duckdb, _sqlite, _arrow        each by its own reader
+      _csv, _duckdb, _sqlite, _arrow, _packed    each by its own reader
     _raw               columns as they were read: gaps, numbers, dates, words, the same for every source
     _column_types, _task      what columns and target are, and why
     _schema            what a model remembers of its table
     _encode            a table as the numbers in front of a pipeline
     _recipes           preparation of columns, and the candidates
     _compare, _clock   candidates compared on more and more rows, while there is time
+      _stage, _blend   on the same folds; their weighted average
+      _leaderboard     how each did, and which is chosen
+      _losses          what a model says, and what that costs
     _judge, _effects   the winner on rows it has not seen; how its answer moves with a column
     _weights           its coefficients under names that people know
     _fit, _model       the whole way; the model at its end

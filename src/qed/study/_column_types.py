@@ -37,6 +37,8 @@ _UNITS = ("mm", "cm", "m", "km", "g", "kg", "mg", "lb", "oz", "s", "sec", "ms", 
           "eur", "usd", "gbp", "chf", "pct", "percent", "c", "f", "k", "w", "kw", "kwh", "v", "hz", "l", "ml", "gb",
           "mb")  # fmt: skip
 MOST_TEXT_WORDS = 40
+MANY_LEVELS = 25  # beyond, single levels are too rare for a coefficient of their own
+ROWS_OF_A_LEVEL = 4  # on average, below which the mean of a level is noise
 LARGEST = 1e60  # errors are squared, and spreads of squares again
 _TOKEN = re.compile(r"[^\W\d_]{3,30}")
 MOST_LEVELS = 50  # words that can stand for a target; of more, repeated rows alone may match
@@ -94,7 +96,38 @@ def describe(column: RawColumn, said: Mapping[str, str], target: RawColumn) -> C
         )
     form = numbers_of(column.words).form if kind == "number" and column.values is None else column.form
     unit = unit_of(column.name) or (sign_of(form) if kind == "number" else "")
-    return ColumnSchema(column.name, kind, reason, unit, words_array(kept), missing, distinct, shown, form, low, high)
+    repeats = _comes_back(column, kind, distinct, len(kept))
+    return ColumnSchema(
+        column.name,
+        kind,
+        reason,
+        unit,
+        words_array(kept),
+        missing,
+        distinct,
+        shown,
+        form,
+        low,
+        high,
+        repeats,
+        _middle(column, kind),
+    )
+
+
+def _middle(column: RawColumn, kind: str) -> float:
+    if kind not in ("number", "date") or column.values is None or column.gaps.all():
+        return math.nan
+    return float(np.nanmedian(column.values))
+
+
+def _comes_back(column: RawColumn, kind: str, distinct: int, levels: int) -> bool:
+    """Say whether a column has many values, words or whole numbers, of which each occurs several times on average."""
+    if kind in ("category", "code"):
+        return levels > MANY_LEVELS
+    if kind != "number" or column.values is None or not MANY_LEVELS < distinct <= len(column) / ROWS_OF_A_LEVEL:
+        return False
+    values = column.values[~column.gaps]
+    return bool((values == np.floor(values)).all())
 
 
 def _range(column: RawColumn) -> tuple[float, float]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.core import InvalidData
-from qed.study._compare import row_losses
 from qed.study._encode import encode
+from qed.study._losses import row_losses
 from qed.study._model import sound_parts, usable_rows
 from qed.study._source import digest_of, read_table
 
@@ -57,7 +57,7 @@ class Versus:
 
 
 def versus(first: TableModel, second: TableModel, data: Any) -> Versus:
-    """Compare two models row by row.
+    """Compare two models on each row.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.study._compare import probabilities
+from qed.study._losses import answers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,6 +98,5 @@ def _grid(column: ColumnSchema, values: Array) -> tuple[Array, tuple[str, ...]]:
 
 
 def _answer(model: Any, rows: Array, target: TargetSchema) -> float:
-    if target.task == "regression":
-        return float(np.mean(model.predict(rows)))
-    return float(np.mean(probabilities(model, rows, target)[:, 1]))
+    said = answers(model, rows, target)
+    return float(np.mean(said if said.ndim == 1 else said[:, 1]))

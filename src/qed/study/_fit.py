@@ -14,14 +14,16 @@ from qed.core import CertificateError, InvalidData, InvalidParameter, __version_
 from qed.core._events import Progress
 from qed.study._clock import Clock, seconds_of
 from qed.study._column_types import describe, said_form
-from qed.study._compare import Comparison, Entry, compare, cost_of_a_row, fit_quietly, most_categories, row_limit
+from qed.study._compare import compare, most_categories, row_limit
 from qed.study._duplicates import together, twins_of
 from qed.study._encode import encode
 from qed.study._judge import TOP, HeldOut, judge
-from qed.study._model import TableModel, rows_fitted, shuffled, usable_rows
+from qed.study._leaderboard import Comparison, Entry, cost_of_a_row
+from qed.study._model import TableModel, shuffled, usable_rows
 from qed.study._recipes import candidates, constant, pipeline, prepared_width
 from qed.study._schema import ColumnSchema, FitRecord, TableSchema, TargetSchema, words_array
 from qed.study._source import digest_of, read_table
+from qed.study._stage import Rows, fit_quietly
 from qed.study._task import describe_target
 
 if TYPE_CHECKING:
@@ -40,6 +42,13 @@ MOST_HELD = 20_000
 FEW_HELD = 30
 # The independent check reads all rows in extended precision: it is part of a fit only where that takes a moment.
 MOST_CHECKED = 20_000_000  # numbers
+# What it takes of a number of a prepared table, and of a row for a hundred trees, on the machine this was written on.
+SECONDS_TO_CHECK = 1.5e-6
+SECONDS_TO_CHECK_TREES = 2e-3
+BOUND = "90 % of errors below"  # a bound on the error of new rows
+MOMENT = 0.02  # of the budget, which is kept to 5 % or 2 s
+SHORTEST_NAME = 4  # letters of a target whose name inside another is no accident
+NEARLY_PERFECT = 0.01  # of the error of a constant that is left
 AFTER_INTERRUPT = 5_000  # rows that a model is fitted on when Ctrl-C leaves no time
 
 
@@ -51,7 +60,7 @@ class Checked:
     words: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study:
     """A fitted model and all that was found on the way.
 
@@ -80,6 +89,16 @@ class Study:
         """Columns, target and story."""
         return self.model.sheet
 
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{name} {score.value:.4g}" for name, score in self.held_out.scores.items())
+        tried = len(self.comparison.latest)
+        return f"<qed study of {self.sheet.target.name!r}: {self.winner.title}, best of {tried} candidates; held out: {scores}>"
+
+    def _repr_html_(self) -> str:
+        from qed.study._model import as_table  # noqa: PLC0415  (notebooks only)
+
+        return as_table(self.sheet)
+
     @property
     def is_interrupted(self) -> bool:
         """Whether Ctrl-C ended the comparison early."""
@@ -95,6 +114,7 @@ def fit(
     types: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
     seed: int = 0,
+    lean: str = "",
     command: str = "",
     clock: Clock | None = None,
 ) -> Study:
@@ -116,6 +136,9 @@ def fit(
         Columns to leave out.
     seed : int
         What every random choice follows from.
+    lean : {"", "simple", "best"}
+        "simple" takes the simplest candidate within one standard error of the best; "best" the one with the least loss. Usually
+        that one too, but an average of models only where it gains more than one standard error.
     command : str
         What was typed, for the record.
     clock : Clock, optional
@@ -134,8 +157,10 @@ def fit(
     clock = clock or Clock(seconds_of(budget))
     if not isinstance(seed, int) or seed < 0:
         raise InvalidParameter(f"The seed must be a whole number of at least zero, got {seed!r}.")
+    if lean not in ("", "simple", "best"):
+        raise InvalidParameter(f"lean must be '', 'simple' or 'best', got {lean!r}.")
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # what overflows is infinite, and loses
-        return _studied(table, target, task, types or {}, drop, seed, command, clock)
+        return _studied(table, target, task, types or {}, drop, seed, lean, command, clock)
 
 
 def _studied(
@@ -145,6 +170,7 @@ def _studied(
     types: Mapping[str, str],
     drop: Sequence[str],
     seed: int,
+    lean: str,
     command: str,
     clock: Clock,
 ) -> Study:
@@ -154,7 +180,8 @@ def _studied(
         progress.step(message=f"{raw.n_rows:,} rows, {len(raw.columns)} columns")
     sheet, rows, y = _understood(raw, target, task, types, drop, seed, digest, command, clock)
     X = encode(rows, sheet.columns).X
-    work = _Work(X, y, rows, sheet, clock, seed)
+    work = _Work(X, y, rows, sheet, clock, seed, lean)
+    work.places = np.flatnonzero(~raw.column(target).gaps)
     del raw, rows, table  # what was read is not needed beside the numbers made of it
     return work.done()
 
@@ -198,6 +225,7 @@ def _understood(
     if not any(one.is_used for one in columns):
         raise InvalidData(_nothing_left(columns))
     notes += _leaks(columns, types, rows, rows.column(target))
+    notes += _namesakes(columns, target)
     story = FitRecord(
         raw.source,
         digest,
@@ -256,6 +284,21 @@ def _leaks(columns: Sequence[ColumnSchema], types: Mapping[str, str], rows: RawT
     return words
 
 
+def _namesakes(columns: Sequence[ColumnSchema], target: str) -> list[str]:
+    """Name the columns that are called after the target: they may be made of it, or known only after it."""
+    plain = "".join(sign for sign in target.lower() if sign.isalnum())
+    if len(plain) < SHORTEST_NAME:
+        return []
+    found = [
+        one.name for one in columns if one.is_used and plain in "".join(s for s in one.name.lower() if s.isalnum())
+    ]
+    if not found:
+        return []
+    listed = ", ".join(repr(name) for name in found[:5])
+    verb = "is" if len(found) == 1 else "are"
+    return [f"{listed} {verb} called after the target: made of it, or known only after it? Then leave out with --drop."]
+
+
 def _described(column: Any, types: Mapping[str, str], drop: Sequence[str], target: Any) -> ColumnSchema:
     if column.name in drop:
         return ColumnSchema(column.name, "dropped", "you said so", "", words_array([]), 0.0, 0, "")
@@ -265,8 +308,11 @@ def _described(column: Any, types: Mapping[str, str], drop: Sequence[str], targe
 class _Work:
     """One study on its way."""
 
-    def __init__(self, X: Array, y: Array, rows: RawTable, sheet: TableSchema, clock: Clock, seed: int) -> None:
-        self.X, self.y, self.sheet, self.clock, self.seed = X, y, sheet, clock, seed
+    def __init__(
+        self, X: Array, y: Array, rows: RawTable, sheet: TableSchema, clock: Clock, seed: int, lean: str
+    ) -> None:
+        self.X, self.y, self.sheet, self.clock, self.seed, self.lean = X, y, sheet, clock, seed, lean
+        self.places = np.arange(len(y))  # of the rows in the table that was read
         self.found = Comparison([], [], [])
         if clock.left < 0.5:
             self.found.notes.append(
@@ -276,7 +322,7 @@ class _Work:
         self.options = candidates(sheet.target, sheet.columns)
         n = len(y)
         self.most = most_categories(sheet.columns, n)
-        self.order = shuffled(n, seed)
+        self.order = shuffled(X, y, seed)
         found = twins_of(X, y, sheet.columns, is_number=sheet.target.task == "regression")
         self.twins: Array | None = None if found is None else found[0]
         self.copies = 0 if found is None else found[1]
@@ -285,7 +331,11 @@ class _Work:
         self.held_rows = rows.rows(self.order[self.held])
         # What comes after the comparison besides fits: judging, checking, writing. A guess, on the safe side.
         width = prepared_width(sheet.columns, self.most, form="splines")
-        self.reserve = min(0.3 * max(0.0, clock.left), 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width)
+        room = max(0.0, clock.left)
+        self.reserve = min(0.3 * room, 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width)
+        check = SECONDS_TO_CHECK * n * width + 2 * SECONDS_TO_CHECK_TREES * n
+        if check < 0.2 * room:
+            self.reserve += check
 
     def _kept_aside(self) -> Array:
         """Mark rows, in their shuffled order, to judge by: copies of one row are all among them or none."""
@@ -305,10 +355,9 @@ class _Work:
         return held
 
     def done(self) -> Study:
-        target = self.sheet.target
         try:
-            compare(self.X, self.y, self.train, self.sheet.columns, target, self.options, self.clock,
-                    reserve=self.reserve, seed=self.seed, into=self.found, twins=self.twins)  # fmt: skip
+            data = Rows(self.X, self.y, self.sheet.columns, self.sheet.target, self.most, self.twins)
+            compare(data, self.train, self.options, self.clock, reserve=self.reserve, seed=self.seed, into=self.found)
         except KeyboardInterrupt:
             self._interrupt()
         winner = self._winner()
@@ -345,7 +394,8 @@ class _Work:
 
     def _affordable(self, cost: float, measured: int, share: float) -> int:
         """Return how many rows can be fitted in a share of the time that is left, if one row of some cost so much."""
-        room = share * (self.clock.left - self.reserve)
+        # what a moment is enough for is done on all rows, however late it is
+        room = max(share * (self.clock.left - self.reserve), MOMENT * self.clock.budget)
         rows = len(self.y)
         # larger tables leave the caches: a row costs more among many than among few
         while rows > AFTER_INTERRUPT and 1.15 * cost * rows * max(1.0, rows / measured) ** 0.2 > room:
@@ -354,7 +404,7 @@ class _Work:
 
     def _winner(self) -> Entry:
         if self.found.entries:
-            best, base = self.found.best, self.found.baselines
+            best, base = self.found.chosen(self.lean), self.found.baselines
             if base and best.is_no_better_than_a_constant:
                 return replace(base[0], candidate=constant(self.sheet.target))
             return best
@@ -365,7 +415,7 @@ class _Work:
         return Entry(first.title, first, float("nan"), float("nan"), min(len(self.y), AFTER_INTERRUPT), 0, 0.0)
 
     def _pipeline(self, candidate: Candidate, rows: Array) -> Any:
-        return pipeline(candidate, self.sheet.columns, len(rows), float(self.y[rows].std()), self.most)
+        return pipeline(candidate, self.sheet.columns, self.sheet.target, self.y[rows], self.most)
 
     def _judged(self, candidate: Candidate, trial: int) -> tuple[HeldOut, float]:
         """Fit without the rows kept aside and judge on them; also return how long the fit took."""
@@ -388,7 +438,7 @@ class _Work:
                 seconds=seconds, seed=self.seed,
             )  # fmt: skip
             progress.step(message=f"on {len(held):,} rows that were kept aside")
-        return found, spent
+        return replace(found, rows=self.places[held]), spent
 
     def _fitted(self, candidate: Candidate, final: int) -> Any:
         with Progress("fitting") as progress:
@@ -397,18 +447,21 @@ class _Work:
         return model
 
     def _fitted_on(self, candidate: Candidate, final: int) -> Any:
-        rows = rows_fitted(len(self.y), final, self.seed)
-        model = self._pipeline(candidate, np.arange(len(self.y))[rows])
+        rows = self.order[:final]
+        model = self._pipeline(candidate, rows)
         seconds = max(1.0, self.clock.left - 0.3 * self.reserve)
         return fit_quietly(model, self.X[rows], self.y[rows], seconds)
 
     def _checked(self, model: Any, fitted: int, candidate: Candidate) -> Checked | None:
-        size = fitted * prepared_width(self.sheet.columns, self.most, form=candidate.preparation)
-        if size > MOST_CHECKED or self.clock.left < 1.5e-6 * size + 0.5 or self.found.is_interrupted:
+        parts = [part for part, _ in candidate.parts] or [candidate]
+        size = fitted * sum(prepared_width(self.sheet.columns, self.most, form=one.preparation) for one in parts)
+        trees = fitted * sum(one.preparation == "trees" for one in parts)
+        seconds = SECONDS_TO_CHECK * size + SECONDS_TO_CHECK_TREES * trees + 0.5
+        if size > MOST_CHECKED or self.clock.left < seconds or self.found.is_interrupted:
             return None
         from qed.verify import verify  # noqa: PLC0415
 
-        rows = rows_fitted(len(self.y), fitted, self.seed)
+        rows = self.order[:fitted]
         with Progress("checking") as progress:
             try:
                 verify(model, self.X[rows], self.y[rows])
@@ -431,6 +484,7 @@ class _Work:
         if trial < len(self.train):
             notes.append(f"The held-out judgement is about a model fitted on {trial:,} rows.")
         notes += self._told_of_few(held_out)
+        notes += self._told_of_leaks(held_out)
         if self.copies:
             notes.append(self._told_of_copies())
         if winner.candidate is not None and winner.candidate.is_constant:
@@ -439,6 +493,8 @@ class _Work:
                 f" nothing about {self.sheet.target.name!r} that can be relied on. The model is that constant."
             )
         scores = {name: float(score.value) for name, score in held_out.scores.items()}
+        if held_out.bound is not None and np.isfinite(held_out.bound.bound):
+            scores[BOUND] = float(held_out.bound.bound)
         new = replace(
             story,
             rows_fitted=fitted,
@@ -470,6 +526,27 @@ class _Work:
                 " tenth of rows with the highest."
             )
         return words
+
+    def _told_of_leaks(self, held_out: HeldOut) -> list[str]:
+        """Question a nearly perfect score, and name the column that alone nearly decides the target."""
+        scores, base = held_out.scores, held_out.baseline
+        name = "R²" if "R²" in scores else "log loss"
+        if name not in scores or name not in base:
+            return []
+        left = 1 - scores["R²"].value if name == "R²" else scores[name].value / max(base[name].value, 1e-300)
+        if left > NEARLY_PERFECT:
+            return []
+        constant = float(np.var(held_out.actual)) if name == "R²" else base[name].value
+        alone = [one.name for one in held_out.importances if one.rise > 0.5 * constant]
+        if len(alone) != 1:
+            return [
+                "The score is nearly perfect. Is one of the columns known only after the target? Then leave it out with --drop."
+            ]
+        words = (
+            f"The score is nearly perfect, and one column alone, {alone[0]!r}, nearly decides the target: is it known beforehand?"
+            f" If not, leave it out with --drop {shlex.quote(alone[0])}."
+        )
+        return [words]
 
     def _told_of_copies(self) -> str:
         verb = "rows are copies" if self.copies > 1 else "row is a copy"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.study._compare import FLOOR, probabilities, row_losses
 from qed.study._effects import Effect, effects
+from qed.study._losses import FLOOR, answers, row_losses
 from qed.study._raw import text_of
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ class HeldOut:
         For numbers: what the errors of new rows stay below.
     effects : tuple of Effect
         How the prediction moves with the most important columns.
+    rows : ndarray of int or None
+        Where the rows stand among those of the table that have a target, counted from zero.
     """
 
     actual: Array
@@ -92,6 +94,7 @@ class HeldOut:
     overall: float
     bound: HeldOutCertificate | None
     effects: tuple[Effect, ...] = ()
+    rows: Array | None = None
 
 
 def judge(
@@ -125,8 +128,9 @@ def judge(
     seed : int
         For the shuffles.
     """
-    shares = None if target.task == "regression" else probabilities(model, X, target)
-    predicted = np.asarray(model.predict(X), np.float64) if shares is None else shares.argmax(axis=1).astype(np.float64)
+    said = answers(model, X, target)
+    shares = None if target.task == "regression" else said
+    predicted = said if shares is None else shares.argmax(axis=1).astype(np.float64)
     if shares is None:
         guess: Any = np.full(len(y), float(constant))
         guessed_shares = None

@@ -9,8 +9,9 @@ import numpy as np
 
 from qed.core import InvalidData, ModelFileError, QedError
 from qed.core._persistence import load as load_estimator
-from qed.study._compare import probabilities
+from qed.study._column_types import YES
 from qed.study._encode import encode
+from qed.study._losses import answers
 from qed.study._source import read_table
 from qed.study._task import encode_target
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from qed.certificates import Certificate
     from qed.study._raw import RawTable
-    from qed.study._schema import TableSchema
+    from qed.study._schema import TableSchema, TargetSchema
     from qed.verify import Verdict
 
 
@@ -84,13 +85,54 @@ class TableModel:
         Returns
         -------
         ndarray of shape (n,)
-            Numbers, or labels as words.
+            Numbers, or labels: words, or what the table held, such as True and False or whole numbers.
         """
         if len(self.classes_):
-            return np.asarray(self.classes_[self.predict_proba(table).argmax(axis=1)])
+            return np.asarray(typed_classes(self.sheet.target)[self.predict_proba(table).argmax(axis=1)])
         X = self._matrix(table)
         with sound_parts():
-            return _in_blocks(lambda rows: np.asarray(self.pipeline.predict(rows), np.float64), X)
+            said = _in_blocks(lambda rows: answers(self.pipeline, rows, self.sheet.target), X)
+        self.notices += _beyond_targets(said, self.sheet.target)
+        return said
+
+    def lacking(self, table: Any) -> list[str]:
+        """Return the columns that the model needs and a table has not.
+
+        Parameters
+        ----------
+        table : RawTable
+            What `read_table` gave.
+        """
+        return [column.name for column in self.sheet.used if column.name not in table.names]
+
+    def score(self, table: Any) -> float:
+        """Return R² of numbers, or the share of classes predicted right, on rows with the target.
+
+        Parameters
+        ----------
+        table : frame, dict of columns, path or query
+            Rows, best such that the model was not fitted on.
+        """
+        rows, y = usable_rows(read_table(table), self.sheet)
+        with sound_parts():
+            said = _in_blocks(
+                lambda some: answers(self.pipeline, some, self.sheet.target), encode(rows, self.sheet.columns).X
+            )
+        if len(self.classes_):
+            return float(np.mean(said.argmax(axis=1) == y))
+        total = float(np.sum((y - y.mean()) ** 2))
+        return 1.0 - float(np.sum((y - said) ** 2)) / total if total > 0 else float("nan")
+
+    def __repr__(self) -> str:
+        story, target = self.sheet.story, self.sheet.target
+        scores = ", ".join(f"{name} {value:.4g}" for name, value in story.scores.items())
+        return (
+            f"<qed model of {target.name!r}: {story.candidate}; {len(self.sheet.used)} columns, {story.rows_fitted:,} rows"
+            f" of {story.source}; held out: {scores}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return as_table(self.sheet)
 
     def predict_proba(self, table: Any) -> Array:
         """Return the probability of every class, in the order of ``classes_``.
@@ -109,7 +151,7 @@ class TableModel:
             raise InvalidData(f"{self.sheet.target.name!r} is a number: there are no classes and no probabilities.")
         X = self._matrix(table)
         with sound_parts():
-            return _in_blocks(lambda rows: probabilities(self.pipeline, rows, self.sheet.target), X)
+            return _in_blocks(lambda rows: answers(self.pipeline, rows, self.sheet.target), X)
 
     def rows_of_fit(self, table: Any) -> tuple[Array, Array]:
         """Return the numbers that the pipeline was fitted on, from the table that it was fitted on.
@@ -124,7 +166,7 @@ class TableModel:
         rows, y = usable_rows(raw, self.sheet)
         found = encode(rows, self.sheet.columns)
         self.notices = found.notices
-        fitted = rows_fitted(len(y), story.rows_fitted, story.seed)
+        fitted = shuffled(found.X, y, story.seed)[: story.rows_fitted]
         return found.X[fitted], y[fitted]
 
     def verify(self, table: Any) -> Verdict:
@@ -156,6 +198,47 @@ class TableModel:
         """
         self.pipeline.sheet_ = self.sheet
         self.pipeline.save(path)
+
+
+def typed_classes(target: TargetSchema) -> Array:
+    """Return the classes as what the table held: words, truths, whole numbers or numbers."""
+    if target.entries == "truth":
+        return np.array([label.lower() in YES for label in target.labels])
+    if target.entries in ("whole", "number"):
+        return np.array([float(label) for label in target.labels]).astype(
+            np.int64 if target.entries == "whole" else float
+        )
+    return target.labels
+
+
+def _beyond_targets(said: Array, target: TargetSchema) -> list[str]:
+    """Count predictions that no target of the fit comes near."""
+    beyond = int(np.count_nonzero((said < target.low) | (said > target.high)))
+    if not beyond:
+        return []
+    verb = "prediction lies" if beyond == 1 else "predictions lie"
+    return [
+        f"{beyond:,} {verb} outside {target.low:.6g} to {target.high:.6g}, the range of {target.name!r} at the fit."
+    ]
+
+
+def as_table(sheet: TableSchema) -> str:
+    """Show a model in a notebook."""
+    from html import escape  # noqa: PLC0415  (notebooks only)
+
+    story = sheet.story
+    rows = [
+        ("predicts", f"{sheet.target.name} ({sheet.target.task})"),
+        ("model", story.candidate),
+        ("columns", ", ".join(one.name for one in sheet.used[:12]) + (" …" if len(sheet.used) > 12 else "")),
+        ("rows", f"{story.rows_fitted:,} fitted, {story.held_out:,} kept aside"),
+        *((name, f"{value:.4g} on rows kept aside") for name, value in story.scores.items()),
+    ]
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
+        for name, value in rows
+    )
+    return f"<table>{cells}</table>"
 
 
 def _in_blocks(answer: Callable[[Array], Array], X: Array) -> Array:
@@ -210,11 +293,24 @@ def usable_rows(raw: RawTable, sheet: TableSchema) -> tuple[RawTable, Array]:
     return (raw, y) if present.all() else (raw.rows(present), y[present])
 
 
-def shuffled(n: int, seed: int) -> Array:
-    """Return the order in which rows are taken: the first ones when time does not allow all."""
-    return np.random.default_rng(seed).permutation(n)
+def shuffled(X: Array, y: Array, seed: int) -> Array:
+    """Return the order in which rows are taken, at random but the same however the table is sorted.
+
+    Rows are sorted by a sum of their bits first: folds, draws and splits then depend on what the rows say, not on where they stand.
+    """
+    mixed = _bits(y)
+    for at in range(X.shape[1]):
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * _ODD + _bits(X[:, at])
+    mixed = (mixed ^ (mixed >> np.uint64(32))) * _ODD
+    return np.asarray(np.argsort(mixed, kind="stable")[np.random.default_rng(seed).permutation(len(y))])
 
 
-def rows_fitted(n: int, fitted: int, seed: int) -> Array | slice:
-    """Return the rows of a fit in their order, which what is drawn depends on: all as they stand, or the first of the shuffled."""
-    return slice(None) if fitted >= n else shuffled(n, seed)[:fitted]
+_ODD = np.uint64(
+    0x9E3779B97F4A7C15
+)  # 2^64 over the golden ratio: spreads bits well, and is odd, so that nothing is lost
+
+
+def _bits(values: Array) -> Array:
+    """Return the bits of numbers; zeros are equal, gaps too."""
+    plain = np.where(np.isnan(values), np.nan, values + 0.0)
+    return np.ascontiguousarray(plain, np.float64).view(np.uint64)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from qed.model_selection._candidate import Candidate, TableTask, declared_candidates
+from qed.study._column_types import MANY_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,9 +16,11 @@ if TYPE_CHECKING:
     from qed.model_selection._candidate import Preparation
     from qed.study._schema import ColumnSchema, TargetSchema
 
-MOST_CATEGORIES = 25
+MOST_CATEGORIES = MANY_LEVELS
+MOST_CODES = 254  # categories that boosting can tell apart
 CURVE_KNOTS = 5
 FEWEST_FOR_A_CURVE = 12  # distinct values below which a column stays straight
+SEED = 0  # of the folds that means of the target come from
 
 
 def constant(target: TargetSchema) -> Candidate:
@@ -24,13 +29,15 @@ def constant(target: TargetSchema) -> Candidate:
 
     if target.task == "regression":
         return Candidate("always the mean", "", lambda *_: DummyRegressor(), is_constant=True)
-    return Candidate("always the usual shares", "", lambda *_: DummyClassifier(strategy="prior"), is_constant=True)
+    return Candidate("majority class", "", lambda *_: DummyClassifier(strategy="prior"), is_constant=True)
 
 
 def candidates(target: TargetSchema, columns: Sequence[ColumnSchema]) -> list[Candidate]:
     """List what all families offer for this table, most promising first."""
     width = prepared_width(columns, MOST_CATEGORIES, form="linear")
-    return declared_candidates(TableTask(target.task, target.counts, width, any(map(_may_bend, columns))))
+    codes = len(_places(columns, form="trees")["category"])
+    task = TableTask(target.task, target.counts, width, any(map(_may_bend, columns)), target.is_positive, codes)
+    return declared_candidates(task)
 
 
 def _may_bend(column: ColumnSchema) -> bool:
@@ -41,82 +48,141 @@ def prepared_width(columns: Sequence[ColumnSchema], most: int, *, form: Preparat
     """Count the columns behind the preparation, at most."""
     width = 0
     for column in columns:
+        if not column.is_used:
+            continue
+        width += column.repeats
         if column.kind in ("category", "code"):
-            width += min(most, len(column.words)) + (column.missing > 0)
+            width += 1 if form == "trees" else min(most, len(column.words)) + (column.missing > 0)
         elif column.kind == "date":
-            width += 7
+            width += 5 if form == "trees" else 7
         elif column.kind == "text":
             width += column.width
-        elif column.is_used:
-            width += 1 + (column.missing > 0) + (CURVE_KNOTS + 1 if form == "splines" and _may_bend(column) else 0)
+        else:
+            marks = form != "trees" and column.missing > 0
+            width += 1 + marks + (CURVE_KNOTS + 1 if form == "splines" and _may_bend(column) else 0)
     return width
 
 
-def pipeline(candidate: Candidate, columns: Sequence[ColumnSchema], n_rows: int, spread: float, most: int) -> Pipeline:
-    """Put preparation and model together.
+def pipeline(
+    candidate: Candidate, columns: Sequence[ColumnSchema], target: TargetSchema, y: Any, most: int
+) -> Pipeline:
+    """Put preparation and model together; of an average of models, each has its own preparation.
 
     Parameters
     ----------
     candidate : Candidate
         The model.
-    columns : sequence of ColumnSchema
-        What the columns of the matrix are.
-    n_rows : int
-        Rows that it will be fitted on.
-    spread : float
-        Spread of the target.
+    columns, target : schemas
+        What the columns of the matrix are, and what is predicted.
+    y : ndarray
+        The targets that it will be fitted on.
     most : int
         Most categories of a column; rarer ones are taken together.
     """
     from qed.compose import Pipeline  # noqa: PLC0415
 
-    prepare = preparation(columns, form=candidate.preparation, most=most)
-    return Pipeline([("columns", prepare), ("model", candidate.make(n_rows, spread or 1.0))])
+    if candidate.parts:
+        from qed.ensemble import VotingClassifier, VotingRegressor  # noqa: PLC0415
+
+        members = [
+            (f"{at + 1}", pipeline(part, columns, target, y, most)) for at, (part, _) in enumerate(candidate.parts)
+        ]
+        weights = [weight for _, weight in candidate.parts]
+        if target.task == "regression":
+            return Pipeline([("model", VotingRegressor(members, weights=weights))])
+        return Pipeline([("model", VotingClassifier(members, voting="soft", weights=weights))])
+    prepare = preparation(columns, target, form=candidate.preparation, most=most)
+    return Pipeline([("columns", prepare), ("model", candidate.make(len(y), float(np.std(y)) or 1.0))])
 
 
-def preparation(columns: Sequence[ColumnSchema], *, form: Preparation, most: int) -> ColumnTransformer:
-    """Prepare every column by its kind: gaps filled and marked, numbers scaled, categories and dates taken apart."""
-    from qed.compose import ColumnTransformer, Pipeline  # noqa: PLC0415
+def preparation(
+    columns: Sequence[ColumnSchema], target: TargetSchema, *, form: Preparation, most: int
+) -> ColumnTransformer:
+    """Prepare every column by its kind; columns of many values that come back tell the mean target of theirs besides."""
+    from qed.compose import ColumnTransformer  # noqa: PLC0415
+    from qed.preprocessing import TargetEncoder  # noqa: PLC0415
+
+    places = _places(columns, form=form)
+    parts = _for_trees(places) if form == "trees" else _for_linear(places, most)
+    if places["repeats"]:
+        kind = {"regression": "continuous"}.get(target.task, target.task)
+        means: Any = TargetEncoder(target_type=kind, random_state=SEED)  # type: ignore[arg-type]
+        if form != "trees":
+            means = _scaled(means)
+        parts.append(("means", means, places["repeats"]))
+    return ColumnTransformer(parts)
+
+
+def _scaled(*steps: Any) -> Any:
+    from qed.compose import Pipeline  # noqa: PLC0415
+    from qed.preprocessing import StandardScaler  # noqa: PLC0415
+
+    named = [(f"{type(step).__name__}".lower(), step) for step in steps]
+    return Pipeline([*named, ("scale", StandardScaler())])
+
+
+def _for_linear(places: dict[str, list[int]], most: int) -> list[tuple[str, Any, list[int]]]:
+    """Fill and mark gaps, scale numbers, take categories and dates apart; splines stay level beyond the range of the fit."""
     from qed.preprocessing import DateFeatures, OneHotEncoder, SimpleImputer, SplineTransformer, StandardScaler  # noqa: PLC0415
 
-    places = _places(columns, curved=form == "splines")
     parts: list[tuple[str, Any, list[int]]] = []
     if places["number"]:
         fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-        parts.append(("numbers", Pipeline([("fill", fill), ("scale", StandardScaler())]), places["number"]))
+        parts.append(("numbers", _scaled(fill), places["number"]))
     if places["curve"]:
         fill = SimpleImputer(strategy="median", keep_empty_features=True)
-        bend = SplineTransformer(n_knots=CURVE_KNOTS, knots="quantile", extrapolation="linear", include_bias=False)
-        parts.append(
-            ("curves", Pipeline([("fill", fill), ("bend", bend), ("scale", StandardScaler())]), places["curve"])
-        )
+        bend = SplineTransformer(n_knots=CURVE_KNOTS, knots="quantile", extrapolation="constant", include_bias=False)
+        parts.append(("curves", _scaled(fill, bend), places["curve"]))
     if places["yes/no"]:
         fill = SimpleImputer(strategy="most_frequent", add_indicator=True, keep_empty_features=True)
-        parts.append(("yes or no", Pipeline([("fill", fill), ("scale", StandardScaler())]), places["yes/no"]))
+        parts.append(("yes or no", _scaled(fill), places["yes/no"]))
     if places["category"]:
         encoder = OneHotEncoder(max_categories=most, handle_unknown="infrequent_if_exist", sparse_output=False)
         parts.append(("categories", encoder, places["category"]))
     if places["date"]:
         dates = DateFeatures(["days_since", "month", "weekday", "hour"], cyclic=True)
         fill = SimpleImputer(strategy="median", keep_empty_features=True)
-        parts.append(
-            ("dates", Pipeline([("parts", dates), ("fill", fill), ("scale", StandardScaler())]), places["date"])
-        )
+        parts.append(("dates", _scaled(dates, fill), places["date"]))
     if places["text"]:
         parts.append(("texts", StandardScaler(), places["text"]))
-    return ColumnTransformer(parts)
+    return parts
 
 
-def _places(columns: Sequence[ColumnSchema], *, curved: bool) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {name: [] for name in ("number", "curve", "yes/no", "category", "date", "text")}
+def _for_trees(places: dict[str, list[int]]) -> list[tuple[str, Any, list[int]]]:
+    """Leave numbers as they are, gaps and all; categories become codes and stand first, where boosting looks for them."""
+    from qed.preprocessing import DateFeatures, OrdinalEncoder  # noqa: PLC0415
+
+    parts: list[tuple[str, Any, list[int]]] = []
+    if places["category"]:
+        codes = OrdinalEncoder(
+            handle_unknown="use_encoded_value",
+            unknown_value=np.nan,
+            encoded_missing_value=np.nan,
+            max_categories=MOST_CODES,
+        )
+        parts.append(("categories", codes, places["category"]))
+    plain = sorted(places["number"] + places["yes/no"] + places["text"])
+    if plain:
+        parts.append(("numbers", "passthrough", plain))
+    if places["date"]:
+        parts.append(("dates", DateFeatures(["days_since", "dayofyear", "month", "weekday", "hour"]), places["date"]))
+    return parts
+
+
+def _places(columns: Sequence[ColumnSchema], *, form: Preparation) -> dict[str, list[int]]:
+    names = ("number", "curve", "yes/no", "category", "date", "text", "repeats")
+    found: dict[str, list[int]] = {name: [] for name in names}
     at = 0
     for column in columns:
         if column.is_used:
             kind = "category" if column.kind == "code" else column.kind
-            if curved and _may_bend(column):
+            curved = form == "splines" and _may_bend(column)
+            if curved:
                 found["curve"].append(at)
             # splines hold straight lines too; a column with gaps stays for the mark of its gaps
-            if not (curved and _may_bend(column) and column.missing == 0):
+            if not (curved and column.missing == 0):
                 found[kind] += range(at, at + column.width)
+            if column.repeats:
+                found["repeats"].append(at)
         at += column.width
     return found

@@ -21,6 +21,7 @@ KINDS = ("number", "code", "category", "yes/no", "date", "text", "identifier", "
 UNUSED = frozenset({"identifier", "constant", "copy", "dropped", "nested"})
 TASKS = ("regression", "binary", "multiclass")
 MOST_WORDS = 100_000
+FACTORS = 3.0  # greatest over least target from which on errors may well grow with the target
 
 
 @record("study-column")
@@ -49,6 +50,10 @@ class ColumnSchema:
         How its numbers or dates are written, where there are several ways, so that new rows are read alike.
     low, high : float
         The least and the greatest number, or day; NaN where there is no order.
+    repeats : bool
+        Whether it has many values that come back, as names and numbers of people or places do: the mean target of each may tell.
+    middle : float
+        The median of numbers and dates.
     """
 
     name: str
@@ -62,6 +67,8 @@ class ColumnSchema:
     form: str = ""
     low: float = math.nan
     high: float = math.nan
+    repeats: bool = False
+    middle: float = math.nan
 
     @property
     def is_used(self) -> bool:
@@ -106,6 +113,10 @@ class TargetSchema:
         Whether the numbers are counts: 0, 1, 2 and so on.
     form : str
         How its numbers are written, where there are several ways.
+    low, high : float
+        The least and the greatest number at the fit.
+    entries : {"word", "truth", "whole", "number"}
+        What its entries are, so that predicted classes come back as what the table holds.
     """
 
     name: str
@@ -115,9 +126,30 @@ class TargetSchema:
     labels: NDArray[np.object_]
     counts: bool
     form: str = ""
+    low: float = math.nan
+    high: float = math.nan
+    entries: str = "word"
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """The range that predictions of a number are kept in: never below zero where no target is, nor far beyond what was seen.
+
+        Far is more than the whole range of the targets: a line may well go on a little, an exponential must not explode.
+        """
+        if math.isnan(self.low):  # the file of an earlier version
+            return -math.inf, math.inf
+        room = self.high - self.low
+        return 0.0 if self.low >= 0 else self.low - room, self.high + room
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether the targets are positive numbers that differ by factors."""
+        return self.low > 0 and self.high > FACTORS * self.low
 
     def check(self) -> None:
         """Refuse what no target can be."""
+        expect(self.entries in ("word", "truth", "whole", "number"), "the entries of the target are of an unknown kind")
+        expect(not self.low > self.high, "the least number of the target is above its greatest")
         expect(self.task in TASKS, f"the task is the unknown {self.task[:40]!r}")
         expect_array(self.labels, "the labels of the target", kinds="O", shape=(None,))
         expect(all(type(word) is str for word in self.labels), "a label is no word")

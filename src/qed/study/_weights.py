@@ -29,10 +29,14 @@ def weights(model: TableModel) -> list[Weight]:
     Returns
     -------
     list of (str, tuple of float)
-        Empty where numbers were bent into curves, whose single coefficients mean nothing to anybody.
+        Empty where there are none, and where numbers became splines, whose single coefficients mean nothing to anybody.
     """
     steps = dict(model.pipeline.steps_)
-    coefficients = np.atleast_2d(np.asarray(getattr(steps["model"], "coef_", []), np.float64))
+    if "columns" not in steps or not hasattr(
+        steps["model"], "coef_"
+    ):  # an average of models, trees, a transformed target
+        return []
+    coefficients = np.atleast_2d(np.asarray(steps["model"].coef_, np.float64))
     parts = steps["columns"].transformers_
     if any(name == "curves" for name, _, _ in parts):
         return []

@@ -1,4 +1,4 @@
-"""The plane with the widest margin: no row may be on the wrong side, and the hulls of the classes prove how wide it can be."""
+"""The hyperplane with the widest margin: no row may be on the wrong side, and the hulls of the classes prove how wide it can be."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.certificates import DualityGapCertificate
 from qed.core import InvalidData, InvalidParameter
-from qed.linear_model._separation import Separation, plane_between
+from qed.linear_model._separation import UNIT, Separation, plane_between
 from qed.svm._planes import finish
 
 if TYPE_CHECKING:
@@ -33,21 +33,22 @@ def fit_hard_margin(model: Any, rows: TrainingData, options: FitOptions) -> None
         duals.append(found.weights)
         # margin one: half the squared length of the coefficients is 1 / (2 margin²), and no margin is beyond the bound
         objectives.append(0.5 / found.margin**2)
-        gaps.append(
-            0.5 * (found.bound - found.margin) * (found.bound + found.margin) / (found.margin * found.bound) ** 2
-        )
+        below = (found.bound - found.margin) / found.bound  # a share: squares of both would leave the range
+        gaps.append(objectives[-1] * below * (1 + found.margin / found.bound))
     model.coef_ = np.stack([w for w, _ in planes])
     model.intercept_ = np.array([b for _, b in planes])
     model.n_iter_, model.solver_used_ = 1, "wolfe"
-    objective, gap = float(sum(objectives)), float(sum(gaps))
+    objective = float(sum(objectives))
+    rounding = (model.coef_.shape[1] + 16) * UNIT * objective  # of lengths; margins and bounds include their own
+    gap = float(sum(gaps)) + rounding
     model.certificate_ = DualityGapCertificate(
         gap=gap,
-        rounding=0.0,
+        rounding=rounding,
         objective=objective,
         null_objective=objective,
         tol=float(options.tol),
         radius=np.inf,
-        outcome="solved" if gap <= options.tol * objective else "max_iter",
+        outcome="solved" if gap - rounding <= options.tol * objective else "max_iter",
         fingerprint=rows.seen,
         dual=duals[0] if len(duals) == 1 else np.stack(duals, axis=1),
     )

@@ -1,10 +1,16 @@
 from qed.tree._classifier import DecisionTreeClassifier as DecisionTreeClassifier
+from qed.tree._export_graphviz import export_graphviz as export_graphviz
 from qed.tree._export_text import export_text as export_text
 from qed.tree._extra import ExtraTreeClassifier as ExtraTreeClassifier
 from qed.tree._extra import ExtraTreeRegressor as ExtraTreeRegressor
 from qed.tree._impurity import impurity as impurity
 from qed.tree._impurity import split_score as split_score
+from qed.tree._multiway import MultiwayTree as MultiwayTree
+from qed.tree._multiway import MultiwayTreeClassifier as MultiwayTreeClassifier
+from qed.tree._optimal import OptimalTreeClassifier as OptimalTreeClassifier
+from qed.tree._optimal import OptimalTreeRegressor as OptimalTreeRegressor
 from qed.tree._plot import plot_tree as plot_tree
 from qed.tree._prune import PruningPath as PruningPath
 from qed.tree._regressor import DecisionTreeRegressor as DecisionTreeRegressor
 from qed.tree._structure import DecisionTree as DecisionTree
+from qed.tree._tree_model import LeafStatistics as LeafStatistics

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -10,94 +10,17 @@ from qed.core import Array, Classifier, fitted, param
 from qed.core._class_weights import class_weights
 from qed.tree._grow import learn, most_features
 from qed.tree._kernels import Targets
-from qed.tree._tree_model import TreeModel, float_like
+from qed.tree._tree_model import GrownTree, TreeModel, float_like
+
+if TYPE_CHECKING:
+    from qed.core import FitData
 
 
-class DecisionTreeClassifier(TreeModel, Classifier):
-    r"""Predicts a label by nested questions, each whether one column is at most a threshold.
-
-    Objective
-    ---------
-    .. math:: \min_{j, t} \; \frac{W_L}{W} I(L) + \frac{W_R}{W} I(R)
-
-    at every node, over columns j and thresholds t, where L and R are its rows with :math:`x_j \le t` and the others, W their
-    weights, and I the Gini impurity :math:`1 - \sum_k p_k^2`, the entropy :math:`-\sum_k p_k \log_2 p_k` or the error
-    :math:`1 - \max_k p_k` of the shares of the labels. With ``ccp_alpha`` the subtree that minimises the mean impurity of its
-    leaves plus ``ccp_alpha`` for each is kept.
-
-    Certificate
-    -----------
-    TreeCertificate: the mean impurity of the leaves, and how far it can be above that of any tree: rows that agree in all columns
-    share a leaf in every tree, and with ``max_depth`` of one (or two, on small tables) all trees were compared.
-
-    Cost
-    ----
-    O(p n log n) to sort the columns and O(p n) for each level of the tree; 16 n p bytes. A prediction takes one comparison for
-    each level.
-
-    See Also
-    --------
-    DecisionTreeRegressor : Numbers instead of labels.
-    export_text : The questions, as text.
-
-    Notes
-    -----
-    Of cuts that are equally good, up to rounding, the one through the first column and at the lowest threshold is taken, so that
-    the tree does not depend on a seed, on the order of the rows or on the number of threads; a split that gains nothing by itself
-    is made where its node is mixed. Missing values (NaN) go to the side where they gain more; where there were none in the fit,
-    to the side of more rows. Rows of weight zero are not seen; numbers of rows count rows, not weights. Columns are read as they
-    come: thresholds are float64.
-
-    Examples
-    --------
-    >>> from qed.tree import DecisionTreeClassifier
-    >>> model = DecisionTreeClassifier().fit([[1.0], [2.0], [4.0]], ["cold", "cold", "warm"])
-    >>> model.predict([[3.0], [3.1]]).tolist()
-    ['cold', 'warm']
-    """
-
-    criterion: Literal["gini", "entropy", "log_loss", "misclassification"] = param(
-        "gini",
-        "Impurity of a node; 'log_loss' is another name of the entropy. 'misclassification', the share of all labels but the most"
-        " frequent one, often gains nothing by any split: then the first one is made.",
-    )
-    class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
-        None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
-    )
+class TreeClassifier(TreeModel, Classifier):
+    """A tree whose leaves hold shares of labels."""
 
     classes_: Array = fitted("Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising")
     n_classes_: int = fitted("Number of labels.", low="k", high="k")
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self
-            The fitted model.
-        """
-        data = self._fit_data(X, y, sample_weight)
-        codes = np.ascontiguousarray(data.y, dtype=np.int64)
-        factor = class_weights(
-            type(self).__name__, self.class_weight, data.classes, data.y, data.weight, may_vanish=True
-        )
-        s = data.weight
-        if factor is not None:
-            s = factor[codes] if s is None else s * factor[codes]
-        criterion = "entropy" if self.criterion == "log_loss" else self.criterion
-        self.classes_, self.n_classes_ = data.classes, len(data.classes)
-        self.max_features_ = most_features(self.max_features, data.X.shape[1])
-        learn(self, data, Targets(criterion, len(data.classes), codes, s))
-        return self
 
     def predict(self, X: Any) -> Array:
         """Return the most frequent label of the leaf of each row; of equal ones the first.
@@ -146,3 +69,92 @@ class DecisionTreeClassifier(TreeModel, Classifier):
         """
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
+
+
+class DecisionTreeClassifier(GrownTree, TreeClassifier):
+    r"""Predicts a label by nested questions, each whether one column is at most a threshold.
+
+    Objective
+    ---------
+    .. math:: \min_{j, t} \; \frac{W_L}{W} I(L) + \frac{W_R}{W} I(R)
+
+    at every node, over columns j and thresholds t, where L and R are its rows with :math:`x_j \le t` and the others, W their
+    weights, and I the Gini impurity :math:`1 - \sum_k p_k^2`, the entropy :math:`-\sum_k p_k \log_2 p_k` or the error
+    :math:`1 - \max_k p_k` of the shares of the labels. With ``ccp_alpha`` the subtree that minimises the mean impurity of its
+    leaves plus ``ccp_alpha`` for each is kept.
+
+    Certificate
+    -----------
+    TreeCertificate: the mean impurity of the leaves, and how far it can be above that of any tree: rows that agree in all columns
+    share a leaf in every tree, and with ``max_depth`` of one (or two, on small tables) all trees were compared.
+
+    Cost
+    ----
+    O(p n log n) to sort the columns and O(p n) for each level of the tree; 16 n p bytes. A prediction takes one comparison for
+    each level.
+
+    See Also
+    --------
+    DecisionTreeRegressor : Numbers instead of labels.
+    export_text : The questions, as text.
+
+    Notes
+    -----
+    Of cuts that are equally good, up to rounding, the one through the first column and at the lowest threshold is taken, so that
+    the tree does not depend on a seed, on the order of the rows or on the number of threads; a split that gains nothing by itself
+    is made where its node is mixed. Missing values (NaN) go to the side where they gain more; where there were none in the fit,
+    to the side of more rows. Rows of weight zero are not seen; numbers of rows count rows, not weights. Columns are read as they
+    come: thresholds are float64.
+
+    Examples
+    --------
+    >>> from qed.tree import DecisionTreeClassifier
+    >>> model = DecisionTreeClassifier().fit([[1.0], [2.0], [4.0]], ["cold", "cold", "warm"])
+    >>> model.predict([[3.0], [3.1]]).tolist()
+    ['cold', 'warm']
+    """
+
+    criterion: Literal["gini", "entropy", "log_loss", "misclassification"] = param(
+        "gini",
+        "Impurity of a node; 'log_loss' is another name of the entropy. 'misclassification', the share of all labels but the most"
+        " frequent one, often gains nothing by any split: then the first one is made.",
+    )
+
+    class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
+        None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
+    )
+
+    def _weights(self, data: FitData) -> Array | None:
+        """Return the weights of rows, times those of their classes."""
+        factor = class_weights(
+            type(self).__name__, self.class_weight, data.classes, data.y, data.weight, may_vanish=True
+        )
+        if factor is None:
+            return data.weight
+        own: Array = factor[data.y.astype(np.intp)]
+        return own if data.weight is None else data.weight * own
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows to learn from; NaN is a missing value.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        data = self._fit_data(X, y, sample_weight)
+        codes = np.ascontiguousarray(data.y, dtype=np.int64)
+        criterion = "entropy" if self.criterion == "log_loss" else self.criterion
+        self.classes_, self.n_classes_ = data.classes, len(data.classes)
+        self.max_features_ = most_features(self.max_features, data.X.shape[1])
+        learn(self, data, Targets(criterion, len(data.classes), codes, self._weights(data)))
+        return self

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 ANY_DEPTH = 2**31 - 1
+ANY_COUNT = 2**61  # more rows or leaves than any table has; twice as many are still a number of native code
 SEARCHED = 1 << 19  # steps of a search among trees of depth two: a millisecond
 SMALL = 1 << 16  # entries of a table above which such a search is not begun
 LEAST, MOST = 1e-50, 1e50  # of weights and of the largest target: sixth powers of both stay within float64
@@ -45,7 +46,7 @@ def learn(model: Any, data: FitData, targets: _kernels.Targets) -> None:
     draws = model.splitter == "random" or limits.features < n_columns
     seed = int(generator(model.random_state).integers(2**63)) if draws else 0
     grown = _kernels.grow(data.X, targets, limits, is_random=model.splitter == "random", seed=seed)
-    tree = _as_tree(grown, n_columns, is_class=targets.criterion in CLASS_CRITERIA)
+    tree = as_tree(grown, n_columns, is_class=targets.criterion in CLASS_CRITERIA)
     if model.ccp_alpha > 0:
         tree = pruned(tree, model.ccp_alpha)
     model.tree_, model.n_outputs_ = tree, tree.n_outputs
@@ -73,6 +74,7 @@ def require_range(targets: _kernels.Targets) -> None:
 
 
 def growth_limits(model: Any, n_rows: int, n_columns: int, total: float) -> _kernels.Limits:
+    """Return when nodes are split no further, from the parameters of a model."""
     leaf = _count(model.min_samples_leaf, n_rows)
     split = max(2, _count(model.min_samples_split, n_rows), 2 * leaf)
     return _kernels.Limits(
@@ -81,13 +83,13 @@ def growth_limits(model: Any, n_rows: int, n_columns: int, total: float) -> _ker
         leaf=leaf,
         leaf_weight=float(model.min_weight_fraction_leaf) * total,
         decrease=float(model.min_impurity_decrease),
-        leaves=0 if model.max_leaf_nodes is None else int(model.max_leaf_nodes),
+        leaves=0 if model.max_leaf_nodes is None else min(int(model.max_leaf_nodes), ANY_COUNT),
         features=min(most_features(model.max_features, n_columns), n_columns),
     )
 
 
 def _count(given: float, n_rows: int) -> int:
-    return int(given) if isinstance(given, Integral) else int(np.ceil(given * n_rows))
+    return min(int(given), ANY_COUNT) if isinstance(given, Integral) else int(np.ceil(given * n_rows))
 
 
 def most_features(given: Any, n_columns: int) -> int:
@@ -99,7 +101,8 @@ def most_features(given: Any, n_columns: int) -> int:
     return int(given) if isinstance(given, Integral) else max(1, int(given * n_columns))
 
 
-def _as_tree(grown: _kernels.Grown, n_columns: int, *, is_class: bool) -> DecisionTree:
+def as_tree(grown: _kernels.Grown, n_columns: int, *, is_class: bool) -> DecisionTree:
+    """Return grown nodes as a tree."""
     n_nodes = len(grown.rows)
     shape = (n_nodes, 1, -1) if is_class else (n_nodes, -1, 1)
     return DecisionTree(

@@ -1,4 +1,4 @@
-"""The package's one door to compiled code."""
+"""The package's one interface to compiled code."""
 
 from __future__ import annotations
 
@@ -52,6 +52,16 @@ def grow(X: Any, targets: Targets, limits: Limits, *, is_random: bool, seed: int
     return Grown(*_native.grow_tree(_columns(X), *targets, limits, (is_random, seed)))
 
 
+def sort_table(X: Any) -> Any:
+    """Sort the columns of a table once, for many trees; X must not change until the last of them is grown."""
+    return _native.sort_table(_columns(X))
+
+
+def grow_sorted(table: Any, targets: Targets, limits: Limits, *, seed: int) -> Grown:
+    """Grow the tree of best splits on sorted columns; rows of weight zero are passed over."""
+    return Grown(*_native.grow_sorted(table, *targets, limits, (False, seed)))
+
+
 def least_impurity(X: Any, targets: Targets, depth: int, most: int) -> float:
     """Return the least mean impurity of trees of depth one or two; NaN if the search would take more steps than allowed."""
     return float(_native.least_impurity(_columns(X), *targets, depth, most))
@@ -60,6 +70,28 @@ def least_impurity(X: Any, targets: Targets, depth: int, most: int) -> float:
 def contradictions(X: Any, targets: Targets) -> float:
     """Return the mean impurity within rows that agree in all columns."""
     return float(_native.contradictions(_columns(X), *targets))
+
+
+class Optimal(NamedTuple):
+    """Nodes that send items up to a rank of an order to the left; what they leave, what all trees do, and values visited."""
+
+    left: Array
+    right: Array
+    order: Array
+    rank: Array
+    objective: float
+    lower: float
+    visits: float
+
+
+def optimal(
+    criterion: str, ranks: Array, sums: Array, floors: Array, reach: float, limits: tuple[int, float, float]
+) -> Optimal:
+    """Search the tree of a depth that leaves least; ``ranks`` is (orders, items), ``sums`` (items, width)."""
+    (orders, items), width = ranks.shape, sums.shape[1]
+    flat = np.ascontiguousarray(ranks, dtype=np.uint32).reshape(-1)
+    own = np.ascontiguousarray(sums).reshape(-1)
+    return Optimal(*_native.optimal_tree(criterion, items, orders, width, flat, own, floors, reach, limits))
 
 
 def pack(n_features: int, nodes: tuple[Array, ...]) -> Any:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal
 
 from qed.core import InvalidParameter, _canvas
-from qed.tree._words import column_names, label_names, tree_of
+from qed.tree._words import NodeText, column_names, label_names, node_colours, tree_of
 
 if TYPE_CHECKING:
     from qed.tree._structure import DecisionTree
-
-
-Array = np.ndarray[Any, Any]
 
 
 def plot_tree(
@@ -85,18 +80,14 @@ def plot_tree(
     width = max(4.0, 1.9 * sum(tree.children_left[node] < 0 or tree.depths[node] > deepest for node in shown))
     ax, figure = _canvas.axes(ax, size=(min(width, 40.0), max(2.0, 1.5 * levels)))
     ax.set_axis_off()
-    colours = _colours(decision_tree, tree) if filled else None
-    words = _Words(impurity, node_ids, proportion, precision, "classes_" in decision_tree.__dict__)
+    colours = node_colours(decision_tree, tree) if filled else None
+    is_class = "classes_" in decision_tree.__dict__
+    words = NodeText(names, labels, impurity, node_ids, proportion, precision, is_class)
     drawn = []
     for node in shown:
         is_cut = tree.depths[node] > deepest
-        text = (
-            "(...)"
-            if is_cut
-            else "\n".join(
-                _lines(tree, node, names, labels, words, named=label == "all" or (label, node) == ("root", 0))
-            )
-        )
+        named = label == "all" or (label, node) == ("root", 0)
+        text = "(...)" if is_cut else "\n".join(words.lines(tree, node, named=named))
         box = {
             "boxstyle": "round" if rounded else "square",
             "fc": "white" if colours is None or is_cut else colours[node],
@@ -137,59 +128,6 @@ def _layout(tree: DecisionTree, deepest: int) -> tuple[list[int], dict[int, floa
         if node not in across:
             across[node] = (across[int(tree.children_left[node])] + across[int(tree.children_right[node])]) / 2
     return shown, across
-
-
-class _Words(NamedTuple):
-    """What is written in a node."""
-
-    impurity: bool
-    number: bool
-    proportion: bool
-    precision: int
-    is_class: bool
-
-
-def _lines(
-    tree: DecisionTree, node: int, names: list[str], labels: list[str] | None, words: _Words, *, named: bool
-) -> list[str]:
-    def line(word: str, value: str) -> str:
-        return f"{word} = {value}" if named else value
-
-    lines = [f"node #{node}" if named else str(node)] if words.number else []
-    if tree.children_left[node] >= 0:
-        lines.append(f"{names[int(tree.feature[node])]} <= {tree.threshold[node]:.{words.precision}g}")
-    if words.impurity:
-        lines.append(line("impurity", f"{tree.impurity[node]:.{words.precision}g}"))
-    share = 100 * tree.n_node_samples[node] / tree.n_node_samples[0]
-    lines.append(line("samples", f"{share:.1f}%" if words.proportion else str(tree.n_node_samples[node])))
-    value = tree.value[node].reshape(-1)
-    if words.is_class and not words.proportion:
-        value = value * tree.weighted_n_node_samples[node]
-    numbers = ", ".join(f"{number:.{words.precision}g}" for number in value)
-    lines.append(line("value", f"[{numbers}]" if len(value) > 1 else numbers))
-    if labels is not None:
-        lines.append(line("class", labels[int(tree.labels[node])]))
-    return lines
-
-
-def _colours(model: Any, tree: DecisionTree) -> list[tuple[float, ...]]:
-    """Return a colour for each node, paler where it is less sure."""
-    from matplotlib.colors import to_rgb  # noqa: PLC0415  drawing alone needs it
-
-    if "classes_" in model.__dict__:
-        shares = np.sort(tree.value[:, 0, :], axis=1)
-        base = 1 / max(tree.max_n_classes, 2)
-        strength = (shares[:, -1] - base) / (1 - base)
-        hues = [_canvas.CURVES[int(label) % len(_canvas.CURVES)] for label in tree.labels]
-    else:
-        first = tree.value[:, 0, 0]
-        span = float(np.ptp(first))
-        strength = (first - first.min()) / span if span > 0 else np.zeros(len(first))
-        hues = [_canvas.BLUE] * len(first)
-    return [
-        tuple(1 - 0.75 * max(float(s), 0.0) * (1 - part) for part in to_rgb(hue))
-        for s, hue in zip(strength, hues, strict=True)
-    ]
 
 
 def _fit_text(figure: Any, ax: Any, drawn: list[Any]) -> None:

@@ -9,10 +9,31 @@ import numpy as np
 from qed.core import Array, InvalidData, Regressor, param
 from qed.tree._grow import learn, most_features
 from qed.tree._kernels import Targets
-from qed.tree._tree_model import TreeModel, float_like
+from qed.tree._tree_model import GrownTree, TreeModel, float_like
 
 
-class DecisionTreeRegressor(TreeModel, Regressor, multi_output=True):
+class TreeRegressor(TreeModel, Regressor, multi_output=True):
+    """A tree whose leaves hold numbers."""
+
+    def predict(self, X: Any) -> Array:
+        """Return what the leaf of each row predicts.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse container of shape (n, p)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, m)
+            Float32 for float32 rows, float64 otherwise.
+        """
+        rows = self._new_data(X)
+        found = self.tree_.value[self.tree_.apply(rows), :, 0]
+        return float_like(rows, found[:, 0] if found.shape[1] == 1 else found)
+
+
+class DecisionTreeRegressor(GrownTree, TreeRegressor):
     r"""Predicts a number by nested questions, each whether one column is at most a threshold.
 
     Objective
@@ -97,20 +118,3 @@ class DecisionTreeRegressor(TreeModel, Regressor, multi_output=True):
         self.max_features_ = most_features(self.max_features, data.X.shape[1])
         learn(self, data, Targets(criterion, width, targets.reshape(-1), data.weight))
         return self
-
-    def predict(self, X: Any) -> Array:
-        """Return what the leaf of each row predicts.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, m)
-            Float32 for float32 rows, float64 otherwise.
-        """
-        rows = self._new_data(X)
-        found = self.tree_.value[self.tree_.apply(rows), :, 0]
-        return float_like(rows, found[:, 0] if found.shape[1] == 1 else found)

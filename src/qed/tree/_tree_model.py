@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from qed.certificates import TreeCertificate  # noqa: TC001  (names the type of an attribute)
-from qed.core import KW_ONLY, Array, Estimator, NonNegative, Number, PositiveInt, Seed, clone, fitted, param
+from qed.core import (
+    KW_ONLY,
+    Array,
+    Estimator,
+    NonNegative,
+    NotSupported,
+    Number,
+    PositiveInt,
+    Seed,
+    clone,
+    fitted,
+    param,
+)
 from qed.tree._prune import PruningPath, pruning_path
 from qed.tree._structure import DecisionTree  # noqa: TC001  (names the type of an attribute)
 
@@ -27,49 +39,33 @@ def _fits_the_model(model: Any, tree: DecisionTree) -> str:
     return "" if are_shares else "should hold shares of the labels in each node"
 
 
+class LeafStatistics(NamedTuple):
+    r"""What the leaves of a tree predict, and how sure that is.
+
+    Attributes
+    ----------
+    leaf : ndarray of int of shape (m,)
+        Numbers of the leaves among the nodes of ``tree_``.
+    n_samples : ndarray of int of shape (m,)
+        Rows of the fit in each.
+    value : ndarray of shape (m, k)
+        Shares of the classes, or means of the targets.
+    standard_error : ndarray of shape (m, k)
+        Of each value, were the leaf drawn without looking at the targets: :math:`\sqrt{p (1 - p) / n}` for shares, and the
+        standard deviation divided by :math:`\sqrt n` for means. The fewer rows a leaf has, the less it says; a leaf of one
+        row has a standard error of zero and says next to nothing.
+    """
+
+    leaf: Array
+    n_samples: Array
+    value: Array
+    standard_error: Array
+
+
 class TreeModel(Estimator, sparse=True, allow_nan=True):
     """A model that is one decision tree."""
 
-    _: KW_ONLY
-    splitter: Literal["best", "random"] = param(
-        "best",
-        "Whether to take the best split of each column, or one drawn between its smallest and largest value.",
-    )
-    max_depth: PositiveInt | None = param(None, "Most splits above a leaf; None for as many as it takes.")
-    min_samples_split: TwoOrMore | Share = param(
-        2, "Fewest rows of a node that is split: a number, or a share of all rows."
-    )
-    min_samples_leaf: PositiveInt | ShareBelowOne = param(1, "Fewest rows of a leaf: a number, or a share of all rows.")
-    min_weight_fraction_leaf: Annotated[float, Number(low=0, high=0.5)] = param(
-        0.0, "Least weight of a leaf, as a share of all weight."
-    )
-    max_features: Literal["sqrt", "log2"] | PositiveInt | Share | None = param(
-        None,
-        "Columns that a split looks at, drawn anew for each: a number, a share, the square root or the logarithm of their number;"
-        " None for all. Further ones are drawn while these hold a single value.",
-    )
-    random_state: Seed = param(
-        None,
-        "Seed of random choices. With all columns and the best splits there are none: the tree depends on the rows alone.",
-    )
-    max_leaf_nodes: TwoOrMore | None = param(
-        None, "Most leaves: the node that gains most is split first. None for any number."
-    )
-    min_impurity_decrease: NonNegative = param(
-        0.0, "Least decrease of the impurity by a split, times the share of the weight that it splits."
-    )
-    ccp_alpha: NonNegative = param(
-        0.0, "Price of a leaf: the smallest subtree that minimises impurity plus price times leaves is kept."
-    )
-    monotonic_cst: Any = param(
-        None,
-        "Columns in which predictions may only rise or fall.",
-        kind="refused",
-        instead="Trees of qed know no such limits; use sklearn.tree with monotonic_cst.",
-    )
-
     n_outputs_: int = fitted("Number of targets.", low=1)
-    max_features_: int = fitted("Columns that a split looks at.", low=1, answers=False)
     tree_: DecisionTree = fitted(
         "The nodes, as arrays: ``children_left``, ``feature``, ``threshold``, ``value`` and so on.",
         check=_fits_the_model,
@@ -135,6 +131,73 @@ class TreeModel(Estimator, sparse=True, allow_nan=True):
         """
         rows = self._new_data(X)
         return self.tree_.decision_path(rows)
+
+    def leaf_statistics(self) -> LeafStatistics:
+        """Return the number of rows in each leaf, what it predicts, and the standard error of that.
+
+        Returns
+        -------
+        LeafStatistics
+            ``leaf``, ``n_samples``, ``value`` and ``standard_error``.
+        """
+        self._check_is_fitted()
+        tree = self.tree_
+        leaf = np.flatnonzero(tree.children_left < 0)
+        count, value = tree.n_node_samples[leaf], tree.value[leaf].reshape(len(leaf), -1)
+        if "classes_" in self.__dict__:
+            variance = value * (1 - value)
+        elif self.criterion in ("squared_error", "friedman_mse") and self.n_outputs_ == 1:  # type: ignore[attr-defined]
+            variance = tree.impurity[leaf][:, None]
+        else:
+            raise NotSupported(
+                "Standard errors are known for shares of classes and for means of one target under squared errors. This tree has"
+                f" criterion={self.criterion!r} and {self.n_outputs_} target(s)."  # type: ignore[attr-defined]
+            )
+        return LeafStatistics(leaf, count, value, np.sqrt(variance / count[:, None]))
+
+
+class GrownTree(TreeModel):
+    """A tree that is grown greedily from the root."""
+
+    _: KW_ONLY
+    splitter: Literal["best", "random"] = param(
+        "best",
+        "Whether to take the best split of each column, or one drawn between its smallest and largest value.",
+    )
+    max_depth: PositiveInt | None = param(None, "Most splits above a leaf; None for as many as it takes.")
+    min_samples_split: TwoOrMore | Share = param(
+        2, "Fewest rows of a node that is split: a number, or a share of all rows."
+    )
+    min_samples_leaf: PositiveInt | ShareBelowOne = param(1, "Fewest rows of a leaf: a number, or a share of all rows.")
+    min_weight_fraction_leaf: Annotated[float, Number(low=0, high=0.5)] = param(
+        0.0, "Least weight of a leaf, as a share of all weight."
+    )
+    max_features: Literal["sqrt", "log2"] | PositiveInt | Share | None = param(
+        None,
+        "Columns that a split looks at, drawn anew for each: a number, a share, the square root or the logarithm of their number;"
+        " None for all. Further ones are drawn while these hold a single value.",
+    )
+    random_state: Seed = param(
+        None,
+        "Seed of random choices. With all columns and the best splits there are none: the tree depends on the rows alone.",
+    )
+    max_leaf_nodes: TwoOrMore | None = param(
+        None, "Most leaves: the node that gains most is split first. None for any number."
+    )
+    min_impurity_decrease: NonNegative = param(
+        0.0, "Least decrease of the impurity by a split, times the share of the weight that it splits."
+    )
+    ccp_alpha: NonNegative = param(
+        0.0, "Price of a leaf: the smallest subtree that minimises impurity plus price times leaves is kept."
+    )
+    monotonic_cst: Any = param(
+        None,
+        "Columns in which predictions may only rise or fall.",
+        kind="refused",
+        instead="Trees of qed know no such limits; use sklearn.tree with monotonic_cst.",
+    )
+
+    max_features_: int = fitted("Columns that a split looks at.", low=1, answers=False)
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> PruningPath:
         """Return the prices at which a tree grown on these rows loses leaves; this model is left as it is.

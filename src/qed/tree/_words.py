@@ -1,25 +1,28 @@
-"""How columns, labels and limits are named where a tree is written or drawn."""
+"""How columns, labels and nodes are named where a tree is written or drawn."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from qed.core import InvalidParameter
+import numpy as np
+
+from qed.core import InvalidParameter, _canvas
 
 if TYPE_CHECKING:
     from qed.tree._structure import DecisionTree
 
 
-def tree_of(model: Any, owner: str) -> DecisionTree:
+def tree_of(model: Any, owner: str) -> Any:
     """Return the tree of a fitted model."""
     check = getattr(model, "_check_is_fitted", None)
     if check is None:
         msg = f"{owner} takes a fitted tree of qed, got {type(model).__name__}."
         raise InvalidParameter(msg)
     check()
-    tree: DecisionTree | None = model.__dict__.get("tree_")
-    if tree is None:
-        msg = f"{owner} takes a DecisionTreeClassifier or DecisionTreeRegressor, got {type(model).__name__}."
+    tree = model.__dict__.get("tree_")
+    if tree is None or (owner != "export_text" and not hasattr(tree, "threshold")):
+        instead = "" if tree is None else " Write trees with a branch for each value by export_text."
+        msg = f"{owner} takes a DecisionTreeClassifier or DecisionTreeRegressor, got {type(model).__name__}.{instead}"
         raise InvalidParameter(msg)
     return tree
 
@@ -49,3 +52,57 @@ def label_names(model: Any, given: Any) -> list[str] | None:
         msg = f"class_names must name each of the {len(labels)} classes, got {len(given)} names."
         raise InvalidParameter(msg)
     return [str(name) for name in given]
+
+
+class NodeText(NamedTuple):
+    """What is written in the nodes of a figure."""
+
+    names: list[str]
+    labels: list[str] | None
+    impurity: bool
+    number: bool
+    proportion: bool
+    precision: int
+    is_class: bool
+
+    def lines(self, tree: DecisionTree, node: int, *, named: bool) -> list[str]:
+        """Return the lines of a node: its question, and numbers with or without their names."""
+
+        def line(word: str, value: str) -> str:
+            return f"{word} = {value}" if named else value
+
+        lines = [f"node #{node}" if named else str(node)] if self.number else []
+        if tree.children_left[node] >= 0:
+            lines.append(f"{self.names[int(tree.feature[node])]} <= {tree.threshold[node]:.{self.precision}g}")
+        if self.impurity:
+            lines.append(line("impurity", f"{tree.impurity[node]:.{self.precision}g}"))
+        share = 100 * tree.n_node_samples[node] / tree.n_node_samples[0]
+        lines.append(line("samples", f"{share:.1f}%" if self.proportion else str(tree.n_node_samples[node])))
+        value = tree.value[node].reshape(-1)
+        if self.is_class and not self.proportion:
+            value = value * tree.weighted_n_node_samples[node]
+        numbers = ", ".join(f"{number:.{self.precision}g}" for number in value)
+        lines.append(line("value", f"[{numbers}]" if len(value) > 1 else numbers))
+        if self.labels is not None:
+            lines.append(line("class", self.labels[int(tree.labels[node])]))
+        return lines
+
+
+def node_colours(model: Any, tree: DecisionTree) -> list[tuple[float, float, float]]:
+    """Return a colour for each node, red, green and blue from 0 to 1; paler where the node is less sure."""
+    if "classes_" in model.__dict__:
+        shares = np.sort(tree.value[:, 0, :], axis=1)
+        base = 1 / max(tree.max_n_classes, 2)
+        strength = (shares[:, -1] - base) / (1 - base)
+        hues = [_canvas.CURVES[int(label) % len(_canvas.CURVES)] for label in tree.labels]
+    else:
+        first = tree.value[:, 0, 0]
+        span = float(np.ptp(first))
+        strength = (first - first.min()) / span if span > 0 else np.zeros(len(first))
+        hues = [_canvas.BLUE] * len(first)
+    return [_paler(hue, max(float(s), 0.0)) for s, hue in zip(strength, hues, strict=True)]
+
+
+def _paler(hue: str, strength: float) -> tuple[float, float, float]:
+    red, green, blue = (1 - 0.75 * strength * (1 - int(hue[k : k + 2], 16) / 255) for k in (1, 3, 5))
+    return red, green, blue

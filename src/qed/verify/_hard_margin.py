@@ -14,8 +14,7 @@ from qed.verify._verdict import Verdict
 if TYPE_CHECKING:
     from qed.certificates import DualityGapCertificate
 
-
-SLACK = 1e-9  # share of one by which a margin may fall short: coefficients are stored as float64
+UNIT = 2.0**-53
 
 
 def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
@@ -33,19 +32,22 @@ def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample
     dual = None if certificate.dual is None else certificate.dual.reshape(len(certificate.dual), -1).astype(EXTENDED)
     if dual is None or dual.shape != (len(table), len(labels)) or w.shape != (len(labels), rows.p):
         raise CertificateError(_CHANGED.format("it does not have one weight for each row and binary problem"))
-    objective, proved = EXTENDED(0), EXTENDED(0)
+    objective, proved, size = EXTENDED(0), EXTENDED(0), EXTENDED(1)
     for place, label in enumerate(labels):
         sign = np.where(codes == label, EXTENDED(1), EXTENDED(-1))
         least = np.min(sign * (table @ w[place] + b[place]))
-        if not least >= 1 - SLACK:
+        size = max(size, np.max(np.abs(table) @ np.abs(w[place])) + abs(b[place]))
+        if not least >= 1 - (rows.p + 8) * EXTENDED(UNIT) * size:  # as coefficients round that are stored as float64
             raise CertificateError(
                 _CHANGED.format(f"a row has a margin of {float(least):.10g}, and at least 1 is claimed")
             )
-        objective += w[place] @ w[place] / 2
+        # coefficients as long as a margin of one asks for
+        objective += w[place] @ w[place] / (2 * min(least, EXTENDED(1)) ** 2)
         proved += _least_objective(table, sign, dual[:, place], through_origin=not model.fit_intercept)
     distance = float(max(objective - proved, EXTENDED(0)))
-    rounding = 1e-9 * float(objective)
-    if not abs(float(objective) - certificate.objective) <= rounding + certificate.gap:
+    # relative errors of sums over rows and columns, in extended precision
+    rounding = 4 * (len(table) + rows.p) * float(np.finfo(EXTENDED).eps) * float(size * objective)
+    if not abs(float(objective) - certificate.objective) <= 1e-9 * float(objective) + certificate.gap:
         raise CertificateError(
             _CHANGED.format(f"the objective is {float(objective):.10g}, not {certificate.objective:.10g}")
         )

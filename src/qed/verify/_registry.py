@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from qed.certificates import (
+    AscentCertificate,
     BracketCertificate,
     Certificate,
     ClustersCertificate,
@@ -49,15 +50,19 @@ from qed.verify import (
     _bounded,
     _chains,
     _clusters,
+    _copies,
     _counts,
     _discriminants,
     _duality,
+    _exact_boosting,
     _forests,
     _hard_margin,
     _largest,
     _least_squares,
     _likelihood,
     _mistakes,
+    _mixtures,
+    _multiway_trees,
     _neighbors,
     _networks,
     _ordinal,
@@ -130,6 +135,7 @@ _NEAREST = _by(SearchCertificate, _neighbors.check)
 _TREE = _by(TreeCertificate, _trees.check)
 _FOREST = _by(OutOfBagCertificate, _forests.check)
 _BOOSTED = _by(StagedCertificate, _boosting.check)
+_EXACTLY_BOOSTED = _by(StagedCertificate, _exact_boosting.check)
 
 TABLE: dict[str, Entry] = {
     "qed.cluster.KMeans": _by(ClustersCertificate, _clusters.check),
@@ -153,8 +159,14 @@ TABLE: dict[str, Entry] = {
         LikelihoodCertificate,
         functools.partial(_likelihood.check, _discriminants.check_quadratic),
     ),
+    "qed.ensemble.AdaBoostClassifier": _of(_copies.adaboost),
+    "qed.ensemble.AdaBoostRegressor": _of(_copies.adaboost),
+    "qed.ensemble.BaggingClassifier": _of(_copies.bagging),
+    "qed.ensemble.BaggingRegressor": _of(_copies.bagging),
     "qed.ensemble.ExtraTreesClassifier": _FOREST,
     "qed.ensemble.ExtraTreesRegressor": _FOREST,
+    "qed.ensemble.GradientBoostingClassifier": _EXACTLY_BOOSTED,
+    "qed.ensemble.GradientBoostingRegressor": _EXACTLY_BOOSTED,
     "qed.ensemble.HistGradientBoostingClassifier": _BOOSTED,
     "qed.ensemble.HistGradientBoostingRegressor": _BOOSTED,
     "qed.ensemble.RandomForestClassifier": _FOREST,
@@ -213,6 +225,7 @@ TABLE: dict[str, Entry] = {
     "qed.linear_model.SquareRootLasso": _CONVEX,
     "qed.linear_model.ThresholdClassifier": _by(ExactCertificate, _counts.check_threshold),
     "qed.linear_model.VotedPerceptron": _by(MistakeBoundCertificate, _mistakes.check_votes),
+    "qed.mixture.GaussianMixture": _by(AscentCertificate, _mixtures.check),
     "qed.model_selection.DummyClassifier": _by(ExactCertificate, _counts.check_shares),
     "qed.model_selection.DummyRegressor": _by(ExactCertificate, _counts.check_constant),
     "qed.model_selection.GridSearchCV": _of(_parts.search),
@@ -270,6 +283,9 @@ TABLE: dict[str, Entry] = {
     "qed.tree.DecisionTreeRegressor": _TREE,
     "qed.tree.ExtraTreeClassifier": _TREE,
     "qed.tree.ExtraTreeRegressor": _TREE,
+    "qed.tree.MultiwayTreeClassifier": _by(TreeCertificate, _multiway_trees.check),
+    "qed.tree.OptimalTreeClassifier": _TREE,
+    "qed.tree.OptimalTreeRegressor": _TREE,
 }
 
 # Classes that learn nothing which could be checked, and why; their fits carry Uncertified.

@@ -16,6 +16,7 @@ from qed.core import CertificateError
 from qed.verify._cuts import Sample, least_of_depth, least_of_one_cut, mass_of
 from qed.verify._names import called
 from qed.verify._rows import read_data
+from qed.verify._small_trees import can_compare, least_within
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -55,9 +56,13 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
     ):
         if not abs(stated - found) <= slack:
             _refuse(model, f"{what} an impurity of {found:.10g}, not {stated:.10g}")
-    lower = _lower(certificate, rows, total)
+    lower = _lower(model, certificate, rows, total)
     if not certificate.lower <= lower + slack:
         _refuse(model, f"a tree leaves {lower:.10g}, and at least {certificate.lower:.10g} is claimed")
+    if _is_searched(model) and not lower - slack <= model.lower_bound_ <= objective + slack:
+        _refuse(
+            model, f"a search is said to have proved {model.lower_bound_:.10g}, of trees that leave {objective:.10g}"
+        )
     if certificate.is_greedy:
         _check_splits(model, tree, rows, paths, masses)
     return Verdict(certificate.statement, objective, max(objective - lower, 0.0), slack, certificate.gap)
@@ -87,7 +92,7 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
 
 
 def _class_factors(model: Any, codes: Array, s: Array) -> Array:
-    given, labels, codes = model.class_weight, model.classes_.tolist(), codes.astype(np.intp)
+    given, labels, codes = getattr(model, "class_weight", None), model.classes_.tolist(), codes.astype(np.intp)
     if given is None:
         return np.ones(len(codes))
     if isinstance(given, str):
@@ -194,7 +199,7 @@ def _check_thresholds(model: Any, tree: Any, rows: _Rows, here: Array, at: Array
     middle = np.where((middle >= low) & (middle < high), middle, low)
     middle = np.where(parts, np.inf, middle)
     right = np.where(parts, threshold == np.inf, (low <= threshold) & (threshold < high))
-    off = ~right if model.splitter == "random" else threshold != middle
+    off = ~right if not _is_searched(model) and model.splitter == "random" else threshold != middle
     if off.any():
         k = int(np.flatnonzero(off)[0])
         what = called(model, int(tree.feature[nodes[k]]))
@@ -210,8 +215,21 @@ def _check_thresholds(model: Any, tree: Any, rows: _Rows, here: Array, at: Array
         _refuse(model, f"node {int(nodes[off][0])} sends missing values to the side of fewer rows")
 
 
+def _is_searched(model: Any) -> bool:
+    """Tell a tree that was searched among all of its depth from one that was grown."""
+    return "lower_bound_" in type(model)._results  # noqa: SLF001  (what its class declares)
+
+
 def _check_limits(model: Any, tree: Any, certificate: TreeCertificate, rows: _Rows) -> None:
     p = rows.X.shape[1]
+    leaf = tree.children_left < 0
+    if not np.all((tree.feature[leaf] == -2) & (tree.threshold[leaf] == -2)):
+        _refuse(model, "a leaf asks a question")
+    if model.max_depth is not None and int(tree.depths.max()) > model.max_depth:
+        _refuse(model, f"it is {int(tree.depths.max())} deep, and {model.max_depth} is allowed")
+    if _is_searched(model):
+        _check_searched(model, certificate, rows)
+        return
     looks_at = p if model.max_features is None else model.max_features_
     if certificate.is_greedy and (model.splitter != "best" or looks_at < p):
         _refuse(model, "its splits were drawn, and are said to be the best ones")
@@ -224,19 +242,33 @@ def _check_limits(model: Any, tree: Any, certificate: TreeCertificate, rows: _Ro
         leaves = model.max_leaf_nodes
         if leaves is None or leaves - 1 > certificate.depth:
             _refuse(model, f"it may be deeper than {certificate.depth}, to which its bound refers")
-    leaf = tree.children_left < 0
-    if not np.all((tree.feature[leaf] == -2) & (tree.threshold[leaf] == -2)):
-        _refuse(model, "a leaf asks a question")
     if model.max_leaf_nodes is not None and leaf.sum() > model.max_leaf_nodes:
         _refuse(model, f"it has {int(leaf.sum())} leaves, and {model.max_leaf_nodes} are allowed")
-    if model.max_depth is not None and int(tree.depths.max()) > model.max_depth:
-        _refuse(model, f"it is {int(tree.depths.max())} deep, and {model.max_depth} is allowed")
 
 
-def _lower(certificate: TreeCertificate, rows: _Rows, total: float) -> float:
+def _check_searched(model: Any, certificate: TreeCertificate, rows: _Rows) -> None:
+    """Refuse a claim about trees that nobody could compare again."""
+    if certificate.is_greedy:
+        _refuse(model, "it was searched, and its splits are said to be the best ones of their nodes")
+    if certificate.depth not in (0, model.max_depth):
+        _refuse(
+            model, f"its bound refers to depth {certificate.depth!s:.20}, and it was searched within {model.max_depth}"
+        )
+    width = rows.sample.target.shape[1] + (2 if rows.sample.criterion == "squared_error" else 0)
+    if certificate.depth and not can_compare(rows.X, max(width, 2), certificate.depth):
+        _refuse(
+            model,
+            f"a bound on all trees of depth {certificate.depth} is claimed, which are too many to be compared again",
+        )
+
+
+def _lower(model: Any, certificate: TreeCertificate, rows: _Rows, total: float) -> float:
     """Return what every tree of the depth of the claim leaves at least."""
     if certificate.lower == 0:
         return 0.0
+    if _is_searched(model) and certificate.depth:
+        least, unit = least_within(rows.X, rows.sample, certificate.depth, certificate.lower * total)
+        return least * unit / total
     if certificate.depth:
         return least_of_depth(rows.X, rows.sample, certificate.depth) / total
     table = np.where(np.isnan(rows.X), np.nan, rows.X + 0.0)  # one zero, one NaN

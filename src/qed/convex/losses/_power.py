@@ -81,6 +81,12 @@ class Power:
         least = float(np.min(r, initial=np.inf)) if self.p < 2.0 else float(np.max(r, initial=0.0)) + rounding
         return (self.p - 1.0) * least ** (self.p - 2.0) if len(r) else 0.0
 
+    def slope_change(self, t: Vector, off: float) -> float:
+        """Bound how much a slope changes where a score moves by ``off``: p < 2 has no curvature to bound it at zero, p > 2 more."""
+        if self.p < 2.0:  # powers below one are Hölder continuous: those of both sides of zero differ most
+            return float(2.0 ** (2.0 - self.p) * off ** (self.p - 1.0))
+        return float((self.p - 1.0) * (np.max(np.abs(t - self.y), initial=0.0) + off) ** (self.p - 2.0) * off)
+
     def curvature_product(self, t: Vector, d: Vector) -> Vector:
         """Return the curvature times d."""
         return self.curvature(t) * d

@@ -144,6 +144,8 @@ def _direction(problem: Problem, table: Vector, point: Descent) -> Vector:
     full = point.passes.hessian(point.t, table)
     diagonal: Vector = full.ravel()[:: k * q + 1].reshape(k, q)  # a view
     diagonal[:, :-1] += np.broadcast_to(problem.penalty.curvature(point.w), point.w.shape).T
+    if not problem.free_intercept:  # the last column is empty: a curvature of its own keeps it apart from all others
+        diagonal[:, -1] = 1.0
     # the same change of all scores of a row changes no loss: a curvature of its own makes the matrix regular, and since no
     # gradient points that way the step is the same
     level = np.where(diagonal > 0, diagonal, 1.0).mean(axis=0)
@@ -159,4 +161,7 @@ def _direction(problem: Problem, table: Vector, point: Descent) -> Vector:
         values, vectors = np.linalg.eigh(full)
         keep = values > values[-1] * len(values) * 1e-15
         d = vectors[:, keep] @ ((vectors[:, keep].T @ g) / values[keep])
-    return np.asarray(-(scale * d).reshape(k, q).T)
+    step = -(scale * d).reshape(k, q).T
+    if not problem.free_intercept:
+        step[-1] = 0.0
+    return np.asarray(step)

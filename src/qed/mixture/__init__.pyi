@@ -1,0 +1,1 @@
+from qed.mixture._gaussian import GaussianMixture as GaussianMixture

@@ -1,0 +1,76 @@
+"""Where an ascent begins: rows dealt out to components, or rows taken as means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.cluster import KMeans, kmeans_plusplus
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+    from qed.mixture._gaussians import GaussianFamily, Gaussians
+
+    Array = NDArray[np.float64]
+
+
+def begin(family: GaussianFamily, k: int, how: str, rng: Generator) -> Gaussians:
+    """Return first parameters.
+
+    Parameters
+    ----------
+    family : GaussianFamily
+        The rows.
+    k : int
+        Number of components.
+    how : {"kmeans", "k-means++", "random", "random_from_data"}
+        Clusters of k-means; rows far from each other, or any rows, as means, with the covariance of all rows and equal weights; or
+        responsibilities drawn at random.
+    rng : Generator
+        Draws.
+    """
+    n = family.X.shape[0]
+    if how == "kmeans":
+        found = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(family.X, sample_weight=family.s)
+        shares = np.zeros((n, k))
+        shares[np.arange(n), found.labels_] = 1.0
+        return family.maximise(family.given(shares, found.cluster_centers_))
+    if how == "random":
+        shares = rng.random((n, k))
+        shares /= shares.sum(axis=1, keepdims=True)
+        return family.maximise(family.given(shares, np.broadcast_to(family.shift, (k, len(family.shift)))))
+    return _at_rows(family, _rows(family, k, how, rng))
+
+
+def _rows(family: GaussianFamily, k: int, how: str, rng: Generator) -> Array:
+    if how == "k-means++":
+        seed = int(rng.integers(2**31))
+        return kmeans_plusplus(family.X, k, sample_weight=family.s, random_state=seed)[0].astype(np.float64)
+    chance = None if family.s is None else family.s / family.weight
+    used = family.X.shape[0] if family.s is None else int(np.count_nonzero(family.s))
+    rows = np.resize(rng.choice(family.X.shape[0], min(k, used), replace=False, p=chance), k)
+    return np.asarray(family.X[rows], dtype=np.float64)
+
+
+def _at_rows(family: GaussianFamily, means: Array) -> Gaussians:
+    """Equal weights, given means, and the covariance of all rows."""
+    k = len(means)
+    all_rows = family.given(np.full((family.X.shape[0], 1), 1.0), family.shift[None])
+    pooled = family.maximise(all_rows)
+    covariances = pooled.covariances
+    if family.structure != "tied":
+        covariances = np.repeat(covariances, k, axis=0)
+    return type(pooled)(np.full(k, 1 / k), means, covariances, family.structure)
+
+
+def with_given(start: Gaussians, weights: Any, means: Any, covariances: Any) -> Gaussians:
+    """Replace parts of a start by what the user gives."""
+    return type(start)(
+        start.weights if weights is None else weights,
+        start.means if means is None else means,
+        start.covariances if covariances is None else covariances,
+        start.structure,
+    )

@@ -1,0 +1,119 @@
+"""How candidates did, what their fits cost, and which one is chosen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from qed.core import InvalidData
+
+if TYPE_CHECKING:
+    from qed.model_selection._candidate import Candidate
+
+CHANCE = 2.0  # standard errors of a gain that the best of many candidates may have by luck
+FIXED = 0.02  # seconds of a fit that do not grow with its rows
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How one candidate did.
+
+    Attributes
+    ----------
+    title : str
+        Its name.
+    candidate : Candidate or None
+        None for a constant.
+    loss, error : float
+        Mean loss on unseen rows, and its standard error.
+    n_rows, n_folds : int
+        Rows that took part, and folds that were finished.
+    seconds : float
+        How long the fastest fold took.
+    gain, gain_error : float
+        How much less it loses than a constant on the same rows, and the standard error of that over the rows.
+    behind, behind_error : float
+        How much more it loses than the best on the same rows, and the standard error of that over the rows; NaN where they differ.
+    """
+
+    title: str
+    candidate: Candidate | None
+    loss: float
+    error: float
+    n_rows: int
+    n_folds: int
+    seconds: float
+    gain: float = math.nan
+    gain_error: float = math.nan
+    behind: float = math.nan
+    behind_error: float = math.nan
+
+    @property
+    def is_no_better_than_a_constant(self) -> bool:
+        """Whether its gain over a constant is less than what chance gives and takes."""
+        return self.gain <= CHANCE * self.gain_error
+
+
+@dataclass
+class Comparison:
+    """What the comparison has found so far; it is filled in place, so that a stop finds all of it."""
+
+    entries: list[Entry]
+    baselines: list[Entry]
+    notes: list[str]
+    n_rows: int = 0
+    is_interrupted: bool = False
+
+    @property
+    def latest(self) -> list[Entry]:
+        """For every candidate its last entry, best first among those that took part in the largest stage."""
+        last = {entry.title: entry for entry in self.entries}
+        return sorted(last.values(), key=lambda entry: (-entry.n_rows, -entry.n_folds, entry.loss))
+
+    @property
+    def best(self) -> Entry:
+        """The candidate with the least loss among those on the most rows."""
+        found = self.latest
+        if not found:
+            raise InvalidData("No candidate could be fitted: see the notes.")
+        return found[0]
+
+    def chosen(self, lean: str = "") -> Entry:
+        """Return the winner under the one-standard-error rule.
+
+        Parameters
+        ----------
+        lean : {"", "simple", "best"}
+            Usually the least loss, and an average of models only where it gains more than one standard error. "simple": the
+            simplest within one standard error of the best. "best": the least loss, whatever it is made of.
+        """
+        best = self.best
+        level = [one for one in self.latest if (one.n_rows, one.n_folds) == (best.n_rows, best.n_folds)]
+        if lean == "simple":
+            return min((one for one in level if not one.behind > one.behind_error), key=_complexity, default=best)
+        if lean == "best" or best.candidate is None or not best.candidate.parts:
+            return best
+        single = next((one for one in level if one.candidate is not None and not one.candidate.parts), best)
+        return single if single.behind <= single.behind_error else best
+
+
+def _complexity(entry: Entry) -> tuple[int, int, float]:
+    """Order candidates from simple to complex: lines, splines, trees, averages."""
+    candidate = entry.candidate
+    if candidate is None or candidate.is_constant:
+        return 0, 0, entry.loss
+    return 1 + len(candidate.parts), ("linear", "splines", "trees").index(candidate.preparation), entry.loss
+
+
+def cost_of_a_row(entry: Entry) -> float:
+    """Guess the seconds that each further row adds to a fit."""
+    return max(entry.seconds - FIXED, 0.2 * entry.seconds) / entry.n_rows
+
+
+def final_cost(best: Entry, n_all: int, reserve: float, room: float) -> float:
+    """Guess the seconds from the end of the comparison to the end of all: two fits of the winner, and the rest.
+
+    It is at most half of the time that there was for all this: the right model on fewer rows is better than a poor one on all.
+    """
+    return min(2.4 * cost_of_a_row(best) * n_all, 0.5 * room) + reserve

@@ -1,0 +1,253 @@
+"""Mixtures, checked: the objective at the stored parameters, and one more step of expectation and maximisation from there.
+
+Rows are whitened by forward substitution with a Cholesky factor that is found here, component by component. The step that follows
+from the stored parameters must gain and move as much as the certificate states: from a changed parameter it does otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qed.core import CertificateError
+from qed.verify._rows import DOUBLE, EXTENDED, Rows, read
+from qed.verify._same_data import look, require_same_data
+from qed.verify._verdict import Verdict
+
+if TYPE_CHECKING:
+    from qed.certificates import AscentCertificate
+
+Array = np.ndarray[Any, Any]
+NEAR = 1e-7  # relative, of how far a step moves
+
+
+class Parameters(NamedTuple):
+    """Weights, means, and whole covariances of all components, in extended precision."""
+
+    weights: Array
+    means: Array
+    covariances: Array  # (k, p, p)
+
+
+class Found(NamedTuple):
+    """What one pass over the rows found."""
+
+    objective: float
+    following: Parameters
+
+
+def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
+    """Recompute what the certificate claims; raise CertificateError when it is not so."""
+    rows = read(model, X, None, sample_weight)
+    require_same_data(certificate.fingerprint, look(rows), rows.p)
+    stored = _read(model)
+    condition, rounding = _rounding(model, stored, certificate, rows.p)
+    if not certificate.rounding <= 2 * rounding:
+        _refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
+    _require_ascent(model, certificate)
+    here = _step(model, rows, stored)
+    _require(model, "its objective is another", here.objective, certificate.objective, rounding)
+    beyond = _step(model, rows, here.following)
+    moved = _displacement(stored, here.following)
+    gained = beyond.objective - here.objective
+    gained = gained if certificate.gain != 0 or abs(gained) > 20 * rounding else 0.0
+    _require(model, "the next step gains something else", gained, certificate.gain, 4 * rounding)
+    noise = (
+        64 * (rows.p + 8) * DOUBLE * condition**2
+        + 1e-9
+        + 8 * DOUBLE * float(np.sqrt(np.sum(1 / np.maximum(stored.weights, np.finfo(float).tiny))))
+    )
+    moved = moved if certificate.displacement > 0 or moved > 5 * noise else 0.0  # sums of rounded numbers move by less
+    _require(
+        model,
+        "the next step moves differently",
+        moved,
+        certificate.displacement,
+        NEAR * certificate.displacement + noise,
+    )
+    off = abs(here.objective - certificate.objective)
+    return Verdict(
+        certificate.statement, here.objective, off, rounding, certificate.rounding, measure="objective value"
+    )
+
+
+def _refuse(model: Any, words: str) -> None:
+    raise CertificateError(
+        f"The certificate of this {type(model).__name__} is false: {words}. The model or the certificate was changed after the fit."
+        " Fit again."
+    )
+
+
+def _require(model: Any, words: str, found: float, stated: float, allowed: float) -> None:
+    if not abs(found - stated) <= allowed:
+        _refuse(model, f"{words} ({found:.12g}, not {stated:.12g}; {allowed:.2g} is within rounding)")
+
+
+def _read(model: Any) -> Parameters:
+    """Read the parameters, and hold precisions and weights against them."""
+    k, p, kind = model.n_components, model.n_features_in_, model.covariance_type
+    shape = {"full": (k, p, p), "tied": (p, p), "diag": (k, p), "spherical": (k,)}[kind]
+    stored = np.asarray(model.covariances_, dtype=np.float64)
+    if stored.shape != shape or model.weights_.shape != (k,) or model.means_.shape != (k, p):
+        _refuse(model, "its parameters have other shapes than its structure gives them")
+    if not abs(float(np.sum(model.weights_)) - 1) <= 1e-12 * k or not np.all(model.weights_ >= 0):
+        _refuse(model, "its weights do not sum to one")
+    whole = _whole(stored, kind, k, p)
+    if not np.array_equal(whole, np.swapaxes(whole, -1, -2)) and not np.allclose(
+        whole, np.swapaxes(whole, -1, -2), rtol=1e-12, atol=0
+    ):
+        _refuse(model, "a covariance is not symmetric")
+    roots = _whole(np.asarray(model.precisions_cholesky_, dtype=np.float64), kind, k, p)
+    inverses = _whole(np.asarray(model.precisions_, dtype=np.float64), kind, k, p)
+    if not np.array_equal(np.triu(roots), roots) or not np.all(np.diagonal(roots, axis1=-2, axis2=-1) > 0):
+        _refuse(model, "a factor of its precisions is not upper triangular")
+    # products of matrices and their inverses are as far from one as their condition makes them
+    size = np.linalg.norm(whole, axis=(-2, -1)) * np.linalg.norm(inverses, axis=(-2, -1))
+    off = np.linalg.norm(whole @ inverses - np.eye(p), axis=(-2, -1))
+    other = np.linalg.norm(roots @ np.swapaxes(roots, -1, -2) - inverses, axis=(-2, -1))
+    if not np.all(off <= 64 * p * DOUBLE * size) or not np.all(
+        other <= 64 * p * DOUBLE * np.linalg.norm(inverses, axis=(-2, -1))
+    ):
+        _refuse(model, "its precisions are not the inverses of its covariances")
+    return Parameters(model.weights_.astype(EXTENDED), model.means_.astype(EXTENDED), whole.astype(EXTENDED))
+
+
+def _whole(stored: Array, kind: str, k: int, p: int) -> Array:
+    """Return k matrices, whatever the structure."""
+    if kind == "full":
+        return stored
+    if kind == "tied":
+        return np.broadcast_to(stored, (k, p, p))
+    variances = stored if kind == "diag" else np.broadcast_to(stored[:, None], (k, p))
+    return np.asarray(variances[:, :, None] * np.eye(p))
+
+
+def _rounding(model: Any, stored: Parameters, certificate: AscentCertificate, p: int) -> tuple[float, float]:
+    """Return how flat components are, and a bound on the rounding of the objective in double precision."""
+    factors = np.stack([_cholesky(model, one).astype(np.float64) for one in stored.covariances])
+    inverses = np.linalg.inv(factors)
+    condition = 1.0
+    if model.covariance_type in ("full", "tied"):
+        condition = float(np.max(np.linalg.norm(factors, axis=(-2, -1)) * np.linalg.norm(inverses, axis=(-2, -1))))
+    size = 1.0 + p + float(np.max(np.abs(certificate.trace))) + p * abs(float(np.log(np.max(np.abs(inverses)))))
+    return condition, 64 * (p + 8) * DOUBLE * condition * size
+
+
+def _require_ascent(model: Any, certificate: AscentCertificate) -> None:
+    trace, slack = certificate.trace, 2 * certificate.rounding
+    if not np.all(np.diff(trace) >= -slack) or not abs(float(trace[-1]) - certificate.objective) <= slack:
+        _refuse(model, "its objective fell between steps, or ended elsewhere than it states")
+    what = "log-likelihood" if model.algorithm == "soft" else "log-likelihood of the most probable components"
+    if certificate.what != what:
+        _refuse(model, f"its objective is the {what}")
+    if certificate.tol != model.tol or len(trace) - 1 > model.max_iter:
+        _refuse(model, "it speaks of another tolerance or of more steps than were allowed")
+    if (
+        certificate.outcome == "solved"
+        and not float(trace[-1] - trace[-2] if len(trace) > 1 else 0.0) <= certificate.tol + slack
+    ):
+        _refuse(model, "it says that the ascent came to rest, and its last step gained more than the tolerance")
+    same = (
+        model.lower_bounds_ == trace.tolist()
+        and model.lower_bound_ == certificate.objective
+        and model.n_iter_ == len(trace) - 1
+        and model.converged_ is certificate.reached
+    )
+    if not same:
+        _refuse(model, "the model and its certificate tell of different ascents")
+
+
+def _cholesky(model: Any, matrix: Array) -> Array:
+    """Return the lower factor, column by column, in extended precision."""
+    p = len(matrix)
+    lower = np.zeros((p, p), EXTENDED)
+    for j in range(p):
+        left = matrix[j:, j] - lower[j:, :j] @ lower[j, :j]
+        if not left[0] > 0:
+            _refuse(model, "a covariance is not positive definite")
+        lower[j:, j] = left / np.sqrt(left[0])
+    return lower
+
+
+def _step(model: Any, rows: Rows, at: Parameters) -> Found:
+    """Find the objective, and the parameters that one step leads to."""
+    k, p = at.means.shape
+    floor, scale, extra = EXTENDED(model.reg_covar), np.zeros(p), 0.0
+    prior = EXTENDED(0)
+    factors = [_cholesky(model, one) for one in at.covariances]
+    logs_of = [np.sum(np.log(np.diagonal(one))) for one in factors]
+    traces = [_solved(one, np.eye(p, dtype=EXTENDED)) ** 2 for one in factors]
+    if model.covariance_prior is not None:
+        scale = np.broadcast_to(np.asarray(model.covariance_prior, dtype=np.float64), (p,))
+        degrees = p if model.degrees_of_freedom_prior is None else model.degrees_of_freedom_prior
+        extra = float(degrees + p + 1)
+        for j in range(1 if model.covariance_type == "tied" else k):
+            prior += -extra * logs_of[j] - 0.5 * np.sum(traces[j] @ scale)
+    with np.errstate(divide="ignore"):
+        levels = np.log(at.weights) - np.array(logs_of) - 0.5 * p * np.log(2 * np.pi * EXTENDED(1))
+    levels = levels - 0.5 * floor * np.array([np.sum(one) for one in traces])
+    total = weight = EXTENDED(0)
+    n, firsts, squares = np.zeros(k, EXTENDED), np.zeros((k, p), EXTENDED), np.zeros((k, p, p), EXTENDED)
+    for block in rows.blocks():
+        logs = np.stack(
+            [levels[j] - 0.5 * np.sum(_solved(factors[j], (block.X - at.means[j]).T) ** 2, axis=0) for j in range(k)]
+        )
+        top = logs.max(axis=0)
+        if model.algorithm == "hard":
+            shares = np.zeros_like(logs)
+            shares[np.argmax(logs, axis=0), np.arange(logs.shape[1])] = 1
+            total = total + block.s @ top
+        else:
+            shares = np.exp(logs - top)
+            sums = shares.sum(axis=0)
+            shares = shares / sums
+            total = total + block.s @ (top + np.log(sums))
+        weight = weight + block.s.sum()
+        for j in range(k):
+            own, away = shares[j] * block.s, block.X - at.means[j]
+            n[j] += own.sum()
+            firsts[j] += own @ away
+            squares[j] += (own[:, None] * away).T @ away
+    return Found(float((total + prior) / weight), _following(model, at, (n, firsts, squares), (floor, scale, extra)))
+
+
+def _solved(lower: Array, right: Array) -> Array:
+    """Solve lower z = right by forward substitution."""
+    z = np.array(right, dtype=np.result_type(lower, right))
+    for i in range(len(lower)):
+        z[i] = (z[i] - lower[i, :i] @ z[:i]) / lower[i, i]
+    return z
+
+
+def _following(
+    model: Any, at: Parameters, sums: tuple[Array, Array, Array], rules: tuple[Any, Array, float]
+) -> Parameters:
+    n, firsts, squares = sums
+    floor, scale, extra = rules
+    kind, (k, p) = model.covariance_type, at.means.shape
+    used, safe = n > 0, np.where(n > 0, n, EXTENDED(1))
+    step = firsts / safe[:, None]
+    scatter = squares - n[:, None, None] * step[:, :, None] * step[:, None, :]
+    unit = np.eye(p)
+    if kind == "tied":
+        one = (scatter.sum(axis=0) + np.diag(scale) + n.sum() * floor * unit) / (n.sum() + extra)
+        return Parameters(n / n.sum(), at.means + step, np.broadcast_to(one, (k, p, p)))
+    covariances = (scatter + np.diag(scale) + (safe * floor)[:, None, None] * unit) / (safe + extra)[:, None, None]
+    if kind in ("diag", "spherical"):
+        variances = np.diagonal(covariances, axis1=-2, axis2=-1)
+        if kind == "spherical":
+            variances = np.broadcast_to(variances.mean(axis=1, keepdims=True), (k, p))
+        covariances = variances[:, :, None] * unit
+    return Parameters(n / n.sum(), at.means + step, np.where(used[:, None, None], covariances, at.covariances))
+
+
+def _displacement(before: Parameters, after: Parameters) -> float:
+    """Root of the squared changes of weights, of whitened means and of whitened covariances."""
+    total = np.sum((after.weights - before.weights) ** 2 / np.maximum(before.weights, np.finfo(float).tiny))
+    for j, weight in enumerate(before.weights):
+        inverse = np.linalg.inv(np.linalg.cholesky(before.covariances[j].astype(np.float64)))
+        z = inverse @ (after.means[j] - before.means[j]).astype(np.float64)
+        change = inverse @ after.covariances[j].astype(np.float64) @ inverse.T - np.eye(len(z))
+        total = total + weight * (z @ z + 0.5 * np.sum(change**2))
+    return float(np.sqrt(total))

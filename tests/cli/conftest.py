@@ -1,0 +1,17 @@
+"""Commands are tried with linear candidates: what is tried and chosen is tested elsewhere."""
+
+import pytest
+
+from qed.model_selection._candidate import declared_candidates
+from qed.study import _recipes
+
+
+def linear_candidates(task):
+    return [one for one in declared_candidates(task) if one.preparation != "trees"]
+
+
+@pytest.fixture(autouse=True, scope="package")
+def _linear_candidates():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_recipes, "declared_candidates", linear_candidates)
+        yield

@@ -1,0 +1,17 @@
+"""Tests of the whole way try few candidates: all linear ones and one of trees; one test fits all that are declared."""
+
+import pytest
+
+from qed.model_selection._candidate import declared_candidates
+from qed.study import _recipes
+
+
+def few_candidates(task):
+    return [one for one in declared_candidates(task) if one.preparation != "trees" or one.detail == "4 leaves"]
+
+
+@pytest.fixture(autouse=True, scope="package")
+def _few_candidates():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_recipes, "declared_candidates", few_candidates)
+        yield

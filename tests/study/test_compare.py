@@ -1,0 +1,189 @@
+"""What is tried and chosen: every declared candidate is certified, averages are optimal, and the rule of choice is kept."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from qed import study, verify
+from qed.core import InvalidParameter
+from qed.datasets import load_penguins
+from qed.model_selection._candidate import Candidate, declared_candidates
+from qed.study import _blend, _recipes
+from qed.study._encode import encode
+from qed.study._leaderboard import Comparison, Entry
+from qed.study._model import shuffled
+from qed.study._source import read_table
+from qed.study._task import encode_target
+
+
+def prices(n=240, seed=0):
+    """Prices that grow by factors, with names of many sellers, numbers of streets, and gaps."""
+    rng = np.random.default_rng(seed)
+    seller, street = rng.integers(0, 40, n), rng.integers(1000, 1050, n)
+    size = rng.uniform(1, 5, n)
+    worth = rng.normal(size=40)[seller] * 0.5 + rng.normal(size=50)[street - 1000] * 0.3
+    price = np.exp(1.5 * np.log(size) + worth + 0.1 * rng.normal(size=n))
+    size[::9] = np.nan
+    names = np.array([f"seller {at}" for at in range(40)])
+    return pd.DataFrame({"seller": names[seller], "street": street, "size": size, "price": price})
+
+
+@pytest.fixture(scope="module")
+def priced():
+    return study.fit(prices(900), "price", budget=20)
+
+
+@pytest.mark.parametrize("target", ["price", "kind", "wide"])
+def test_every_declared_candidate_is_certified(target, monkeypatch):
+    monkeypatch.setattr(_recipes, "declared_candidates", declared_candidates)
+    frame = prices(120)
+    frame["kind"] = np.where(frame["price"] > frame["price"].median(), "dear", "cheap")
+    frame["wide"] = pd.cut(frame["price"], 3, labels=["a", "b", "c"]).astype(str)
+    frame.loc[:5, "wide"] = ["a", "a", "b", "b", "c", "c"]
+    frame = frame[["seller", "street", "size", target]]
+    sheet = study.fit(frame, target, budget=1).sheet
+    raw = read_table(frame)
+    X = encode(raw, sheet.columns).X
+    y = encode_target(raw.column(target), sheet.target)[0]
+    titles = []
+    for one in _recipes.candidates(sheet.target, sheet.columns):
+        model = _recipes.pipeline(one, sheet.columns, sheet.target, y, 25)
+        if one.preparation == "trees":  # as many rounds as a test needs
+            inner = model.steps[-1][1]
+            inner = getattr(inner, "regressor", inner)
+            inner.set_params(**{"max_iter" if hasattr(inner, "max_iter") else "n_estimators": 3})
+        assert verify(model.fit(X, y), X, y).holds, one.title
+        titles.append(one.title)
+    assert len(set(titles)) == len(titles)
+    assert any("boosting" in title for title in titles)
+    assert any("logarithm" in title for title in titles) == (target == "price")
+
+
+def test_many_names_and_whole_numbers_tell_their_mean_target(priced):
+    told = {one.name for one in priced.sheet.columns if one.repeats}
+    assert told == {"seller", "street"}
+    assert priced.held_out.scores["R²"].lower > 0.4  # the size alone, whose gaps hide a ninth, tells 0.3
+    assert priced.checked.is_accepted
+
+
+def test_predictions_stay_in_the_possible_range(priced):
+    low, high = priced.sheet.target.possible
+    assert low == 0
+    new = prices(50, seed=1)
+    new["size"] = [1e6, -1e6] * 25
+    assert ((priced.model.predict(new) >= 0) & (priced.model.predict(new) <= high)).all()
+
+
+def test_splines_stay_level_beyond_the_range_of_the_fit():
+    columns = study.fit(prices(), "price", budget=1).sheet
+    prepare = _recipes.preparation(columns.columns, columns.target, form="splines", most=25)
+    frame = prices()
+    X = encode(read_table(frame), columns.columns).X
+    prepare.fit(X, frame["price"].to_numpy())
+    edge, far = X[:1].copy(), X[:1].copy()
+    edge[0, 2], far[0, 2] = np.nanmax(X[:, 2]), 1e9
+    curves = {name: part for name, part, _ in prepare.transformers_}["curves"]
+    at = next(places for name, _, places in prepare.transformers_ if name == "curves")
+    np.testing.assert_allclose(curves.transform(edge[:, at])[:, -6:], curves.transform(far[:, at])[:, -6:])
+
+
+def test_the_model_does_not_depend_on_the_order_of_rows(priced, tmp_path):
+    frame = prices(900)
+    assert priced.model.verify(frame).holds
+    assert priced.model.verify(frame.sample(frac=1, random_state=1)).holds
+    X = np.array([[1.0, np.nan], [0.0, 2.0], [-0.0, 3.0]])
+    y = np.array([1.0, 2.0, 3.0])
+    back = [2, 0, 1]
+    order, other = shuffled(X, y, 5), shuffled(X[back], y[back], 5)
+    np.testing.assert_array_equal(X[order], X[back][other])
+
+
+def test_weights_of_squares_are_the_best_on_the_simplex():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=300)
+    answers = y[:, None] + rng.normal(size=(300, 4)) * [0.5, 1.0, 2.0, 0.7] + [0.1, -0.3, 0, 0.2]
+    weights = _blend.squares_weights(answers, y)
+    assert weights.sum() == pytest.approx(1)
+    assert (weights >= 0).all()
+    errors = answers - y[:, None]
+    slope = errors.T @ (errors @ weights)
+    np.testing.assert_array_less(slope[weights > 0], slope.min() * (1 + 1e-6) + 1e-9)  # equal where there is weight
+
+
+def test_weights_of_a_mixture_are_the_best_on_the_simplex():
+    rng = np.random.default_rng(1)
+    shares = rng.beta([5, 2, 4], [2, 2, 2], size=(500, 3))
+    weights = _blend.mixture_weights(shares)
+    slope = (shares / (shares @ weights)[:, None]).mean(
+        axis=0
+    )  # at the optimum one where there is weight, less elsewhere
+    assert weights.sum() == pytest.approx(1)
+    assert (slope <= 1 + 1e-3).all()
+    np.testing.assert_allclose(slope[weights > 0.01], 1, atol=1e-2)
+
+
+def test_an_average_is_judged_by_weights_of_other_folds():
+    rng = np.random.default_rng(2)
+    y = rng.normal(size=60)
+    answers = rng.normal(size=(60, 30))  # nothing but noise: weights of the same rows would flatter
+    folds = np.array_split(np.arange(60), 5)
+    honest = _blend.honest_losses(answers, y, folds, 1e-15, is_number=True).mean()
+    flattered = np.mean((answers @ _blend.weights_of(answers, y, is_number=True) - y) ** 2)
+    assert honest > 1.2 * flattered
+
+
+def _entry(title, loss, behind, error, preparation="linear", parts=()):
+    candidate = Candidate(title, "", lambda *_: None, preparation, parts=parts)
+    return Entry(title, candidate, loss, 0.1, 100, 5, 1.0, 1.0, 0.1, behind, error)
+
+
+def test_the_rule_of_one_standard_error():
+    line = _entry("line", 1.05, 0.05, 0.06)
+    trees = _entry("trees", 1.01, 0.01, 0.02, "trees")
+    average = _entry("average", 1.0, 0.0, 0.0, "trees", ((trees.candidate, 0.5), (line.candidate, 0.5)))
+    found = Comparison([line, trees, average], [], [])
+    assert found.chosen() is trees  # the average gains less than one standard error
+    assert found.chosen("best") is average
+    assert found.chosen("simple") is line
+    clear = Comparison([line, _entry("trees", 1.01, 0.01, 0.002, "trees"), average], [], [])
+    assert clear.chosen() is average
+    with pytest.raises(InvalidParameter, match="lean"):
+        study.fit(prices(), "price", lean="clever")
+
+
+def test_penguins_prefer_what_is_simple_when_asked():
+    loaded = load_penguins()
+    frame = pd.DataFrame(loaded.data[:, :3], columns=["a", "b", "c"]).assign(mass=loaded.target)
+    found = study.fit(frame, "mass", budget=10, lean="simple")
+    assert found.winner.candidate.preparation in ("linear", "splines")
+
+
+def test_a_nearly_perfect_score_is_questioned():
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})
+    frame["price"] = np.exp(rng.normal(size=300))
+    frame["price_with_tax"] = 1.2 * frame["price"] + 0.001 * rng.normal(size=300)
+    found = study.fit(frame, "price", budget=5)
+    told = " ".join(found.sheet.story.notes)
+    assert "one column alone, 'price_with_tax', nearly decides the target" in told
+    assert "'price_with_tax' is called after the target" in told
+
+
+def test_new_rows_that_differ_are_reported(priced):
+    new = prices(400, seed=5)
+    priced.model.predict(new)
+    assert not any("shifted" in one for one in priced.model.notices)
+    new["size"] = new["size"] / 10 + 1
+    priced.model.predict(new)
+    assert any("Column 'size' has shifted" in one and "below" in one for one in priced.model.notices)
+    assert "study of 'price'" in repr(priced)
+    assert "<table>" in priced._repr_html_()
+
+
+def test_more_than_fifty_classes():
+    rng = np.random.default_rng(6)
+    place = np.repeat(np.arange(60), 6)
+    frame = pd.DataFrame({"x": place + 0.1 * rng.normal(size=360), "place": [f"p{at}" for at in place]})
+    found = study.fit(frame, "place", budget=5)
+    assert len(found.sheet.target.labels) == 60
+    assert found.held_out.scores["accuracy"].value > 0.02
