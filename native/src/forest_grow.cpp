@@ -59,7 +59,7 @@ class SampledGrower {
             return;  // nodes are split in no order of places
         }
         const Index larger = kLargerCopy / (columns_ * static_cast<Index>(sizeof(double)));
-        if (larger >= 4 * kLocalRows && count >= 2 * larger) {
+        if (limits.is_random && larger >= 4 * kLocalRows && count >= 2 * larger) {  // bins are small enough as they are
             copies_.push_back(std::make_unique<LocalRows>(larger, columns_, limits.is_random));
         }
         copies_.push_back(std::make_unique<LocalRows>(std::min(count, kLocalRows), columns_, limits.is_random));
@@ -174,16 +174,19 @@ class SampledGrower {
                 counts_[bin] |= sums_[bin * width_ + k] > 0.0 ? 1 : 0;
             }
         }
+        std::uint8_t known[kPlaces];
         for (Index bin = 0; bin < kPlaces; ++bin) {
+            known[filled] = static_cast<std::uint8_t>(bin);
             filled += counts_[bin] > 0 ? 1 : 0;
         }
+        const Index many = filled - (counts_[kMissingBin] > 0 ? 1 : 0);
         if (filled < 2) {
             return column.is_exact() ? -1 : 0;
         }
         if (rule_.leaf == 1) {
             grouped.count = filled;  // bins stand for their rows: no leaf is too small
         }
-        found.cut = best_bin(grouped, rule_, {sums_.get(), counts_, width_, column.bins(), kMissingBin});
+        found.cut = best_bin(grouped, rule_, {sums_.get(), counts_, width_, known, many, kMissingBin});
         if (found.cut.is_found()) {
             found.rank = column.last[at(found.cut.known)];
         }
