@@ -451,6 +451,7 @@ def _others(add: Callable[..., None]) -> None:
         add(lambda kind=kind: kind(max_leaf_nodes=5, random_state=0), weight="wide")
     add(lambda: T.DecisionTreeClassifier(criterion="entropy", max_depth=3, random_state=0), target="integers")
     add(lambda: T.DecisionTreeRegressor(criterion="absolute_error", max_depth=2, random_state=0))
+    add(lambda: T.DecisionTreeRegressor(max_depth=3, monotonic_cst={"c0": 1}), layout="pandas")
     add(lambda: T.DecisionTreeRegressor(criterion="poisson", max_depth=2, random_state=0), target="positive")
     for criterion in ("entropy", "gain_ratio", "gini"):
         add(lambda criterion=criterion: T.MultiwayTreeClassifier(criterion=criterion), rows="words", target="three")

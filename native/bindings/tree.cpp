@@ -16,12 +16,18 @@ namespace {
 using nb::arg;
 nb::tuple grown(const nb::object& X, const std::string& criterion, Index width, const Array& y, const MaybeArray& s,
                 const std::tuple<Index, Index, Index, double, double, Index, Index>& limits,
-                const std::tuple<bool, std::uint64_t>& random) {
+                const std::tuple<bool, std::uint64_t>& random, const nb::object& monotone) {
     const TreeTable table = table_of(X);
     const TreeTargets targets = targets_of(criterion, width, y, s, table.rows());
     const auto [depth, split, leaf, leaf_weight, decrease, leaves, features] = limits;
-    const TreeLimits rules{
+    TreeLimits rules{
         depth, split, leaf, leaf_weight, decrease, leaves, features, std::get<0>(random), std::get<1>(random)};
+    Array directions;
+    if (!monotone.is_none()) {
+        directions = nb::cast<Array>(monotone);
+        rules.monotone = numbers_of<std::int8_t>(directions, "monotone", table.columns());
+        require(width <= (targets.codes != nullptr ? 2 : 1), "directions are for two classes or one number");
+    }
     GrownTree tree;
     run([&] { tree = grow_tree(table, targets, rules); });
     return nb::make_tuple(given(tree.left), given(tree.right), given(tree.feature), given(tree.threshold),
@@ -115,7 +121,7 @@ nb::ndarray<nb::numpy, Index> leaves_of(const PackedTree& tree, const nb::object
 void bind_tree(nb::module_& module) {
     nb::class_<PackedTree>(module, "PackedTree").def("leaves", &leaves_of, arg("X"));
     module.def("grow_tree", &grown, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(), arg("limits"),
-               arg("random"));
+               arg("random"), arg("monotone").none());
     module.def("least_impurity", &least, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
                arg("depth"), arg("most"));
     module.def("optimal_tree", &optimal, arg("criterion"), arg("count"), arg("orders"), arg("width"), arg("ranks"),
