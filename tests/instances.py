@@ -65,6 +65,13 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
         ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
         lambda kind: kind(max_iter=5, min_samples_leaf=5, random_state=0),
     ),
+    **dict.fromkeys(
+        ("AdaBoostClassifier", "AdaBoostRegressor", "BaggingClassifier", "BaggingRegressor"),
+        lambda kind: kind(n_estimators=5, random_state=0),
+    ),
+    **dict.fromkeys(
+        ("GradientBoostingClassifier", "GradientBoostingRegressor"), lambda kind: kind(n_estimators=5, random_state=0)
+    ),
     **dict.fromkeys(("ExtraTreeClassifier", "ExtraTreeRegressor"), lambda kind: kind(random_state=0)),
     **dict.fromkeys(
         ("OptimalTreeClassifier", "OptimalTreeRegressor"), lambda kind: kind(max_depth=2, max_visits=10**7)

@@ -1,4 +1,4 @@
-"""From the door of ``fit`` to stored attributes: which way to solve, what to keep, what to say.
+"""From the input of ``fit`` to stored attributes: which way to solve, what to keep, what to say.
 
 The way is chosen by predicted cost, from shapes alone:
 
@@ -98,7 +98,7 @@ def _learn_table(model: Any, X: Any, y: Any, sample_weight: Any, settings: Setti
 
 
 def learn_rows(model: Any, data: FitData, settings: Settings, *, start: Any = None) -> None:
-    """Fit ``model`` on rows that came through its door, whether or not they were seen to be finite."""
+    """Fit ``model`` on validated rows, whether or not they were seen to be finite."""
     y = data.y.reshape(data.n_rows, -1)
     flat = data.y.ndim == 1
     is_dense = isinstance(data.X, np.ndarray)

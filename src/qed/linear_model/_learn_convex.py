@@ -1,4 +1,4 @@
-"""From the door of ``fit`` to stored attributes, for models that are a loss and a penalty."""
+"""From the input of ``fit`` to stored attributes, for models that are a loss and a penalty."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class PowerRegressor(ConvexRegressor):
     -----------
     DualityGapCertificate: no coefficients within a radius lower the objective by more than ``gap``. For p = 1 and for an infinite
     p it keeps a dual variable for each row; these of an infinite p are weights, orthogonal to the columns, whose product with
-    the target bounds the largest error of every plane.
+    the target bounds the largest error of every hyperplane.
 
     Cost
     ----

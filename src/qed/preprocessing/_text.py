@@ -425,7 +425,7 @@ class CountVectorizer(TextReader, keeps_dtype=False):
         Returns
         -------
         list of ndarray of str
-            Words with a count, row by row.
+            Words with a count, for each row.
         """
         self._check_is_fitted()
         from scipy import sparse  # noqa: PLC0415

@@ -22,7 +22,7 @@ KINKS = (STRAIGHT, DualAscent(), InteriorPoint())
 
 
 class LinearSVR(ConvexRegressor):
-    r"""Fits a plane within a tube: errors up to ``epsilon`` cost nothing.
+    r"""Fits a hyperplane within a tube: errors up to ``epsilon`` cost nothing.
 
     Objective
     ---------
@@ -33,8 +33,8 @@ class LinearSVR(ConvexRegressor):
 
     Certificate
     -----------
-    DualityGapCertificate: no plane lowers the objective by more than ``gap``. Without squares it keeps a dual variable for each
-    row.
+    DualityGapCertificate: no hyperplane lowers the objective by more than ``gap``. Without squares it keeps a dual variable for
+    each row.
 
     Cost
     ----

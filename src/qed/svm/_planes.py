@@ -1,4 +1,4 @@
-"""One plane after the other over the same rows, and one certificate for all of them: objectives and gaps add up."""
+"""One hyperplane after the other over the same rows, and one certificate for all of them: objectives and gaps add up."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _untouched(problem: Problem, outcome: str) -> Solution:
 
 
 def store_planes(model: Any, found: Sequence[Found], options: FitOptions, seen: Fingerprint) -> None:
-    """Keep one certificate: no planes lower the sum of the objectives by more than the sum of the gaps."""
+    """Keep one certificate: no hyperplanes lower the sum of the objectives by more than the sum of the gaps."""
     solutions = [one.solution for one in found]
     outcomes = [solution.outcome for solution in solutions]
     outcome = next((one for one in outcomes if one != "solved"), "solved")

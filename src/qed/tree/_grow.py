@@ -49,7 +49,7 @@ def learn(model: Any, data: FitData, targets: _kernels.Targets) -> None:
     monotone = _monotone(model, targets, n_columns)
     is_random = model.splitter == "random"
     grown = _kernels.grow(data.X, targets, limits, is_random=is_random, seed=seed, monotone=monotone)
-    tree = _as_tree(grown, n_columns, is_class=targets.criterion in CLASS_CRITERIA)
+    tree = as_tree(grown, n_columns, is_class=targets.criterion in CLASS_CRITERIA)
     if model.ccp_alpha > 0:
         tree = pruned(tree, model.ccp_alpha)
     model.tree_, model.n_outputs_ = tree, tree.n_outputs
@@ -96,6 +96,7 @@ def require_range(targets: _kernels.Targets) -> None:
 
 
 def growth_limits(model: Any, n_rows: int, n_columns: int, total: float) -> _kernels.Limits:
+    """Return when nodes are split no further, from the parameters of a model."""
     leaf = _count(model.min_samples_leaf, n_rows)
     split = max(2, _count(model.min_samples_split, n_rows), 2 * leaf)
     return _kernels.Limits(
@@ -122,7 +123,8 @@ def most_features(given: Any, n_columns: int) -> int:
     return int(given) if isinstance(given, Integral) else max(1, int(given * n_columns))
 
 
-def _as_tree(grown: _kernels.Grown, n_columns: int, *, is_class: bool) -> DecisionTree:
+def as_tree(grown: _kernels.Grown, n_columns: int, *, is_class: bool) -> DecisionTree:
+    """Return grown nodes as a tree."""
     n_nodes = len(grown.rows)
     shape = (n_nodes, 1, -1) if is_class else (n_nodes, -1, 1)
     return DecisionTree(

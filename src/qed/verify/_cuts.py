@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -169,8 +170,14 @@ def _deviance(r: Array) -> Array:
     small = np.abs(r) < 0.1
     inside = np.where(small | (r <= -1), 0.0, r)
     plain = np.where(r <= -1, 1.0, (1 + inside) * np.log1p(inside) - inside)
-    nodes, weights = np.polynomial.legendre.leggauss(12)
-    at = (nodes + 1) / 2  # r² times the integral of (1 - a) / (1 + a r) over a in [0, 1]
+    at, weights = _nodes()  # r² times the integral of (1 - a) / (1 + a r) over a in [0, 1]
     near = np.where(small, r, 0.0)
-    steady = near**2 * sum(w / 2 * (1 - a) / (1 + a * near) for a, w in zip(at, weights, strict=True))
+    steady = near**2 * ((1 / (1 + np.multiply.outer(near, at))) @ (weights * (1 - at)))
     return np.asarray(np.where(small, steady, plain))
+
+
+@functools.cache
+def _nodes() -> tuple[Array, Array]:
+    """Return nodes and weights of Gauss on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    return (nodes + 1) / 2, weights / 2

@@ -49,9 +49,11 @@ from qed.verify import (
     _boosting,
     _bounded,
     _clusters,
+    _copies,
     _counts,
     _discriminants,
     _duality,
+    _exact_boosting,
     _forests,
     _hard_margin,
     _largest,
@@ -132,6 +134,7 @@ _NEAREST = _by(SearchCertificate, _neighbors.check)
 _TREE = _by(TreeCertificate, _trees.check)
 _FOREST = _by(OutOfBagCertificate, _forests.check)
 _BOOSTED = _by(StagedCertificate, _boosting.check)
+_EXACTLY_BOOSTED = _by(StagedCertificate, _exact_boosting.check)
 
 TABLE: dict[str, Entry] = {
     "qed.cluster.KMeans": _by(ClustersCertificate, _clusters.check),
@@ -153,8 +156,14 @@ TABLE: dict[str, Entry] = {
         LikelihoodCertificate,
         functools.partial(_likelihood.check, _discriminants.check_quadratic),
     ),
+    "qed.ensemble.AdaBoostClassifier": _of(_copies.adaboost),
+    "qed.ensemble.AdaBoostRegressor": _of(_copies.adaboost),
+    "qed.ensemble.BaggingClassifier": _of(_copies.bagging),
+    "qed.ensemble.BaggingRegressor": _of(_copies.bagging),
     "qed.ensemble.ExtraTreesClassifier": _FOREST,
     "qed.ensemble.ExtraTreesRegressor": _FOREST,
+    "qed.ensemble.GradientBoostingClassifier": _EXACTLY_BOOSTED,
+    "qed.ensemble.GradientBoostingRegressor": _EXACTLY_BOOSTED,
     "qed.ensemble.HistGradientBoostingClassifier": _BOOSTED,
     "qed.ensemble.HistGradientBoostingRegressor": _BOOSTED,
     "qed.ensemble.RandomForestClassifier": _FOREST,
