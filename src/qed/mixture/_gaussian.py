@@ -380,7 +380,7 @@ class GaussianMixture(Estimator, role="density_estimator"):
             "diag": k * p,
             "spherical": k,
         }
-        return of_covariances[self.covariance_type] + k * p + k - 1
+        return int(of_covariances[self.covariance_type] + k * p + k - 1)
 
     def bic(self, X: Any) -> float:
         """Return the Bayesian information criterion on rows.
