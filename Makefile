@@ -96,7 +96,10 @@ laws: build/native/stamp $(STAMPS)/test ## the mathematical laws alone
 	@$(PY) tools/run_pytest.py tests/laws
 
 # ---------------------------------------------------------------- less often
-.PHONY: fuzz bench choice docs sanitize wheel size
+.PHONY: new fuzz bench choice docs sanitize wheel size
+new: build/native/stamp $(STAMPS)/test ## the skeleton of an estimator: NAME=ToyRegressor FAMILY=linear_model
+	@$(PY) tools/new_estimator.py "$(NAME)" "$(FAMILY)"
+
 fuzz: build/native/stamp $(STAMPS)/test ## look for counter-examples for SECONDS=300, three times; counts go to fuzz/RECORD.md
 	@$(PY) tools/fuzz.py --seconds $(SECONDS)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,8 @@ from qed import (
     svm,
     tree,
 )
+from qed.model_selection._candidate import Candidate
+from qed.study._recipes import candidates, pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -241,6 +244,7 @@ def _given() -> dict[str, list[Configuration]]:
     _others(add)
     _selectors(add)
     _composites(add)
+    _studies(add)
     return rows
 
 
@@ -430,6 +434,36 @@ def _forests(add: Callable[..., None]) -> None:
     for loss in ("poisson", "gamma"):
         add(boosted(R, loss=loss), target="positive")
     add(boosted(R, early_stopping=True, validation_fraction=0.3, max_features=0.5), layout="pandas")
+    _exactly_boosted(add)
+
+
+def _exactly_boosted(add: Callable[..., None]) -> None:
+    def boosted(kind: Any, **given: Any) -> Callable[[], Any]:
+        return lambda: kind(**{"n_estimators": 3, "min_samples_leaf": 2, "random_state": 1} | given)
+
+    C, R = E.GradientBoostingClassifier, E.GradientBoostingRegressor
+    add(boosted(C), target="three", weight="counts")
+    add(boosted(C, loss="exponential", max_leaf_nodes=4, subsample=0.7), target="two", rows="gaps")
+    add(boosted(C, init="zero", n_iter_no_change=2, validation_fraction=0.3), target="integers", layout="csr")
+    for loss in ("absolute_error", "huber", "quantile"):
+        add(boosted(R, loss=loss, alpha=0.8), weight="counts")
+    add(boosted(R, ccp_alpha=0.01, max_features=2, max_depth=None), layout="float32")
+    add(boosted(R, subsample=0.6, loss="huber"), layout="pandas")
+
+
+def _copies(add: Callable[..., None]) -> None:
+    add(lambda: E.AdaBoostClassifier(n_estimators=4, random_state=1), target="two", weight="counts")
+    add(lambda: E.AdaBoostClassifier(L.LogisticRegression(), n_estimators=3, learning_rate=0.5), target="three")
+    for loss in ("linear", "square", "exponential"):
+        add(lambda loss=loss: E.AdaBoostRegressor(n_estimators=3, loss=loss, random_state=1), weight="counts")
+    add(lambda: E.AdaBoostRegressor(L.Ridge(), n_estimators=3, random_state=1), layout="float32")
+    add(lambda: E.BaggingClassifier(n_estimators=4, oob_score=True, random_state=1), target="three", weight="counts")
+    add(
+        lambda: E.BaggingClassifier(L.LogisticRegression(), max_features=0.6, bootstrap=False, max_samples=0.8),
+        target="two",
+    )
+    add(lambda: E.BaggingRegressor(n_estimators=4, oob_score=True, bootstrap_features=True, random_state=1))
+    add(lambda: E.BaggingRegressor(L.Ridge(), n_estimators=3, max_samples=9, random_state=1), layout="pandas")
 
 
 def _others(add: Callable[..., None]) -> None:
@@ -451,13 +485,18 @@ def _others(add: Callable[..., None]) -> None:
         add(lambda kind=kind: kind(max_leaf_nodes=5, random_state=0), weight="wide")
     add(lambda: T.DecisionTreeClassifier(criterion="entropy", max_depth=3, random_state=0), target="integers")
     add(lambda: T.DecisionTreeRegressor(criterion="absolute_error", max_depth=2, random_state=0))
+    add(lambda: T.DecisionTreeRegressor(max_depth=3, monotonic_cst={"c0": 1}), layout="pandas")
     add(lambda: T.DecisionTreeRegressor(criterion="poisson", max_depth=2, random_state=0), target="positive")
+    for criterion in ("entropy", "gain_ratio", "gini"):
+        add(lambda criterion=criterion: T.MultiwayTreeClassifier(criterion=criterion), rows="words", target="three")
+    add(lambda: T.MultiwayTreeClassifier(max_depth=2), rows="counts", weight="counts")
     for depth in (1, 2, 3):
         add(lambda depth=depth: T.OptimalTreeClassifier(max_depth=depth, max_visits=10**6), target="three")
     add(lambda: T.OptimalTreeClassifier(criterion="gini", max_depth=2), rows="gaps", weight="counts")
     add(lambda: T.OptimalTreeRegressor(max_depth=2), target="several", weight="wide")
     add(lambda: T.OptimalTreeRegressor(max_depth=2, max_visits=1000), layout="float32")
     _forests(add)
+    _copies(add)
     add(lambda: neighbors.KNeighborsClassifier(3, weights="distance"), target="three")
     add(lambda: neighbors.KNeighborsClassifier(3, metric="manhattan"), layout="pandas")
     add(lambda: neighbors.KNeighborsRegressor(3, p=3), target="several")
@@ -509,6 +548,26 @@ def _selectors(add: Callable[..., None]) -> None:
     add(lambda: F.RFECV(L.LogisticRegression(), cv=2, min_features_to_select=2))
 
 
+def _studies(add: Callable[..., None]) -> None:
+    """Add what ``qed fit`` fits: one candidate of each class behind the preparation that it asks for, and an average of two."""
+    gaps, whole = (
+        SimpleNamespace(kind="number", is_used=True, width=1, missing=missing, repeats=0, distinct=40, words=())
+        for missing in (3, 0)
+    )
+    columns: Any = [gaps, gaps, whole, whole]
+    for task, asked in (("regression", "number"), ("binary", "two"), ("multiclass", "three")):
+        target: Any = SimpleNamespace(task=task, counts=False, is_positive=False)
+        found = candidates(target, columns)
+        parts = tuple((one, 0.5) for one in found[:2])
+        kinds = {(type(one.make(40, 1.0)), one.preparation): one for one in reversed(found)}
+        for one in [*kinds.values(), Candidate("average", "", lambda *_: None, parts=parts)]:
+            add(
+                lambda one=one, target=target: pipeline(one, columns, target, np.linspace(0.0, 1.0, 40), 10),
+                rows="gaps",
+                target=asked,
+            )
+
+
 def _composites(add: Callable[..., None]) -> None:
     scaled = _two(C.Pipeline, P.StandardScaler, L.Ridge)
     add(scaled, weight="counts")
@@ -535,6 +594,15 @@ def _composites(add: Callable[..., None]) -> None:
     add(lambda: C.OneVsRestClassifier(L.LogisticRegression()), target="indicator")
     add(lambda: C.MultiOutputRegressor(L.Lasso(0.1)), target="several", weight="counts")
     add(lambda: C.MultiOutputClassifier(L.LogisticRegression()), target="indicator")
+    add(
+        lambda: C.RegressorChain(L.Lasso(0.1), order=[1, 0]),
+        target="several",
+        weight="counts",
+        options={"sample_weight": lambda w: w},
+    )
+    add(lambda: C.ClassifierChain(L.LogisticRegression(), chain_method="predict_proba"), target="indicator")
+    add(_two(E.StackingRegressor, L.Ridge, L.Lasso, cv=3))
+    add(_two(E.StackingClassifier, L.LogisticRegression, NB.GaussianNB, cv=3), target="three")
     for transformer in (P.StandardScaler, P.QuantileTransformer, P.PowerTransformer):
         add(lambda transformer=transformer: C.TransformedTargetRegressor(L.Ridge(), transformer=transformer()))
     add(lambda: C.TransformedTargetRegressor(L.Lasso(0.1), transformer=P.StandardScaler()), weight="counts")

@@ -9,18 +9,18 @@ row with the date and the counts is appended to fuzz/RECORD.md.
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import json
 import os
-import platform
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from fuzz_record import COLUMNS, append
+
 ROOT = Path(__file__).resolve().parents[1]
-RECORD = ROOT / "fuzz" / "RECORD.md"
 LAWS = ("tests/laws", "tests/convex/test_certificate_fuzz.py", "tests/verify/test_duality_fuzz.py")
 # What is tried after the laws: a word for the command line, the script, what it says it counted, and its further options.
 PARTS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
@@ -30,28 +30,6 @@ PARTS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("honest", "fuzz_honest.py", "honest models of", ()),
     ("files", "fuzz_files.py", "files in", ("--count", str(10**9))),
 )
-COLUMNS = (
-    "date (UTC)",
-    "commit",
-    "Python",
-    "laws: examples",
-    "laws: tests",
-    "certificates",
-    "truths",
-    "changed models",
-    "honest models",
-    "files mutated",
-    "findings",
-)
-HEAD = f"""# How hard we have looked
-
-Each row is one run of `make fuzz`: laws under Hypothesis with fresh random seeds, certificates of convex problems
-against an interior-point solver, certificates of public estimators against exact or brute-force truth ("truths"), fitted models
-that were changed and that the checker must refuse, honest models that it must accept, then mutated model files.
-
-| {" | ".join(COLUMNS)} |
-|{"---|" * len(COLUMNS)}
-"""
 
 
 def fuzz_laws(seconds: float) -> tuple[int, int, bool]:
@@ -99,18 +77,8 @@ def main() -> int:
         tried.append(number)
         nothing = nothing and holds
     findings = "none" if nothing else "yes, see the output of the run"
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=ROOT
-    ).stdout.strip()
-    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M")
-    cells = (now, commit or "-", platform.python_version(), f"{examples:,}", tests)
-    cells = (*cells, *(f"{number:,}" for number in tried), findings)
-    row = "| " + " | ".join(map(str, cells)) + " |\n"
-    RECORD.parent.mkdir(exist_ok=True)
-    if not RECORD.exists():
-        RECORD.write_text(HEAD, encoding="utf-8")
-    with RECORD.open("a", encoding="utf-8") as record:
-        record.write(row)
+    found = {"laws: examples": examples, "laws: tests": tests}
+    append(found | dict(zip(COLUMNS[5:-1], tried, strict=True)), findings)
     counts = ", ".join(f"{number:,} {name}" for number, (name, *_) in zip(tried, PARTS, strict=True))
     print(f"{examples:,} examples of {tests} laws, {counts}; findings: {findings}. Written to fuzz/RECORD.md.")
     return 0 if nothing else 1

@@ -2,7 +2,7 @@
 
 Usage::
 
-    python tools/fuzz_files.py --count 2000000 --seconds 1200 --record fuzz/RECORD.md
+    python tools/fuzz_files.py --count 2000000 --seconds 1200 --record
 
 Honest files of every estimator come from ``tests/golden``. Four mutants of five are changed where values are known for what they
 are (``fuzz_trees``): parameters, attributes, arrays, records, models inside, within one file and between two. The others are
@@ -51,6 +51,7 @@ from qed.core._version import __version__
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from fuzz_methods import exercise
+from fuzz_record import RECORD, append
 from fuzz_trees import Spots, Tree, mutant, odd_elements
 
 if TYPE_CHECKING:
@@ -520,26 +521,7 @@ def run(options: argparse.Namespace, seeds: Sequence[Seed]) -> collections.Count
     )
 
 
-# ---- the record ------------------------------------------------------------------------------------------------------
-
-
-def row(options: argparse.Namespace, outcomes: collections.Counter[str], seconds: float) -> str:
-    """Return the line of the record: a row of a Markdown table."""
-    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    commit = git.stdout.strip() or "unknown"
-    today = dt.datetime.now(dt.UTC).date().isoformat()
-    cells = (today, __version__, commit, f"{outcomes.total():,}", outcomes["finding"], options.seed, f"{seconds:.0f}")
-    return "| " + " | ".join(map(str, cells)) + " |\n"
-
-
-HEADING = """# Mutated model files
-
-Each row is one run of `tools/fuzz_files.py`: files made by mutation, and how many did anything but raise
-`ModelFileError` or give a model whose methods answer or refuse in words.
-
-| date | version | commit | cases | findings | seed | seconds |
-|---|---|---|---:|---:|---:|---:|
-"""
+# ---- the command line --------------------------------------------------------------------------------------------------
 
 
 def _sanitized(arguments: list[str]) -> int:
@@ -564,7 +546,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--findings", default="fuzz/findings", help="folder for files that were not handled well")
     parser.add_argument("--sanitize", action="store_true", help="use the native modules in build/sanitize")
-    parser.add_argument("--record", default=None, help="Markdown file to append a row to")
+    parser.add_argument(
+        "--record", nargs="?", const=str(RECORD), help="append a row to a table, fuzz/RECORD.md by default"
+    )
     options = parser.parse_args(arguments)
     if options.seed is None:
         options.seed = int(dt.datetime.now(dt.UTC).strftime("%Y%m%d"))
@@ -576,10 +560,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     told = ", ".join(f"{name}: {outcomes[name]:,}" for name in OUTCOMES)
     print(f"{outcomes.total():,} files in {seconds:.0f} s ({outcomes.total() / seconds:,.0f} a second): {told}")
     if options.record:
-        path = Path(options.record)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a") as stream:
-            stream.write(("" if stream.tell() else HEADING) + row(options, outcomes, seconds))
+        how = " (AddressSanitizer)" if options.sanitize else ""
+        append({"files mutated": outcomes.total()}, f"{outcomes['finding'] or 'none'}{how}", Path(options.record))
     if outcomes["finding"]:
         print(f"Findings are in {options.findings}. Make one again with case(number, seed, honest_files()).")
     return int(outcomes["finding"] > 0)

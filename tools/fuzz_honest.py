@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from fuzz_record import append
 from tests.configurations import configurations
 from tests.verify.honesty import NO_FIT, refusal
 
@@ -30,6 +31,7 @@ def main() -> int:
         "--seed", type=int, default=time.time_ns() % 2**40, help="the first round; a new one by default"
     )
     parser.add_argument("--only", default="", help="classes, separated by commas; all by default")
+    parser.add_argument("--record", action="store_true", help="append a row to fuzz/RECORD.md")
     options = parser.parse_args()
     chosen = [one for one in configurations() if not options.only or one.kind in options.only.split(",")]
     accepted = left_out = findings = 0
@@ -47,6 +49,8 @@ def main() -> int:
     print(
         f"{total:,} honest models of {len(chosen)} configurations, {findings} refused; {left_out} were refused at the fit"
     )
+    if options.record:
+        append({"honest models": total}, f"{findings or 'none'}")
     return 1 if findings else 0
 
 

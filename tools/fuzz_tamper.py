@@ -20,6 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from fuzz_record import append
 from tests.configurations import configurations
 from tests.verify.tampering import Subject, changes, judged
 
@@ -37,6 +38,7 @@ def main() -> int:
         "--seed", type=int, default=time.time_ns() % 2**40, help="the first round; a new one by default"
     )
     parser.add_argument("--only", default="", help="classes, separated by commas; all by default")
+    parser.add_argument("--record", action="store_true", help="append a row to fuzz/RECORD.md")
     options = parser.parse_args()
     chosen = [one for one in configurations() if not options.only or one.kind in options.only.split(",")]
     changed = fits = findings = 0
@@ -59,6 +61,8 @@ def main() -> int:
                     print(f"Subject.of({one.name}, {seed}) {listed[k].words}: {wrong}", flush=True)
             if time.monotonic() > end:
                 print(f"{changed:,} changed models of {fits:,} fits, {findings} findings")
+                if options.record:
+                    append({"changed models": changed}, f"{findings or 'none'}")
                 return 1 if findings else 0
     return 0
 

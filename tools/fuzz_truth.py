@@ -19,6 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from fuzz_record import append
 from tests.truth import FAMILIES
 
 
@@ -30,6 +31,7 @@ def main() -> int:
         "--seed", type=int, default=time.time_ns() % 2**40, help="the first problem; a new one by default"
     )
     parser.add_argument("--family", choices=FAMILIES, help="one family instead of all")
+    parser.add_argument("--record", action="store_true", help="append a row to fuzz/RECORD.md")
     options = parser.parse_args()
     chosen = [options.family] if options.family else list(FAMILIES)
     total = findings = 0
@@ -51,6 +53,8 @@ def main() -> int:
         total += judged
         print(f"  {family}: {judged:,} judged", flush=True)
     print(f"{total:,} truths of {len(chosen)} families, {findings} findings")
+    if options.record:
+        append({"truths": total}, f"{findings or 'none'} ({', '.join(chosen)})")
     return 1 if findings else 0
 
 

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 def decaying(rng: np.random.Generator, n: int, p: int) -> Data:
     """Columns that a few directions explain well, turned so that no column is one of them."""
     strength = 1.0 / np.arange(1, p + 1)
-    turn = np.linalg.qr(rng.standard_normal((p, p)))[0]
-    return Data((rng.standard_normal((n, p)) * strength) @ turn + 3.0, np.zeros(n))
+    X = rng.standard_normal((n, p)) * strength
+    for _ in range(2):  # two reflections are a turn that mixes all columns
+        mirror = rng.standard_normal(p)
+        mirror /= np.linalg.norm(mirror)
+        X -= np.outer(2.0 * (X @ mirror), mirror)
+    return Data(X + 3.0, np.zeros(n))
 
 
 def blobs(rng: np.random.Generator, n: int, p: int, *, k: int) -> Data:

@@ -5,28 +5,67 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "qed/tree_columns.hpp"
 #include "tree_arrays.hpp"
 
 namespace qed::bindings {
 namespace {
 
 using nb::arg;
-nb::tuple grown(const nb::object& X, const std::string& criterion, Index width, const Array& y, const MaybeArray& s,
-                const std::tuple<Index, Index, Index, double, double, Index, Index>& limits,
-                const std::tuple<bool, std::uint64_t>& random) {
+using LimitTuple = std::tuple<Index, Index, Index, double, double, Index, Index>;
+using RandomTuple = std::tuple<bool, std::uint64_t>;
+
+/// Columns sorted once, and the arrays that they were read from.
+struct Sorted {
+    nb::object X;
+    SortedTable table;
+};
+
+Sorted sorted(const nb::object& X) {
     const TreeTable table = table_of(X);
-    const TreeTargets targets = targets_of(criterion, width, y, s, table.rows());
+    std::unique_ptr<SortedTable> made;
+    run([&] { made = std::make_unique<SortedTable>(table); });
+    return {X, std::move(*made)};
+}
+
+TreeLimits limits_of(const LimitTuple& limits, const RandomTuple& random) {
     const auto [depth, split, leaf, leaf_weight, decrease, leaves, features] = limits;
-    const TreeLimits rules{
-        depth, split, leaf, leaf_weight, decrease, leaves, features, std::get<0>(random), std::get<1>(random)};
-    GrownTree tree;
-    run([&] { tree = grow_tree(table, targets, rules); });
+    return {depth, split, leaf, leaf_weight, decrease, leaves, features, std::get<0>(random), std::get<1>(random)};
+}
+
+nb::tuple as_arrays(const GrownTree& tree) {
     return nb::make_tuple(given(tree.left), given(tree.right), given(tree.feature), given(tree.threshold),
                           given(tree.missing_left), given(tree.impurity), given(tree.rows), given(tree.weight),
                           given(tree.values), tree.all_distinct);
+}
+
+nb::tuple grown_again(const Sorted& X, const std::string& criterion, Index width, const Array& y, const MaybeArray& s,
+                      const LimitTuple& limits, const RandomTuple& random) {
+    const TreeTargets targets = targets_of(criterion, width, y, s, X.table.table.rows());
+    const TreeLimits rules = limits_of(limits, random);
+    GrownTree tree;
+    run([&] { tree = grow_tree(X.table, targets, rules); });
+    return as_arrays(tree);
+}
+
+nb::tuple grown(const nb::object& X, const std::string& criterion, Index width, const Array& y, const MaybeArray& s,
+                const LimitTuple& limits, const RandomTuple& random, const nb::object& monotone) {
+    const TreeTable table = table_of(X);
+    const TreeTargets targets = targets_of(criterion, width, y, s, table.rows());
+    TreeLimits rules = limits_of(limits, random);
+    Array directions;
+    if (!monotone.is_none()) {
+        directions = nb::cast<Array>(monotone);
+        rules.monotone = numbers_of<std::int8_t>(directions, "monotone", table.columns());
+        require(width <= (targets.codes != nullptr ? 2 : 1), "directions are for two classes or one number");
+    }
+    GrownTree tree;
+    run([&] { tree = grow_tree(table, targets, rules); });
+    return as_arrays(tree);
 }
 
 double least(const nb::object& X, const std::string& criterion, Index width, const Array& y, const MaybeArray& s,
@@ -115,7 +154,11 @@ nb::ndarray<nb::numpy, Index> leaves_of(const PackedTree& tree, const nb::object
 void bind_tree(nb::module_& module) {
     nb::class_<PackedTree>(module, "PackedTree").def("leaves", &leaves_of, arg("X"));
     module.def("grow_tree", &grown, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(), arg("limits"),
-               arg("random"));
+               arg("random"), arg("monotone").none());
+    nb::class_<Sorted>(module, "SortedTable");
+    module.def("sort_table", &sorted, arg("X"));
+    module.def("grow_sorted", &grown_again, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
+               arg("limits"), arg("random"));
     module.def("least_impurity", &least, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),
                arg("depth"), arg("most"));
     module.def("optimal_tree", &optimal, arg("criterion"), arg("count"), arg("orders"), arg("width"), arg("ranks"),

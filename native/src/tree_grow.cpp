@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 namespace qed {
 namespace {
 
+constexpr std::uint32_t kNowhere = 0xFFFFFFFFU;
 constexpr Index kTogether = Index{1} << 17;  // entries of a node above which all threads work on it
 
 using Node = TreeNode;
@@ -31,7 +33,7 @@ struct Arena : TreeArena {
 
 class Grower {
   public:
-    Grower(const TreeTable& x, const TreeTargets& y, const TreeLimits& limits)
+    Grower(const TreeTable& x, const TreeTargets& y, const TreeLimits& limits, const TreeEntry* sorted = nullptr)
         : x_(x),
           y_(y),
           limits_(limits),
@@ -42,7 +44,11 @@ class Grower {
           rows_(y, limits, used_.data(), count_, weights_.empty() ? nullptr : weights_.data(), weights_.empty()),
           entries_{ScratchArray<TreeEntry>(count_ * columns_), ScratchArray<TreeEntry>(count_ * columns_)},
           places_(count_) {
-        distinct_ = sort_columns(x, used_.data(), count_, entries_[0].get());
+        if (sorted == nullptr) {
+            distinct_ = sort_columns(x, used_.data(), count_, entries_[0].get());
+        } else {
+            take_sorted(sorted);
+        }
     }
 
     GrownTree grow() {
@@ -102,6 +108,28 @@ class Grower {
             }
         }
         return weights;
+    }
+    /// Copies columns that are sorted already, without the rows that are not used.
+    void take_sorted(const TreeEntry* sorted) {
+        const Index rows = x_.rows();
+        std::vector<std::uint32_t> place_of(at(rows), kNowhere);
+        for (Index i = 0; i < count_; ++i) {
+            place_of[used_[at(i)]] = static_cast<std::uint32_t>(i);
+        }
+        for_columns(count_ * columns_ > kTogether, [&](Index j) {
+            const TreeEntry* const from = sorted + j * rows;
+            TreeEntry* to = entries_[0].get() + j * count_;
+            if (count_ == rows) {
+                std::copy_n(from, rows, to);
+                return;
+            }
+            for (Index i = 0; i < rows; ++i) {
+                const std::uint32_t place = place_of[from[i].place];
+                if (place != kNowhere) {
+                    *to++ = {from[i].rank, place};
+                }
+            }
+        });
     }
     [[nodiscard]] const TreeEntry* entries_of(const Node& node, Index feature) const noexcept {
         return entries_[node.depth % 2].get() + feature * count_ + node.start;
@@ -174,8 +202,14 @@ class Grower {
                     continue;
                 }
                 const std::size_t place = at(c * columns_ + j);
-                arena.cuts[place] = limits_.is_random ? drawn_cut(*nodes[c], views[c], rule, j, arena.thresholds[place])
-                                                      : best_cut(views[c], rule, entries);
+                SplitRule own = rule;
+                if (limits_.monotone != nullptr) {
+                    own.direction = limits_.monotone[j];
+                    own.low = nodes[c]->low;
+                    own.high = nodes[c]->high;
+                }
+                arena.cuts[place] = limits_.is_random ? drawn_cut(*nodes[c], views[c], own, j, arena.thresholds[place])
+                                                      : best_cut(views[c], own, entries);
             }
         });
         for (Index c = 0; c < many; ++c) {
@@ -365,6 +399,13 @@ class Grower {
                 const double value = arena.values[at(number * y_.width + k)];
                 tree.values.push_back(y_.codes != nullptr ? value / node.weight : value);
             }
+            if (limits_.monotone != nullptr && y_.width <= 2) {
+                double* const last = &tree.values.back();
+                *last = std::clamp(*last, node.low, node.high);
+                if (y_.width == 2) {
+                    last[-1] = 1.0 - *last;
+                }
+            }
         });
         return tree;
     }
@@ -407,6 +448,20 @@ class Grower {
 GrownTree grow_tree(const TreeTable& x, const TreeTargets& y, const TreeLimits& limits) {
     const Effort effort(64.0 * static_cast<double>(x.rows()) * static_cast<double>(x.columns()));
     return Grower(x, y, limits).grow();
+}
+
+SortedTable::SortedTable(const TreeTable& x) : table(x), entries(at(x.rows() * x.columns())) {
+    const Effort effort(64.0 * static_cast<double>(x.rows()) * static_cast<double>(x.columns()));
+    std::vector<std::uint32_t> rows(at(x.rows()));
+    std::iota(rows.begin(), rows.end(), 0U);
+    sort_columns(x, rows.data(), x.rows(), entries.data());
+}
+SortedTable::SortedTable(SortedTable&&) noexcept = default;
+SortedTable::~SortedTable() = default;
+
+GrownTree grow_tree(const SortedTable& x, const TreeTargets& y, const TreeLimits& limits) {
+    const Effort effort(16.0 * static_cast<double>(x.table.rows()) * static_cast<double>(x.table.columns()));
+    return Grower(x.table, y, limits, x.entries.data()).grow();
 }
 
 double least_impurity(const TreeTable& x, const TreeTargets& y, Index depth, Index most) {

@@ -119,6 +119,7 @@ SplitView TreeRows::view_of(const TreeNode& node, const double* totals, double m
             .weight = node.weight,
             .totals = totals,
             .mean = mean,
+            .origin = by_sum() ? 0.0 : mean,
             .scale = node.scale,
             .pulls = pulls_.get(),
             .weights = has_weights_ ? copy.weights.get() : nullptr,
@@ -176,9 +177,22 @@ void TreeRows::add_children(TreeArena& arena, Index number, Index middle) const 
         child.stop = is_right ? parent.stop : middle;
         child.depth = parent.depth + 1;
         child.seed = mixed_bits(2 * parent.seed + (is_right ? 1 : 0));
+        child.low = parent.low;
+        child.high = parent.high;
         describe(arena, child);
         arena.nodes.push_back(child);
     }
+    const int direction = limits_.monotone != nullptr ? limits_.monotone[parent.feature] : 0;
+    if (direction != 0) {  // what is below either child stays on its side of the middle
+        const double between = value_of(arena, parent.left) / 2.0 + value_of(arena, parent.right) / 2.0;
+        arena.nodes[at(direction > 0 ? parent.left : parent.right)].high = between;
+        arena.nodes[at(direction > 0 ? parent.right : parent.left)].low = between;
+    }
+}
+
+double TreeRows::value_of(const TreeArena& arena, Index number) const noexcept {
+    const double* const values = arena.values.data() + number * y_.width;
+    return y_.codes != nullptr ? values[y_.width - 1] / arena.nodes[at(number)].weight : values[0];
 }
 
 bool TreeRows::is_enough(double gain, double total_weight) const noexcept {

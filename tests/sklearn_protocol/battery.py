@@ -47,7 +47,7 @@ _ONE_TARGET = {
 _ONE_LIST = {"check_estimator_sparse_array", "check_estimator_sparse_matrix"}
 # a weight multiplies the step of its row, which is not the step taken twice
 # random starts: a repeated row changes the draws, and not their distribution (tested over many seeds beside the model)
-_SEEDED = {"KMeans", "RandomForestClassifier"}
+_SEEDED = {"BaggingClassifier", "KMeans", "RandomForestClassifier"}
 _ONLINE = {"Perceptron", "SGDClassifier", "SGDRegressor", "VotedPerceptron"}
 
 

@@ -201,6 +201,17 @@ def regressors(rng: Any, X: Any, y: Any, s: Any) -> Iterator[Any]:  # noqa: PLR0
         lambda Z: (off(Z) ** 2) @ v + np.where(np.sqrt(l2(Z)) > within, np.inf, 0),
         **centred,
     )
+    strengths = [alpha, alpha / 10]
+    lasso, net = (
+        lm.LassoCV(alphas=strengths, cv=2, **share),
+        lm.ElasticNetCV(alphas=strengths, l1_ratio=rho, cv=2, **share),
+    )
+    yield Maker(lasso, lambda Z: squares(Z) / 2 + LD(lasso.alpha_) * l1(Z), **centred)
+    yield Maker(
+        net, lambda Z: squares(Z) / 2 + LD(net.alpha_) * (LD(rho) * l1(Z) + (1 - LD(rho)) / 2 * l2(Z)), **centred
+    )
+    ridge = lm.RidgeCV(alphas=[0.1, 10.0], fit_intercept=intercept)
+    yield Maker(ridge, lambda Z: (off(Z) ** 2) @ v + LD(ridge.alpha_) * l2(Z), **centred)
     if s is None or rng.random() < 0.5:
         loss = str(rng.choice(["squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"]))
         penalty = str(rng.choice(["l2", "l1", "elasticnet"]))
@@ -255,6 +266,8 @@ def classifiers(rng: Any, X: Any, labels: Any, s: Any) -> Iterator[Any]:
         lambda Z: LD(C) * _logistic(t * score(Z)) @ v + LD(rho) * l1(Z) + (1 - LD(rho)) / 2 * l2(Z),
         middle,
     )
+    chosen = lm.LogisticRegressionCV(Cs=[C, 10 * C], cv=2, tol=tol, fit_intercept=intercept)
+    yield Maker(chosen, lambda Z: LD(float(np.squeeze(chosen.C_))) * _logistic(t * score(Z)) @ v + l2(Z) / 2, middle)
     for loss, penalty in (("hinge", "l2"), ("squared_hinge", "l2"), ("squared_hinge", "l1")):
         power = 1 if loss == "hinge" else 2
 
@@ -332,7 +345,7 @@ def judge(maker: Maker, X: Any, y: Any, s: Any, rng: Any) -> Iterator[Judged]:
     v = ones(s, len(X)).astype(LD)
     lengths = np.sqrt(v / v.sum() @ (X.astype(LD) - middle) ** 2)
     starts = [point, np.zeros_like(point)]
-    if not isinstance(model, lm.SGDClassifier | lm.SGDRegressor):
+    if not isinstance(model, lm.SGDClassifier | lm.SGDRegressor | lm.RidgeCV):
         try:
             tight = qed.clone(model).set_params(tol=1e-13).fit(X, y, s)
             starts.append(_flat(tight, intercept, middle, level))

@@ -213,4 +213,45 @@ def _mistakes(rng: Any) -> Iterator[Judged]:
         yield Judged(repr(model), certificate.bound, float(made), "mistakes in another order")
 
 
-KINDS: tuple[Callable[[Any], Iterator[Judged]], ...] = (_tasks, _classes, _scales, _ordered, _parts, _mistakes)
+def _levelling(rng: Any) -> Iterator[Judged]:
+    """Judge a loss that levels off: nothing whose predictions differ by at most the radius may be lower by more than the gap."""
+    X, s, used, v = _data(rng)
+    n, p = X.shape
+    y = size(rng) * (X @ rng.normal(size=p) / (np.abs(X).max() or 1.0) + rng.standard_t(2, n))
+    shape = str(rng.choice(["exponential", "rational", "truncated"]))
+    model = lm.BoundedRegressor(shape=shape, fit_intercept=bool(rng.random() < 0.7))
+    if fitted(model, X, y, s) is None:
+        return
+    certificate, c = model.certificate_, LD(model.threshold_)
+    A, t, q = np.hstack([X, np.ones((n, 1))]).astype(LD)[used], y.astype(LD)[used], v[used] / v[used].sum()
+
+    def value(Z: Any) -> Any:
+        z = ((Z @ A.T - t) / c) ** 2
+        psi = {
+            "exponential": lambda z: -np.expm1(-z),
+            "rational": lambda z: z / (1 + z),
+            "truncated": lambda z: np.minimum(z, 1),
+        }
+        return c**2 / 2 * (psi[shape](z) @ q)
+
+    point = np.append(model.coef_, model.intercept_).astype(LD)
+    own = value(point[None])[0]
+    slack = 1e-6 * own + 1e-12 * LD(certificate.null_objective)
+    yield Judged(repr(model), float(slack), float(abs(own - LD(certificate.objective))), "objective")
+    if not certificate.radius > 0:
+        return
+    free = p + bool(model.fit_intercept)
+    directions = np.vstack(
+        [np.eye(p + 1), rng.normal(size=(200, p + 1)) / np.append(np.abs(A[:, :p]).max(axis=0) + 1e-300, 1)]
+    )
+    directions[:, free:] = 0
+    reach = np.abs(directions.astype(LD) @ A.T).max(axis=1)
+    steps = directions[reach > 0] / reach[reach > 0, None] * LD(certificate.radius) * LD(0.999)
+    near = np.concatenate([point + sign * 10.0 ** -LD(k) * steps for k in range(9) for sign in (1, -1)])
+    yield Judged(repr(model), float(certificate.gap), float(own - value(np.vstack([point, near])).min()), "fall nearby")
+
+
+KINDS: tuple[Callable[[Any], Iterator[Judged]], ...] = (
+    *(_tasks, _classes, _scales, _ordered),
+    *(_parts, _mistakes, _levelling),
+)

@@ -374,13 +374,24 @@ def judged(subject: Subject, change: Change, *, through_a_file: bool) -> str | N
         return found
     now = answers(model, subject.data.fresh)
     other = [method for method in subject.answers if not alike(subject.answers[method], now.get(method))]
-    if other:
+    if other and not _is_within_its_gap(subject, model, change):
         return f"accepted, and answers otherwise: {', '.join(other)}"
-    is_same = before is not _MISSING and _same_values(before, change.value)
+    is_same = bool(other) or (before is not _MISSING and _same_values(before, change.value))
     is_same = is_same or (
         change.path[-1][1] == "rows_" and change.how in ("reversed", "permuted")
     )  # whose order does not matter
     return None if is_same or _is_cached(subject.model, change.path) else "accepted, and answers the same"
+
+
+def _is_within_its_gap(subject: Subject, model: Any, change: Change) -> bool:
+    """Tell whether coefficients moved so little that the claim is true of them: their objective rose by no more than the gap."""
+    if change.path[-1] not in (("attribute", "coef_"), ("attribute", "intercept_")):
+        return False
+    gap = getattr(_at(model, (*change.path[:-1], ("attribute", "certificate_"))), "gap", 0.0)
+    data = subject.data
+    verdicts = [qed.verify(one, data.X, data.y, data.weight) for one in (subject.model, model)]
+    before, now = (getattr(verdict, "objective", np.nan) for verdict in verdicts)
+    return bool(now - before <= gap)
 
 
 def _same_values(a: Any, b: Any) -> bool:

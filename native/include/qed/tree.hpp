@@ -48,6 +48,7 @@ struct TreeLimits {
     Index features;      ///< columns to look at for a split
     bool is_random;      ///< one random threshold a column instead of all
     std::uint64_t seed;
+    const std::int8_t* monotone = nullptr;  ///< by column 1, -1 or 0: values rise, fall or are free; null: all are free
 };
 
 /// Nodes in the order of a walk that goes left first; leaves have children of -1.
@@ -59,6 +60,21 @@ struct GrownTree {
 };
 
 GrownTree grow_tree(const TreeTable& x, const TreeTargets& y, const TreeLimits& limits);
+
+struct TreeEntry;
+
+/// The sorted columns of all rows of a table, made once for many trees that are grown on it. The table must outlive it.
+struct SortedTable {
+    TreeTable table;
+    std::vector<TreeEntry> entries;  ///< column after column; a place is a row
+
+    explicit SortedTable(const TreeTable& x);
+    SortedTable(SortedTable&&) noexcept;
+    ~SortedTable();
+};
+
+/// The same tree as that of the table: rows without weight are passed over.
+GrownTree grow_tree(const SortedTable& x, const TreeTargets& y, const TreeLimits& limits);
 
 /// The least weighted impurity, as a share of all weight, that a tree of depth one or two can leave; NaN if there are
 /// more than `most` steps to search.

@@ -39,8 +39,8 @@ class DualityGapCertificate(GapCertificate):
     fingerprint : Fingerprint
         The data this is about.
     dual : ndarray or None
-        Dual variables of the rows of the fit, in their order, for losses with kinks, whose slope does not tell them. They can
-        expose labels.
+        Dual variables of the rows of the fit, in their order, for losses with non-differentiable points, whose slope does not
+        tell them. They can expose labels.
     """
 
     gap: float

@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 class MistakeBoundCertificate(Certificate):
     """How often an online learner was wrong before it learnt, and how often it can have been.
 
-    With rows of length at most R and a plane that has them all on the right side at a distance of at least γ, a perceptron that
-    starts from zero makes at most (R/γ)² mistakes, in any order and however often the rows come back.
+    With rows of length at most R and a hyperplane that has them all on the right side at a distance of at least γ, a perceptron
+    that starts from zero makes at most (R/γ)² mistakes, in any order and however often the rows come back.
 
     Attributes
     ----------
     rounds : int
         Rows shown, in all passes together.
     mistakes : int
-        Rows that were on the wrong side, or on the plane, when they were shown; summed over the problems of several classes.
+        Rows that were on the wrong side, or on the hyperplane, when they were shown; summed over the problems of several classes.
     radius : float
         R: the largest length of a row, with a one in place of the intercept. NaN for rows that were not kept.
     margins : ndarray of shape (k,)
-        γ of each problem: the least signed distance of a row from the plane found. Not positive where it does not separate.
+        γ of each problem: the least signed distance of a row from the hyperplane found. Not positive where it does not separate.
     bound : float
-        The sum of (R/γ)², infinite where no plane was found or the theorem does not apply.
+        The sum of (R/γ)², infinite where no hyperplane was found or the theorem does not apply.
     fingerprint : Fingerprint or None
         The rows of ``fit``; None for a stream.
     """
@@ -47,7 +47,7 @@ class MistakeBoundCertificate(Certificate):
 
     @property
     def reached(self) -> bool:
-        """Whether a plane was found that has every row on its right side."""
+        """Whether a hyperplane was found that has every row on its right side."""
         return bool(len(self.margins)) and bool((self.margins > 0).all())
 
     @property

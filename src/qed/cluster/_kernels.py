@@ -1,4 +1,4 @@
-"""The door of this package to compiled code: layout, type and length are fixed here and nowhere else."""
+"""The interface of this package to compiled code: layout, type and length are fixed here and nowhere else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes told apart by classifiers of two classes: a book of codes says which classes each of them sees, and as what.
+"""Classes told apart by classifiers of two classes: a code matrix says which classes each of them sees, and as what.
 
 The book has a row for each class and a column for each classifier: +1 and -1 name the side of a class, 0 leaves its rows out.
 One against the rest, one against one and error-correcting codes are books; they differ in how answers are read.

@@ -1,4 +1,4 @@
-"""The one door from `qed.convex` to native code: fixes layout, type and alignment."""
+"""The one interface of `qed.convex` to native code: fixes layout, type and alignment."""
 
 from __future__ import annotations
 

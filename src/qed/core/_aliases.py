@@ -1,6 +1,6 @@
 """Packages under a second name, so that ``from sklearn.`` becomes ``from qed.`` and nothing else changes.
 
-scikit-learn spreads some families over more packages than this house does. The finder below makes
+scikit-learn spreads some families over more packages than qed does. The finder below makes
 ``import qed.<theirs>`` give the package of ours that holds the same models; it answers for the names of one
 table and for nothing else.
 """

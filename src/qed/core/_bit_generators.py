@@ -1,7 +1,7 @@
 """NumPy's random generators as plain values: what a model file stores of a Generator or a RandomState.
 
 NumPy takes a state as it is given: a position outside the table of a Mersenne twister reads foreign memory, and a table
-of zeros draws zeros for ever. So each state is compared with its form below before NumPy sees it.
+of zeros draws nothing but zeros. So each state is compared with its form below before NumPy sees it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where displays draw: matplotlib, loaded when something is drawn, and the colours of the house."""
+"""Where displays draw: matplotlib, loaded when something is drawn, and the colours of qed."""
 
 from __future__ import annotations
 

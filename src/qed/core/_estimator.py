@@ -1,7 +1,7 @@
 """The base of every model: what follows from a declaration, and nothing about any method of learning.
 
 A model declares its parameters as fields and its abilities as class keywords; ``Estimator`` gives it the
-constructor, parameters by name, copies, printing, documentation, and the two doors for data.
+constructor, parameters by name, copies, printing, documentation, and the two entries for data.
 """
 
 from __future__ import annotations

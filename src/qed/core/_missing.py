@@ -1,4 +1,4 @@
-"""What scikit-learn has and qed has not, said in words: "not in qed, use sklearn.X".
+"""What scikit-learn has and qed has not, and the message about it: "not in qed, use sklearn.X".
 
 ``sklearn_names.txt`` lists scikit-learn's public names, package by package (``tools/sklearn_names.py`` writes it). It is
 read when a name was not found, so that nobody else pays for it, and scikit-learn is never loaded.

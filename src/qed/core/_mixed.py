@@ -1,4 +1,4 @@
-"""The door for tables whose columns differ in type: words, categories, numbers, with gaps.
+"""Validation of tables whose columns differ in type: words, categories, numbers, with gaps.
 
 Models of numbers see one array; encoders and imputers see columns. A column is an array of one dimension, or, where its
 library already keeps words as numbers into a list (pandas' categories, polars' and Arrow's strings), those numbers and that

@@ -1,7 +1,7 @@
 """Properties computed once, without a lock.
 
 Until Python 3.12 `functools.cached_property` holds one lock for all instances while it computes. A process that is forked
-meanwhile inherits the lock and nobody to release it: its first fit would wait for ever.
+meanwhile inherits the lock and nobody to release it: its first fit would wait without end.
 """
 
 from __future__ import annotations

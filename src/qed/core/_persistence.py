@@ -5,8 +5,8 @@ as a picture: it gives a model or a `ModelFileError` that says what is wrong. ``
 ``_codec`` the values. The state of a model is its parameters and its fitted attributes; both pass the checks of their
 class again, parameters through their declared ranges, attributes through their declarations (``_state``).
 
-Files live for ever. A qed reads the format versions of all earlier ones; a parameter that did not exist when a file was
-written takes its default; a file of a newer format is refused in words. ``tests/golden`` keeps a file of every version.
+Files stay readable. A qed reads the format versions of all earlier ones; a parameter that did not exist when a file was
+written takes its default; a file of a newer format raises an error. ``tests/golden`` keeps a file of every version.
 
 Saving is all or nothing: the bytes go to a temporary file in the same folder, to the disk, and only then to their name.
 """

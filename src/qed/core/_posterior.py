@@ -147,7 +147,7 @@ class PosteriorClassifier(Classifier):
 
 
 def by_rows(model: Any, X: Any, answer: Callable[[Any], Array]) -> Array:
-    """Ask about rows that pass the door, chunk by chunk if they come so; answers are float64, logarithms need them."""
+    """Ask about validated rows, chunk by chunk if they come so; answers are float64, logarithms need them."""
     if is_source(X):
         model._check_is_fitted()  # noqa: SLF001
         learn_columns(model, X.schema.n_features, X.schema.names, reset=False)

@@ -13,7 +13,7 @@ and this module knows which class that is::
             expect(self.weight >= 0, "moments.weight is negative")
             expect_array(self.mean, "moments.mean", shape=(None,), finite=True)
 
-The name is a promise: files written today are read for ever, so a name is never given to another class, a field is
+The name is a promise: files written today stay readable, so a name is never given to another class, a field is
 never renamed, and a new field has a default. When a record comes from a file its fields are first compared with their
 annotations, then ``check`` is called; it raises `ModelFileError` on values that make no sense.
 

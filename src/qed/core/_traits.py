@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 
 class Traits(NamedTuple):
-    """The abilities of a model, in the words of the doors.
+    """The abilities of a model, as validation knows them.
 
     Attributes
     ----------

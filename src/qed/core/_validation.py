@@ -1,4 +1,4 @@
-"""The two doors through which data reach a model.
+"""Validation: the two functions through which data reach a model.
 
 ``fit_data`` looks at parameters, X, y and weights before any work is done; ``new_data`` looks at what a fitted
 model is asked about. Both give a float32 or float64 array (or a SciPy CSR/CSC container) that native code can
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class FitData(NamedTuple):
-    """What came through the door of ``fit``.
+    """The validated input of ``fit``.
 
     Attributes
     ----------
@@ -238,7 +238,7 @@ def new_data(model: Any, X: Any, *, finite: bool = True) -> Any:
 
 
 def learn_columns(model: Any, n_columns: int, names: Sequence[str] | None, *, reset: bool) -> None:
-    """Learn the columns of rows that come in chunks, past the door; without ``reset`` they must be those of the fit.
+    """Learn the columns of rows that come in chunks and were not validated yet; without ``reset`` they must be those of the fit.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rows with labels, folded into a statistic by class: from the door of a classifier to what it learns from."""
+"""Rows with labels, folded into a statistic by class: from the input of a classifier to what it learns from."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ S = TypeVar("S")
 
 
 def of_classes(model: Any, data: FitData, of: Callable[..., S], *, part_rows: int | None = None) -> S:
-    """Fold rows that came through the door of a classifier; ``of(chunk, n_classes)`` is given class numbers as targets.
+    """Fold the validated rows of a classifier; ``of(chunk, n_classes)`` is given class numbers as targets.
 
     Tables of more than ``part_rows`` rows are cut.
     """
@@ -40,7 +40,7 @@ def of_classes(model: Any, data: FitData, of: Callable[..., S], *, part_rows: in
 
 
 def labelled_chunks(data: FitData) -> Iterator[Chunk]:
-    """Go through rows that came through the door again, class numbers as their targets."""
+    """Go through validated rows again, class numbers as their targets."""
     if is_source(data.X):
         classes = np.asarray(data.classes, dtype=np.float64)
         return (_of_labels(chunk, lambda coded, _: coded, classes) for chunk in data.X.chunks())

@@ -1,4 +1,4 @@
-"""The one door from `qed.data` to native code: fixes layout and types, and says how much the kernels round."""
+"""The one interface of `qed.data` to native code: fixes layout and types, and says how much the kernels round."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ Map
 `_bundled`     other real tables: iris, wine, tumours, diabetes, digits, weather; their words as they stand in the file
 `_regression`  linear problems with a chosen number of useful columns, noise, rank and condition number
 `_classics`    two textbook tables, drawn: a geyser's waiting times, house prices
-`_shapes`      classes in the plane: blobs, moons, rings, exclusive or; `_classification`: classes among many columns
+`_shapes`      classes in two columns: blobs, moons, rings, exclusive or; `_classification`: classes among many columns
 `_curves`      functions of known form, and bent surfaces; `_matrices`: matrices of known structure
 `_partly_labelled`  rows of which some have a label
 """

@@ -1,4 +1,4 @@
-"""Body mass of penguins: the one real table of the house."""
+"""Body mass of penguins: the one real table of qed."""
 
 from __future__ import annotations
 

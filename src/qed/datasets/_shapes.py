@@ -1,4 +1,4 @@
-"""Classes of simple shapes in the plane and around centres: blobs, moons, rings, elongated and unequal classes."""
+"""Classes of simple shapes in two columns and around centres: blobs, moons, rings, elongated and unequal classes."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Dense:
 
     Notes
     -----
-    Memory beyond X and the result: nothing that grows with X; a centre is subtracted row by row on the way.
+    Memory beyond X and the result: nothing that grows with X; a centre is subtracted from each row on the way.
     """
 
     def __init__(self, X: np.ndarray[Any, Any]) -> None:
@@ -56,7 +56,7 @@ class Dense:
 
     @property
     def centres_first(self) -> bool:
-        """True: a centre is subtracted row by row, on the way."""
+        """True: a centre is subtracted from each row, on the way."""
         return True
 
     def columns(self, index: Any) -> Dense:

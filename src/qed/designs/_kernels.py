@@ -1,4 +1,4 @@
-"""The one door from `qed.designs` to native code: fixes layout, type and alignment."""
+"""The one interface of `qed.designs` to native code: fixes layout, type and alignment."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What is looked at before anything is solved: means and spreads of all columns, and whether float64 can hold them.
 
 A column of 1e-200 has a square that float64 takes for zero, so that the column would be taken for a constant and the
-certificate would say nothing true about it; one of 1e200 has none at all. Both are refused in words.
+certificate would say nothing true about it; one of 1e200 has none at all. Both raise an error.
 """
 
 from __future__ import annotations

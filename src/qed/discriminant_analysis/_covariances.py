@@ -24,7 +24,7 @@ PART_ROWS = 1 << 17  # rows of a large table that are told apart at a time
 
 
 def class_moments(model: Any, data: FitData) -> ClassMoments:
-    """Fold rows that came through the door into the moments of each class."""
+    """Fold validated rows into the moments of each class."""
     p, k = model.n_features_in_, len(data.classes)
     require_memory(
         8 * 4 * k * p * p, f"The products of {p} columns in {k} classes", "Choose fewer columns, or GaussianNB."

@@ -1,4 +1,4 @@
-"""Classes with one covariance: planes between them, and the directions that tell them apart."""
+"""Classes with one covariance: hyperplanes between them, and the directions that tell them apart."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _has_what_its_solver_leaves(model: Any, means: Array) -> str:  # noqa: ARG00
 class LinearDiscriminantAnalysis(
     FromClassMoments, LinearClassifier, Transformer, sparse=False, chunks=True, min_samples=2
 ):
-    r"""Normal classes with a common covariance, and planes between them; also the directions that separate them best.
+    r"""Normal classes with a common covariance, and hyperplanes between them; also the directions that separate them best.
 
     Objective
     ---------

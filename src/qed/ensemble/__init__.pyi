@@ -1,7 +1,13 @@
+from qed.ensemble._adaboost import AdaBoostClassifier as AdaBoostClassifier
+from qed.ensemble._adaboost import AdaBoostRegressor as AdaBoostRegressor
+from qed.ensemble._bagging import BaggingClassifier as BaggingClassifier
+from qed.ensemble._bagging import BaggingRegressor as BaggingRegressor
 from qed.ensemble._forests import ExtraTreesClassifier as ExtraTreesClassifier
 from qed.ensemble._forests import ExtraTreesRegressor as ExtraTreesRegressor
 from qed.ensemble._forests import RandomForestClassifier as RandomForestClassifier
 from qed.ensemble._forests import RandomForestRegressor as RandomForestRegressor
+from qed.ensemble._gradient_boosting import GradientBoostingClassifier as GradientBoostingClassifier
+from qed.ensemble._gradient_boosting import GradientBoostingRegressor as GradientBoostingRegressor
 from qed.ensemble._hist_boosting import HistGradientBoostingClassifier as HistGradientBoostingClassifier
 from qed.ensemble._hist_boosting import HistGradientBoostingRegressor as HistGradientBoostingRegressor
 from qed.ensemble._stacking import StackingClassifier as StackingClassifier

@@ -112,13 +112,13 @@ def loss_named(name: str, quantile: float | None, y: Array, s: Array) -> BoostLo
     return BoostLoss(name)
 
 
-def weighted_quantile(values: Array, s: Array, level: float) -> float:
-    """Return the least value that has at least the level of all weight at or below it; the middle where halves are equal."""
+def weighted_quantile(values: Array, s: Array, level: float, *, middle: bool = True) -> float:
+    """Return the least value that has at least the level of all weight at or below it; the middle to the next if that is exact."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(s[order])
     goal = level * reached[-1]
     place = min(int(np.searchsorted(reached, goal * (1 - 1e-12))), len(values) - 1)
     found = float(values[order[place]])
-    if abs(reached[place] - goal) <= 1e-12 * reached[-1] and place + 1 < len(values):
+    if middle and abs(reached[place] - goal) <= 1e-12 * reached[-1] and place + 1 < len(values):
         return found / 2 + float(values[order[place + 1]]) / 2
     return found

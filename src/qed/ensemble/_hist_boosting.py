@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from qed.core import Array, Classifier, InvalidParameter, Probability, Regressor, fitted, param
+from qed.core import InvalidParameter, Probability, param
 from qed.core._class_weights import class_weights
 from qed.ensemble._boost_losses import BoostLoss, loss_named
-from qed.ensemble._boosting import BoostingModel
-from qed.tree._tree_model import float_like
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from qed.ensemble._boosted import BoostedClassifier, BoostedRegressor, signed_or_codes
+from qed.ensemble._hist_model import HistBoostingModel
 
 
-class HistGradientBoostingRegressor(BoostingModel, Regressor):
+class HistGradientBoostingRegressor(HistBoostingModel, BoostedRegressor):
     r"""A sum of small trees, each of which lowers the loss of those before it.
 
     Objective
@@ -111,44 +108,8 @@ class HistGradientBoostingRegressor(BoostingModel, Regressor):
         self._boost(rows, loss, 1, warm=data.warm, held=held)
         return self
 
-    def predict(self, X: Any) -> Array:
-        """Return what is predicted for each row.
 
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Float32 for float32 rows, float64 otherwise.
-        """
-        rows = self._new_data(X)
-        return float_like(rows, self._inverse(self._scores(rows)[:, 0]))
-
-    def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Yield what is predicted after each round.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
-
-        Yields
-        ------
-        ndarray of shape (n,)
-            Predictions.
-        """
-        rows = self._new_data(X)
-        for scores in self._staged_scores(rows):
-            yield float_like(rows, self._inverse(scores[:, 0]))
-
-    def _inverse(self, scores: Array) -> Array:
-        return np.asarray(np.exp(scores) if self.loss in ("gamma", "poisson") else scores)
-
-
-class HistGradientBoostingClassifier(BoostingModel, Classifier):
+class HistGradientBoostingClassifier(HistBoostingModel, BoostedClassifier):
     r"""A sum of small trees, each of which lowers the loss of those before it, as a score of labels.
 
     Objective
@@ -192,8 +153,6 @@ class HistGradientBoostingClassifier(BoostingModel, Classifier):
         None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
     )
 
-    classes_: Array = fitted("Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising")
-
     def fit(
         self,
         X: Any,
@@ -232,7 +191,7 @@ class HistGradientBoostingClassifier(BoostingModel, Classifier):
         )
         known = self.__dict__.get("classes_")
         warm = data.warm and known is not None and np.array_equal(known, data.classes)
-        rows = self._boost_rows(data, self._targets(codes, k), None if factor is None else factor[codes], codes)
+        rows = self._boost_rows(data, signed_or_codes(codes, k), None if factor is None else factor[codes], codes)
         held = None
         if X_val is not None:
             other = self._fit_data(X_val, y_val, sample_weight_val, reset=False)
@@ -241,122 +200,8 @@ class HistGradientBoostingClassifier(BoostingModel, Classifier):
                 raise InvalidParameter("y_val holds labels that y does not have.")
             own = places[np.asarray(other.y, dtype=np.int64)]
             s = np.ones(other.n_rows) if other.weight is None else other.weight
-            held = other.X, self._targets(own, k), s if factor is None else s * factor[own]
+            held = other.X, signed_or_codes(own, k), s if factor is None else s * factor[own]
         self.classes_ = data.classes
         loss = BoostLoss(self.loss if k <= 2 else "softmax")
         self._boost(rows, loss, 1 if k <= 2 else k, warm=warm, held=held)
         return self
-
-    @staticmethod
-    def _targets(codes: Array, k: int) -> Array:
-        """Return ±1 for two labels, the number of the label for more."""
-        return np.ascontiguousarray(np.where(codes == 1, 1.0, -1.0) if k <= 2 else codes.astype(np.float64))
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the scores of the labels: the sums of trees.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, k)
-            For two labels, one score: positive for the second.
-        """
-        rows = self._new_data(X)
-        scores = self._scores(rows)
-        return float_like(rows, scores[:, 0] if scores.shape[1] == 1 else scores)
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probabilities of the labels.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Rows that sum to one, in the order of ``classes_``.
-        """
-        rows = self._new_data(X)
-        return float_like(rows, self._probabilities(self._scores(rows)))
-
-    def predict(self, X: Any) -> Array:
-        """Return the most probable label of each row.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
-        rows = self._new_data(X)
-        return np.asarray(self.classes_[self._probabilities(self._scores(rows)).argmax(axis=1)])
-
-    def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Yield the labels that are predicted after each round.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
-
-        Yields
-        ------
-        ndarray of shape (n,)
-            Labels.
-        """
-        for probabilities in self.staged_predict_proba(X):
-            yield np.asarray(self.classes_[probabilities.argmax(axis=1)])
-
-    def staged_predict_proba(self, X: Any) -> Iterator[Array]:
-        """Yield the probabilities after each round.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
-
-        Yields
-        ------
-        ndarray of shape (n, k)
-            Probabilities.
-        """
-        rows = self._new_data(X)
-        for scores in self._staged_scores(rows):
-            yield float_like(rows, self._probabilities(scores))
-
-    def staged_decision_function(self, X: Any) -> Iterator[Array]:
-        """Yield the scores after each round.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows with the columns of the fit.
-
-        Yields
-        ------
-        ndarray of shape (n,) or (n, k)
-            Scores.
-        """
-        rows = self._new_data(X)
-        for scores in self._staged_scores(rows):
-            yield float_like(rows, scores[:, 0] if scores.shape[1] == 1 else scores)
-
-    def _probabilities(self, scores: Array) -> Array:
-        if len(self.classes_) == 1:
-            return np.ones((len(scores), 1))
-        if scores.shape[1] == 1:
-            half = (1.0 if self.loss == "exponential" else 0.5) * scores[:, 0]
-            second = 0.5 * (1 + np.tanh(half))  # the logistic function of twice that
-            return np.column_stack([1 - second, second])
-        apart = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(apart / apart.sum(axis=1, keepdims=True))

@@ -1,4 +1,4 @@
-"""The package's one door to compiled code."""
+"""The package's one interface to compiled code."""
 
 from __future__ import annotations
 
@@ -153,3 +153,8 @@ def mix(seed: int, count: int) -> Array:
         bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return np.asarray(bits ^ (bits >> np.uint64(31)))
+
+
+def stream(seed: int, number: int) -> int:
+    """Return the seed of what is drawn as number so-and-so."""
+    return int(mix((seed + number) % 2**64, 1)[0]) % 2**63

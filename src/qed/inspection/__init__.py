@@ -4,7 +4,7 @@ One rule: **a figure shows what the model says, at every point that it shows.**
 
 ::
 
-    _decision_boundary   regions, boundaries and margins in the plane of two columns
+    _decision_boundary   regions, boundaries and margins over two columns
     _coefficient_path    coefficients along strengths
     _loss_curve          the objective from pass to pass
     _norm_ball           a limit on two coefficients, and the contours of the squared error

@@ -1,4 +1,4 @@
-"""Regions of classes in the plane, with the lines between them."""
+"""Regions of classes over two columns, with the lines between them."""
 
 from __future__ import annotations
 

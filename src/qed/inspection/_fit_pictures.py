@@ -122,7 +122,7 @@ class ProjectionDisplay:
 
     Notes
     -----
-    Drawn in the plane of the target and the fit, so that the angle at the fit is what it is: right for least squares with an
+    Drawn in the two dimensions of target and fit, so that the angle at the fit is what it is: right for least squares with an
     intercept on the rows of its fit, and otherwise not.
 
     Examples

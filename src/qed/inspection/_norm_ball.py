@@ -14,7 +14,7 @@ LEVELS = (1.0, 2.2, 4.0, 6.5)  # contours, as multiples of what the solution cos
 
 
 class NormBallDisplay:
-    """The ball of a norm in the plane of two coefficients, with contours of the squared error around the free solution.
+    """The ball of a norm in two coefficients, with contours of the squared error around the free solution.
 
     Parameters
     ----------

@@ -19,22 +19,22 @@ One rule: **a fit is a statistic followed by a solve, and the certificate decide
     _quantile_regressor, _power_regressor   models that are a loss and a penalty, as declarations
     _bounded_regressor                      a loss that stops growing, and the weights it implies
     _huber_regressor, _square_root_lasso    models that estimate a scale with the coefficients, as declarations
-    _convex_regressor, _learn_convex        what they share: from the door of fit to coefficients and proof
+    _convex_regressor, _learn_convex        what they share: from the input of fit to coefficients and proof
     _learn_scaled                           the same, with a scale
     _lasso_cv, _cross_validated_path        the same with a strength chosen by folds; _paths gives coefficients for many
     _perceptron, _voted_perceptron          models that learn one row at a time, as declarations
     _sgd_classifier, _sgd_regressor         the same along slopes of losses; _stochastic is what they share
-    _online, _learn_online, _prove_online   rules and memories; from the doors to attributes; how far from the best they end
-    _small_proofs                           the last for all planes of a small table in one call
-    _threshold, _random_linear              a cut through one column; the best of planes drawn at random
+    _online, _learn_online, _prove_online   rules and memories; from input to attributes; how far from the best they end
+    _small_proofs                           the last for all hyperplanes of a small table in one call
+    _threshold, _random_linear              a cut through one column; the best of hyperplanes drawn at random
     _ridge_classifier, _ridge_classifier_cv classes by least squares
-    _constrained                            coefficients of limited size, and the strength that stands for
-    _ordinal                                ordered classes: one score and cut points
+    _constrained                            norm-constrained coefficients, and the strength that stands for
+    _ordinal                                ordered classes: one score and thresholds
     _best_subset, _best_subset_regressor    few columns: the best of all subsets
     _chain                                  the best sequence of labels
     _fisher                                 the direction along which two classes are furthest apart
-    _geometry                               planes: sides, distances, margins, how far a row can be pushed
-    _separation, _hulls                     whether a plane separates two classes, with a proof either way
+    _geometry                               hyperplanes: sides, distances, margins, how far a row can be pushed
+    _separation, _hulls                     whether a hyperplane separates two classes, with a proof either way
     _learn_convex                           models that are a loss and a penalty, over qed.convex
 """
 

@@ -1,4 +1,4 @@
-"""Planes for a book of codes, all at once: what classes share is found once, and a problem is a few stretches of sorted rows."""
+"""Hyperplanes for a code matrix, all at once: what classes share is found once, and a problem is a few stretches of sorted rows."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class CodedLoss(NamedTuple):
 
 
 class Planes(NamedTuple):
-    """One plane for each problem, and what is known of it; coefficients of a constant column are left in ``w``."""
+    """One hyperplane for each problem, and what is known of it; coefficients of a constant column are left in ``w``."""
 
     w: Array
     b: Array  # for the columns as they came
@@ -113,7 +113,7 @@ class Stretches:
     def planes(
         self, book: Book, strength: float, tol: float, most: int, begin: tuple[Array, Array] | None = None
     ) -> Planes | None:
-        """Solve the problems of a book, from planes for the columns as they came if given; None unless all are solved."""
+        """Solve the problems of a code matrix, from given hyperplanes for the columns as they came; None unless all are solved."""
         loss, traits = self.loss.loss, self.loss.loss.traits
         n, positive = self.counts @ (book != 0), self.counts @ (book > 0)
         shares = np.stack([1.0 - positive / n, positive / n], axis=1)
@@ -142,7 +142,7 @@ class Stretches:
 
 
 def fit_coded(model: Any, data: FitData, book: Book, loss: CodedLoss) -> list[Any] | None:
-    """Fit a copy of the model to each column of a book of codes; None where this way is not open.
+    """Fit a copy of the model to each column of a code matrix; None where this way is not open.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Least squares with coefficients of limited size: the strength of the penalty that the limit stands for, found exactly."""
+"""Least squares with norm-constrained coefficients: the strength of the penalty that the limit stands for, found exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What regressors of one target share: predictions, a state that can be checked; and the door of those that are convex."""
+"""What regressors of one target share: predictions, a state that can be checked; and the fit of those that are convex."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planes as geometry: which side, how far, with what margin, and how far a row can be pushed before its label changes."""
+"""Hyperplanes as geometry: which side, how far, with what margin, and how far a row can be pushed before its label changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAME = 1e-5  # of the sizes of the terms: how far scores of float32 rows may be 
 
 @record("hyperplane")
 class Hyperplane:
-    """The points x with ``x @ coef + intercept == 0``: d + 1 numbers, the same plane whatever they are multiplied by.
+    """The points x with ``x @ coef + intercept == 0``: d + 1 numbers, the same hyperplane whatever they are multiplied by.
 
     Attributes
     ----------
@@ -31,8 +31,8 @@ class Hyperplane:
     --------
     >>> import numpy as np
     >>> from qed.linear_model import Hyperplane
-    >>> plane = Hyperplane(np.array([3.0, 4.0]), -5.0)
-    >>> plane.distance([[3.0, 4.0], [0.0, 0.0]]).tolist(), plane.side([[3.0, 4.0], [0.0, 0.0], [1.0, 0.5]]).tolist()
+    >>> wall = Hyperplane(np.array([3.0, 4.0]), -5.0)
+    >>> wall.distance([[3.0, 4.0], [0.0, 0.0]]).tolist(), wall.side([[3.0, 4.0], [0.0, 0.0], [1.0, 0.5]]).tolist()
     ([4.0, -1.0], [1, -1, 1])
     """
 
@@ -41,14 +41,14 @@ class Hyperplane:
 
     @classmethod
     def of(cls, model: Any) -> Hyperplane:
-        """Return the plane of a fitted linear classifier of two classes, or of a regressor of one target."""
+        """Return the hyperplane of a fitted linear classifier of two classes, or of a regressor of one target."""
         w, b = _planes_of(model)
         if len(w) != 1:
             raise InvalidData(f"{type(model).__name__} has {len(w)} hyperplanes. Pass a model of two classes.")
         return cls(w[0], float(b[0]))
 
     def check(self) -> None:
-        """Refuse what is no plane."""
+        """Refuse what is no hyperplane."""
         if self.coef.ndim != 1 or not np.isfinite(self.coef).all() or not np.isfinite(self.intercept):
             raise InvalidData("a hyperplane needs a vector of finite numbers and a finite intercept")
 
@@ -67,22 +67,22 @@ class Hyperplane:
         return np.asarray(np.asarray(X, dtype=np.float64) @ self.coef + self.intercept)
 
     def distance(self, X: Any) -> Array:
-        """Return the distance of each row from the plane, negative on the side that the normal points away from."""
+        """Return the distance of each row from the hyperplane, negative on the side that the normal points away from."""
         if self.length == 0:
             raise InvalidData("a hyperplane whose normal is zero has no distances")
         return self.score(X) / self.length
 
     def side(self, X: Any) -> Array:
-        """Return +1 where the score is not negative, -1 elsewhere: a row on the plane goes to +1."""
+        """Return +1 where the score is not negative, -1 elsewhere: a row on the hyperplane goes to +1."""
         return np.where(self.score(X) >= 0, 1, -1)
 
     def project(self, X: Any) -> Array:
-        """Return the nearest point of the plane to each row."""
+        """Return the nearest point of the hyperplane to each row."""
         return np.asarray(X, dtype=np.float64) - np.multiply.outer(self.distance(X), self.coef / self.length)
 
 
 def signed_distance(model: Any, X: Any) -> Array:
-    """Return how far each row is from the planes of a linear classifier.
+    """Return how far each row is from the hyperplanes of a linear classifier.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
 """The nearest points of two convex hulls, by Wolfe's method: finite, exact up to rounding, and a proof either way.
 
-Points with positive sign and points with negative sign are separated by a plane exactly when their hulls do not meet. The
-shortest vector d between the hulls is the normal of the plane with the widest margin, half its length is that margin, and any
-two points of the hulls bound the margin of every plane by half their distance. Where the hulls meet, d is zero, and the weights
-of the two points that coincide prove that there is no plane. Planes through the origin ask the same of the points times
-their signs and of the origin.
+Points with positive sign and points with negative sign are separated by a hyperplane exactly when their hulls do not meet. The
+shortest vector d between the hulls is the normal of the hyperplane with the widest margin, half its length is that margin, and any
+two points of the hulls bound the margin of every hyperplane by half their distance. Where the hulls meet, d is zero, and the
+weights of the two points that coincide prove that there is no hyperplane. Hyperplanes through the origin ask the same of the
+points times their signs and of the origin.
 
 Wolfe's method keeps few vertices that are affinely independent, moves to the point of their affine hull nearest to the origin,
 drops vertices when that lies outside of their convex hull, and takes the vertex that is furthest back when it lies inside.
@@ -30,9 +30,9 @@ class Nearest(NamedTuple):
     Attributes
     ----------
     normal : ndarray of shape (p,)
-        From the negative point to the positive one; with planes through the origin, from the origin to the hull.
+        From the negative point to the positive one; with hyperplanes through the origin, from the origin to the hull.
     weights : ndarray of shape (n,)
-        Of the rows in the nearest points: those of each side sum to one (all of them, with planes through the origin).
+        Of the rows in the nearest points: those of each side sum to one (all of them, with hyperplanes through the origin).
     size : float
         Length of the longest vertex that was looked at.
     n_iter : int
@@ -58,7 +58,7 @@ def nearest_points(X: Any, sign: Vector, *, through_origin: bool, tol: float, ma
     sign : ndarray of shape (n,)
         Their sides, -1 or +1.
     through_origin : bool
-        Whether planes must contain the origin: then one hull is that of the rows times their signs, the other is the origin.
+        Whether hyperplanes must contain the origin: then one hull is that of the rows times their signs, the other is the origin.
     tol : float
         How far the squared length may be from the least, relative to it.
     max_iter : int

@@ -1,4 +1,4 @@
-"""The door of this package to compiled code: layout, type and length are fixed here and nowhere else."""
+"""The interface of this package to compiled code: layout, type and length are fixed here and nowhere else."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def coded_planes(
     begin: tuple[Array, Array],
     goal: tuple[Array, int],
 ) -> tuple[Array, Array, Array]:
-    """Return planes for the rows of a book, their intercepts, and objective, gap, rounding and steps of each.
+    """Return hyperplanes for the rows of a code matrix, their intercepts, and objective, gap, rounding and steps of each.
 
     ``table`` is rows sorted by class, where each class begins, and what is subtracted from each row; ``book[k, c]`` is the
     side of class c in problem k. ``model`` is the name of a loss, its largest curvature, what it is multiplied by, and whether
@@ -150,7 +150,7 @@ def online_proofs(
     columns: tuple[Array | None, Array],
     planes: tuple[Array, Array],
 ) -> tuple[Array, list[tuple[float, float, float, float, float, bool]]]:
-    """Return dual points, and objective, gap, rounding, null objective, radius and tightness of each plane.
+    """Return dual points, and objective, gap, rounding, null objective, radius and tightness of each hyperplane.
 
     ``model`` holds loss, width, ridge, lasso, intercept and effort; ``columns`` are their means, None without an intercept, and
     lengths without them.

@@ -1,4 +1,4 @@
-"""From the doors of ``fit`` and ``partial_fit`` to stored attributes, for models that learn one row at a time."""
+"""From the input of ``fit`` and ``partial_fit`` to stored attributes, for models that learn one row at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the door of ``fit`` to stored attributes, for models that estimate a scale together with the coefficients."""
+"""From the input of ``fit`` to stored attributes, for models that estimate a scale together with the coefficients."""
 
 from __future__ import annotations
 

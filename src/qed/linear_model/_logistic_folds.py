@@ -49,7 +49,7 @@ def follow_path(owner: str, path: Path, data: FitData, train: Indices) -> tuple[
         weight=None if data.weight is None else data.weight[train],
         n_rows=len(train),
     )
-    rows = TrainingData.of(part)
+    rows = TrainingData.of(part, centred=path.intercept)
     require_classes(owner, data.classes, rows.y)
     intercept = path.intercept
     if path.constant is not None:
@@ -74,7 +74,7 @@ def follow_path(owner: str, path: Path, data: FitData, train: Indices) -> tuple[
 def follow_together(path: Path, data: FitData, trains: list[Indices]) -> tuple[Vector, Vector] | None:
     """Return coefficients (f, s, 1, p) and intercepts (f, s, 1) of all folds of two classes; None where this way is not open.
 
-    Folds are a book of codes: rows that the same folds leave out, and that have the same label, are a class of it.
+    Folds are a code matrix: rows that the same folds leave out, and that have the same label, are a class of it.
     """
     strengths = path.strengths
     plain = len(data.classes) == 2 and data.weight is None and path.constant is None and not path.verbose

@@ -153,8 +153,8 @@ def _meet_on_a_plane(solution: Solution, problem: Problem, t: Vector) -> bool:
 def fit_classes(
     model: Any, data: FitData, strength: Strength, options: FitOptions, class_weight: Any, start: tuple[Any, Any] | None
 ) -> None:
-    """Fit a classifier on what came through its door, and store coefficients as scikit-learn shapes them."""
-    rows = TrainingData.of(data)
+    """Fit a classifier on validated data, and store coefficients as scikit-learn shapes them."""
+    rows = TrainingData.of(data, centred=options.intercept)
     require_classes(type(model).__name__, data.classes, None if data.weight is None else rows.y)
     factor = class_factors(type(model).__name__, class_weight, data.classes, rows.y, rows.weight * rows.share)
     rows = rows if factor is None else rows.weighed(factor)
@@ -232,8 +232,8 @@ class LogisticRegression(ProbabilisticClassifier, chunks=True):
     Notes
     -----
     A weight counts as repetition. The penalty depends on the units of the columns: standardise first if they differ.
-    Without a penalty, classes that a plane separates have no optimum: the certificate's outcome is then ``"separable"``,
-    the objective is as close to its infimum of zero as ``tol`` asks, and a warning says so. Two classes that meet on a plane
+    Without a penalty, classes that a hyperplane separates have no optimum: the certificate's outcome is then ``"separable"``,
+    the objective is as close to its infimum of zero as ``tol`` asks, and a warning says so. Two classes that meet on a hyperplane
     and nowhere else have none either; the outcome is then ``"quasi_separable"``.
 
     Examples

@@ -1,10 +1,10 @@
-r"""Ordered classes: one score, and cut points between the classes along it.
+r"""Ordered classes: one score, and thresholds between the classes along it.
 
-With :math:`t = x^\top w` and cut points :math:`\theta_0 < \dots < \theta_{K-2}`, the loss of a row of class k is
+With :math:`t = x^\top w` and thresholds :math:`\theta_0 < \dots < \theta_{K-2}`, the loss of a row of class k is
 
     ``softplus(t - θ_k) + softplus(θ_{k-1} - t) + h(θ_k - θ_{k-1})``,     ``h(δ) = -log(1 - exp(-δ))``,
 
-the first two being logistic losses and h a convex barrier that keeps the cut points in order: the whole is convex in (w, θ).
+the first two being logistic losses and h a convex barrier that keeps the thresholds in order: the whole is convex in (w, θ).
 Any slopes u of the logistic losses, and s < 0 of the barriers, under which nothing is linear in θ any more give a lower bound.
 """
 
@@ -24,10 +24,10 @@ from qed.core import (
     NonNegative,
     Positive,
     PositiveInt,
-    ToleranceNotReached,
     fitted,
     param,
 )
+from qed.core._errors import tell_unreached
 from qed.core._events import STOP, Progress
 from qed.core._memory import require_memory
 from qed.core._shared_params import STRICT
@@ -50,19 +50,19 @@ def _are_the_labels(model: Any, order: Array) -> str:
 
 
 class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes without an order are not its business
-    r"""Predicts ordered classes from one score with cut points: the model of proportional odds.
+    r"""Predicts ordered classes from one score with thresholds: the model of proportional odds.
 
     Objective
     ---------
     .. math:: \tfrac12 \|w\|^2 - C \sum_i s_i \log P(y_i \mid x_i), \qquad
               P(y \le k \mid x) = \sigma(\theta_k - x^\top w), \quad \theta_0 < \dots < \theta_{K-2}
 
-    The classes are in the order of ``order``, or else of their labels. The cut points are not penalised; with two classes it is
+    The classes are in the order of ``order``, or else of their labels. The thresholds are not penalised; with two classes it is
     logistic regression.
 
     Certificate
     -----------
-    DualityGapCertificate: no coefficients and cut points lower the objective by more than ``gap``.
+    DualityGapCertificate: no coefficients and thresholds lower the objective by more than ``gap``.
 
     Cost
     ----
@@ -112,7 +112,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
     certificate_: DualityGapCertificate = fitted("What is proved about coefficients and thresholds.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find coefficients and cut points.
+        """Find coefficients and thresholds.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
             The fitted model.
         """
         data = self._fit_data(X, y, sample_weight, finite=False)
-        rows = TrainingData.of(data)
+        rows = TrainingData.of(data, centred=True)  # thresholds are its intercepts
         require_classes("OrdinalRegressor", data.classes, rows.y)
         place = self._places(y, data.classes)
         seen = np.unique(place[rows.y.astype(np.intp)])  # a class of rows without weight has no cut points of its own
@@ -157,15 +157,16 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         )
         if found.outcome == "interrupted":
             raise KeyboardInterrupt
-        if self.strict and not self.certificate_.reached:
-            raise ToleranceNotReached(
+        if not self.certificate_.reached and (self.strict or found.outcome == "max_iter"):
+            tell_unreached(
                 f"OrdinalRegressor stopped at a relative gap of {self.certificate_.relative_gap:.2e}, above tol={self.tol:.1e}."
-                " The model so far is stored; raise max_iter or tol, or pass strict=False."
+                " The model so far is stored; raise max_iter or tol",
+                strict=self.strict,
             )
         return self
 
     def latent(self, X: Any) -> Array:
-        """Return the score of each row, which the cut points divide.
+        """Return the score of each row, which the thresholds divide.
 
         Parameters
         ----------
@@ -341,7 +342,7 @@ class _Cuts:
             except KeyboardInterrupt:
                 outcome = "interrupted"
         rounding = (64 + len(self.code) / 64 + self.table.shape[1]) * 8 * EPS * (at.objective + self.null)
-        rounding += self._doubt(at)
+        rounding += self._doubt(at, gap)
         return _Found(at.w, at.cuts, at.objective, gap, rounding, max(count, 1), outcome)
 
     def _model(self, at: _Point) -> tuple[Vector, Vector]:
@@ -409,10 +410,16 @@ class _Cuts:
         losses = _divergence(first * u, u, at.lower) + _divergence(second * v, v, at.upper)
         return float(c @ losses + inner @ np.maximum(barrier, 0.0) + rest @ rest / (2 * self.alpha))
 
-    def _doubt(self, at: _Point) -> float:
+    def _doubt(self, at: _Point, gap: float) -> float:
         """Bound what rounding of the products with the slopes can hide, which a weak penalty divides by its strength."""
-        off = 64 * EPS * (self.table.column_norms(self.share, None) + self.alpha * np.abs(at.w))
-        return float(off @ off) / self.alpha
+        norms = self.table.column_norms(self.share, None)
+        scores = float(norms @ np.abs(at.w)) + float(
+            np.max(np.abs(at.cuts), initial=0.0)
+        )  # they round, and slopes with them
+        steepest = max(float(np.max(_sigmoid(one) * _sigmoid(-one), initial=0.0)) for one in (at.lower, at.upper))
+        off = EPS * ((64 + 8 * scores * steepest) * norms + 64 * self.alpha * np.abs(at.w))
+        # a part of the gap is the square of what this is added to
+        return float(off @ off) / self.alpha + float(np.linalg.norm(off)) * float(np.sqrt(2 * gap / self.alpha))
 
 
 def _divergence(share: Vector, chance: Vector, score: Vector) -> Vector:

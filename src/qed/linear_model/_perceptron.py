@@ -30,7 +30,7 @@ from qed.linear_model._online import Memory, Rule, Stop, Visits
 
 
 class Perceptron(LinearClassifier):
-    r"""A plane that moves towards every row it gets wrong.
+    r"""A hyperplane that moves towards every row it gets wrong.
 
     Objective
     ---------
@@ -43,8 +43,8 @@ class Perceptron(LinearClassifier):
 
     Certificate
     -----------
-    MistakeBoundCertificate: the mistakes made, and, where the plane found separates the classes with margin :math:`\gamma`, the
-    most that any order of the rows can cause, :math:`(R/\gamma)^2` with R the largest length of a row.
+    MistakeBoundCertificate: the mistakes made, and, where the hyperplane found separates the classes with margin :math:`\gamma`,
+    the most that any order of the rows can cause, :math:`(R/\gamma)^2` with R the largest length of a row.
 
     Cost
     ----
@@ -53,9 +53,9 @@ class Perceptron(LinearClassifier):
 
     Notes
     -----
-    Rows that no plane separates are got wrong in every pass, for ever: the course then ends by ``tol`` or ``max_iter``, and the
-    certificate says that the classes are not separated. The average of all planes (``variant="averaged"``) is then the better
-    classifier. A weight multiplies the step of its row, as in other online learners; it is not a repetition.
+    Rows that no hyperplane separates are got wrong in every pass, without end: the course then ends by ``tol`` or ``max_iter``,
+    and the certificate says that the classes are not separated. The average of all hyperplanes (``variant="averaged"``) is then
+    the better classifier. A weight multiplies the step of its row, as in other online learners; it is not a repetition.
 
     Examples
     --------

@@ -73,7 +73,7 @@ def prove(
     outcome: str,
     met: Met | None = None,
 ) -> DualityGapCertificate:
-    """Bound the distance of one plane from the optimum of ``Σ s ℓ / n + ridge |w|²/2 + lasso |w|_1``.
+    """Bound the distance of one hyperplane from the optimum of ``Σ s ℓ / n + ridge |w|²/2 + lasso |w|_1``.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def prove(
     rule : Rule
         Loss and penalty.
     w, b : ndarray, float
-        The plane.
+        The hyperplane.
     n_rows : int
         What sums of losses are divided by.
     tol : float

@@ -1,4 +1,4 @@
-"""Planes drawn at random: the learner that only tries."""
+"""Hyperplanes drawn at random: the learner that only tries."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ AT_ONCE = 32  # planes whose scores are made together
 
 
 class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=True):
-    r"""The best of some planes drawn at random.
+    r"""The best of some hyperplanes drawn at random.
 
     Objective
     ---------
     .. math:: \min_{j \le k} \sum_i s_i 1[y_i (x_i^\top w_j + b_j) \le 0]
 
-    over k planes with independent standard normal coefficients. More draws from the same seed begin with the same planes, so
-    that the training error never rises with k.
+    over k hyperplanes with independent standard normal coefficients. More draws from the same seed begin with the same
+    hyperplanes, so that the training error never rises with k.
 
     Certificate
     -----------
-    ExactCertificate: none of the planes drawn makes fewer mistakes, by weight.
+    ExactCertificate: none of the hyperplanes drawn makes fewer mistakes, by weight.
 
     Cost
     ----
-    O(n p k); memory for the mistakes of k planes and the scores of n rows in some of them. ``partial_fit`` adds rows to the counts,
-    in memory that does not grow with the stream.
+    O(n p k); memory for the mistakes of k hyperplanes and the scores of n rows in some of them. ``partial_fit`` adds rows to the
+    counts, in memory that does not grow with the stream.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=Tru
     certificate_: ExactCertificate = fitted("What is proved about the hyperplane.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Draw planes and keep the best.
+        """Draw hyperplanes and keep the best.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=Tru
         return self._count(data, self._seed(), np.zeros(self.n_draws), 0)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Count the mistakes of all planes on more rows; which one is best may change.
+        """Count the mistakes of all hyperplanes on more rows; which one is best may change.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class RandomLinearClassifier(LinearClassifier, multi_class=False, poor_score=Tru
         Returns
         -------
         self
-            The best plane for all rows so far.
+            The best hyperplane for all rows so far.
         """
         data, first = stream_data(self, X, y, sample_weight, classes, "wrongs_")
         if len(self.classes_) > 2:

@@ -1,4 +1,4 @@
-"""Whether a plane separates two classes, with a proof either way."""
+"""Whether a hyperplane separates two classes, with a proof either way."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ UNIT = 2.0**-53
 
 @record("separation")
 class Separation:
-    """A plane with a margin, or weights that prove that there is none.
+    """A hyperplane with a margin, or weights that prove that there is none.
 
     Attributes
     ----------
     separable : bool
         Whether every row lies strictly on the side of its class.
     coef : ndarray of shape (p,)
-        Normal of length one; zeros if there is no plane.
+        Normal of length one; zeros if there is no hyperplane.
     intercept : float
         Offset: a row of the second class has ``x @ coef + intercept >= margin``, one of the first ``<= -margin``.
     margin : float
-        Least distance of a row from the plane, less a bound on its rounding; 0 if there is no plane.
+        Least distance of a row from the hyperplane, less a bound on its rounding; 0 if there is no hyperplane.
     bound : float
-        No plane has a larger margin: half the distance of the two points that ``weights`` mix (its length, through the origin).
+        No hyperplane has a larger margin: half the distance of the two points that ``weights`` mix (its length, through the
+        origin).
     weights : ndarray of shape (n,)
         Not negative. Those of each class sum to one and mix its rows to one point: the nearest points of the two hulls. If
-        there is no plane the two points coincide. With planes through the origin all of them sum to one, and the rows times
-        their signs mix to the point nearest to the origin.
+        there is no hyperplane the two points coincide. With hyperplanes through the origin all of them sum to one, and the rows
+        times their signs mix to the point nearest to the origin.
     through_origin : bool
-        Whether planes had to contain the origin.
+        Whether hyperplanes had to contain the origin.
     """
 
     separable: bool
@@ -68,8 +69,8 @@ class Separation:
         Returns
         -------
         bool
-            Whether the plane has its margin and no plane has a margin beyond the bound; without a plane, whether the mixed
-            points coincide up to rounding.
+            Whether the hyperplane has its margin and no hyperplane has a margin beyond the bound; without a hyperplane, whether
+            the mixed points coincide up to rounding.
         """
         _, sign = _sides_of(y)
         rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
@@ -89,7 +90,7 @@ class Separation:
 def separating_hyperplane(
     X: Any, y: Any, *, through_origin: bool = False, tol: float = 1e-9, max_iter: int = 100_000
 ) -> Separation:
-    """Decide whether a plane separates two classes, and find the one with the widest margin.
+    """Decide whether a hyperplane separates two classes, and find the one with the widest margin.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def separating_hyperplane(
     y : array-like of shape (n,)
         Labels, two of them; the second in their order is the positive side.
     through_origin : bool
-        Whether the plane must contain the origin.
+        Whether the hyperplane must contain the origin.
     tol : float
         How far the margin may be from the widest, relative to it.
     max_iter : int
@@ -111,7 +112,7 @@ def separating_hyperplane(
 
     Notes
     -----
-    A plane must have every row strictly on its side: a row on the plane is on neither. Margins below 1e-12 of the largest
+    A hyperplane must have every row strictly on its side: a row on the hyperplane is on neither. Margins below 1e-12 of the largest
     distance between rows are rounding, and count as none.
 
     Examples
@@ -135,7 +136,7 @@ def separating_hyperplane(
 
 
 def plane_between(X: Any, sign: Array, *, through_origin: bool, tol: float, max_iter: int) -> Separation:
-    """Find the plane for rows and signs that have been looked at."""
+    """Find the hyperplane for rows and signs that have been looked at."""
     X = X if isinstance(X, np.ndarray) else X.tocsr()
     found = nearest_points(X, sign, through_origin=through_origin, tol=tol, max_iter=max_iter)
     length = float(np.linalg.norm(found.normal))

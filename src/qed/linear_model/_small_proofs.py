@@ -1,4 +1,4 @@
-"""The certificates of all planes of a small table in one call of compiled code: what is small costs little but calls."""
+"""The certificates of all hyperplanes of a small table in one call of compiled code: what is small costs little but calls."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def prove_small(
     tol: float,
     outcome: str,
 ) -> list[DualityGapCertificate] | None:
-    """Bound the distances of planes from the optima of their problems; None where this way is not open.
+    """Bound the distances of hyperplanes from the optima of their problems; None where this way is not open.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The voted perceptron: every plane there has been has as many votes as rows it survived."""
+"""The voted perceptron: every hyperplane there has been has as many votes as rows it survived."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Course:
 
 
 class VotedPerceptron(Classifier, sparse=True, multi_class=False):
-    r"""A vote among all planes that a perceptron goes through.
+    r"""A vote among all hyperplanes that a perceptron goes through.
 
     Objective
     ---------
@@ -54,8 +54,8 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
 
     Certificate
     -----------
-    MistakeBoundCertificate: the mistakes made, and, where the last plane separates the classes with margin :math:`\gamma`, the most
-    that any order of the rows can cause.
+    MistakeBoundCertificate: the mistakes made, and, where the last hyperplane separates the classes with margin :math:`\gamma`,
+    the most that any order of the rows can cause.
 
     Cost
     ----
@@ -64,9 +64,9 @@ class VotedPerceptron(Classifier, sparse=True, multi_class=False):
 
     Notes
     -----
-    There is no ``partial_fit``: every plane there has been votes, so that the model would grow with its stream, by one row for
-    each mistake. For streams use ``Perceptron(variant="averaged")``: it keeps the mean of all planes, which is one plane, and
-    predicts nearly as the vote does.
+    There is no ``partial_fit``: every hyperplane there has been votes, so that the model would grow with its stream, by one row for
+    each mistake. For streams use ``Perceptron(variant="averaged")``: it keeps the mean of all hyperplanes, which is one
+    hyperplane, and predicts nearly as the vote does.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The one door from `qed.metrics` to native code."""
+"""The one interface of `qed.metrics` to native code."""
 
 from __future__ import annotations
 

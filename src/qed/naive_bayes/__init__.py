@@ -9,7 +9,7 @@ One rule: **a model is a statistic by class that merges; parameters and probabil
     _multinomial   how often words occur, in a class or in its complement
     _bernoulli     whether they occur
     _categorical   columns with a few values each
-    _kernels       the door to compiled code
+    _kernels       the interface to compiled code
 
 Probabilities are kept as logarithms throughout: products of many small numbers would vanish.
 """

@@ -6,7 +6,7 @@ order of the rows, so that trees, scans and any number of threads give the same 
 ::
 
     _metric             distances by name           _index              rows arranged for searching
-    _rows               which rows a model keeps    _model              what models of near rows share
+    _rows               which rows a model keeps    _model              what models of nearest neighbours share
     _weights            how much neighbours count   _windows            windows of densities
     _nearest_neighbors  neighbours themselves       _classifier, _regressor, _kernel_density
     _local              windows of local averages

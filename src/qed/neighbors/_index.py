@@ -50,7 +50,7 @@ class Index:
     metric : Metric
         How distances are measured.
     tree : bool
-        Whether to put boxes around near rows. Answers are the same.
+        Whether to put boxes around rows that lie close together. Answers are the same.
     """
 
     def __init__(self, rows: Array, metric: Metric, *, tree: bool) -> None:

@@ -57,7 +57,7 @@ class KernelDensity(Estimator, role="density_estimator"):
     Cost
     ----
     O(n p log n) to fit rows of at most six columns, O(n p) otherwise; O(n (p + 1)) a point at most, and less where windows reach
-    few boxes of near rows. The rows are kept twice: 16 n p bytes, and a third more for the boxes.
+    few boxes of rows. The rows are kept twice: 16 n p bytes, and a third more for the boxes.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""The one door from `qed.neighbors` to native code."""
+"""The one interface of `qed.neighbors` to native code."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ cosine                                  one minus the cosine of the angle betwee
 correlation                             the same of rows less their means
 ======================================  =====================================================================================
 
-Differences are formed before anything is squared, so that near rows far from the origin keep their digits. The cosine too: one
-minus it is half the squared length of the difference of the two directions.
+Differences are formed before anything is squared, so that distances far from the origin keep their digits. The cosine
+too: one minus it is half the squared length of the difference of the two directions.
 """
 
 from __future__ import annotations

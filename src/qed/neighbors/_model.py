@@ -1,4 +1,4 @@
-"""What all models share that answer from near rows: how they keep rows, and how they find them again."""
+"""What all models share that answer from nearest neighbours: how they keep rows, and how they find them again."""
 
 from __future__ import annotations
 

@@ -28,7 +28,8 @@ class NearestNeighbors(NeighborModel):
     Cost
     ----
     O(n p log n) to fit rows of at most twelve columns, O(n p) otherwise; O(n p) a query at most, O(p log n) where boxes around
-    near rows can be passed by. The rows are kept twice: 16 n p bytes, and a third more for the boxes in few columns.
+    rows that lie close together can be passed by. The rows are kept twice: 16 n p bytes, and a third more for the boxes in few
+    columns.
 
     Notes
     -----

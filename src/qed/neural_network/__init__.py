@@ -11,7 +11,7 @@ need NumPy alone; ``pip install "qed[neural]"`` brings what fits need.
     _gradients                        backpropagation, in blocks of rows
     _steps, _course                   rules of steps; passes over the rows
     _prove                            the certificate      _forward     predictions, in NumPy
-    _torch                            the door to PyTorch, one thread wide      _summary  layers and parameters, counted
+    _torch                            the interface to PyTorch  _summary  layers and parameters, counted
 """
 
 from __future__ import annotations

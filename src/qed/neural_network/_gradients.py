@@ -34,7 +34,7 @@ class Rows:
     Attributes
     ----------
     X : ndarray of shape (n, p) or CSR
-        Features, row by row.
+        Features of each row.
     truth : ndarray of shape (n, k) or (n, 1)
         Targets, or numbers of classes.
     weight : ndarray of shape (n, 1) or None
@@ -47,7 +47,7 @@ class Rows:
 
     @classmethod
     def of(cls, X: Any, truth: Array, weight: Array | None) -> Self:
-        """Leave out rows of weight zero, and lay the others out row by row."""
+        """Leave out rows of weight zero, and lay the others out in row-major order."""
         if weight is not None and not weight.all():
             used = np.flatnonzero(weight)
             X, truth, weight = X[used], truth[used], weight[used]

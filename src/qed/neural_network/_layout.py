@@ -71,7 +71,7 @@ def drawn(layout: Layout, activation: str, rng: np.random.Generator, dtype: Any)
     """Draw the parameters to begin with: uniform, with a variance of 2 / (units below + units above), for sigmoids a third of it.
 
     Signals then neither grow nor vanish from layer to layer, forwards and backwards. Equal numbers would keep the units of a
-    layer equal for ever, since equal units have equal gradients.
+    layer equal in every step, since equal units have equal gradients.
     """
     flat = np.empty(layout.n_parameters, dtype)
     for weights, intercepts in zip(*layout.parts(flat)[1:], strict=True):

@@ -1,4 +1,4 @@
-"""The one door to PyTorch: loaded at the first fit, kept to one thread for as long as a fit lasts.
+"""The one interface to PyTorch: loaded at the first fit, kept to one thread for as long as a fit lasts.
 
 A sum that several threads share out is rounded as they share it. Inside `one_torch_thread` every product is made by the thread
 that asks for it, so that a seed gives the same bits on any machine of one kind; what runs at the same time is decided by

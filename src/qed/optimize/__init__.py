@@ -4,7 +4,7 @@ One rule: **a function states what is known of it, an optimiser says what it nee
 
 ::
 
-    _function, _evaluate       what is minimised; the door between functions and optimisers
+    _function, _evaluate       what is minimised; the interface between functions and optimisers
     _drive, _result, _trace    one loop for all methods; its answer; what happened on the way, drawn by _draw
     _certificates              gap, gradient, optimality conditions
     _schedules, _steps, _line  step sizes: by the clock, by what happened, by search along a line

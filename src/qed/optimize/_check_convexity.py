@@ -54,8 +54,9 @@ def check_convexity(function: Any, points: Any, *, n_pairs: int = 200, random_st
     """Try to refute that a function is convex on the hull of some points.
 
     Tests, as far as the function allows: chords lie above (pairs), Jensen's inequality (several points with random weights,
-    and the expectation over all points), planes lie below (gradients), no negative eigenvalue (curvatures). At kinks the two
-    derivative tests do not apply: say ``is_smooth=False``, or leave out points where there is no derivative.
+    and the expectation over all points), hyperplanes lie below (gradients), no negative eigenvalue (curvatures). At
+    non-differentiable points the two derivative tests do not apply: say ``is_smooth=False``, or leave out points where there is
+    no derivative.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ def coordinate_descent(
     .. math:: w_j \leftarrow \arg\min_{w_j} f(w_1, \dots, w_j, \dots, w_p) \quad \text{in turn}
 
     Values never rise. For a convex function that is smooth, up to a part that is a sum over coordinates, the limit is a
-    minimiser; with other kinks it can rest at a point that is none.
+    minimiser; with other non-differentiable points it can rest at a point that is none.
 
     Certificate
     -----------

@@ -1,4 +1,4 @@
-"""The door between optimisers and functions: points are checked, answers are checked, calls are counted."""
+"""The interface between optimisers and functions: points are checked, answers are checked, calls are counted."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Function:
     value : callable
         ``value(w)``, a number for w of shape (p,); ``inf`` outside the domain.
     gradient : callable, optional
-        ``gradient(w)``, of shape (p,). At a kink any subgradient, and then ``is_smooth=False``.
+        ``gradient(w)``, of shape (p,). At a non-differentiable point any subgradient, and then ``is_smooth=False``.
     curvature : callable, optional
         ``curvature(w)``, the second derivatives, (p, p).
     part_gradient : callable, optional
@@ -314,7 +314,7 @@ def quadratic(A: Any, b: Any = 0.0, c: float = 0.0) -> Function:
 
 
 def maximum(*functions: Function) -> Function:
-    """Return the largest of several functions: convex if all of them are, with a kink wherever the largest changes."""
+    """Return the largest of several functions: convex if all of them are, not differentiable where the largest changes."""
     if not functions:
         raise InvalidParameter("maximum() needs at least one function.")
     parts = [as_function(function) for function in functions]

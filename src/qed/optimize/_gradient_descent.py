@@ -75,7 +75,7 @@ def gradient_descent(
     Returns
     -------
     OptimizationResult
-        The last point; the best one after a divergence, and for functions with kinks, where steps may lead up.
+        The last point; the best one after a divergence, and for functions with non-differentiable points, where steps may lead up.
 
     Examples
     --------

@@ -61,7 +61,7 @@ def proximal_gradient(
     keep_points: bool = False,
     verbose: int = 0,
 ) -> OptimizationResult:
-    r"""Minimise a smooth function plus a penalty that may have kinks.
+    r"""Minimise a smooth function plus a penalty that may have non-differentiable points.
 
     Objective
     ---------

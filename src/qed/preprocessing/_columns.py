@@ -19,7 +19,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 
 def looked_at(data: Any) -> ColumnMoments:
-    """Return the statistics of what came through the door of a fit, and refuse infinite entries that they show."""
+    """Return the statistics of the validated input of a fit, and refuse infinite entries that they show."""
     seen = ColumnMoments.of(data.X, data.weight)
     present = seen.count > 0
     if np.isinf(np.where(present, seen.low, 0)).any() or np.isinf(np.where(present, seen.high, 0)).any():

@@ -57,7 +57,7 @@ class Versus:
 
 
 def versus(first: TableModel, second: TableModel, data: Any) -> Versus:
-    """Compare two models row by row.
+    """Compare two models on each row.
 
     Parameters
     ----------

@@ -32,9 +32,9 @@ class Entry:
     seconds : float
         How long the fastest fold took.
     gain, gain_error : float
-        How much less it loses than a constant on the same rows, and the standard error of that, row by row.
+        How much less it loses than a constant on the same rows, and the standard error of that over the rows.
     behind, behind_error : float
-        How much more it loses than the best on the same rows, and the standard error of that, row by row; NaN where they differ.
+        How much more it loses than the best on the same rows, and the standard error of that over the rows; NaN where they differ.
     """
 
     title: str

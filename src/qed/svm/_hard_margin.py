@@ -1,4 +1,4 @@
-"""The plane with the widest margin: no row may be on the wrong side, and the hulls of the classes prove how wide it can be."""
+"""The hyperplane with the widest margin: no row may be on the wrong side, and the hulls of the classes prove how wide it can be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The package's one door to compiled code."""
+"""The package's one interface to compiled code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class CompiledPlanes(NamedTuple):
-    """A row for each plane: coefficients, dual variables; and objective, gap, rounding, null objective and steps."""
+    """A row for each hyperplane: coefficients, dual variables; and objective, gap, rounding, null objective and steps."""
 
     w: Array
     u: Array
@@ -30,7 +30,7 @@ def find_planes(
     *,
     has_kinks: bool,
 ) -> CompiledPlanes:
-    """Find a plane for each row of targets; ``c`` are weights of losses, twice that of a square.
+    """Find a hyperplane for each row of targets; ``c`` are weights of losses, twice that of a square.
 
     ``table`` is an array of few columns or compressed rows, and the value of one more column; zero for none.
     ``has_kinks`` says whether absolute values are penalised.
@@ -45,7 +45,7 @@ def find_planes(
 def find_class_planes(
     table: tuple[Any, float], label: Array, c: Array, goal: tuple[float, int], *, classes: int
 ) -> CompiledPlanes:
-    """Find the planes of all classes in one objective; of the dual variables each row has one for each class.
+    """Find the hyperplanes of all classes in one objective; of the dual variables each row has one for each class.
 
     ``table`` is an array and the value of one more column, zero for none; or compressed rows, which have that column already.
     """

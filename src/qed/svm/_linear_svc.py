@@ -61,7 +61,7 @@ SIDES = np.array([-1.0, 1.0])
 
 
 class LinearSVC(LinearClassifier):
-    r"""Separates classes by planes, with a margin that few rows fall short of.
+    r"""Separates classes by hyperplanes, with a margin that few rows fall short of.
 
     Objective
     ---------
@@ -74,14 +74,14 @@ class LinearSVC(LinearClassifier):
     :math:`\tfrac12 \sum_k \|w_k\|^2 + C \sum_i s_i \max_k (x_i^\top w_k + [k \ne y_i] - x_i^\top w_{y_i})`.
 
     An infinite C is the hard margin: :math:`\tfrac12 \|w\|^2` is least while every row has a margin of at least one, and the
-    intercept is free. Rows that no plane separates are refused, with the weights that prove it.
+    intercept is free. Rows that no hyperplane separates are refused, with the weights that prove it.
 
     Certificate
     -----------
-    DualityGapCertificate: no planes lower the objective by more than ``gap``. With the hinge, and where ascent in the dual has
-    found the planes, it keeps dual variables for each row. With a hard margin the gap is that between the margin and the
-    distance of the hulls of the classes, which bounds every margin, and it is relative to the objective itself, because a plane
-    without coefficients is not allowed.
+    DualityGapCertificate: no hyperplanes lower the objective by more than ``gap``. With the hinge, and where ascent in the dual has
+    found the hyperplanes, it keeps dual variables for each row. With a hard margin the gap is that between the margin and the
+    distance of the hulls of the classes, which bounds every margin, and it is relative to the objective itself, because a
+    hyperplane without coefficients is not allowed.
 
     Cost
     ----
@@ -139,7 +139,7 @@ class LinearSVC(LinearClassifier):
     certificate_: DualityGapCertificate = fitted("What is proved about the hyperplanes.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the planes.
+        """Find the hyperplanes.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class LinearSVC(LinearClassifier):
             The fitted model.
         """
         data = self._fit_data(X, y, sample_weight, finite=False)
-        rows = TrainingData.of(data)
+        rows = TrainingData.of(data, centred=self.fit_intercept)
         require_classes("LinearSVC", data.classes, rows.y)
         options = FitOptions(False, self.tol, self.max_iter, self.strict, self.verbose)
         self.classes_ = data.classes

@@ -1,4 +1,4 @@
-"""All planes of a small table in one call of compiled code, each with its proof: what is small costs little but calls."""
+"""All hyperplanes of a small table in one call of compiled code, each with its proof: what is small costs little but calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ORDINARY = 1e-60, 1e60  # sizes of entries, targets and weights whose squares an
 def fit_small(
     model: Any, rows: TrainingData, targets: Vector, options: FitOptions, *, width: float = 0.0
 ) -> CompiledPlanes | None:
-    """Find the planes of a model that is not told one by one, and keep their certificate; None where this way is not open.
+    """Find the hyperplanes of a model that is not told one by one, and keep their certificate; None where this way is not open.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def fit_small(
         Its parameters say what is minimised.
     rows : TrainingData
         Rows of positive weight.
-    targets : ndarray of shape (planes, n)
+    targets : ndarray of shape (hyperplanes, n)
         Targets, or sides of -1 and 1.
     options : FitOptions
         What the model asks of its fit.
@@ -59,7 +59,7 @@ def fit_small(
 
 
 def fit_small_classes(model: Any, rows: TrainingData, n_classes: int, options: FitOptions) -> CompiledPlanes | None:
-    """Find the planes of all classes in one objective, and keep their certificate; None where this way is not open."""
+    """Find the hyperplanes of all classes in one objective, and keep their certificate; None where this way is not open."""
     strength, constant, X = model.C * rows.weight, _constant(model), rows.X
     is_small = not isinstance(X, Chunked) and n_classes * _entries(X) <= ENTRIES
     if not is_small or not _is_ordinary(rows, strength) or _is_heard(model, options):

@@ -5,6 +5,8 @@ from qed.tree._extra import ExtraTreeClassifier as ExtraTreeClassifier
 from qed.tree._extra import ExtraTreeRegressor as ExtraTreeRegressor
 from qed.tree._impurity import impurity as impurity
 from qed.tree._impurity import split_score as split_score
+from qed.tree._multiway import MultiwayTree as MultiwayTree
+from qed.tree._multiway import MultiwayTreeClassifier as MultiwayTreeClassifier
 from qed.tree._optimal import OptimalTreeClassifier as OptimalTreeClassifier
 from qed.tree._optimal import OptimalTreeRegressor as OptimalTreeRegressor
 from qed.tree._plot import plot_tree as plot_tree

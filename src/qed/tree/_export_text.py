@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from qed.core import InvalidParameter
+from qed.tree._multiway import MultiwayTree
 from qed.tree._words import column_names, label_names, tree_of
 
 
@@ -22,7 +23,7 @@ def export_text(
 
     Parameters
     ----------
-    decision_tree : DecisionTreeClassifier or DecisionTreeRegressor
+    decision_tree : DecisionTreeClassifier, DecisionTreeRegressor, MultiwayTreeClassifier or another tree
         A fitted tree.
     feature_names : sequence of str, optional
         Names of the columns; by default those of the fit, or ``feature_0``, ``feature_1`` and so on.
@@ -61,7 +62,7 @@ def export_text(
     lines: list[str] = []
 
     def leaf(node: int) -> str:
-        value = tree.value[node]
+        value = tree.value[node].reshape(-1, 1) if labels is None else tree.value[node].reshape(1, -1)
         if labels is None:
             return f"value: [{', '.join(f'{number:.{decimals}f}' for number in value[:, 0])}]"
         weights = ""
@@ -78,22 +79,31 @@ def export_text(
         if question:
             lines.append(bar * (depth - 1) + "|" + "-" * spacing + " " + question)
         head = bar * depth + "|" + "-" * spacing + " "
-        if tree.children_left[node] < 0:
+        if tree.feature[node] < 0:
             lines.append(head + leaf(node))
         elif depth > max_depth:
-            below = _depth_below(tree.children_left, tree.children_right, node)
-            lines.append(head + f"truncated branch of depth {below}")
+            lines.append(head + f"truncated branch of depth {_depth_below(tree, node)}")
         else:
-            name, threshold = names[int(tree.feature[node])], f"{tree.threshold[node]:.{decimals}f}"
-            stack.append((int(tree.children_right[node]), f"{name} >  {threshold}"))
-            stack.append((int(tree.children_left[node]), f"{name} <= {threshold}"))
+            stack += reversed(_branches(decision_tree, node, names[int(tree.feature[node])], decimals))
     return "\n".join(lines) + "\n"
 
 
-def _depth_below(left: Any, right: Any, node: int) -> int:
+def _branches(model: Any, node: int, name: str, decimals: int) -> list[tuple[int, str]]:
+    """Return the children of a node, each with the answer that leads there."""
+    tree = model.tree_
+    if isinstance(tree, MultiwayTree):
+        values = model.categories_[int(tree.feature[node])].tolist()
+        return [(child, f"{name} = {values[value]}") for value, child in tree.branches(node)]
+    threshold = f"{tree.threshold[node]:.{decimals}f}"
+    sides = ((tree.children_left, "<="), (tree.children_right, "> "))
+    return [(int(children[node]), f"{name} {sign} {threshold}") for children, sign in sides]
+
+
+def _depth_below(tree: Any, node: int) -> int:
     """Return the number of levels from a node to the deepest leaf below it, both included."""
-    level, depth = [node], 0
-    while level:
-        level = [int(child) for one in level if left[one] >= 0 for child in (left[one], right[one])]
-        depth += 1
-    return depth
+    below = {node: 1}
+    for child in range(node + 1, tree.node_count):  # parents have smaller numbers
+        above = below.get(int(tree.parents[child]))
+        if above is not None:
+            below[child] = above + 1
+    return max(below.values())

@@ -1,4 +1,4 @@
-"""The package's one door to compiled code."""
+"""The package's one interface to compiled code."""
 
 from __future__ import annotations
 
@@ -47,9 +47,21 @@ class Grown(NamedTuple):
     all_distinct: bool
 
 
-def grow(X: Any, targets: Targets, limits: Limits, *, is_random: bool, seed: int) -> Grown:
-    """Grow a tree."""
-    return Grown(*_native.grow_tree(_columns(X), *targets, limits, (is_random, seed)))
+def grow(
+    X: Any, targets: Targets, limits: Limits, *, is_random: bool, seed: int, monotone: Array | None = None
+) -> Grown:
+    """Grow a tree; ``monotone`` holds 1, -1 or 0 by column: values rise, fall or are free."""
+    return Grown(*_native.grow_tree(_columns(X), *targets, limits, (is_random, seed), monotone))
+
+
+def sort_table(X: Any) -> Any:
+    """Sort the columns of a table once, for many trees; X must not change until the last of them is grown."""
+    return _native.sort_table(_columns(X))
+
+
+def grow_sorted(table: Any, targets: Targets, limits: Limits, *, seed: int) -> Grown:
+    """Grow the tree of best splits on sorted columns; rows of weight zero are passed over."""
+    return Grown(*_native.grow_sorted(table, *targets, limits, (False, seed)))
 
 
 def least_impurity(X: Any, targets: Targets, depth: int, most: int) -> float:

@@ -1,4 +1,4 @@
-"""Cost-complexity pruning: the subtrees that are best for a price of leaves.
+"""Cost-complexity pruning: the subtrees that are best for a penalty on the number of leaves.
 
 For every price there is a smallest subtree that minimises impurity plus price times leaves, and these subtrees are nested. The
 node below which the least impurity is saved for each leaf is the next to become a leaf.

@@ -12,16 +12,17 @@ if TYPE_CHECKING:
     from qed.tree._structure import DecisionTree
 
 
-def tree_of(model: Any, owner: str) -> DecisionTree:
+def tree_of(model: Any, owner: str) -> Any:
     """Return the tree of a fitted model."""
     check = getattr(model, "_check_is_fitted", None)
     if check is None:
         msg = f"{owner} takes a fitted tree of qed, got {type(model).__name__}."
         raise InvalidParameter(msg)
     check()
-    tree: DecisionTree | None = model.__dict__.get("tree_")
-    if tree is None:
-        msg = f"{owner} takes a DecisionTreeClassifier or DecisionTreeRegressor, got {type(model).__name__}."
+    tree = model.__dict__.get("tree_")
+    if tree is None or (owner != "export_text" and not hasattr(tree, "threshold")):
+        instead = "" if tree is None else " Write trees with a branch for each value by export_text."
+        msg = f"{owner} takes a DecisionTreeClassifier or DecisionTreeRegressor, got {type(model).__name__}.{instead}"
         raise InvalidParameter(msg)
     return tree
 

@@ -13,7 +13,7 @@ decompositions; importing anything that fits is barred by contract.
     _losses          losses by definition, and _penalty, the one family of penalties
     _margins         the same of margins and tubes; _ramps: losses with a knee
     _hard_margin     machines that let no row fall short of its margin
-    _largest         the largest error, and _ordinal, cut points between ordered classes
+    _largest         the largest error, and _ordinal, thresholds between ordered classes
     _table           passes over the rows, and _search, dual points of its own
     _duality         objective and distance from the optimum of a convex model
     _transformers    what transformers learnt, class by class; _learnt: their columns, comparisons and refusals
@@ -22,7 +22,7 @@ decompositions; importing anything that fits is barred by contract.
     _mistakes        margins and mistake bounds of online learners
     _counts          shares of labels, best constants and cuts: what the simplest predictors learnt
     _likelihood      parameters with a closed form, and their likelihood; _by_class: sums of the rows of each class
-    _discriminants   covariances, planes and axes; _class_counts: counts of each class
+    _discriminants   covariances, hyperplanes and axes; _class_counts: counts of each class
     _levels          edges, knots and quantiles; _words: vocabularies and weights of words
     _bounded         losses that stop growing: what is proved near a fit
     _subsets         subsets of columns, by a search of its own
@@ -34,10 +34,12 @@ decompositions; importing anything that fits is barred by contract.
     _boosting        steps of the leaves of boosted trees
     _forests         trees of a forest, from the seed that drew their rows
     _powers          powers of columns, by the slopes of their objectives
-    _neighbors       near rows, votes, means and densities, from every row
+    _neighbors       nearest neighbours, votes, means and densities, from every row
     _parts           the parts of a model of models, each on what reached it
+    _chains          models of several targets, each with the targets before its own
     _claims          words, tolerances and counts of certificates
     _names           how messages name columns
+    _explanations    contributions of columns to predictions
     _verdict         what is reported
 
 The package is callable: ``qed.verify(model, X, y)`` is ``qed.verify.verify(model, X, y)``.
@@ -51,6 +53,7 @@ from typing import Any
 
 import numpy as np
 
+from qed.certificates import ExplanationCertificate
 from qed.core import CertificateError, Estimator, InvalidData, InvalidParameter
 from qed.verify._registry import check_model
 from qed.verify._rows import OtherData
@@ -65,7 +68,7 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
     Parameters
     ----------
     model : Estimator
-        A fitted model.
+        A fitted model; or an explanation, followed by the model that it explains and by its background, if it has one.
     X : array-like, frame, sparse container or source of shape (n, p)
         The rows the model was fitted on. Their order does not matter, except where a model depends on it or its proof does: models
         that cut the rows into folds, voted perceptrons, and non-differentiable losses, whose dual variables belong to rows.
@@ -106,6 +109,8 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
     qed.core._errors.CertificateError: ...
     """
     name = type(model).__name__
+    if isinstance(getattr(model, "certificate", None), ExplanationCertificate):
+        return _explained(model, X, y)
     if not isinstance(model, Estimator):
         msg = (
             f"qed.verify takes a fitted model of qed, got {name}, which carries no certificate. Of a pipeline pass the last "
@@ -126,6 +131,21 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
         raise CertificateError(
             f"This {name} holds something that no fit leaves there ({type(error).__name__}: {first}). It was changed after the fit."
             " Fit again, or load the model from its file."
+        ) from error
+
+
+def _explained(explanation: Any, model: Any, background: Any) -> Verdict:
+    from qed.verify import _explanations  # noqa: PLC0415  (few ask)
+
+    try:
+        with np.errstate(all="ignore"):
+            return _explanations.check(explanation, model, background)
+    except (CertificateError, InvalidData, MemoryError):
+        raise
+    except Exception as error:
+        raise CertificateError(
+            f"This explanation is not one of this {type(model).__name__} ({type(error).__name__}: {str(error)[:200]}). Pass the"
+            " model that it was made of."
         ) from error
 
 

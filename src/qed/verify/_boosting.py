@@ -26,7 +26,9 @@ RELATIVE = 1e-7  # of steps, whose bounds on paths come from sums in fixed point
 LOSSES = 1e-9  # relative, of mean losses
 
 
-class _Rows(NamedTuple):
+class Rows(NamedTuple):
+    """Rows of positive weight."""
+
     X: Array
     y: Array
     s: Array
@@ -35,7 +37,9 @@ class _Rows(NamedTuple):
     loss: str
 
 
-class _Tree(NamedTuple):
+class Tree(NamedTuple):
+    """One tree: its nodes in the order of a walk that goes left first."""
+
     feature: Array
     right: Array
     threshold: Array
@@ -47,23 +51,23 @@ class _Tree(NamedTuple):
 
 def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Go through all rounds again; raise CertificateError when they are not as stated."""
-    read = _read(model, X, y, sample_weight)
+    read = read_rows(model, X, y, sample_weight)
     _check_level(model, read[0])
-    rows = _train(model, read)
+    rows = training_rows(model, read)
     k, trees = rows.k, model.trees_
     rounds = len(trees.sizes) // k
     if (len(trees.sizes), model.n_iter_, model.n_trees_per_iteration_) != (rounds * k, rounds, k):
-        _refuse(model, "its trees are not whole rounds")
+        refuse(model, "its trees are not whole rounds")
     stated = np.asarray(certificate.losses)
     if len(stated) != rounds + 1 or certificate.rows != len(rows.X) or certificate.leaves != len(trees.value):
-        _refuse(model, f"it states {len(stated) - 1} rounds over {certificate.rows} rows")
+        refuse(model, f"it states {len(stated) - 1} rounds over {certificate.rows} rows")
     base = np.asarray(model.baseline_, dtype=np.float64)
     _check_constant(model, rows, base)
     values = [np.unique(column[~np.isnan(column)]) for column in rows.X.T]
     scores = np.tile(base, (len(rows.X), 1))
-    found, taken = [_mean_loss(model, rows, scores)], _trees(model, trees)
+    found, taken = [_mean_loss(model, rows, scores)], trees_of(model, trees)
     for first in range(rounds):
-        _, slope, bend = _curve(rows.loss, model.loss_level_, scores, rows.y)
+        _, slope, bend = curve(rows.loss, model.loss_level_, scores, rows.y)
         steps = np.empty_like(scores)
         for c in range(k):
             tree = taken[first * k + c]
@@ -76,17 +80,18 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     size = LOSSES * np.maximum(np.abs(found_array), np.abs(found_array[0]))
     if not (np.abs(found_array - stated) <= size).all() or not (np.abs(model.train_score_ + stated) <= size).all():
         place = int(np.argmax(np.abs(found_array - stated)))
-        _refuse(model, f"its training loss after {place} rounds is {found_array[place]:.10g}, not {stated[place]:.10g}")
+        refuse(model, f"its training loss after {place} rounds is {found_array[place]:.10g}, not {stated[place]:.10g}")
     rises = int(np.count_nonzero(np.diff(found_array) > 1e-12 * np.abs(found_array[:-1]) + size[1:]))
     shown = int(np.count_nonzero(np.diff(stated) > 1e-12 * np.abs(stated[:-1])))
     if certificate.rises < rises or certificate.rises != shown:
-        _refuse(model, f"its training loss rises {max(rises, shown)} times, and {certificate.rises} are stated")
+        refuse(model, f"its training loss rises {max(rises, shown)} times, and {certificate.rises} are stated")
     return Verdict(
         certificate.statement, found[-1], abs(found[-1] - stated[-1]), float(size[-1]), float(size[-1]), "training loss"
     )
 
 
-def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[_Rows, Array | None]:
+def read_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Array | None]:
+    """Return rows of positive weight as losses take them, and the classes of labels."""
     data = read_data(model, X, y, sample_weight)
     s = np.ones(data.n_rows) if data.weight is None else data.weight
     whole = data.weight is not None and bool((s == np.rint(s)).all()) and s.sum() < 2**31
@@ -94,9 +99,9 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[_Rows, Array 
     strata = None
     if "classes_" in model.__dict__:
         if not np.array_equal(data.classes, model.classes_):
-            _refuse(model, f"the labels are {data.classes.tolist()!r:.100}")
+            refuse(model, f"the labels are {data.classes.tolist()!r:.100}")
         codes, labels = data.y.astype(np.intp), len(data.classes)
-        given = model.class_weight
+        given = getattr(model, "class_weight", None)
         if isinstance(given, str):
             sums = np.bincount(codes, s, minlength=labels)
             s = s * (s.sum() / (labels * np.where(sums > 0, sums, 1.0)))[codes]
@@ -108,11 +113,12 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[_Rows, Array 
     else:
         k, target, loss = 1, data.y.astype(np.float64), model.loss
     used = s > 0
-    rows = _Rows(np.asarray(data.X, dtype=np.float64)[used], target[used], s[used], counts[used], k, loss)
+    table = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
+    rows = Rows(np.asarray(table, dtype=np.float64)[used], target[used], s[used], counts[used], k, loss)
     return rows, None if strata is None else strata[used]
 
 
-def _train(model: Any, read: tuple[_Rows, Array | None]) -> _Rows:
+def training_rows(model: Any, read: tuple[Rows, Array | None]) -> Rows:
     """Leave out the rows that early stopping looked at: drawn from the seed, from each label alike."""
     rows, strata = read
     n = len(rows.X)
@@ -130,7 +136,7 @@ def _train(model: Any, read: tuple[_Rows, Array | None]) -> _Rows:
     return rows._replace(X=rows.X[~kept], y=rows.y[~kept], s=rows.s[~kept], counts=rows.counts[~kept])
 
 
-def _curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, Array]:
+def curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, Array]:
     """Return loss (n,), slopes and curvatures (n, k), by definition."""
     if loss == "softmax":
         top = t.max(axis=1, keepdims=True)
@@ -171,25 +177,25 @@ def _curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, A
     return value, slope[:, None], bend[:, None]
 
 
-def _mean_loss(model: Any, rows: _Rows, scores: Array) -> float:
-    value = _curve(rows.loss, model.loss_level_, scores, rows.y)[0]
+def _mean_loss(model: Any, rows: Rows, scores: Array) -> float:
+    value = curve(rows.loss, model.loss_level_, scores, rows.y)[0]
     return float(rows.s @ value / rows.s.sum())
 
 
-def _check_level(model: Any, rows: _Rows) -> None:
+def _check_level(model: Any, rows: Rows) -> None:
     """See that the quantile is the one asked for, and Huber's threshold that quantile of the errors of the median."""
     found = 0.5
     if rows.loss == "quantile" and model.quantile is not None:
         found = float(model.quantile)
     if rows.loss == "huber":
-        errors = np.abs(rows.y - _quantile(rows.y, rows.s, 0.5))
-        found = _quantile(errors, rows.s, 0.9 if model.quantile is None else float(model.quantile))
+        errors = np.abs(rows.y - quantile(rows.y, rows.s, 0.5))
+        found = quantile(errors, rows.s, 0.9 if model.quantile is None else float(model.quantile))
         found = found if found > 0 else float(errors.max()) or 1.0
     if not abs(model.loss_level_ - found) <= (1e-12 * found if rows.loss == "huber" else 0.0):
-        _refuse(model, f"the level of its loss is {found:.10g}, and {model.loss_level_:.10g} is stated")
+        refuse(model, f"the level of its loss is {found:.10g}, and {model.loss_level_:.10g} is stated")
 
 
-def _quantile(values: Array, s: Array, level: float) -> float:
+def quantile(values: Array, s: Array, level: float) -> float:
     """Return the least value up to which that share of the weight lies; midway to the next where it is exactly that share."""
     known, group = np.unique(values, return_inverse=True)
     share = np.cumsum(np.bincount(group.reshape(-1), s)) / s.sum()
@@ -198,41 +204,43 @@ def _quantile(values: Array, s: Array, level: float) -> float:
     return float(known[place] / 2 + known[after] / 2)
 
 
-def _check_constant(model: Any, rows: _Rows, base: Array) -> None:
+def _check_constant(model: Any, rows: Rows, base: Array) -> None:
     """See that no other constant has a lower loss: slopes cancel, or change sign there."""
     if base.shape != (rows.k,):
-        _refuse(model, "it has no constant for each class")
+        refuse(model, "it has no constant for each class")
     scores = np.tile(base, (len(rows.X), 1))
     if rows.loss in ("absolute_error", "quantile"):
         level = 0.5 if rows.loss == "absolute_error" else model.loss_level_
-        _check_quantile(model, "its constant", rows.y, rows.s, float(base[0]), level)
+        check_quantile(model, "its constant", rows.y, rows.s, float(base[0]), level)
         return
-    _, slope, _ = _curve(rows.loss, model.loss_level_, scores, rows.y)
+    _, slope, _ = curve(rows.loss, model.loss_level_, scores, rows.y)
     off = np.abs(rows.s @ slope)
-    if not (off <= 1e-8 * (rows.s @ np.abs(slope)) + 1e-300).all():
-        _refuse(model, "its constant is not the best one")
+    if not (off <= 1e-8 * (rows.s @ np.abs(slope)) + 1e-13 * (rows.s @ np.abs(rows.y))).all():  # rounding of the mean
+        refuse(model, "its constant is not the best one")
     if rows.k > 1 and not abs(base.sum()) <= 1e-8 * np.abs(base).sum() + 1e-12:
-        _refuse(model, "its constants do not sum to zero")
+        refuse(model, "its constants do not sum to zero")
 
 
-def _check_quantile(model: Any, where: str, left: Array, s: Array, value: float, level: float) -> None:
+def check_quantile(model: Any, where: str, left: Array, s: Array, value: float, level: float) -> None:
+    """See that a value is a quantile of the rows that it stands for."""
     slack = 1e-9 * s.sum()
     near = 1e-9 * (np.abs(left).max(initial=0) + abs(value)) + 1e-300
     if (
         s[left < value - near].sum() > level * s.sum() + slack
         or s[left > value + near].sum() > (1 - level) * s.sum() + slack
     ):
-        _refuse(model, f"{where} is not a quantile of its rows")
+        refuse(model, f"{where} is not a quantile of its rows")
 
 
-def _trees(model: Any, trees: Any) -> list[_Tree]:
+def trees_of(model: Any, trees: Any) -> list[Tree]:
+    """Take the trees out of the arrays of all of them."""
     ends = np.concatenate([[0], np.cumsum(np.asarray(trees.sizes, dtype=np.int64))])
     feature = np.asarray(trees.feature, dtype=np.int64)
     inner = feature >= 0
     bits = np.unpackbits(trees.missing_left)
     whole = int(inner.sum())
     if ends[-1] != len(feature) or len(trees.threshold) != whole or len(bits) < whole:
-        _refuse(model, "the sizes of its trees do not add up")
+        refuse(model, "the sizes of its trees do not add up")
     threshold, missing = np.full(len(feature), np.nan), np.zeros(len(feature), dtype=bool)
     threshold[inner], missing[inner] = trees.threshold, bits[:whole] == 1
     value, weight = np.full(len(feature), np.nan), np.full(len(feature), np.nan)
@@ -245,17 +253,17 @@ def _trees(model: Any, trees: Any) -> list[_Tree]:
             int(node - first): trees.sets[place] for place, node in enumerate(by_set.tolist()) if first <= node < last
         }
         right = right_children(model, inner[own])
-        found.append(_Tree(feature[own], right, threshold[own], missing[own], value[own], weight[own], sets))
+        found.append(Tree(feature[own], right, threshold[own], missing[own], value[own], weight[own], sets))
     return found
 
 
 def _check_tree(
-    model: Any, where: str, tree: _Tree, rows: _Rows, slope: Array, bend: Array, left: Array, values: list[Array]
+    model: Any, where: str, tree: Tree, rows: Rows, slope: Array, bend: Array, left: Array, values: list[Array]
 ) -> Array:
     """Send rows down, checking the questions; then derive the step of every leaf. Return the leaf of each row."""
     n_nodes = len(tree.feature)
     if (tree.feature >= rows.X.shape[1]).any():
-        _refuse(model, f"{where} asks about columns that are not there")
+        refuse(model, f"{where} asks about columns that are not there")
     G, H, count = np.zeros(n_nodes), np.zeros(n_nodes), np.zeros(n_nodes)
     depth = np.zeros(n_nodes, dtype=np.int64)
     leaf = np.zeros(len(rows.X), dtype=np.int64)
@@ -271,11 +279,11 @@ def _check_tree(
         if len(here):
             at = _next(model, where, tree, rows, here, at, values)
     if not (count > 0).all():
-        _refuse(model, f"a node of {where} is reached by no row")
+        refuse(model, f"a node of {where} is reached by no row")
     _check_limits(model, where, tree, count, depth)
     ends = np.flatnonzero(tree.feature < 0)
     if not np.array_equal(tree.weight[ends], count[ends]):
-        _refuse(model, f"a leaf of {where} holds other rows than it states")
+        refuse(model, f"a leaf of {where} holds other rows than it states")
     low, high = _bounds(model, tree, G, H)
     rate = float(model.learning_rate)
     if rows.loss in ("absolute_error", "quantile"):
@@ -287,8 +295,8 @@ def _check_tree(
             if min(abs(step - low[node]), abs(step - high[node])) <= near:  # held back by a limit
                 continue
             if not low[node] <= step <= high[node]:
-                _refuse(model, f"the step of leaf {int(node)} of {where} leaves its limits")
-            _check_quantile(model, f"the step of leaf {int(node)} of {where}", left[own], rows.s[own], step, share)
+                refuse(model, f"the step of leaf {int(node)} of {where} leaves its limits")
+            check_quantile(model, f"the step of leaf {int(node)} of {where}", left[own], rows.s[own], step, share)
         return leaf
     steep = H[ends] + model.l2_regularization
     step = np.clip(-G[ends] / np.where(steep > 0, steep, np.inf), low[ends], high[ends])
@@ -296,13 +304,13 @@ def _check_tree(
     off = ~(np.abs(tree.value[ends] - rate * step) <= RELATIVE * rate * np.maximum(np.abs(step), 1e-3 * size) + 1e-300)
     if off.any():
         worst = int(ends[np.flatnonzero(off)[0]])
-        _refuse(
+        refuse(
             model, f"leaf {worst} of {where} should add {rate * step[off][0]:.12g}, and adds {tree.value[worst]:.12g}"
         )
     return leaf
 
 
-def _next(model: Any, where: str, tree: _Tree, rows: _Rows, here: Array, at: Array, values: list[Array]) -> Array:
+def _next(model: Any, where: str, tree: Tree, rows: Rows, here: Array, at: Array, values: list[Array]) -> Array:
     """Check the questions of one level, and return the children that rows go to."""
     value = rows.X[here, tree.feature[at]]
     known = ~np.isnan(value)
@@ -315,21 +323,21 @@ def _next(model: Any, where: str, tree: _Tree, rows: _Rows, here: Array, at: Arr
             is_left[own] = _in_set(model, what, tree, node, value[own])
         elif np.isinf(threshold):
             if threshold < 0 or not (~known[own]).any():
-                _refuse(model, f"{what} parts known values from missing ones, and none is missing")
+                refuse(model, f"{what} parts known values from missing ones, and none is missing")
         else:
             place = int(np.searchsorted(values[j], threshold, side="right"))
             low, high = (values[j][place - 1], values[j][place]) if 0 < place < len(values[j]) else (np.nan, np.nan)
             middle = low / 2 + high / 2
             if threshold != (middle if low <= middle < high else low):
-                _refuse(model, f"the threshold {threshold:.12g} of {what} is not midway between two values")
+                refuse(model, f"the threshold {threshold:.12g} of {what} is not midway between two values")
         if known[own].all():
             more = rows.counts[here[own]][is_left[own]].sum() * 2 > rows.counts[here[own]].sum()
             if bool(tree.missing_left[node]) != bool(more):
-                _refuse(model, f"{what} sends missing values to the side of fewer rows")
+                refuse(model, f"{what} sends missing values to the side of fewer rows")
     return np.where(is_left, at + 1, tree.right[at])
 
 
-def _in_set(model: Any, what: str, tree: _Tree, node: int, value: Array) -> Array:
+def _in_set(model: Any, what: str, tree: Tree, node: int, value: Array) -> Array:
     words = np.asarray(tree.sets[node], dtype=np.uint32)
     bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little").astype(bool)
     goes, met = bits[:256], bits[256:]
@@ -337,13 +345,13 @@ def _in_set(model: Any, what: str, tree: _Tree, node: int, value: Array) -> Arra
     expected = np.zeros(256, dtype=bool)
     expected[value[known].astype(np.intp)] = True
     if not np.array_equal(met, expected) or (goes & ~met).any():
-        _refuse(model, f"{what} knows other categories than its rows have")
+        refuse(model, f"{what} knows other categories than its rows have")
     found = np.full(len(value), bool(tree.missing_left[node]))
     found[known] = goes[value[known].astype(np.intp)]
     return found
 
 
-def _check_limits(model: Any, where: str, tree: _Tree, count: Array, depth: Array) -> None:
+def _check_limits(model: Any, where: str, tree: Tree, count: Array, depth: Array) -> None:
     leaf = tree.feature < 0
     bad = {
         "is deeper": model.max_depth is not None and depth.max() > model.max_depth,
@@ -352,10 +360,10 @@ def _check_limits(model: Any, where: str, tree: _Tree, count: Array, depth: Arra
     }
     for what, holds in bad.items():
         if holds:
-            _refuse(model, f"{where} {what} than its parameters allow")
+            refuse(model, f"{where} {what} than its parameters allow")
 
 
-def _bounds(model: Any, tree: _Tree, G: Array, H: Array) -> tuple[Array, Array]:
+def _bounds(model: Any, tree: Tree, G: Array, H: Array) -> tuple[Array, Array]:
     """Return between what the value of each node must lie, from the directions of the columns above it."""
     n_nodes = len(tree.feature)
     low, high = np.full(n_nodes, -np.inf), np.full(n_nodes, np.inf)
@@ -375,12 +383,13 @@ def _bounds(model: Any, tree: _Tree, G: Array, H: Array) -> tuple[Array, Array]:
         if way:
             a, b = (float(np.clip(-G[child] / (H[child] + ridge), low[node], high[node])) for child in children)
             if way * (b - a) < -1e-9 * (abs(a) + abs(b)):
-                _refuse(model, f"a split on {called(model, int(tree.feature[node]))} goes against its direction")
+                refuse(model, f"a split on {called(model, int(tree.feature[node]))} goes against its direction")
             first, second = children if way > 0 else children[::-1]
             high[first] = low[second] = (a + b) / 2
     return low, high
 
 
-def _refuse(model: Any, what: str) -> NoReturn:
+def refuse(model: Any, what: str) -> NoReturn:
+    """Raise what says that a model is not what it claims."""
     msg = f"{type(model).__name__} is not the boosted sum of these data: {what}. The model was changed, or the data are others."
     raise CertificateError(msg)

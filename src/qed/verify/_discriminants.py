@@ -66,7 +66,7 @@ def _by_ledoit_and_wolf(found: Labelled, at: int | None, middle: Array, own: Arr
 def check_linear(
     model: Any, certificate: LikelihoodCertificate, X: Any, y: Any, sample_weight: Any
 ) -> tuple[float, float, float]:
-    """Check means, common covariance, planes and directions."""
+    """Check means, common covariance, hyperplanes and directions."""
     found = labelled(model, certificate, X, y, sample_weight, products=True)
     near = min(certificate.rounding + certificate.backward_error, BELIEVED) + found.rounding + 2.0**-50
     given = None if model.priors is None else np.asarray(model.priors, dtype=EXTENDED)

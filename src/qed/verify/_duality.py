@@ -1,7 +1,7 @@
 """Convex models, checked: data, objective and distance from the optimum, all recomputed.
 
 The objective is read from the model's public parameters. Any feasible dual point u proves that no coefficients lie below
-``-Σ q ℓ*(u) - Ω*(-X'(q u))``; the distance of the model from that is summed row by row in extended precision, from what the
+``-Σ q ℓ*(u) - Ω*(-X'(q u))``; the distance of the model from that is summed over the rows in extended precision, from what the
 Fenchel-Young inequality leaves over. Dual points are looked for until one confirms the claim. None of them can confirm a false
 one, whoever made it: each is repaired until it is feasible, and what cannot be repaired is charged.
 """

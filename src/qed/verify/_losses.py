@@ -259,7 +259,7 @@ class Pinball:
         return np.asarray(np.maximum((ONE - self.quantile) * r, -self.quantile * r))
 
     def slope(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
-        """Return one end of the interval, and its middle at the kink."""
+        """Return one end of the interval, and its middle at the non-differentiable point."""
         r = t - y
         ends = np.where(r > 0, ONE - self.quantile, -EXTENDED(self.quantile))
         return np.where(r == 0, HALF - self.quantile, ends)

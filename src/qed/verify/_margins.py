@@ -42,7 +42,7 @@ class Hinges:
         return np.asarray(np.sum(self._factors(t, y) * (lack**2 if self.squares else lack), axis=1))
 
     def slope(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
-        """Return the derivative, and the middle of both at a kink."""
+        """Return the derivative, and the middle of both at a non-differentiable point."""
         sign = self._signs(t, y)
         lack = ONE - sign * t
         size = 2 * np.maximum(lack, 0) if self.squares else np.where(lack == 0, HALF, (lack > 0).astype(EXTENDED))

@@ -1,7 +1,7 @@
 """Online learners, checked: are the rows those of the certificate, is every row where it says, can so many mistakes have been made.
 
-Lengths of rows and distances from the plane are computed again in extended precision. Of the mistakes themselves nothing is
-left but their number, which cannot be counted again. It must be one that these rows and this plane allow: not above the bound
+Lengths of rows and distances from the hyperplane are computed again in extended precision. Of the mistakes themselves nothing is
+left but their number, which cannot be counted again. It must be one that these rows and this hyperplane allow: not above the bound
 of the theorem nor above the rows shown, and enough for the length of the coefficients, whose square every mistake raises by at
 most that of its row (twice that where two classes move). Where hyperplanes vote, all passes are gone through again.
 """

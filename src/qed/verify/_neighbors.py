@@ -1,4 +1,4 @@
-"""Models of near rows, checked: are their rows those of the certificate, and is what they answer what all rows together say.
+"""Models of nearest neighbours, checked: are their rows those of the certificate, and do their answers follow from all rows.
 
 Distances, votes, means and sums of windows are computed by definition, from every row, in extended precision, at some of the
 rows and at points between them, and compared with the answers of the model.

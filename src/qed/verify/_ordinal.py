@@ -1,4 +1,4 @@
-"""Ordered classes, checked: the likelihood by its definition, and a lower bound from slopes that balance at every cut point."""
+"""Ordered classes, checked: the likelihood by its definition, and a lower bound from slopes that balance at every threshold."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check(model: Any, certificate: DualityGapCertificate, X: Any, y: Any, sample
     code = code[np.searchsorted(np.unique(labels), labels)]
     w, cuts = np.asarray(model.coef_, dtype=EXTENDED), np.asarray(model.thresholds_, dtype=EXTENDED)
     if not (np.all(np.isfinite(w)) and np.all(np.isfinite(cuts))):
-        raise CertificateError(_CHANGED.format("coefficients or cut points are not finite"))
+        raise CertificateError(_CHANGED.format("coefficients or thresholds are not finite"))
     if w.shape != (rows.p,) or cuts.shape != (len(model.classes_) - 1,) or not np.all(np.diff(cuts) > 0):
         raise CertificateError(_CHANGED.format("coefficients and thresholds do not fit the data"))
     q = EXTENDED(model.C) * weight

@@ -43,7 +43,7 @@ class Ramp:
         return np.asarray(EXTENDED(self.factor) * (curve + (d - near)))
 
     def slope(self, t: Array, y: Array, scale: Any) -> Array:  # noqa: ARG002
-        """Return the derivative, half of it at a kink."""
+        """Return the derivative, half of it at a non-differentiable point."""
         d, sign = self._far(t, y)
         if self.knee:
             return np.asarray(sign * EXTENDED(self.factor) * np.clip(d / EXTENDED(self.knee), 0, 1))

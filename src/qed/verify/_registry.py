@@ -48,10 +48,13 @@ from qed.core._validation import is_source
 from qed.verify import (
     _boosting,
     _bounded,
+    _chains,
     _clusters,
+    _copies,
     _counts,
     _discriminants,
     _duality,
+    _exact_boosting,
     _forests,
     _hard_margin,
     _largest,
@@ -59,6 +62,7 @@ from qed.verify import (
     _likelihood,
     _mistakes,
     _mixtures,
+    _multiway_trees,
     _neighbors,
     _networks,
     _ordinal,
@@ -131,9 +135,11 @@ _NEAREST = _by(SearchCertificate, _neighbors.check)
 _TREE = _by(TreeCertificate, _trees.check)
 _FOREST = _by(OutOfBagCertificate, _forests.check)
 _BOOSTED = _by(StagedCertificate, _boosting.check)
+_EXACTLY_BOOSTED = _by(StagedCertificate, _exact_boosting.check)
 
 TABLE: dict[str, Entry] = {
     "qed.cluster.KMeans": _by(ClustersCertificate, _clusters.check),
+    "qed.compose.ClassifierChain": _of(_chains.chain),
     "qed.compose.ColumnTransformer": _of(_parts.column_transformer),
     "qed.compose.FeatureUnion": _of(_parts.feature_union),
     "qed.compose.MultiOutputClassifier": _of(_parts.multi_output),
@@ -142,6 +148,7 @@ TABLE: dict[str, Entry] = {
     "qed.compose.OneVsRestClassifier": _of(_parts.one_vs_rest),
     "qed.compose.OutputCodeClassifier": _of(_parts.output_code),
     "qed.compose.Pipeline": _of(_parts.pipeline),
+    "qed.compose.RegressorChain": _of(_chains.chain),
     "qed.compose.TransformedTargetRegressor": _of(_parts.transformed_target),
     "qed.decomposition.PCA": _by(SubspaceCertificate, _subspace.check),
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": _by(
@@ -152,8 +159,14 @@ TABLE: dict[str, Entry] = {
         LikelihoodCertificate,
         functools.partial(_likelihood.check, _discriminants.check_quadratic),
     ),
+    "qed.ensemble.AdaBoostClassifier": _of(_copies.adaboost),
+    "qed.ensemble.AdaBoostRegressor": _of(_copies.adaboost),
+    "qed.ensemble.BaggingClassifier": _of(_copies.bagging),
+    "qed.ensemble.BaggingRegressor": _of(_copies.bagging),
     "qed.ensemble.ExtraTreesClassifier": _FOREST,
     "qed.ensemble.ExtraTreesRegressor": _FOREST,
+    "qed.ensemble.GradientBoostingClassifier": _EXACTLY_BOOSTED,
+    "qed.ensemble.GradientBoostingRegressor": _EXACTLY_BOOSTED,
     "qed.ensemble.HistGradientBoostingClassifier": _BOOSTED,
     "qed.ensemble.HistGradientBoostingRegressor": _BOOSTED,
     "qed.ensemble.RandomForestClassifier": _FOREST,
@@ -270,6 +283,7 @@ TABLE: dict[str, Entry] = {
     "qed.tree.DecisionTreeRegressor": _TREE,
     "qed.tree.ExtraTreeClassifier": _TREE,
     "qed.tree.ExtraTreeRegressor": _TREE,
+    "qed.tree.MultiwayTreeClassifier": _by(TreeCertificate, _multiway_trees.check),
     "qed.tree.OptimalTreeClassifier": _TREE,
     "qed.tree.OptimalTreeRegressor": _TREE,
 }

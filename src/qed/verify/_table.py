@@ -76,7 +76,7 @@ class Table:
         return np.asarray(np.multiply.outer(self.rows.rounding(len(self.q)) * self.length, size))
 
     def second(self, columns: Array, extra: Array, bend: Callable[[slice], Array]) -> Array:
-        """Return Σ q A' bend A in doubles, for A of some columns and of extra ones given row by row, scores outermost."""
+        """Return Σ q A' bend A in doubles, for A of some columns and of extra ones given for each row, scores outermost."""
         total: Array | float = 0.0
         for some, x in self.pieces(columns, extra):
             weighted = self.q[some, None, None].astype(np.float64) * np.asarray(bend(some), dtype=np.float64)

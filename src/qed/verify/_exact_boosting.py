@@ -1,0 +1,316 @@
+"""Boosting by exact splits, checked: rows of a round are drawn again, and every step of every leaf is derived again.
+
+Thresholds must lie midway between neighbouring values of the rows of their node; leaves must hold the weight of their rows and
+take the step of scikit-learn: a quantile of what is left, Huber's step, or a Newton step. Where all columns are looked at, the
+split of every root must gain what the best split gains.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.verify._boosting import (
+    LOSSES,
+    Rows,
+    Tree,
+    check_quantile,
+    curve,
+    quantile,
+    read_rows,
+    refuse,
+    training_rows,
+    trees_of,
+)
+from qed.verify._forests import mixed
+from qed.verify._names import called
+from qed.verify._verdict import Verdict
+
+if TYPE_CHECKING:
+    from qed.certificates import StagedCertificate
+
+
+Array = np.ndarray[Any, Any]
+RELATIVE = 1e-9  # of steps: sums in double precision
+ROOTS = 20_000_000  # values looked at, over all trees, to see that roots take the best splits
+NEAR = 1e-50  # residuals below this are taken for zero
+
+
+def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
+    """Go through all rounds again; raise CertificateError when they are not as stated."""
+    rows = training_rows(model, read_rows(model, X, y, sample_weight))
+    trees = model.trees_
+    k, rounds = rows.k, len(trees.sizes) // rows.k
+    if (len(trees.sizes), model.n_iter_, model.n_trees_per_iteration_) != (rounds * k, rounds, k):
+        refuse(model, "its trees are not whole rounds")
+    if certificate.rows != len(rows.X) or certificate.leaves != len(trees.value):
+        refuse(model, f"it states {certificate.leaves} leaves over {certificate.rows} rows")
+    level, base = _level(model, rows), np.asarray(model.baseline_, dtype=np.float64)
+    _check_constant(model, rows, base)
+    taken, order = trees_of(model, trees), np.argsort(rows.X, axis=0, kind="stable")
+    scores = np.tile(base, (len(rows.X), 1))
+    trace = _Trace(model, rows, level, curve(rows.loss, level, scores, rows.y)[0])
+    for first in range(rounds):
+        used = _drawn(model, first, len(rows.X))
+        own = level
+        if rows.loss == "huber":
+            own = _lower(np.abs(rows.y - scores[:, 0]), rows.s, float(model.alpha))
+        _, slope, bend = curve(rows.loss, own, scores, rows.y)
+        steps = np.empty_like(scores)
+        for c in range(k):
+            where = f"tree {c} of round {first}" if k > 1 else f"the tree of round {first}"
+            look = _Look(model, where, taken[first * k + c], rows, used)
+            leaf = look.descended()
+            look.check_gains(-slope[:, c], order, model.tree_importances_[first * k + c])
+            look.check_steps(slope[:, c], bend[:, c], rows.y - scores[:, 0], leaf, own)
+            steps[:, c] = look.tree.value[leaf]
+        scores = scores + steps
+        trace.add(curve(rows.loss, level, scores, rows.y)[0], used)
+    return trace.verdict(certificate)
+
+
+class _Trace:
+    """Losses after each round, of all rows, of those that it looked at and of the others."""
+
+    def __init__(self, model: Any, rows: Rows, level: float, value: Array) -> None:
+        self.model, self.rows, self.level, self.value = model, rows, level, value
+        self.losses = [self._mean(np.ones(len(value), bool), value)]
+        self.train: list[float] = []
+        self.out: list[float] = []
+        self.first = np.nan
+
+    def _mean(self, own: Array, value: Array) -> float:
+        s = self.rows.s[own]
+        return float(s @ value[own] / s.sum())
+
+    def add(self, value: Array, used: Array) -> None:
+        factor = 2.0 if self.rows.loss in ("squared_error", "log_loss") else 1.0
+        if not self.train and not used.all():
+            self.first = factor * self._mean(~used, self.value)
+        self.losses.append(self._mean(np.ones(len(value), bool), value))
+        self.train.append(factor * self._mean(used, value))
+        if not used.all():
+            self.out.append(factor * self._mean(~used, value))
+
+    def verdict(self, certificate: StagedCertificate) -> Verdict:
+        model, found = self.model, np.array(self.losses)
+        size = LOSSES * np.maximum(np.abs(found), abs(found[0]))
+        gains = -np.diff([self.first, *self.out]) if self.out else np.zeros(0)
+        stated = np.asarray(certificate.losses)
+        for what, given, own in (
+            ("training loss", stated, found),
+            ("train_score_", model.train_score_, np.array(self.train)),
+            ("oob_scores_", model.oob_scores_, np.array(self.out)),
+            ("oob_improvement_", model.oob_improvement_, gains),
+        ):
+            near = 2 * LOSSES * max(abs(found[0]), float(np.abs(own).max(initial=0)))
+            if np.shape(given) != own.shape or not (np.abs(given - own) <= near).all():
+                refuse(model, f"its {what} is not that of its rounds")
+        rises = int(np.count_nonzero(np.diff(found) > 1e-12 * np.abs(found[:-1]) + size[1:]))
+        shown = int(np.count_nonzero(np.diff(stated) > 1e-12 * np.abs(stated[:-1])))
+        if certificate.rises < rises or certificate.rises != shown:
+            refuse(model, f"its training loss rises {max(rises, shown)} times, and {certificate.rises} are stated")
+        off = abs(float(found[-1] - stated[-1]))
+        return Verdict(certificate.statement, float(found[-1]), off, float(size[-1]), float(size[-1]), "training loss")
+
+
+def _level(model: Any, rows: Rows) -> float:
+    found = float(model.alpha) if rows.loss == "quantile" else 0.5
+    if rows.loss == "huber":
+        # the threshold at which losses are shown is that of all rows of the fit, those that stop it included
+        found = float(model.loss_level_)
+        if not (found > 0 and np.isfinite(found)):
+            refuse(model, "the threshold of its loss is not positive")
+        errors = np.abs(rows.y - quantile(rows.y, rows.s, 0.5))
+        wanted = quantile(errors, rows.s, float(model.alpha)) or float(errors.max()) or 1.0
+        if len(model.validation_score_) == 0 and not abs(found - wanted) <= 1e-12 * wanted:
+            refuse(model, f"the level of its loss is {wanted:.10g}, and {found:.10g} is stated")
+    elif model.loss_level_ != found:
+        refuse(model, f"the level of its loss is {found:.10g}, and {model.loss_level_:.10g} is stated")
+    return found
+
+
+def _lower(values: Array, s: Array, level: float) -> float:
+    """Return the least value up to which at least that share of the weight lies."""
+    known, group = np.unique(values, return_inverse=True)
+    share = np.cumsum(np.bincount(group.reshape(-1), s)) / s.sum()
+    return float(known[min(int(np.count_nonzero(share < level - 1e-12)), len(known) - 1)])
+
+
+def _check_constant(model: Any, rows: Rows, base: Array) -> None:
+    if base.shape != (rows.k,):
+        refuse(model, "it has no constant for each class")
+    if isinstance(model.init, str):
+        if base.any():
+            refuse(model, "it starts from zero, and its constant is another")
+        return
+    if rows.loss in ("absolute_error", "quantile", "huber"):
+        level = float(model.alpha) if rows.loss == "quantile" else 0.5
+        check_quantile(model, "its constant", rows.y, rows.s, float(base[0]), level)
+        return
+    _, slope, _ = curve(rows.loss, 0.5, np.tile(base, (len(rows.X), 1)), rows.y)
+    if not (np.abs(rows.s @ slope) <= 1e-8 * (rows.s @ np.abs(slope)) + 1e-13 * (rows.s @ np.abs(rows.y))).all():
+        refuse(model, "its constant is not the best one")
+    if rows.k > 1 and not abs(base.sum()) <= 1e-8 * np.abs(base).sum() + 1e-12:
+        refuse(model, "its constants do not sum to zero")
+
+
+def _drawn(model: Any, number: int, n: int) -> Array:
+    """Draw the rows of a round again: those whose mixed numbers are least."""
+    used = np.ones(n, dtype=bool)
+    many = n if model.subsample == 1 else max(1, int(model.subsample * n))
+    if many < n:
+        with np.errstate(over="ignore"):
+            seed = np.uint64(int(mixed(np.uint64((int(model.seed_) + number) % 2**64))) % 2**63)
+            keys = mixed(np.arange(n, dtype=np.uint64) + seed)
+        used[np.argsort(keys, kind="stable")[many:]] = False
+    return used
+
+
+class _Look:
+    """One tree, the rows that it was grown on, and what they sum up to in each node."""
+
+    def __init__(self, model: Any, where: str, tree: Tree, rows: Rows, used: Array) -> None:
+        self.model, self.where, self.tree, self.rows, self.used = model, where, tree, rows, used
+        self.count = np.zeros(len(tree.feature))
+        self.levels: list[tuple[Array, Array]] = []
+        if (tree.feature >= rows.X.shape[1]).any() or tree.sets:
+            refuse(model, f"{where} asks about columns that are not there")
+
+    def descended(self) -> Array:
+        """Send rows down, and check the questions and the limits; return the leaf of each row."""
+        tree, rows, n = self.tree, self.rows, len(self.rows.X)
+        leaf, here, at = np.zeros(n, dtype=np.int64), np.arange(n), np.zeros(n, dtype=np.int64)
+        while len(here):
+            own = self.used[here]
+            self.levels.append((here[own], at[own]))
+            self.count += np.bincount(at[own], minlength=len(tree.feature))
+            inner = tree.feature[at] >= 0
+            leaf[here[~inner]] = at[~inner]
+            here, at = here[inner], at[inner]
+            if len(here):
+                value = rows.X[here, tree.feature[at]]
+                is_left = np.where(np.isnan(value), tree.missing_left[at], value <= tree.threshold[at])
+                self._check_questions(at[self.used[here]], value[self.used[here]], is_left[self.used[here]])
+                at = np.where(is_left, at + 1, tree.right[at])
+        ends = tree.feature < 0
+        if not (self.count > 0).all():
+            refuse(self.model, f"a node of {self.where} is reached by no row")
+        weight = np.bincount(leaf[self.used], rows.s[self.used], minlength=len(ends))
+        if not (np.abs(tree.weight[ends] - weight[ends]) <= RELATIVE * weight[ends]).all():
+            refuse(self.model, f"a leaf of {self.where} holds other rows than it states")
+        self._check_limits(ends)
+        return leaf
+
+    def _check_questions(self, at: Array, value: Array, is_left: Array) -> None:
+        order = np.argsort(at, kind="stable")
+        nodes, starts = np.unique(at[order], return_index=True)
+        for node, own in zip(nodes.tolist(), np.split(order, starts[1:]), strict=True):
+            mine, left = value[own], is_left[own]
+            what = f"node {node} of {self.where} in {called(self.model, int(self.tree.feature[node]))}"
+            known, threshold = ~np.isnan(mine), self.tree.threshold[node]
+            low, high = mine[known & left], mine[known & ~left]
+            if np.isinf(threshold) and threshold > 0 and known.any() and not known.all():
+                pass  # known values are parted from missing ones
+            elif not len(low) or not len(high):
+                refuse(self.model, f"{what} parts no values")
+            else:
+                a, b = float(low.max()), float(high.min())
+                middle = a / 2 + b / 2
+                if threshold != (middle if a <= middle < b else a):
+                    refuse(self.model, f"the threshold {threshold:.12g} of {what} is not midway between two values")
+            if known.all() and bool(self.tree.missing_left[node]) != bool(2 * left.sum() > len(left)):
+                refuse(self.model, f"{what} sends missing values to the side of fewer rows")
+
+    def _check_limits(self, ends: Array) -> None:
+        model, n = self.model, len(self.rows.X)
+        least = model.min_samples_leaf
+        least = least if isinstance(least, int | np.integer) else int(np.ceil(least * n))
+        bad = {
+            "is deeper": model.max_depth is not None and len(self.levels) - 1 > model.max_depth,
+            "has more leaves": model.max_leaf_nodes is not None and ends.sum() > model.max_leaf_nodes,
+            "has smaller leaves": ends.sum() > 1 and (self.count[ends] < least).any(),
+        }
+        for what, holds in bad.items():
+            if holds:
+                refuse(model, f"{self.where} {what} than its parameters allow")
+
+    def check_gains(self, residual: Array, order: Array, stated: Array) -> None:
+        """See what splits take off the squared error, column by column, and that the root takes the best one."""
+        tree, s = self.tree, self.rows.s
+        W, R = np.zeros(len(tree.feature)), np.zeros(len(tree.feature))
+        if np.abs(residual).max(initial=0) < NEAR:
+            residual = np.zeros(len(residual))
+        total = float(s[self.used].sum())
+        centred = residual - float(s[self.used] @ residual[self.used]) / total
+        for here, at in self.levels:
+            W += np.bincount(at, s[here], minlength=len(W))
+            R += np.bincount(at, s[here] * centred[here], minlength=len(W))
+        inner = np.flatnonzero(tree.feature >= 0)
+        mass = R**2 / W
+        gain = mass[inner + 1] + mass[tree.right[inner]] - mass[inner]
+        found = np.bincount(tree.feature[inner], np.maximum(gain, 0), minlength=self.rows.X.shape[1]) / total
+        spread = float(s[self.used] @ centred[self.used] ** 2) / total
+        if not (np.abs(found - stated) <= RELATIVE * max(spread, float(np.abs(residual).max(initial=0)) ** 2)).all():
+            refuse(self.model, f"the splits of {self.where} lower the error by other amounts than it states")
+        model, size = self.model, order.size * len(model_trees(self.model))
+        is_free = model.max_features is None and model.min_weight_fraction_leaf == model.ccp_alpha == 0
+        if len(inner) and is_free and size <= ROOTS and not np.isnan(self.rows.X).any():
+            best = self._best_of_root(centred, order, total)
+            if not gain[0] >= best * (1 - 1e-7) - RELATIVE * total * spread:
+                refuse(
+                    model, f"the root of {self.where} takes {gain[0]:.10g} off the error, and another takes {best:.10g}"
+                )
+
+    def _best_of_root(self, centred: Array, order: Array, total: float) -> float:
+        rows, best, model = self.rows, 0.0, self.model
+        least = model.min_samples_leaf
+        least = least if isinstance(least, int | np.integer) else int(np.ceil(least * len(rows.X)))
+        for j in range(rows.X.shape[1]):
+            own = order[:, j][self.used[order[:, j]]]
+            value = rows.X[own, j]
+            weight, sums = np.cumsum(rows.s[own]), np.cumsum(rows.s[own] * centred[own])
+            places = np.flatnonzero(value[1:] > value[:-1])
+            places = places[(places + 1 >= least) & (len(own) - places - 1 >= least)]
+            if len(places):
+                left = weight[places]
+                gains = sums[places] ** 2 * (1 / left + 1 / np.maximum(total - left, 1e-300))
+                best = max(best, float(gains.max()))
+        return best
+
+    def check_steps(self, slope: Array, bend: Array, left: Array, leaf: Array, level: float) -> None:
+        """Derive the step of every leaf."""
+        model, tree, rows, rate = self.model, self.tree, self.rows, float(self.model.learning_rate)
+        ends = np.flatnonzero(tree.feature < 0)
+        s = np.where(self.used, rows.s, 0.0)
+        if rows.loss in ("absolute_error", "quantile", "huber"):
+            share = 0.5 if rows.loss != "quantile" else float(model.alpha)
+            step = np.empty(len(ends))
+            for place, node in enumerate(ends):
+                own = self.used & (leaf == node)
+                step[place] = _lower(left[own], s[own], share)
+                if rows.loss == "huber":
+                    apart = left[own] - step[place]
+                    step[place] += float(s[own] @ np.clip(apart, -level, level) / s[own].sum())
+            size = np.abs(left).max(initial=0.0) * np.ones(len(ends))
+        else:
+            G, H, A, W = (
+                np.bincount(leaf, s * one, minlength=len(tree.feature))[ends]
+                for one in (slope, bend, np.abs(slope), np.ones(len(slope)))
+            )
+            steep = 1e-150 * W < H
+            factor = (rows.k - 1) / rows.k if rows.k > 1 else 1.0
+            step, size = (np.where(steep, factor * one / np.where(steep, H, 1.0), 0.0) for one in (-G, A))
+        off = ~(np.abs(tree.value[ends] - rate * step) <= RELATIVE * rate * size + 1e-300)
+        if off.any():
+            worst = int(ends[np.flatnonzero(off)[0]])
+            refuse(
+                model,
+                f"leaf {worst} of {self.where} should add {rate * step[off][0]:.12g}, and adds {tree.value[worst]:.12g}",
+            )
+
+
+def model_trees(model: Any) -> Array:
+    """Return the sizes of the trees of a model."""
+    return np.asarray(model.trees_.sizes)
