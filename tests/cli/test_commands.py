@@ -81,18 +81,18 @@ def test_fit_answers_in_json(tmp_path, capsys):
 def test_predict_prints_writes_and_warns(folder, tmp_path, capsys):
     new = tmp_path / "new.csv"
     new.write_text("species,sex,bill_length_mm\nAdelie,male,40\nEmperor,,x\n", encoding="utf-8")
-    assert main(["predict", str(folder / "mass.qed"), str(new)]) == 0
+    assert main(["predict", str(folder / "mass.qed"), str(new), "--allow-missing"]) == 0
     told = capsys.readouterr()
     lines = told.out.splitlines()
-    assert lines[0] == "prediction"
-    assert all(2500 < float(line) < 6500 for line in lines[1:])
+    assert lines[0] == "row,prediction"
+    assert all(2500 < float(line.split(",")[1]) < 6500 for line in lines[1:])
     assert "'Emperor' (row 2) is unknown to the model" in told.err
     assert "'x' (row 2) is no number" in told.err
     assert "Column 'flipper_length_mm' is not there" in told.err
     out = tmp_path / "p.parquet"
     assert main(["predict", str(folder / "sex.qed"), str(PENGUINS), "--out", str(out), "-q"]) == 0
     table = pyarrow.parquet.read_table(out)
-    assert table.column_names == ["prediction", "probability_female", "probability_male"]
+    assert table.column_names == ["row", "prediction", "probability_female", "probability_male"]
     assert table.num_rows == 344
     for ending in ("csv", "json", "jsonl"):
         assert (
@@ -188,7 +188,7 @@ def test_mistakes_get_a_sentence_and_write_nothing(folder, tmp_path, capsys, wor
 def test_values_outside_the_fit_are_named_in_a_column(folder, tmp_path, capsys):
     new = tmp_path / "new.csv"
     new.write_text("species,sex,bill_length_mm\nAdelie,male,40\nEmperor,,400\n", encoding="utf-8")
-    assert main(["predict", str(folder / "mass.qed"), str(new), "--outside", "--json"]) == 0
+    assert main(["predict", str(folder / "mass.qed"), str(new), "--outside", "--json", "--allow-missing"]) == 0
     found = answer(capsys)
     assert found["predictions"]["outside"] == ["", "species; bill_length_mm"]
     assert found["outside"] == {"rows": 1, "columns": {"species": 1, "bill_length_mm": 1}}
@@ -241,7 +241,7 @@ def test_help_and_prediction_load_no_table_engine(folder, tmp_path):
         "heavy = [name for name in ('duckdb', 'pyarrow', 'narwhals', 'pandas', 'rich', 'scipy.optimize') if name in sys.modules];"
         "print(heavy); sys.exit(code)"
     )
-    command = [sys.executable, "-c", program, "predict", str(folder / "mass.qed"), str(new), "-q"]
+    command = [sys.executable, "-c", program, "predict", str(folder / "mass.qed"), str(new), "-q", "--allow-missing"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.splitlines()[-1] == "[]"
 
@@ -319,5 +319,87 @@ def test_a_column_of_text_may_be_absent(tmp_path, capsys):
         "note=text",
     ]
     assert main(words) == 0
-    assert main(["predict", model, str(short), "--out", str(tmp_path / "p.csv")]) == 0
+    assert main(["predict", model, str(short), "--out", str(tmp_path / "p.csv"), "--allow-missing"]) == 0
     assert "'note' is not there" in "".join(capsys.readouterr())
+
+
+def test_predictions_keep_identifiers_and_refuse_missing_columns(folder, tmp_path, capsys):
+    few = tmp_path / "few.csv"
+    lines = PENGUINS.read_text(encoding="utf-8").splitlines()
+    few.write_text("\n".join(lines[:4]), encoding="utf-8")
+    assert main(["predict", str(folder / "mass.qed"), str(few), "-q"]) == 0
+    head, first, *_ = capsys.readouterr().out.splitlines()
+    assert head == "row,prediction"
+    assert first.startswith("1,")
+    assert (
+        main(["predict", str(folder / "mass.qed"), str(few), "-q", "--keep", "species,bill_length_mm", "--intervals"])
+        == 0
+    )
+    head, first, *_ = capsys.readouterr().out.splitlines()
+    assert head == "species,bill_length_mm,prediction,lower,upper"
+    low, high = (float(one) for one in first.split(",")[-2:])
+    assert low < float(first.split(",")[2]) < high
+    lacking = tmp_path / "lacking.csv"
+    names = lines[0].split(",")
+    gone = names.index("species")
+    lacking.write_text("\n".join(",".join(part for at, part in enumerate(line.split(",")) if at != gone) for line in lines[:4]),
+                       encoding="utf-8")  # fmt: skip
+    assert main(["predict", str(folder / "mass.qed"), str(lacking), "-q"]) == 1
+    assert "needs 'species'" in capsys.readouterr().err
+    assert main(["predict", str(folder / "mass.qed"), str(lacking), "-q", "--allow-missing"]) == 0
+    capsys.readouterr()
+    assert main(["predict", str(folder / "mass.qed"), str(few), "--keep", "nothing"]) == 2
+
+
+def test_classes_come_back_as_what_the_table_held(tmp_path, capsys):
+    path = tmp_path / "truths.csv"
+    rows = [f"{at},{'true' if at % 3 else 'false'},{at % 2}" for at in range(60)]
+    path.write_text("a,is_ok,b\n" + "\n".join(rows), encoding="utf-8")
+    model = tmp_path / "m.qed"
+    assert main(["fit", str(path), "--target", "is_ok", "--budget", "2", "-o", str(model), "--no-report", "-q"]) == 0
+    assert main(["predict", str(model), str(path), "-o", str(tmp_path / "p.parquet"), "-q", "--no-probabilities"]) == 0
+    capsys.readouterr()
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    found = pq.read_table(tmp_path / "p.parquet")
+    assert found.column_names == ["row", "prediction"]
+    assert str(found.schema.field("prediction").type) == "bool"
+    loaded = qed.study.load(model)
+    assert 0 <= loaded.score(path) <= 1
+    assert "is_ok" in repr(loaded)
+    assert "<table>" in loaded._repr_html_()
+
+
+@pytest.mark.parametrize("words", [["fit", "nowhere.csv", "--json", "-t", "a"], ["fit", "--json"], ["predict", "--json", "a", "b"],
+                                   ["fit", "x.csv", "--json", "--task", "magic"]])  # fmt: skip
+def test_errors_are_json_where_json_is_asked_for(words, capsys):
+    try:
+        code = main(words)
+    except SystemExit as ended:
+        code = ended.code
+    said = json.loads(capsys.readouterr().out)
+    assert said["code"] == code != 0
+    assert said["error"]
+
+
+def test_costs_choose_a_threshold(folder, tmp_path, capsys):
+    page = tmp_path / "r.html"
+    words = [
+        "fit",
+        str(PENGUINS),
+        "--target",
+        "sex",
+        "--budget",
+        "2",
+        "-o",
+        str(tmp_path / "m.qed"),
+        "--report",
+        str(page),
+        "-q",
+    ]
+    assert main([*words, "--cost", "fp=1,fn=20"]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "Which threshold?" in text
+    assert "0.04762" in text or "0.048" in text or "0.0476" in text  # 1 / 21
+    assert main([*words, "--force", "--cost", "fp=1"]) == 2
+    assert "--cost fp=1" in capsys.readouterr().err

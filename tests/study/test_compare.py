@@ -156,3 +156,34 @@ def test_penguins_prefer_what_is_simple_when_asked():
     frame = pd.DataFrame(loaded.data[:, :3], columns=["a", "b", "c"]).assign(mass=loaded.target)
     found = study.fit(frame, "mass", budget=10, lean="simple")
     assert found.winner.candidate.preparation in ("linear", "splines")
+
+
+def test_a_nearly_perfect_score_is_questioned():
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})
+    frame["price"] = np.exp(rng.normal(size=300))
+    frame["price_with_tax"] = 1.2 * frame["price"] + 0.001 * rng.normal(size=300)
+    found = study.fit(frame, "price", budget=5)
+    told = " ".join(found.sheet.story.notes)
+    assert "one column alone, 'price_with_tax', nearly decides the target" in told
+    assert "'price_with_tax' is called after the target" in told
+
+
+def test_new_rows_that_differ_are_reported(priced):
+    new = prices(400, seed=5)
+    priced.model.predict(new)
+    assert not any("shifted" in one for one in priced.model.notices)
+    new["size"] = new["size"] / 10 + 1
+    priced.model.predict(new)
+    assert any("Column 'size' has shifted" in one and "below" in one for one in priced.model.notices)
+    assert "study of 'price'" in repr(priced)
+    assert "<table>" in priced._repr_html_()
+
+
+def test_more_than_fifty_classes():
+    rng = np.random.default_rng(6)
+    place = np.repeat(np.arange(60), 6)
+    frame = pd.DataFrame({"x": place + 0.1 * rng.normal(size=360), "place": [f"p{at}" for at in place]})
+    found = study.fit(frame, "place", budget=5)
+    assert len(found.sheet.target.labels) == 60
+    assert found.held_out.scores["accuracy"].value > 0.02

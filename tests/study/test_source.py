@@ -148,7 +148,7 @@ BROKEN = {
     "fake.sqlite": (b"SQLite format 3\0" + b"x" * 4000, "cannot be read"),
     "fake.duckdb": (b"\0" * 8 + b"DUCK" + b"\0" * 4000, "no DuckDB file"),
     "fake.db": (b"hello world", "called a database and is none"),
-    "packed.csv.gz": (b"\x1f\x8b\x08abc", "compressed"),
+    "packed.csv.gz": (b"\x1f\x8b\x08abc", "not whole gzip"),
     "wide.csv": (",".join(f"c{i}" for i in range(12_000)).encode(), "at most 10000"),
 }
 

@@ -1,7 +1,8 @@
 """The command ``qed``: from a table to a model, a page and a proof, without a line of Python.
 
 One rule: **every answer is one of three: the result, a sentence that says what to do, or nothing written at all.** Exit codes: 0
-done, 1 the data or the model are at fault (or a check refused), 2 the words of the command are, 130 Ctrl-C.
+done, 1 the data or the model are at fault (or a check refused), 2 the words of the command are, 130 Ctrl-C. With ``--json`` an
+error is one JSON object too: ``{"error": sentence, "code": number}``.
 
 ::
 
@@ -43,8 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from qed.cli._screen import Screen, told, tolerate  # noqa: PLC0415
 
         tolerate()
-        made = parser()
-        options = made.parse_args(arguments)
+        words = list(sys.argv[1:] if arguments is None else arguments)
+        made = parser(json_errors="--json" in words)
+        options = made.parse_args(words)
         if options.command is None:
             made.print_help()
             return 0
@@ -57,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # only the chosen command is imported: qed --help and a small prediction stay quick
             return int(import_module(f"qed.cli._{options.command}").run(options, screen))
     except KeyboardInterrupt:
-        screen.error("Interrupted. Nothing was written.")
+        screen.error("Interrupted. Nothing was written.", 130)
         return 130
     except BrokenPipeError:
         screen.give_up()
@@ -65,6 +67,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # the last door: a person gets a sentence, never a traceback
         if getattr(options, "debug", False):
             raise
-        code, words = told(error)
-        screen.error(words)
+        code, sentence = told(error)
+        screen.error(sentence, code)
         return code

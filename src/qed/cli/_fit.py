@@ -43,7 +43,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     if not options.no_report:
         require_free(options.report, force=options.force, flag="--report")
     _require_apart(options)
-    types, drop = _pairs(options.types), _names(options.drop)
+    types, drop, costs = _pairs(options.types), _names(options.drop), _costs(options.cost)
     clock = Clock(seconds_of(options.budget))
     screen.budget = clock.budget
     screen.say(f"qed fit {options.data}, target {options.target}", "bold")
@@ -55,24 +55,43 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
             types=types,
             drop=drop,
             seed=options.seed,
+            lean="simple" if options.simple else "best" if options.best else "",
             command=_typed(),
             clock=clock,
         )
     screen.stop()
     write_whole(options.out, study.model.save, replace=options.force)
-    report = None if options.no_report else _reported(study, options)
+    if costs is not None and study.sheet.target.task != "binary":
+        screen.warn("--cost is for a target of two classes, and means nothing here.")
+    report = None if options.no_report else _reported(study, options, costs)
     show(study, screen)
     _show_files(options, screen, report, clock.spent)
     screen.answer({**facts(study), "model": options.out, "report": report, "seconds": clock.spent})
     return 130 if study.is_interrupted or (report is None and not options.no_report) else 0
 
 
-def _reported(study: Study, options: argparse.Namespace) -> str | None:
+def _costs(text: str) -> tuple[float, float] | None:
+    """Read what a false alarm and a missed case cost."""
+    if not text:
+        return None
+    found = {name.strip(): value for name, _, value in (part.partition("=") for part in text.split(","))}
+    try:
+        costs = float(found.pop("fp")), float(found.pop("fn"))
+    except (KeyError, ValueError):
+        costs = (-1.0, -1.0)
+    if found or not all(0 <= one < math.inf for one in costs) or not sum(costs):
+        raise InvalidParameter(
+            f"--cost {text}: write what a false alarm and a missed case cost, such as --cost fp=1,fn=20."
+        )
+    return costs
+
+
+def _reported(study: Study, options: argparse.Namespace, costs: tuple[float, float] | None) -> str | None:
     """Write the page, whole or, when Ctrl-C comes, not at all; the model is there by then."""
     from qed.report import study_report  # noqa: PLC0415
 
     try:
-        page = study_report(study, model_file=Path(options.out).name).html()
+        page = study_report(study, model_file=Path(options.out).name, costs=costs).html()
         write_whole(options.report, lambda path: _write(path, page), replace=options.force)
     except KeyboardInterrupt:
         return None

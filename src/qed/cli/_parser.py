@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+from typing import NoReturn
 
 from qed.core._version import __version__
 
-DATA = "CSV, Parquet, JSON, SQLite or DuckDB file, or a query over files: \"SELECT * FROM 'sales/*.parquet'\""
+DATA = (
+    "CSV, Parquet, JSON, Feather, Excel, SQLite or DuckDB file, compressed or not; - for standard input; or a query over files:"
+    " \"SELECT * FROM 'sales/*.parquet'\""
+)
 
 
 def _layout(prog: str) -> argparse.HelpFormatter:
@@ -19,9 +24,18 @@ def _layout(prog: str) -> argparse.HelpFormatter:
     return argparse.HelpFormatter(prog, width=max(40, min(width, 120) - 2))
 
 
-def parser() -> argparse.ArgumentParser:
-    """Build the parser of ``qed``."""
-    top = argparse.ArgumentParser(
+class _JsonParser(argparse.ArgumentParser):
+    """A parser whose errors are JSON."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong with the words of the command as one JSON object."""
+        print(json.dumps({"error": message, "code": 2}, ensure_ascii=False), flush=True)  # noqa: T201
+        raise SystemExit(2)
+
+
+def parser(*, json_errors: bool = False) -> argparse.ArgumentParser:
+    """Build the parser of ``qed``; those of its commands are of the same class."""
+    top = (_JsonParser if json_errors else argparse.ArgumentParser)(
         prog="qed",
         formatter_class=_layout,
         description="Machine learning that shows its proof: from a table to a model, a page and a certificate.",
@@ -50,7 +64,7 @@ def _command(
 
 def _source(made: argparse.ArgumentParser) -> None:
     made.add_argument("data", metavar="DATA", help=DATA)
-    made.add_argument("--table", help="which table of a database")
+    made.add_argument("--table", help="which table of a database, or sheet of an Excel file")
     made.add_argument("--query", help="what to ask a database")
     made.add_argument("--encoding", help="how a text file is written, if not in UTF-8")
 
@@ -71,6 +85,15 @@ def _fit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )  # fmt: skip
     made.add_argument("--drop", default="", metavar="COL,…", help="columns to leave out")
     made.add_argument("--budget", default="60s", metavar="TIME", help="time to spend: 60s, 5m, 1h (60s)")
+    lean = made.add_mutually_exclusive_group()
+    lean.add_argument(
+        "--simple", action="store_true", help="take the simplest model within one standard error of the best"
+    )
+    lean.add_argument("--best", action="store_true", help="take the least error, whatever it is made of")
+    made.add_argument(
+        "--cost", default="", metavar="fp=1,fn=20",
+        help="what a false alarm and a missed case cost, of two classes: the page says which threshold is cheapest",
+    )  # fmt: skip
     made.add_argument("--out", "-o", default="model.qed", metavar="FILE", help="the model file (model.qed)")
     made.add_argument("--report", default="report.html", metavar="FILE", help="the page to show (report.html)")
     made.add_argument("--no-report", action="store_true", help="write no page")
@@ -84,6 +107,19 @@ def _predict(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     _source(made)
     made.add_argument(
         "--out", "-o", metavar="FILE", help="a .csv, .json, .jsonl or .parquet file; otherwise CSV is printed"
+    )
+    made.add_argument(
+        "--keep",
+        default="",
+        metavar="COL,…",
+        help="columns of DATA to write beside the predictions, instead of the row number",
+    )
+    made.add_argument(
+        "--intervals", action="store_true", help="add the ends of an interval that holds at least 90 % of new rows"
+    )
+    made.add_argument("--no-probabilities", action="store_true", help="write classes without their probabilities")
+    made.add_argument(
+        "--allow-missing", action="store_true", help="predict although columns are missing: their rows count as gaps"
     )
     made.add_argument(
         "--outside", action="store_true",

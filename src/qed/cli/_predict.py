@@ -5,20 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from qed.cli._files import require_free, write_whole
-from qed.core import InvalidParameter
+from qed.core import InvalidData, InvalidParameter
 
 if TYPE_CHECKING:
     import argparse
 
     from qed.cli._screen import Screen
 
-
-ENDINGS = (".csv", ".json", ".jsonl", ".parquet")
+Columns = dict[str, Any]  # arrays and lists of one length, by name
+ENDINGS = (".csv", ".json", ".jsonl", ".parquet", ".feather")
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
@@ -32,7 +35,8 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
             raise InvalidParameter(f"--out {options.out}: the name should end in {', '.join(ENDINGS)}.")
     model = load(options.model)
     table = read_table(options.data, table=options.table, query=options.query, encoding=options.encoding)
-    columns = _columns(model, table)
+    _require_columns(model, table, allow=options.allow_missing)
+    columns = {**_kept(table, options.keep), **_columns(model, table, options)}
     if options.outside:
         columns["outside"] = ["; ".join(model.strange.get(row, ())) for row in range(table.n_rows)]
     outside = _counted(model.strange)
@@ -53,6 +57,53 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
+def _require_columns(model: Any, table: Any, *, allow: bool) -> None:
+    """Refuse rows without the columns that the model was fitted on."""
+    lacking = model.lacking(table)
+    if lacking and not allow:
+        listed = ", ".join(repr(name) for name in lacking[:6]) + (" …" if len(lacking) > 6 else "")
+        known = {column.name for column in model.sheet.columns}
+        others = ", ".join(repr(name) for name in table.names if name not in known)[:200]
+        hint = f" Unknown to it are {others}: is one of them meant?" if others else ""
+        raise InvalidData(
+            f"The model needs {listed}, which {table.source} has not.{hint} Rename or add them, or say --allow-missing to have"
+            " every row counted as missing them."
+        )
+
+
+def _kept(table: Any, names: str) -> Columns:
+    """Return what tells the rows apart: the columns that were asked for, or the number of the row."""
+    wanted = [part.strip() for part in names.split(",") if part.strip()]
+    if not wanted:
+        return {"row": np.arange(1, table.n_rows + 1)}
+    kept: Columns = {}
+    for name in wanted:
+        if name == "prediction" or name.startswith("probability_"):
+            raise InvalidParameter(f"--keep {name}: predictions have that name. Rename the column.")
+        kept[name] = _entries(table.column(name, error=InvalidParameter))
+    return kept
+
+
+def _entries(column: Any) -> Any:
+    """Return the entries of a column as the table holds them: whole numbers, truths, words, dates as text."""
+    if column.kind == "nested":
+        raise InvalidParameter(f"--keep {column.name}: it holds nested values, which cannot be written.")
+    if column.kind in ("number", "truth") and not column.form:
+        values = column.values
+        if column.gaps.any():
+            entries = [None if math.isnan(one) else one for one in values.tolist()]
+            whole = all(one is None or one == math.floor(one) for one in entries)
+            return [None if one is None else bool(one) if column.kind == "truth" else int(one) if whole else one
+                    for one in entries]  # fmt: skip
+        if column.kind == "truth":
+            return values.astype(bool)
+        return (
+            values.astype(np.int64) if bool((values == np.floor(values)).all()) and abs(values).max() < 1e15 else values
+        )
+    codes, words = (column.worded() if column.form else column).as_words()
+    return [None if code < 0 else words[code] for code in codes.tolist()]
+
+
 def _counted(strange: dict[int, list[str]]) -> dict[str, Any]:
     """Count rows, and cells by column, that are like nothing at the fit."""
     cells: dict[str, int] = {}
@@ -62,33 +113,54 @@ def _counted(strange: dict[int, list[str]]) -> dict[str, Any]:
     return {"rows": len(strange), "columns": cells}
 
 
-def _columns(model: Any, table: Any) -> dict[str, list[Any]]:
-    """Return the prediction, and for classes their probabilities."""
-    labels = list(model.classes_)
-    if not labels:
-        return {"prediction": model.predict(table).tolist()}
+def _columns(model: Any, table: Any, options: argparse.Namespace) -> Columns:
+    """Return the prediction, and for classes their probabilities, for numbers an interval where one is asked for."""
+    from qed.study._model import typed_classes  # noqa: PLC0415
+
+    if options.intervals:
+        half = model.sheet.story.scores.get("90 % of errors below")
+        if half is None or len(model.classes_):
+            raise InvalidParameter(
+                "--intervals: this model has none. They are for numbers, from models of which at least 29 rows were kept aside."
+            )
+    if not len(model.classes_):
+        said = model.predict(table)
+        if not options.intervals:
+            return {"prediction": said}
+        low, high = model.sheet.target.possible
+        return {"prediction": said, "lower": np.maximum(said - half, low), "upper": np.minimum(said + half, high)}
     shares = model.predict_proba(table)
-    best = [labels[at] for at in shares.argmax(axis=1)]
-    return {"prediction": best, **{f"probability_{label}": shares[:, at].tolist() for at, label in enumerate(labels)}}
+    found: Columns = {"prediction": typed_classes(model.sheet.target)[shares.argmax(axis=1)]}
+    if not options.no_probabilities:
+        found |= {f"probability_{label}": shares[:, at] for at, label in enumerate(model.classes_)}
+    return found
 
 
-def _csv(columns: dict[str, list[Any]]) -> str:
+def _rows(columns: Columns) -> Any:
+    lists = [one.tolist() if isinstance(one, np.ndarray) else one for one in columns.values()]
+    return zip(*lists, strict=True)
+
+
+def _csv(columns: Columns) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    writer.writerows(_rows(columns))
     return out.getvalue()
 
 
-def _write(path: Path, ending: str, columns: dict[str, list[Any]]) -> None:
+def _write(path: Path, ending: str, columns: Columns) -> None:
     if ending == ".csv":
         path.write_text(_csv(columns), encoding="utf-8")
-    elif ending == ".parquet":
-        from pyarrow import parquet, table  # noqa: PLC0415  (an extra)
+    elif ending in (".parquet", ".feather"):
+        from pyarrow import array, feather, parquet, table  # noqa: PLC0415  (an extra)
 
-        parquet.write_table(table(columns), path)
+        made = table({name: array(one) for name, one in columns.items()})
+        if ending == ".parquet":
+            parquet.write_table(made, path)
+        else:
+            feather.write_feather(made, str(path))
     else:
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+        lines = [json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in _rows(columns)]
         text = "\n".join(lines) + "\n" if ending == ".jsonl" else "[\n" + ",\n".join(lines) + "\n]\n"
         path.write_text(text, encoding="utf-8")

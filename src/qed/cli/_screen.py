@@ -155,9 +155,12 @@ class Screen:
         else:
             print(f"! {text}", file=sys.stderr, flush=True)  # noqa: T201
 
-    def error(self, text: str) -> None:
-        """Print what went wrong, on standard error."""
+    def error(self, text: str, code: int) -> None:
+        """Print what went wrong: on standard error, or as the JSON object that was asked for."""
         self.stop()
+        if self.wants_json:
+            self.answer({"error": text, "code": code})
+            return
         print(f"qed: {text}", file=sys.stderr, flush=True)  # noqa: T201
 
     def answer(self, value: dict[str, Any]) -> None:

@@ -124,15 +124,20 @@ def page(title: str, lead: str, sections: tuple[Section, ...], footer: str = "")
 
 
 def _section(section: Section) -> str:
-    parts = []
-    if section.title:
-        parts.append(f"<h2>{escaped(section.title)}</h2>")
-    if section.figures:
-        # the drawings were made by this package, which escapes every word in them
-        cards = "\n".join(_figure(figure) for figure in section.figures)
+    title = f"<h2>{escaped(section.title)}</h2>\n" if section.title else ""
+    rest = "\n".join(_below_figures(section))
+    # the drawings were made by this package, which escapes every word in them
+    cards = "\n".join(_figure(figure) for figure in section.figures)
+    if len(section.figures) == 1 and rest:  # words and numbers beside a single drawing, so that no half is empty
+        cards, rest = f"{cards}\n<div>{rest}</div>", ""
+    if cards:
         many = " three" if len(section.figures) in (3, 5, 6) else ""
-        parts.append(f'<div class="figures{many}">{cards}</div>')
-    parts += [f"<p>{escaped(words)}</p>" for words in section.words]
+        cards = f'<div class="figures{many}">{cards}</div>\n'
+    return f"<section>\n{title}{cards}{rest}\n</section>"
+
+
+def _below_figures(section: Section) -> list[str]:
+    parts = [f"<p>{escaped(words)}</p>" for words in section.words]
     if section.verdicts:
         parts.append(f'<div class="verdicts">{"".join(_verdict(verdict) for verdict in section.verdicts)}</div>')
     if section.facts:
@@ -142,7 +147,7 @@ def _section(section: Section) -> str:
         parts.append(f"<dl{style}>" + "".join(_fact(name, value) for name, value in section.facts) + "</dl>")
     if section.table is not None:
         parts.append(_table(section.table))
-    return "<section>\n" + "\n".join(parts) + "\n</section>"
+    return parts
 
 
 def _figure(figure: Figure) -> str:

@@ -13,6 +13,7 @@ from qed.report._figures import predicted_against_actual
 from qed.report._format_numbers import amount, interval, percent, said
 from qed.report._parts import Figure, Section, Table, Verdict
 from qed.report._report import Report
+from qed.report._study_classes import class_by_class, threshold_choice
 from qed.report._study_details import columns, making, tried
 from qed.report._study_figures import (
     Whisker,
@@ -40,7 +41,9 @@ MOST_DOTS = 600
 MOST_ROWS = 12
 
 
-def study_report(study: Study, *, model_file: str = "model.qed", title: str = "") -> Report:
+def study_report(
+    study: Study, *, model_file: str = "model.qed", title: str = "", costs: tuple[float, float] | None = None
+) -> Report:
     """Tell the story of a study.
 
     Parameters
@@ -51,6 +54,8 @@ def study_report(study: Study, *, model_file: str = "model.qed", title: str = ""
         Name of the model file, for the commands on the page.
     title : str
         Heading; made from the target unless given.
+    costs : (float, float), optional
+        What a false alarm and a missed case cost, of two classes; both the same unless given.
 
     Returns
     -------
@@ -65,6 +70,8 @@ def study_report(study: Study, *, model_file: str = "model.qed", title: str = ""
         _answer(study),
         _how_good(study),
         _how_sure(study),
+        threshold_choice(study, costs),
+        class_by_class(study),
         _what_matters(study),
         _effects(study),
         _where_it_fails(study),
@@ -358,7 +365,8 @@ def _what_matters(study: Study) -> Section:
     if _is_constant(study):
         return Section("Which columns matter?", words=("No column does: the model says the same of every row.",))
     if not found:
-        words = ("Numbers have spline features, so a column has no single coefficient: see below.",) if shown else ()
+        told = "A column has no single coefficient in this model: the next section draws how its prediction moves."
+        words = (told,) if study.held_out.effects else ()
         return Section("Which columns matter?", figures=tuple(figures), words=words)
     labels = [str(one) for one in study.sheet.target.labels]
     if len(found[0][1]) == 1:
@@ -455,10 +463,10 @@ def _where_it_fails(study: Study) -> Section | None:
     if is_number:
         worst = np.argsort(-np.abs(held.actual - held.predicted))[:5]
         table = Table(
-            ("largest errors", "actual", "predicted", "error"),
+            ("largest errors, by row of the table", "actual", "predicted", "error"),
             tuple(
                 (
-                    f"{rank + 1}",
+                    f"row {held.rows[at] + 1:,}" if held.rows is not None else f"{rank + 1}",
                     said(float(held.actual[at])),
                     said(float(held.predicted[at])),
                     said(float(held.actual[at] - held.predicted[at])),
@@ -472,12 +480,7 @@ def _where_it_fails(study: Study) -> Section | None:
 def _proof(study: Study) -> Section:
     proof = study.model.proof
     words = [
-        (
-            "A constant is no choice between coefficients, and there is little to prove about it: that it is what it says."
-            if _is_constant(study)
-            else "The model is the answer to a question with one best answer: which coefficients have the least penalised error on"
-            " these rows? That no others do noticeably better is not an impression but a theorem with a number in it:"
-        ),
+        _kind_of_proof(study),
         " ".join([proof.statement, *_share_to_gain(proof)]),
     ]
     verdicts: tuple[Verdict, ...] = ()
@@ -485,12 +488,30 @@ def _proof(study: Study) -> Section:
         title = "Checked by independent code" if study.checked.is_accepted else "Rejected by independent code"
         verdicts = (Verdict(study.checked.is_accepted, title, study.checked.words),)
     else:
-        words.append("The table is too large to be checked during the fit. Run: qed verify.")
+        words.append("Checking it takes longer than was left of the time. Run: qed verify.")
     words.append(
-        "This proves that the fit is the best of its kind for these rows. It does not prove that new rows will be like them: that"
-        " is what the rows kept aside are for."
+        "This is about the fit to these rows. It does not prove that new rows will be like them: that is what the rows kept aside"
+        " are for."
     )
     return Section("What is proven?", words=tuple(words), verdicts=verdicts, facts=tuple(proof.numbers().items()))
+
+
+def _kind_of_proof(study: Study) -> str:
+    """Say what can be proven about a model of this kind."""
+    candidate = study.winner.candidate
+    if candidate is None or candidate.is_constant:
+        return "A constant is no choice between coefficients, and there is little to prove about it: that it is what it says."
+    if candidate.parts:
+        return "The model is a weighted average, and each of its members has its own certificate. The whole one:"
+    if candidate.preparation == "trees":
+        return (
+            "Trees are grown greedily: nobody can prove that no other trees fit better. What is proven is that every split and"
+            " every leaf is what these rows give under the rules of the method:"
+        )
+    return (
+        "The model is the answer to a question with one best answer: which coefficients have the least penalised error on these"
+        " rows? That no others do noticeably better is not an impression but a theorem with a number in it:"
+    )
 
 
 def _share_to_gain(proof: Certificate) -> list[str]:

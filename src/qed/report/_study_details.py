@@ -10,6 +10,7 @@ from qed.report._parts import Section, Table
 
 if TYPE_CHECKING:
     from qed.study import Study
+    from qed.study._leaderboard import Entry
 
 
 def tried(study: Study) -> Section:
@@ -20,9 +21,27 @@ def tried(study: Study) -> Section:
         value = math.sqrt(entry.loss) if is_number else entry.loss
         half = 1.96 * entry.error / (2 * value) if is_number and value else 1.96 * entry.error
         time = f"{1e3 * entry.seconds:,.0f} ms" if entry.candidate else ""
-        rows.append((entry.title, said(value), f"± {said(half)}", f"{entry.n_rows:,}", str(entry.n_folds or ""), time))
-    head = ("candidate", "error" if is_number else "log loss", "95 %", "rows", "folds", "a fit")
-    return Section("What was tried", table=Table(head, tuple(rows), minor=(4, 5)))
+        behind = "" if math.isnan(entry.behind) else _behind(entry)
+        rows.append(
+            (entry.title, said(value), f"± {said(half)}", behind, f"{entry.n_rows:,}", str(entry.n_folds or ""), time)
+        )
+    head = ("candidate", "error" if is_number else "log loss", "95 %", "behind the best", "rows", "folds", "a fit")
+    rule = (
+        "A candidate is given up when its loss, row by row, is clearly above the best one's: by more than three standard errors"
+        " among the same rows, by two before it is given more rows. The winner has the least loss; a weighted average of models is"
+        " taken only where it gains more than one standard error over the best single one (with --simple the simplest model"
+        " within one standard error, with --best the least loss whatever it is made of). Behind the best: in standard errors of the"
+        " difference."
+    )
+    others = "Not tried: neural networks, kernel machines, products of columns in linear models, and what is not in the table."
+    words = (rule, others)
+    return Section("What was tried", words=words, table=Table(head, tuple(rows), minor=(5, 6)))
+
+
+def _behind(entry: Entry) -> str:
+    if entry.behind <= 0 or not entry.behind_error:
+        return "best" if entry.behind <= 0 else ""
+    return f"{entry.behind / entry.behind_error:.1f}"
 
 
 def columns(study: Study) -> Section:

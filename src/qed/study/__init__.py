@@ -10,7 +10,7 @@ One rule: **whatever the machine decides, it says why, and the user can say othe
     study.model.verify("penguins.csv")      # the independent checker
 
     _source            what a table can be: files, queries, frames
-      _csv, _duckdb, _sqlite, _arrow        each by its own reader
+      _csv, _duckdb, _sqlite, _arrow, _packed    each by its own reader
     _raw               columns as they were read: gaps, numbers, dates, words, the same for every source
     _column_types, _task      what columns and target are, and why
     _schema            what a model remembers of its table

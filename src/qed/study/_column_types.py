@@ -98,8 +98,26 @@ def describe(column: RawColumn, said: Mapping[str, str], target: RawColumn) -> C
     unit = unit_of(column.name) or (sign_of(form) if kind == "number" else "")
     repeats = _comes_back(column, kind, distinct, len(kept))
     return ColumnSchema(
-        column.name, kind, reason, unit, words_array(kept), missing, distinct, shown, form, low, high, repeats
+        column.name,
+        kind,
+        reason,
+        unit,
+        words_array(kept),
+        missing,
+        distinct,
+        shown,
+        form,
+        low,
+        high,
+        repeats,
+        _middle(column, kind),
     )
+
+
+def _middle(column: RawColumn, kind: str) -> float:
+    if kind not in ("number", "date") or column.values is None or column.gaps.all():
+        return math.nan
+    return float(np.nanmedian(column.values))
 
 
 def _comes_back(column: RawColumn, kind: str, distinct: int, levels: int) -> bool:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 UNKNOWN = -1.0  # a category that the fit has not seen
+SHIFT = 0.2  # share of entries that may change sides of the median before it is said
+FEWEST_FOR_A_SHIFT = 30
 MARGIN = 0.1  # of the range: a little beyond it is what new rows are now and then
 
 
@@ -139,6 +141,7 @@ def _fill_codes(block: Array, raw: RawColumn, column: ColumnSchema, found: Encod
 def _look_beyond(values: Array, column: ColumnSchema, found: Encoded) -> None:
     """Note the entries that lie beyond the range of the fit by more than a tenth of it."""
     room = MARGIN * (column.high - column.low)
+    _look_for_shift(values, column, found)
     rows = np.flatnonzero((values < column.low - room) | (values > column.high + room))
     if not len(rows):  # also where the file of an earlier version knows no range
         return
@@ -149,6 +152,23 @@ def _look_beyond(values: Array, column: ColumnSchema, found: Encoded) -> None:
     found.notices.append(
         f"Column {column.name!r}: {len(rows):,} {verb} far outside {low} to {high}, the range of the fit, such as {first} in row"
         f" {rows[0] + 1}."
+    )
+
+
+def _look_for_shift(values: Array, column: ColumnSchema, found: Encoded) -> None:
+    """Note a column most of whose entries lie on one side of the median of the fit, beyond what chance gives."""
+    present = values[~np.isnan(values)]
+    if np.isnan(column.middle) or len(present) < FEWEST_FOR_A_SHIFT:
+        return
+    below, above = float(np.mean(present < column.middle)), float(np.mean(present > column.middle))
+    most = 0.5 + SHIFT + 2 / np.sqrt(len(present))  # four standard errors of a share
+    if max(below, above) <= most:
+        return
+    kind = "moment" if column.kind == "date" else "number"
+    side, share = ("below", below) if below > above else ("above", above)
+    found.notices.append(
+        f"Column {column.name!r} has shifted: {100 * share:.0f} % of its entries lie {side} {text_of(column.middle, kind)}, the"
+        " median of the fit."
     )
 
 

@@ -45,6 +45,10 @@ MOST_CHECKED = 20_000_000  # numbers
 # What it takes of a number of a prepared table, and of a row for a hundred trees, on the machine this was written on.
 SECONDS_TO_CHECK = 1.5e-6
 SECONDS_TO_CHECK_TREES = 2e-3
+BOUND = "90 % of errors below"  # a bound on the error of new rows
+MOMENT = 0.02  # of the budget, which is kept to 5 % or 2 s
+SHORTEST_NAME = 4  # letters of a target whose name inside another is no accident
+NEARLY_PERFECT = 0.01  # of the error of a constant that is left
 AFTER_INTERRUPT = 5_000  # rows that a model is fitted on when Ctrl-C leaves no time
 
 
@@ -56,7 +60,7 @@ class Checked:
     words: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study:
     """A fitted model and all that was found on the way.
 
@@ -84,6 +88,16 @@ class Study:
     def sheet(self) -> TableSchema:
         """Columns, target and story."""
         return self.model.sheet
+
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{name} {score.value:.4g}" for name, score in self.held_out.scores.items())
+        tried = len(self.comparison.latest)
+        return f"<qed study of {self.sheet.target.name!r}: {self.winner.title}, best of {tried} candidates; held out: {scores}>"
+
+    def _repr_html_(self) -> str:
+        from qed.study._model import as_table  # noqa: PLC0415  (notebooks only)
+
+        return as_table(self.sheet)
 
     @property
     def is_interrupted(self) -> bool:
@@ -167,6 +181,7 @@ def _studied(
     sheet, rows, y = _understood(raw, target, task, types, drop, seed, digest, command, clock)
     X = encode(rows, sheet.columns).X
     work = _Work(X, y, rows, sheet, clock, seed, lean)
+    work.places = np.flatnonzero(~raw.column(target).gaps)
     del raw, rows, table  # what was read is not needed beside the numbers made of it
     return work.done()
 
@@ -210,6 +225,7 @@ def _understood(
     if not any(one.is_used for one in columns):
         raise InvalidData(_nothing_left(columns))
     notes += _leaks(columns, types, rows, rows.column(target))
+    notes += _namesakes(columns, target)
     story = FitRecord(
         raw.source,
         digest,
@@ -268,6 +284,21 @@ def _leaks(columns: Sequence[ColumnSchema], types: Mapping[str, str], rows: RawT
     return words
 
 
+def _namesakes(columns: Sequence[ColumnSchema], target: str) -> list[str]:
+    """Name the columns that are called after the target: they may be made of it, or known only after it."""
+    plain = "".join(sign for sign in target.lower() if sign.isalnum())
+    if len(plain) < SHORTEST_NAME:
+        return []
+    found = [
+        one.name for one in columns if one.is_used and plain in "".join(s for s in one.name.lower() if s.isalnum())
+    ]
+    if not found:
+        return []
+    listed = ", ".join(repr(name) for name in found[:5])
+    verb = "is" if len(found) == 1 else "are"
+    return [f"{listed} {verb} called after the target: made of it, or known only after it? Then leave out with --drop."]
+
+
 def _described(column: Any, types: Mapping[str, str], drop: Sequence[str], target: Any) -> ColumnSchema:
     if column.name in drop:
         return ColumnSchema(column.name, "dropped", "you said so", "", words_array([]), 0.0, 0, "")
@@ -281,6 +312,7 @@ class _Work:
         self, X: Array, y: Array, rows: RawTable, sheet: TableSchema, clock: Clock, seed: int, lean: str
     ) -> None:
         self.X, self.y, self.sheet, self.clock, self.seed, self.lean = X, y, sheet, clock, seed, lean
+        self.places = np.arange(len(y))  # of the rows in the table that was read
         self.found = Comparison([], [], [])
         if clock.left < 0.5:
             self.found.notes.append(
@@ -362,7 +394,8 @@ class _Work:
 
     def _affordable(self, cost: float, measured: int, share: float) -> int:
         """Return how many rows can be fitted in a share of the time that is left, if one row of some cost so much."""
-        room = share * (self.clock.left - self.reserve)
+        # what a moment is enough for is done on all rows, however late it is
+        room = max(share * (self.clock.left - self.reserve), MOMENT * self.clock.budget)
         rows = len(self.y)
         # larger tables leave the caches: a row costs more among many than among few
         while rows > AFTER_INTERRUPT and 1.15 * cost * rows * max(1.0, rows / measured) ** 0.2 > room:
@@ -405,7 +438,7 @@ class _Work:
                 seconds=seconds, seed=self.seed,
             )  # fmt: skip
             progress.step(message=f"on {len(held):,} rows that were kept aside")
-        return found, spent
+        return replace(found, rows=self.places[held]), spent
 
     def _fitted(self, candidate: Candidate, final: int) -> Any:
         with Progress("fitting") as progress:
@@ -451,6 +484,7 @@ class _Work:
         if trial < len(self.train):
             notes.append(f"The held-out judgement is about a model fitted on {trial:,} rows.")
         notes += self._told_of_few(held_out)
+        notes += self._told_of_leaks(held_out)
         if self.copies:
             notes.append(self._told_of_copies())
         if winner.candidate is not None and winner.candidate.is_constant:
@@ -459,6 +493,8 @@ class _Work:
                 f" nothing about {self.sheet.target.name!r} that can be relied on. The model is that constant."
             )
         scores = {name: float(score.value) for name, score in held_out.scores.items()}
+        if held_out.bound is not None and np.isfinite(held_out.bound.bound):
+            scores[BOUND] = float(held_out.bound.bound)
         new = replace(
             story,
             rows_fitted=fitted,
@@ -490,6 +526,27 @@ class _Work:
                 " tenth of rows with the highest."
             )
         return words
+
+    def _told_of_leaks(self, held_out: HeldOut) -> list[str]:
+        """Question a nearly perfect score, and name the column that alone nearly decides the target."""
+        scores, base = held_out.scores, held_out.baseline
+        name = "R²" if "R²" in scores else "log loss"
+        if name not in scores or name not in base:
+            return []
+        left = 1 - scores["R²"].value if name == "R²" else scores[name].value / max(base[name].value, 1e-300)
+        if left > NEARLY_PERFECT:
+            return []
+        constant = float(np.var(held_out.actual)) if name == "R²" else base[name].value
+        alone = [one.name for one in held_out.importances if one.rise > 0.5 * constant]
+        if len(alone) != 1:
+            return [
+                "The score is nearly perfect. Is one of the columns known only after the target? Then leave it out with --drop."
+            ]
+        words = (
+            f"The score is nearly perfect, and one column alone, {alone[0]!r}, nearly decides the target: is it known beforehand?"
+            f" If not, leave it out with --drop {shlex.quote(alone[0])}."
+        )
+        return [words]
 
     def _told_of_copies(self) -> str:
         verb = "rows are copies" if self.copies > 1 else "row is a copy"

@@ -80,6 +80,8 @@ class HeldOut:
         For numbers: what the errors of new rows stay below.
     effects : tuple of Effect
         How the prediction moves with the most important columns.
+    rows : ndarray of int or None
+        Where the rows stand among those of the table that have a target, counted from zero.
     """
 
     actual: Array
@@ -92,6 +94,7 @@ class HeldOut:
     overall: float
     bound: HeldOutCertificate | None
     effects: tuple[Effect, ...] = ()
+    rows: Array | None = None
 
 
 def judge(

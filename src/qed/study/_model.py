@@ -9,6 +9,7 @@ import numpy as np
 
 from qed.core import InvalidData, ModelFileError, QedError
 from qed.core._persistence import load as load_estimator
+from qed.study._column_types import YES
 from qed.study._encode import encode
 from qed.study._losses import answers
 from qed.study._source import read_table
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from qed.certificates import Certificate
     from qed.study._raw import RawTable
-    from qed.study._schema import TableSchema
+    from qed.study._schema import TableSchema, TargetSchema
     from qed.verify import Verdict
 
 
@@ -84,13 +85,54 @@ class TableModel:
         Returns
         -------
         ndarray of shape (n,)
-            Numbers, or labels as words.
+            Numbers, or labels: words, or what the table held, such as True and False or whole numbers.
         """
         if len(self.classes_):
-            return np.asarray(self.classes_[self.predict_proba(table).argmax(axis=1)])
+            return np.asarray(typed_classes(self.sheet.target)[self.predict_proba(table).argmax(axis=1)])
         X = self._matrix(table)
         with sound_parts():
-            return _in_blocks(lambda rows: answers(self.pipeline, rows, self.sheet.target), X)
+            said = _in_blocks(lambda rows: answers(self.pipeline, rows, self.sheet.target), X)
+        self.notices += _beyond_targets(said, self.sheet.target)
+        return said
+
+    def lacking(self, table: Any) -> list[str]:
+        """Return the columns that the model needs and a table has not.
+
+        Parameters
+        ----------
+        table : RawTable
+            What `read_table` gave.
+        """
+        return [column.name for column in self.sheet.used if column.name not in table.names]
+
+    def score(self, table: Any) -> float:
+        """Return R² of numbers, or the share of classes predicted right, on rows with the target.
+
+        Parameters
+        ----------
+        table : frame, dict of columns, path or query
+            Rows, best such that the model was not fitted on.
+        """
+        rows, y = usable_rows(read_table(table), self.sheet)
+        with sound_parts():
+            said = _in_blocks(
+                lambda some: answers(self.pipeline, some, self.sheet.target), encode(rows, self.sheet.columns).X
+            )
+        if len(self.classes_):
+            return float(np.mean(said.argmax(axis=1) == y))
+        total = float(np.sum((y - y.mean()) ** 2))
+        return 1.0 - float(np.sum((y - said) ** 2)) / total if total > 0 else float("nan")
+
+    def __repr__(self) -> str:
+        story, target = self.sheet.story, self.sheet.target
+        scores = ", ".join(f"{name} {value:.4g}" for name, value in story.scores.items())
+        return (
+            f"<qed model of {target.name!r}: {story.candidate}; {len(self.sheet.used)} columns, {story.rows_fitted:,} rows"
+            f" of {story.source}; held out: {scores}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return as_table(self.sheet)
 
     def predict_proba(self, table: Any) -> Array:
         """Return the probability of every class, in the order of ``classes_``.
@@ -156,6 +198,47 @@ class TableModel:
         """
         self.pipeline.sheet_ = self.sheet
         self.pipeline.save(path)
+
+
+def typed_classes(target: TargetSchema) -> Array:
+    """Return the classes as what the table held: words, truths, whole numbers or numbers."""
+    if target.entries == "truth":
+        return np.array([label.lower() in YES for label in target.labels])
+    if target.entries in ("whole", "number"):
+        return np.array([float(label) for label in target.labels]).astype(
+            np.int64 if target.entries == "whole" else float
+        )
+    return target.labels
+
+
+def _beyond_targets(said: Array, target: TargetSchema) -> list[str]:
+    """Count predictions that no target of the fit comes near."""
+    beyond = int(np.count_nonzero((said < target.low) | (said > target.high)))
+    if not beyond:
+        return []
+    verb = "prediction lies" if beyond == 1 else "predictions lie"
+    return [
+        f"{beyond:,} {verb} outside {target.low:.6g} to {target.high:.6g}, the range of {target.name!r} at the fit."
+    ]
+
+
+def as_table(sheet: TableSchema) -> str:
+    """Show a model in a notebook."""
+    from html import escape  # noqa: PLC0415  (notebooks only)
+
+    story = sheet.story
+    rows = [
+        ("predicts", f"{sheet.target.name} ({sheet.target.task})"),
+        ("model", story.candidate),
+        ("columns", ", ".join(one.name for one in sheet.used[:12]) + (" …" if len(sheet.used) > 12 else "")),
+        ("rows", f"{story.rows_fitted:,} fitted, {story.held_out:,} kept aside"),
+        *((name, f"{value:.4g} on rows kept aside") for name, value in story.scores.items()),
+    ]
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
+        for name, value in rows
+    )
+    return f"<table>{cells}</table>"
 
 
 def _in_blocks(answer: Callable[[Array], Array], X: Array) -> Array:

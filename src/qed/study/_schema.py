@@ -52,6 +52,8 @@ class ColumnSchema:
         The least and the greatest number, or day; NaN where there is no order.
     repeats : bool
         Whether it has many values that come back, as names and numbers of people or places do: the mean target of each may tell.
+    middle : float
+        The median of numbers and dates.
     """
 
     name: str
@@ -66,6 +68,7 @@ class ColumnSchema:
     low: float = math.nan
     high: float = math.nan
     repeats: bool = False
+    middle: float = math.nan
 
     @property
     def is_used(self) -> bool:
@@ -112,6 +115,8 @@ class TargetSchema:
         How its numbers are written, where there are several ways.
     low, high : float
         The least and the greatest number at the fit.
+    entries : {"word", "truth", "whole", "number"}
+        What its entries are, so that predicted classes come back as what the table holds.
     """
 
     name: str
@@ -123,6 +128,7 @@ class TargetSchema:
     form: str = ""
     low: float = math.nan
     high: float = math.nan
+    entries: str = "word"
 
     @property
     def possible(self) -> tuple[float, float]:
@@ -142,6 +148,7 @@ class TargetSchema:
 
     def check(self) -> None:
         """Refuse what no target can be."""
+        expect(self.entries in ("word", "truth", "whole", "number"), "the entries of the target are of an unknown kind")
         expect(not self.low > self.high, "the least number of the target is above its greatest")
         expect(self.task in TASKS, f"the task is the unknown {self.task[:40]!r}")
         expect_array(self.labels, "the labels of the target", kinds="O", shape=(None,))

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from qed.study._clock import Clock
 
 
+_PACKERS = ("gzip", "zstd", "bz2", "xz")
 _TEXT = frozenset({".csv", ".tsv", ".txt", ".tab", ".dat", ""})
 _JSON = frozenset({".json", ".jsonl", ".ndjson"})
-_PACKED = frozenset({".gz", ".zip", ".bz2", ".xz", ".zst", ".7z"})
+_ARROW = frozenset({".feather", ".arrow", ".ipc"})
+_PACKED = frozenset({".zip", ".7z", ".rar", ".tar", ".tgz"})
 
 
 def read_table(
@@ -38,7 +40,8 @@ def read_table(
     Parameters
     ----------
     data : str, path-like, frame, or dict of columns
-        A file (CSV, Parquet, JSON, SQLite, DuckDB), a query over files, or a table in memory.
+        A file (CSV, Parquet, JSON, Feather, Arrow, Excel, SQLite, DuckDB; compressed by gzip, zstd, bzip2 or xz), ``"-"`` for
+        standard input, a query over files, or a table in memory.
     table, query : str, optional
         For a database: which table, or what to ask it.
     encoding : str, optional
@@ -69,11 +72,36 @@ def _read_named(name: str, table: str | None, query: str | None, encoding: str |
         from qed.study import _duckdb  # noqa: PLC0415
 
         return _duckdb.read_query(name, ReadLimits("the answer to the query", clock))
-    path = _file(name)
-    kind = _kind(path)
-    if kind not in ("sqlite", "duckdb") and (table or query):
-        raise InvalidData(f"{name!r} is no database, so --table and --query mean nothing for it. Leave them out.")
     limits = ReadLimits(name, clock)
+    if name == "-":
+        from qed.study._packed import standard_input  # noqa: PLC0415
+
+        with standard_input(limits) as path:
+            return replace(_read_file(path, table, query, encoding, limits), source="standard input")
+    return _read_file(_file(name), table, query, encoding, limits)
+
+
+def _read_file(path: Path, table: str | None, query: str | None, encoding: str | None, limits: ReadLimits) -> RawTable:
+    name, kind = str(path), _kind(path)
+    if kind not in ("sqlite", "duckdb", "excel", *_PACKERS) and (table or query):
+        raise InvalidData(f"{name!r} is no database, so --table and --query mean nothing for it. Leave them out.")
+    if kind in _PACKERS:
+        from qed.study._packed import unpacked  # noqa: PLC0415
+
+        with unpacked(path, kind, limits) as plain:
+            if _kind(plain) in _PACKERS:
+                raise InvalidData(f"{name!r} is compressed twice. Unpack it first.")
+            return replace(_read_file(plain, table, query, encoding, limits), source=name)
+    if kind in ("arrow", "excel"):
+        from qed.study._packed import read_arrow, read_sheet  # noqa: PLC0415
+
+        return read_arrow(path, limits) if kind == "arrow" else read_sheet(path, table, limits)
+    if kind == "json":
+        from qed.study._packed import read_json_columns  # noqa: PLC0415
+
+        by_column = read_json_columns(path, limits)
+        if by_column is not None:
+            return by_column
     if kind == "sqlite":
         from qed.study._sqlite import read_sqlite  # noqa: PLC0415
 
@@ -116,7 +144,10 @@ def _file(name: str) -> Path:
     return path
 
 
-def _kind(path: Path) -> str:
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ": "xz"}
+
+
+def _kind(path: Path) -> str:  # noqa: PLR0911  one line per kind
     with path.open("rb") as stream:
         head = stream.read(16)
     if not head:
@@ -128,9 +159,16 @@ def _kind(path: Path) -> str:
         return "duckdb"
     if head.startswith(b"PAR1") or ending in (".parquet", ".pq"):
         return "parquet"
-    if ending in _PACKED or head.startswith((b"\x1f\x8b", b"PK\x03\x04")):
-        advice = "Save the sheet as CSV first." if ending in (".xlsx", ".ods") else "Unpack it first."
-        raise InvalidData(f"{str(path)!r} is compressed. {advice}")
+    for magic, codec in _MAGIC.items():
+        if head.startswith(magic):
+            return codec
+    if head.startswith((b"ARROW1", b"FEA1")) or ending in _ARROW:
+        return "arrow"
+    if ending in (".xlsx", ".xlsm"):
+        return "excel"
+    if ending in _PACKED or head.startswith(b"PK\x03\x04"):
+        advice = "Save the sheet as CSV first." if ending == ".ods" else "Unpack it first."
+        raise InvalidData(f"{str(path)!r} is an archive. {advice}")
     if ending in (".db", ".sqlite", ".sqlite3", ".duckdb"):
         raise InvalidData(f"{str(path)!r} is called a database and is none: its first bytes are others.")
     if ending in _JSON or (ending not in _TEXT and head.lstrip()[:1] in (b"{", b"[")):

@@ -189,7 +189,7 @@ class Stage:
         outside = prepare.transform(data.X[test])
         prepared = time.perf_counter() - begin
         for candidate in group:
-            if self._is_late():
+            if self._is_late(ahead=self.seconds[candidate]):
                 return False
             begin = time.perf_counter()
             left = self.clock.left - self.reserve if self.into.entries else self.clock.left
@@ -209,12 +209,14 @@ class Stage:
             self._enter(candidate, progress)
         return True
 
-    def _is_late(self, members: float = 1.0) -> bool:
-        """Say whether what is left of the time is needed for the winner, made of so many members."""
+    def _is_late(self, members: float = 1.0, ahead: float = 0.0) -> bool:
+        """Say whether, after a fit of so many seconds, what is left is needed for the winner, made of so many members."""
         if not self.into.entries:
             return False
         best = self.into.best
-        return self.clock.left < final_cost(
+        if math.isinf(ahead):  # not fitted yet: as long as the best one, at least
+            ahead = best.seconds
+        return self.clock.left - ahead < final_cost(
             replace(best, seconds=members * best.seconds), self.n_all, self.reserve, self.room
         )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
-MOST_CLASSES = 50
+MOST_CLASSES = 500  # each has its own coefficients, or its own trees
 FEWEST_OF_A_CLASS = 3  # one to keep aside, one to learn from, one to compare by
 
 
@@ -55,6 +55,7 @@ def describe_target(column: RawColumn, said: str | None = None) -> TargetSchema:
             column.form,
             float(values.min()),
             float(values.max()),
+            "number",
         )
     if not words:
         _, words = column.as_words()
@@ -65,7 +66,7 @@ def describe_target(column: RawColumn, said: str | None = None) -> TargetSchema:
     if len(words) > MOST_CLASSES or len(rare) > len(words) / 2:
         raise InvalidData(
             f"The target {column.name!r} has {len(words)} different entries, {len(rare)} of them once or twice. A class needs at"
-            " least three rows, and there may be at most 50 classes. Choose another target, or join rare classes first."
+            " least three rows, and there may be at most 500 classes. Choose another target, or join rare classes first."
         )
     if rare:
         raise InvalidData(
@@ -73,14 +74,24 @@ def describe_target(column: RawColumn, said: str | None = None) -> TargetSchema:
             " checked. Leave those rows out, or join the class with another."
         )
     labels = in_order(words) if len(words) == 2 else _sorted(words)
-    return TargetSchema(column.name, task, reason, "", words_array(labels), False)
+    return TargetSchema(column.name, task, reason, "", words_array(labels), False, entries=_entries(column))
+
+
+def _entries(column: RawColumn) -> str:
+    """Say what the entries of a column of classes are."""
+    if column.kind == "truth":
+        return "truth"
+    if column.values is None:
+        return "truth" if {word.lower() for word in column.as_words()[1]} == {"true", "false"} else "word"
+    values = column.values[~column.gaps]
+    return "whole" if bool((values == np.floor(values)).all()) else "number"
 
 
 def _refuse_numbers_with_strays(column: RawColumn) -> None:
     """Refuse a target of numbers in which few entries are words: as classes it would be nonsense."""
     found = numbers_of(column.words)
     assert column.codes is not None  # noqa: S101  (words have codes)
-    if len(column.words) > MOST_CLASSES / 2 and 0 < len(found.strays) < 0.5 * len(column.words):
+    if len(column.words) > 25 and 0 < len(found.strays) < 0.5 * len(column.words):
         word, row = column.words[found.strays[0]], int(np.argmax(column.codes == found.strays[0])) + 1
         raise InvalidData(
             f"The target {column.name!r} holds numbers, and words among them, such as {word[:40]!r} in row {row}. Repair them, or"

@@ -1,0 +1,199 @@
+"""Files inside which a table lies: compressed ones, standard input, Arrow, Excel sheets, and JSON as pandas writes it."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import sys
+import tempfile
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qed.core import InvalidData
+from qed.core._memory import available_memory
+from qed.study._arrow import of_arrow
+from qed.study._raw import RawColumn, RawTable, of_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from qed.study._read_limits import ReadLimits
+
+ENDINGS = frozenset({".gz", ".zst", ".bz2", ".xz"})
+LEAST_ROOM = 1 << 28  # bytes that a file may always unpack to
+CHUNK = 1 << 22  # bytes at a time
+MOST_SHEET_CELLS = 20_000_000
+
+
+@contextmanager
+def unpacked(path: Path, codec: str, limits: ReadLimits) -> Iterator[Path]:
+    """Unpack a file beside nobody: into a temporary folder that is gone afterwards, and never beyond what memory holds.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    codec : {"gzip", "zstd", "bz2", "xz"}
+        How it is compressed.
+    limits : ReadLimits
+        Time that reading may take.
+    """
+    name = path.name.removesuffix(path.suffix) if path.suffix.lower() in ENDINGS else path.name
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / (name or "table")
+        try:
+            with _opened(path, codec) as stream, plain.open("wb") as out:
+                _copy(stream, out, str(path), limits)
+        except InvalidData:
+            raise
+        except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
+            raise InvalidData(
+                f"{str(path)!r} is not whole {codec}: {str(error).splitlines()[0][:120]}. Write it again or restore it."
+            ) from error
+        yield plain
+
+
+def _opened(path: Path, codec: str) -> Any:
+    plain: dict[str, Any] = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+    if codec in plain:
+        return plain[codec](path, "rb")
+    import pyarrow as pa  # noqa: PLC0415  (an extra)
+
+    return pa.CompressedInputStream(pa.OSFile(str(path)), codec)
+
+
+def _copy(stream: Any, out: Any, name: str, limits: ReadLimits) -> None:
+    most, size = max(LEAST_ROOM, available_memory()), 0
+    while chunk := stream.read(CHUNK):
+        size += len(chunk)
+        limits.require_time()
+        if size > most:
+            raise InvalidData(f"{name!r} grows beyond {most:,} bytes when it is unpacked, more than memory can hold.")
+        out.write(chunk)
+
+
+@contextmanager
+def standard_input(limits: ReadLimits) -> Iterator[Path]:
+    """Keep what comes in on standard input in a temporary file."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise InvalidData("- means standard input, and nothing comes in there. Write: cat table.csv | qed … -")
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / "standard input"
+        with plain.open("wb") as out:
+            _copy(sys.stdin.buffer, out, "standard input", limits)
+        yield plain
+
+
+def read_arrow(path: Path, limits: ReadLimits) -> RawTable:
+    """Read a Feather or Arrow file, or an Arrow stream."""
+    try:
+        import pyarrow as pa  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise InvalidData(f"Reading {str(path)!r} needs pyarrow. Install it with: pip install 'qed[app]'.") from error
+    try:
+        with pa.OSFile(str(path)) as stream:
+            mark = stream.read(6)
+            stream.seek(0)
+            if mark.startswith(b"FEA1"):
+                from pyarrow import feather  # noqa: PLC0415
+
+                table = feather.read_table(str(path), memory_map=False)
+            else:
+                reader = (pa.ipc.open_file if mark == b"ARROW1" else pa.ipc.open_stream)(stream)
+                table = reader.read_all()
+            table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        raise InvalidData(
+            f"{str(path)!r} is not a whole Arrow file: {str(error).splitlines()[0][:120]}. Write it again or restore it."
+        ) from error
+    limits.add(table.num_rows, table.nbytes)
+    _require_names(table.column_names, path)
+    columns = tuple(of_arrow(name, table.column(name)) for name in table.column_names)
+    return RawTable(columns, table.num_rows, str(path))
+
+
+def _require_names(names: list[str], path: Path) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InvalidData(f"Two columns of {str(path)!r} are called {twice[0]!r}. Rename one of them.")
+
+
+def read_sheet(path: Path, table: str | None, limits: ReadLimits) -> RawTable:
+    """Read a sheet of an Excel file: the first one, or the one that --table names; formulas by the values kept with them."""
+    try:
+        from openpyxl import load_workbook  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise InvalidData(
+            f"Reading {str(path)!r} needs openpyxl. Install it with: pip install openpyxl. Or save the sheet as CSV."
+        ) from error
+    try:
+        book = load_workbook(path, read_only=True, data_only=True, keep_links=False)
+    except Exception as error:  # whatever a zip archive, XML or openpyxl raises: the file is at fault
+        raise InvalidData(f"{str(path)!r} is no Excel file that can be read: {str(error)[:120]}.") from error
+    if table is not None and table not in book.sheetnames:
+        raise InvalidData(f"{str(path)!r} has no sheet {table!r}. Its sheets: {', '.join(book.sheetnames[:12])}.")
+    sheet = book[table] if table is not None else book.worksheets[0]
+    rows, cells = [], 0
+    try:
+        for row in sheet.iter_rows(values_only=True):
+            cells += len(row)
+            limits.add(1, 60 * len(row))
+            if cells > MOST_SHEET_CELLS:
+                raise InvalidData(f"{str(path)!r} has more than {MOST_SHEET_CELLS:,} cells. Save the sheet as CSV.")
+            rows.append(row)
+    except InvalidData:
+        raise
+    except Exception as error:
+        raise InvalidData(f"{str(path)!r} is damaged: {str(error)[:120]}. Save it again.") from error
+    finally:
+        book.close()
+    while rows and all(cell is None for cell in rows[0]):
+        rows.pop(0)
+    if not rows:
+        raise InvalidData(f"{str(path)!r} has an empty sheet. Name another one with --table.")
+    names = [f"column{at + 1}" if cell is None else str(cell).strip() for at, cell in enumerate(rows[0])]
+    _require_names(names, path)
+    body = [row for row in rows[1:] if any(cell is not None for cell in row)]
+    columns = tuple(
+        _of_cells(name, [row[at] if at < len(row) else None for row in body]) for at, name in enumerate(names)
+    )
+    note = f"Read from the sheet {sheet.title!r}." if len(book.sheetnames) > 1 else ""
+    return RawTable(columns, len(body), str(path), notes=(note,) if note else ())
+
+
+def _of_cells(name: str, cells: list[Any]) -> RawColumn:
+    present = [cell for cell in cells if cell is not None]
+    if present and all(isinstance(cell, bool) for cell in present):
+        return RawColumn(name, "truth", np.array([np.nan if cell is None else float(cell) for cell in cells]))
+    return of_text(name, [None if cell is None else _text(cell) for cell in cells])
+
+
+def _text(cell: Any) -> str:
+    return str(cell.isoformat() if hasattr(cell, "isoformat") else cell)
+
+
+def read_json_columns(path: Path, limits: ReadLimits) -> RawTable | None:
+    """Read JSON as pandas writes it, columns that map rows to entries; None where the file is something else."""
+    with path.open("rb") as stream:
+        if stream.read(1) != b"{":
+            return None
+    limits.add(0, path.stat().st_size)
+    try:
+        found = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None  # one record a line, or broken: DuckDB says which
+    if not isinstance(found, dict) or not found or not all(isinstance(column, dict) for column in found.values()):
+        return None
+    keys = list(next(iter(found.values())))
+    if not keys or any(list(column) != keys for column in found.values()):
+        return None
+    entries = {name: [column[key] for key in keys] for name, column in found.items()}
+    if any(isinstance(one, dict | list) for column in entries.values() for one in column):
+        return None
+    return RawTable(tuple(_of_cells(name, column) for name, column in entries.items()), len(keys), str(path))
