@@ -36,6 +36,7 @@ decompositions; importing anything that fits is barred by contract.
     _powers          powers of columns, by the slopes of their objectives
     _neighbors       nearest neighbours, votes, means and densities, from every row
     _parts           the parts of a model of models, each on what reached it
+    _chains          models of several targets, each with the targets before its own
     _claims          words, tolerances and counts of certificates
     _names           how messages name columns
     _explanations    contributions of columns to predictions
