@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import re
+import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import qed
+
+sys.path.insert(0, str(Path(__file__).parent))
+from quoting import quoted
 
 project = "qed"
 author = "The qed developers"
@@ -40,12 +44,11 @@ templates_path = ["_templates"]
 
 # a name such as Estimator is public twice, as qed.X and as qed.core.X, and either link is right
 suppress_warnings = ["ref.python"]
-FITTED = re.compile(r"(?<![`\w])([a-z]\w*_)(?![\w`])")
 
 
 def quote_fitted(_app: object, _what: str, _name: str, _obj: object, _options: object, lines: list[str]) -> None:
     """Set names of fitted attributes (`coef_`) as code; reStructuredText would take them for links."""
-    lines[:] = [line if ".. math::" in line else FITTED.sub(r"``\1``", line) for line in lines]
+    lines[:] = quoted(lines)
 
 
 def setup(app: Any) -> None:

@@ -464,6 +464,9 @@ def _copies(add: Callable[..., None]) -> None:
     )
     add(lambda: E.BaggingRegressor(n_estimators=4, oob_score=True, bootstrap_features=True, random_state=1))
     add(lambda: E.BaggingRegressor(L.Ridge(), n_estimators=3, max_samples=9, random_state=1), layout="pandas")
+    add(lambda: E.IsolationForest(n_estimators=4, contamination=0.2, max_features=2, random_state=1), weight="counts")
+    add(lambda: E.IsolationForest(n_estimators=4, max_samples=0.6, bootstrap=True, random_state=1), layout="float32")
+    add(lambda: E.RandomTreesEmbedding(n_estimators=4, max_depth=3, random_state=1), weight="counts")
 
 
 def _others(add: Callable[..., None]) -> None:
@@ -485,6 +488,7 @@ def _others(add: Callable[..., None]) -> None:
         add(lambda kind=kind: kind(max_leaf_nodes=5, random_state=0), weight="wide")
     add(lambda: T.DecisionTreeClassifier(criterion="entropy", max_depth=3, random_state=0), target="integers")
     add(lambda: T.DecisionTreeRegressor(criterion="absolute_error", max_depth=2, random_state=0))
+    add(lambda: T.DecisionTreeRegressor(max_depth=3, monotonic_cst={"c0": 1}), layout="pandas")
     add(lambda: T.DecisionTreeRegressor(criterion="poisson", max_depth=2, random_state=0), target="positive")
     for criterion in ("entropy", "gain_ratio", "gini"):
         add(lambda criterion=criterion: T.MultiwayTreeClassifier(criterion=criterion), rows="words", target="three")
@@ -593,6 +597,15 @@ def _composites(add: Callable[..., None]) -> None:
     add(lambda: C.OneVsRestClassifier(L.LogisticRegression()), target="indicator")
     add(lambda: C.MultiOutputRegressor(L.Lasso(0.1)), target="several", weight="counts")
     add(lambda: C.MultiOutputClassifier(L.LogisticRegression()), target="indicator")
+    add(
+        lambda: C.RegressorChain(L.Lasso(0.1), order=[1, 0]),
+        target="several",
+        weight="counts",
+        options={"sample_weight": lambda w: w},
+    )
+    add(lambda: C.ClassifierChain(L.LogisticRegression(), chain_method="predict_proba"), target="indicator")
+    add(_two(E.StackingRegressor, L.Ridge, L.Lasso, cv=3))
+    add(_two(E.StackingClassifier, L.LogisticRegression, NB.GaussianNB, cv=3), target="three")
     for transformer in (P.StandardScaler, P.QuantileTransformer, P.PowerTransformer):
         add(lambda transformer=transformer: C.TransformedTargetRegressor(L.Ridge(), transformer=transformer()))
     add(lambda: C.TransformedTargetRegressor(L.Lasso(0.1), transformer=P.StandardScaler()), weight="counts")

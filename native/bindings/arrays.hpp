@@ -100,6 +100,7 @@ void bind_nearest(nb::module_& module);
 void bind_planes(nb::module_& module);
 void bind_rank(nb::module_& module);
 void bind_robust(nb::module_& module);
+void bind_shapley(nb::module_& module);
 void bind_sparse(nb::module_& module);
 void bind_tree(nb::module_& module);
 

@@ -100,6 +100,7 @@ NB_MODULE(QED_MODULE, module) {
     bind_planes(module);
     bind_rank(module);
     bind_robust(module);
+    bind_shapley(module);
     bind_sparse(module);
     bind_ensemble(module);
     bind_tree(module);

@@ -85,8 +85,10 @@ _HOMES = {
 
 # Packages that scikit-learn has and this house does not, and where their models live here.
 _ALIASES = {
+    "base": "core",
     "cross_decomposition": "decomposition",
     "dummy": "model_selection",
+    "exceptions": "core",
     "feature_extraction": "preprocessing",
     "feature_extraction.text": "preprocessing",
     "impute": "preprocessing",
@@ -97,6 +99,8 @@ _ALIASES = {
     "multioutput": "compose",
     "pipeline": "compose",
     "random_projection": "decomposition",
+    "utils": "core",
+    "utils.validation": "core",
 }
 _aliases.install({f"qed.{theirs}": f"qed.{ours}" for theirs, ours in _ALIASES.items()})
 _missing.install()

@@ -7,8 +7,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 import qed
+from qed import linear_model
 from qed.compose import ColumnTransformer
-from qed.core import InvalidParameter
+from qed.core import CertificateError, InvalidParameter
 from qed.ensemble import StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor
 from qed.linear_model import LinearRegression, Ridge
 from qed.preprocessing import StandardScaler
@@ -84,7 +85,22 @@ def test_stacked_classifiers(method):
     assert np.array_equal(a.predict(X), b.predict(X))
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), rtol=1e-9)
     with pytest.raises(ValueError, match="must be a model"):
-        StackingClassifier(CLASSIFIERS).fit(X, LABELS)
+        StackingClassifier(CLASSIFIERS, final_estimator=3).fit(X, LABELS)
+
+
+def test_stacking_without_a_final_model_takes_scikit_learns():
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 3
+    members = [("a", linear_model.LogisticRegression()), ("b", linear_model.LogisticRegression(C=0.1))]
+    stack = StackingClassifier(members, cv=3).fit(X, y)
+    assert type(stack.final_estimator_) is linear_model.LogisticRegression
+    assert stack.predict_proba(X).shape == (60, 3)
+    assert qed.verify(stack, X, y).holds
+    numbers = StackingRegressor([("a", Ridge()), ("b", Ridge(10.0))], cv=3).fit(X, X[:, 0])
+    assert type(numbers.final_estimator_) is linear_model.RidgeCV
+    assert qed.verify(numbers, X, X[:, 0]).holds
+    numbers.final_estimator_ = Ridge().fit(numbers.transform(X), X[:, 0])
+    with pytest.raises(CertificateError):
+        qed.verify(numbers, X, X[:, 0])
 
 
 def test_parameters_of_the_final_model_and_of_the_remainder_are_reached():

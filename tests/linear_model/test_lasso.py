@@ -189,6 +189,7 @@ def test_hints_change_nothing():
         np.testing.assert_array_equal(Lasso(0.1, **params).fit(X, y).coef_, first.coef_)
 
 
+@pytest.mark.filterwarnings("ignore::qed.core.ConvergenceWarning")  # it stops early on purpose
 def test_a_limit_is_an_outcome_and_strict_raises():
     hard = np.cumsum(rng.normal(size=(50, 400)), axis=1)
     target = hard[:, ::50].sum(axis=1)

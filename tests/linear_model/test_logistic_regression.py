@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_array, csr_array
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 from sklearn.linear_model import LogisticRegression as Theirs
 
 import qed
 from qed import _native
 from qed.convex import Logistic, Poisson, Squared
-from qed.core import CertificateError, InvalidData, InvalidParameter, ToleranceNotReached, _events
+from qed.core import CertificateError, ConvergenceWarning, InvalidData, InvalidParameter, ToleranceNotReached, _events
 from qed.core._events import STOP
 from qed.decision import CostTable
 from qed.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
@@ -329,6 +330,7 @@ def test_large_offsets_and_units_do_not_matter():
     assert offset.certificate_.reached
 
 
+@pytest.mark.filterwarnings("ignore::qed.core.ConvergenceWarning")  # it stops early on purpose
 def test_warm_start_goes_on():
     model = LogisticRegression(warm_start=True, max_iter=1, tol=1e-12).fit(X, y)
     first = model.certificate_.relative_gap
@@ -439,3 +441,12 @@ def test_classes_that_meet_on_a_plane_alone_have_no_optimum_either():
         assert qed.verify(model, table, target).holds
     clear = LogisticRegression(C=np.inf).fit(rows, labels)  # and no warning, which would be an error here
     assert clear.certificate_.outcome == "solved"
+
+
+def test_a_fit_that_stops_early_warns_and_says_by_how_much():
+    X, y = np.random.default_rng(0).normal(size=(100, 3)), np.arange(100) % 2
+    with pytest.warns(ConvergenceWarning, match="relative gap of"):
+        model = LogisticRegression(max_iter=1, tol=1e-12).fit(X, y)
+    assert not model.certificate_.reached
+    with pytest.warns(SklearnConvergenceWarning):  # code that knows scikit-learn's class sees it too
+        LogisticRegression(max_iter=1, tol=1e-12).fit(X, y)

@@ -65,6 +65,7 @@ def test_classes_rise_with_the_score_and_two_are_logistic():
     np.testing.assert_allclose(pair.predict_proba(X), logistic.predict_proba(X), atol=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore::qed.core.ConvergenceWarning")  # it stops early on purpose
 def test_weights_layouts_and_early_ends():
     weighed = OrdinalRegressor().fit(X, y, weights)
     repeated = OrdinalRegressor().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))

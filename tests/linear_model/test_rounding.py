@@ -130,6 +130,7 @@ def test_a_target_that_met_its_rounding_does_not_diverge_while_others_go_on(only
     assert distance(model, X, Y, alpha=alpha) <= model.certificate_.gap
 
 
+@pytest.mark.filterwarnings("ignore::qed.core.ConvergenceWarning")  # it stops early on purpose
 def test_the_radius_of_a_large_target_is_not_lent_to_a_small_one(only_products):
     x = np.array([1.0, 1.0, 1.0, 1.0])
     weak = np.array([1.0, -1.0, 1.0, -1.0])

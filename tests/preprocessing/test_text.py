@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import qed
 from qed import preprocessing as ours
-from qed.core import NotSupported
 from qed.feature_extraction.text import CountVectorizer
 
 DOCS = [
@@ -79,8 +78,11 @@ def test_files_and_words_in_words(tmp_path):
         ours.CountVectorizer().fit("a text")
     with pytest.raises(ValueError, match="empty vocabulary"):
         ours.CountVectorizer().fit(["", "a"])
-    with pytest.raises(NotSupported, match="Pass the words themselves"):
-        ours.CountVectorizer(stop_words="english").fit(DOCS)
+    with pytest.raises(ValueError, match="Pass the words themselves"):
+        ours.CountVectorizer(stop_words="klingon").fit(DOCS)
+    english = ours.CountVectorizer(stop_words="english").fit(DOCS)
+    assert not {"the", "of", "and"} & set(english.vocabulary_)
+    assert qed.verify(english, DOCS).holds
     assert CountVectorizer is ours.CountVectorizer
 
 

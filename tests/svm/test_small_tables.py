@@ -57,6 +57,7 @@ def test_planes_are_those_that_are_found_one_by_one(model, is_sparse, monkeypatc
     assert together.certificate_.null_objective == pytest.approx(alone.certificate_.null_objective, rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::qed.core.ConvergenceWarning")  # it stops early on purpose
 def test_steps_that_do_not_reach_are_said_so():
     model = LinearSVR(tol=0.0, max_iter=2)
     X, y, _ = rows(model)

@@ -20,6 +20,7 @@ from qed.linear_model import (
     ElasticNet,
     HuberRegressor,
     Lasso,
+    LassoCV,
     LinearRegression,
     LogisticRegression,
     PowerRegressor,
@@ -238,3 +239,18 @@ def test_targets_far_from_zero_are_accepted(offset):
         BoundedRegressor(),
     ):
         assert qed.verify(model.fit(X, y), X, y).holds
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BoundedRegressor(fit_intercept=False),
+        LogisticRegression(C=np.inf, fit_intercept=False),
+        LassoCV(fit_intercept=False, cv=2),
+    ],
+)
+def test_f2_constant_columns_whose_squares_vanish_are_refused_by_every_model(model):
+    A = np.c_[np.full(6, 1e-200), [1.0, -1.0, 2.0, -1.0, -2.0, 1.0]]
+    y = np.array([0, 1, 1, 0, 1, 0])
+    with pytest.raises(qed.InvalidData, match="in every row"):
+        model.fit(A, y)

@@ -17,7 +17,7 @@ float64. Ctrl-C raises KeyboardInterrupt, and what the kernel was computing is l
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -937,6 +937,7 @@ def grow_tree(
     s: Vector | None,
     limits: tuple[int, int, int, float, float, int, int],
     random: tuple[bool, int],
+    monotone: NDArray[np.int8] | None,
 ) -> tuple[
     NDArray[np.int64],
     NDArray[np.int64],
@@ -954,7 +955,8 @@ def grow_tree(
     ``criterion`` is ``"gini"``, ``"entropy"`` or ``"misclassification"`` (``y``: numbers of classes, ``width`` of them),
     ``"squared_error"`` (``width`` numbers a row), ``"absolute_error"`` or ``"poisson"``. NaN in X is missing; rows of weight zero
     are not seen. Limits: most depth, fewest rows to split and of a leaf, least weight of a leaf, least decrease, most leaves (0:
-    any number, depth first), columns a split. Random: whether thresholds are drawn, and a seed.
+    any number, depth first), columns a split. Random: whether thresholds are drawn, and a seed. Monotone: 1, -1 or 0 by column,
+    whether values (of the second class of two) rise, fall or are free.
 
     Returns for each node, in the order of a walk that goes left first: left and right child (-1), column (-2), threshold (-2),
     whether missing values go left, impurity, rows, weight, ``width`` values; and whether some column tells all rows apart.
@@ -1032,6 +1034,19 @@ def pack_tree(
 ) -> PackedTree:
     """Lay nodes out; ValueError if the children are not those of one tree, or a column is none of X."""
 
+def shapley_values(
+    nodes: tuple[NDArray[Any], ...],
+    sizes: tuple[int, int, int],
+    X: Matrix,
+    background: Matrix | None,
+) -> Matrix:
+    """Return the Shapley values of the rows of X, (rows, players × outputs): path-dependent, or against a background.
+
+    Nodes: sizes of the trees; by node the column (-1 for leaves); by inner node thresholds and whether missing values go left;
+    numbers of the inner nodes that ask for sets, and their words; by leaf weights and values; by column the player. Sizes: groups,
+    numbers a leaf, players; tree number t adds to group ``t % groups``.
+    """
+
 class RankedTable:
     """Columns of a table as bins, with ranks where asked for; or as values."""
 
@@ -1058,6 +1073,7 @@ def grow_forest(
     Vector,
     Vector,
     Vector,
+    NDArray[np.int32],
 ]:
     """Grow trees on rows drawn for each; criteria and limits as in ``grow_tree``, the weight of a leaf as a share of its tree.
 

@@ -5,7 +5,7 @@ travels inside model files. Two words are kept apart everywhere: a certificate i
 statement, and the tolerance is *reached* when the number is small enough for what the user asked. An interrupted fit has a
 true certificate whose tolerance is not reached.
 
-There are ten kinds. A new model takes the kind that says what its fit proves; it does not bring a class of its own.
+There are eleven kinds. A new model takes the kind that says what its fit proves; it does not bring a class of its own.
 
 ===============  ==============================  ======================================================================
 kind             record                          statement, and when to take it
@@ -32,6 +32,7 @@ held-out rows    ``HeldOutCertificate``          errors on new rows, with a stat
 \                ``OutOfBagCertificate``         errors on rows outside a member's sample, and that the seed prescribes
                                                  every member: forests, bagging
 mistake bound    ``MistakeBoundCertificate``     mistakes made while learning, against the most that any order can cause
+explanation      ``ExplanationCertificate``      contributions of columns add up to predictions, exactly or with a standard error
 composite        ``CompositeCertificate``        each part of a model of models keeps its own certificate
 none             ``Uncertified``                 nothing is claimed, and why; only for classes that the checker lists
 ===============  ==============================  ======================================================================

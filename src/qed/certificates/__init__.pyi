@@ -7,6 +7,7 @@ from qed.certificates._composite import CompositeCertificate as CompositeCertifi
 from qed.certificates._composite import Uncertified as Uncertified
 from qed.certificates._duality_gap import DualityGapCertificate as DualityGapCertificate
 from qed.certificates._exact import ExactCertificate as ExactCertificate
+from qed.certificates._explanation import ExplanationCertificate as ExplanationCertificate
 from qed.certificates._fingerprint import Fingerprint as Fingerprint
 from qed.certificates._held_out import HeldOutCertificate as HeldOutCertificate
 from qed.certificates._held_out import error_quantile as error_quantile

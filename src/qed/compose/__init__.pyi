@@ -1,3 +1,5 @@
+from qed.compose._chain import ClassifierChain as ClassifierChain
+from qed.compose._chain import RegressorChain as RegressorChain
 from qed.compose._choose_columns import make_column_selector as make_column_selector
 from qed.compose._columns import ColumnTransformer as ColumnTransformer
 from qed.compose._columns import FeatureUnion as FeatureUnion

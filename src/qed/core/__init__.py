@@ -21,9 +21,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
+from qed.core import _missing
 from qed.core import _threads as _threads  # settles the number of threads when native code is first used
 from qed.core._errors import (
     CertificateError,
+    ConvergenceWarning,
     DataConversionWarning,
     FitFailedWarning,
     ForgetError,
@@ -71,6 +73,7 @@ __all__ = [
     "CertificateError",
     "Classifier",
     "Clusterer",
+    "ConvergenceWarning",
     "DataConversionWarning",
     "Estimator",
     "FitData",
@@ -112,7 +115,56 @@ __all__ = [
 ]
 
 
+# What scikit-learn has in ``base``, ``exceptions`` and ``utils``: for estimators that users write, loaded when first named.
+_FOR_USERS = {
+    **dict.fromkeys(
+        (
+            "BaseEstimator",
+            "ClassNamePrefixFeaturesOutMixin",
+            "ClassifierMixin",
+            "ClusterMixin",
+            "DensityMixin",
+            "MetaEstimatorMixin",
+            "OneToOneFeatureMixin",
+            "OutlierMixin",
+            "RegressorMixin",
+            "TransformerMixin",
+            "check_is_fitted",
+            "is_classifier",
+            "is_clusterer",
+            "is_outlier_detector",
+            "is_regressor",
+        ),
+        "qed.core._user_models",
+    ),
+    **dict.fromkeys(
+        (
+            "assert_all_finite",
+            "check_X_y",
+            "check_array",
+            "check_consistent_length",
+            "check_non_negative",
+            "check_random_state",
+            "check_scalar",
+            "column_or_1d",
+            "has_fit_parameter",
+            "resample",
+            "shuffle",
+            "validate_data",
+        ),
+        "qed.core._user_checks",
+    ),
+}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _FOR_USERS:
+        return getattr(import_module(_FOR_USERS[name]), name)
+    if name == "NotFittedError":
+        return NotFitted
     if not name.startswith("_"):  # certificates, which were here before they had a package
-        return getattr(import_module("qed.core._certificates"), name)
+        try:
+            return getattr(import_module("qed.core._certificates"), name)
+        except AttributeError:
+            raise _missing.missing(__name__, name) from None
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

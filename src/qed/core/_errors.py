@@ -14,6 +14,7 @@
     ├── ForgetError         rows cannot be taken back out of a statistic       (ValueError)
     └── NotSupported        scikit-learn has it, qed has not                   (NotImplementedError)
 
+    ConvergenceWarning      a fit stopped before its tolerance                 (UserWarning)
     DataConversionWarning   the data were reshaped to what was clearly meant   (UserWarning)
     FitFailedWarning        a fit failed, and others went on                   (RuntimeWarning)
     UndefinedMetricWarning  a score is a quotient by zero; its value was agreed  (UserWarning)
@@ -26,6 +27,7 @@ meaning and is loaded, raising ours therefore makes an object of both: ``raise N
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from typing import Any, Self
 
@@ -106,6 +108,12 @@ class NotSupported(QedError, NotImplementedError):
     """scikit-learn has this and qed has not; the message says what to use."""
 
 
+class ConvergenceWarning(_Twinned, UserWarning):
+    """A fit stopped before its tolerance; the certificate says by how much."""
+
+    _twin = ("sklearn.exceptions", "ConvergenceWarning")
+
+
 class DataConversionWarning(_Twinned, UserWarning):
     """The data were converted to what was clearly meant."""
 
@@ -122,3 +130,10 @@ class UndefinedMetricWarning(_Twinned, UserWarning):
     """A score is not defined for these data, and the value that was agreed upon is returned."""
 
     _twin = ("sklearn.exceptions", "UndefinedMetricWarning")
+
+
+def tell_unreached(message: str, *, strict: bool) -> None:
+    """Say that a fit stopped before its tolerance: as an error to those who asked for one, as a warning to others."""
+    if strict:
+        raise ToleranceNotReached(f"{message}, or pass strict=False.")
+    warnings.warn(ConvergenceWarning(f"{message}."), stacklevel=2)

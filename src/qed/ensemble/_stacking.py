@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -42,6 +43,14 @@ def _are_known(model: Any, methods: list[str]) -> str:
         if not hasattr(part, method):
             return f"should be methods of the members, and {type(part).__name__} has no {method}"
     return ""
+
+
+def default_final_estimator(classifies: bool) -> Any:
+    """Return what learns from the answers of the members when nothing else is named."""
+    linear_model = import_module(
+        "qed.linear_model"
+    )  # by its public name: packages of one layer do not import each other
+    return linear_model.LogisticRegression() if classifies else linear_model.RidgeCV()
 
 
 class _Stack(Members):
@@ -95,7 +104,9 @@ class _Stack(Members):
         return self._beside(said, X)
 
     def _final(self) -> Any:
-        if self.final_estimator is None or not hasattr(self.final_estimator, "fit"):
+        if self.final_estimator is None:
+            return default_final_estimator(is_classifier(self))
+        if not hasattr(self.final_estimator, "fit"):
             raise InvalidParameter(
                 f"{type(self).__name__}.final_estimator must be a model, got {self.final_estimator!r}."
             )
@@ -203,7 +214,7 @@ class StackingRegressor(Regressor, Transformer, _Stack, keeps_dtype=None):
     """
 
     estimators: Any = param((), "Pairs of name and regressor; 'drop' leaves one out.")
-    final_estimator: Any = param(None, "The regressor of the predictions, such as RidgeCV().")
+    final_estimator: Any = param(None, "The regressor of the predictions; None is RidgeCV().")
     _: KW_ONLY
     cv: Any = param(None, "Folds, as in model_selection; 'prefit' for members that are fitted already.")
     n_jobs: Any = param(None, "Members fitted at the same time, in threads.")
@@ -327,7 +338,7 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     """
 
     estimators: Any = param((), "Pairs of name and classifier; 'drop' leaves one out.")
-    final_estimator: Any = param(None, "The classifier of the answers.")
+    final_estimator: Any = param(None, "The classifier of the answers; None is LogisticRegression().")
     _: KW_ONLY
     cv: Any = param(None, "Folds, as in model_selection; 'prefit' for members that are fitted already.")
     stack_method: Literal["auto", "predict_proba", "decision_function", "predict"] = param(
@@ -405,7 +416,7 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     @property
     def predict_proba(self) -> Any:
         """Return the probabilities of the final model; there if it has them."""
-        inner = self.__dict__.get("final_estimator_", self.final_estimator)
+        inner = self.__dict__.get("final_estimator_") or self._final()
         if not hasattr(inner, "predict_proba"):
             raise AttributeError("The final model of this StackingClassifier has no predict_proba.")
         return lambda X: self._ask("predict_proba", X)
@@ -413,7 +424,7 @@ class StackingClassifier(Classifier, Transformer, _Stack, keeps_dtype=None):
     @property
     def decision_function(self) -> Any:
         """Return the scores of the final model; there if it has them."""
-        inner = self.__dict__.get("final_estimator_", self.final_estimator)
+        inner = self.__dict__.get("final_estimator_") or self._final()
         if not hasattr(inner, "decision_function"):
             raise AttributeError("The final model of this StackingClassifier has no decision_function.")
         return lambda X: self._ask("decision_function", X)

@@ -18,10 +18,10 @@ from qed.core import (
     NonNegativeInt,
     Positive,
     PositiveInt,
-    ToleranceNotReached,
     fitted,
     param,
 )
+from qed.core._errors import tell_unreached
 from qed.core._events import STOP, Progress
 from qed.core._shared_params import STRICT, VERBOSE
 from qed.core._threads import one_blas_thread
@@ -120,18 +120,19 @@ class BoundedRegressor(SingleTarget):
             The fitted model.
         """
         data = self._fit_data(X, y, sample_weight, finite=False)
-        rows = TrainingData.of(data)
+        rows = TrainingData.of(data, centred=self.fit_intercept)
         with one_blas_thread(rows.share.size * rows.mean.size):
             self._learn(rows)
         errors = np.asarray(data.y, dtype=np.float64) - (design(data.X).product(self.coef_) + self.intercept_)
         self.weights_ = _loss(np.zeros(len(errors)), self.shape, self.threshold_).weights(errors)
         if self.certificate_.outcome == "interrupted":
             raise KeyboardInterrupt
-        if self.strict and not self.certificate_.reached:
-            raise ToleranceNotReached(
+        if not self.certificate_.reached and (self.strict or self.certificate_.outcome == "max_iter"):
+            tell_unreached(
                 f"BoundedRegressor stopped at a gap of {self.certificate_.gap:.2e}, above tol={self.tol:.1e} of"
                 f" {self.certificate_.null_objective:.3g} ({self.certificate_.outcome}). The model so far is stored; raise max_iter"
-                " or tol, or pass strict=False."
+                " or tol",
+                strict=self.strict,
             )
         return self
 

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.certificates import Fingerprint, LeastSquaresCertificate
-from qed.core import InvalidData, InvalidParameter, ToleranceNotReached
+from qed.core import InvalidData, InvalidParameter
+from qed.core._errors import tell_unreached
 from qed.core._events import Progress
 from qed.core._memory import available_memory, require_memory
 from qed.core._threads import limited_threads, one_blas_thread
@@ -336,10 +337,10 @@ def _store(
         outcome=outcome,
         fingerprint=seen,
     )
-    if settings.strict and not model.certificate_.reached:
+    if not model.certificate_.reached and (settings.strict or outcome == "max_iter"):
         more = "max_iter or tol" if outcome == "max_iter" else "tol"
-        msg = (
+        tell_unreached(
             f"{type(model).__name__} stopped at a relative gap of {model.certificate_.relative_gap:.2e}, above tol="
-            f"{settings.tol:.1e}. The model so far is stored; raise {more}, or pass strict=False."
+            f"{settings.tol:.1e}. The model so far is stored; raise {more}",
+            strict=settings.strict,
         )
-        raise ToleranceNotReached(msg)

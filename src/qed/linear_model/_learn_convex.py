@@ -10,7 +10,8 @@ import numpy as np
 from qed.certificates import DualityGapCertificate, Fingerprint
 from qed.convex import Problem, Solution, choose, solve
 from qed.convex._solve import FEW
-from qed.core import InvalidData, ToleranceNotReached
+from qed.core import InvalidData
+from qed.core._errors import tell_unreached
 from qed.core._events import Progress
 from qed.core._threads import one_blas_thread
 from qed.core._validation import is_source
@@ -74,7 +75,7 @@ class TrainingData:
     seen: Fingerprint
 
     @classmethod
-    def of(cls, data: FitData, *, centred: bool = True) -> TrainingData:
+    def of(cls, data: FitData, *, centred: bool) -> TrainingData:
         """Look at the rows of a fit: drop those without weight, refuse what is not finite or out of range.
 
         Without an intercept (``centred`` is False) constant columns must be in range too.
@@ -239,8 +240,9 @@ def store(
     )
     if solution.outcome == "interrupted":
         raise KeyboardInterrupt
-    if options.strict and not model.certificate_.reached:
-        raise ToleranceNotReached(
+    if not model.certificate_.reached and (options.strict or solution.outcome == "max_iter"):
+        tell_unreached(
             f"{type(model).__name__} stopped at a relative gap of {model.certificate_.relative_gap:.2e}, above tol="
-            f"{options.tol:.1e} ({solution.outcome}). The model so far is stored; raise max_iter or tol, or pass strict=False."
+            f"{options.tol:.1e} ({solution.outcome}). The model so far is stored; raise max_iter or tol",
+            strict=options.strict,
         )

@@ -24,10 +24,10 @@ from qed.core import (
     NonNegative,
     Positive,
     PositiveInt,
-    ToleranceNotReached,
     fitted,
     param,
 )
+from qed.core._errors import tell_unreached
 from qed.core._events import STOP, Progress
 from qed.core._memory import require_memory
 from qed.core._shared_params import STRICT
@@ -129,7 +129,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
             The fitted model.
         """
         data = self._fit_data(X, y, sample_weight, finite=False)
-        rows = TrainingData.of(data)
+        rows = TrainingData.of(data, centred=True)  # thresholds are its intercepts
         require_classes("OrdinalRegressor", data.classes, rows.y)
         place = self._places(y, data.classes)
         seen = np.unique(place[rows.y.astype(np.intp)])  # a class of rows without weight has no cut points of its own
@@ -157,10 +157,11 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
         )
         if found.outcome == "interrupted":
             raise KeyboardInterrupt
-        if self.strict and not self.certificate_.reached:
-            raise ToleranceNotReached(
+        if not self.certificate_.reached and (self.strict or found.outcome == "max_iter"):
+            tell_unreached(
                 f"OrdinalRegressor stopped at a relative gap of {self.certificate_.relative_gap:.2e}, above tol={self.tol:.1e}."
-                " The model so far is stored; raise max_iter or tol, or pass strict=False."
+                " The model so far is stored; raise max_iter or tol",
+                strict=self.strict,
             )
         return self
 

@@ -10,7 +10,8 @@ import numpy as np
 from qed.certificates import DualityGapCertificate
 from qed.convex import Absolute, Power, Squared, Zero
 from qed.convex.solvers import InteriorPoint, Newton, NewtonCG
-from qed.core import KW_ONLY, InvalidData, NonNegative, NonNegativeInt, PositiveInt, ToleranceNotReached, param
+from qed.core import KW_ONLY, InvalidData, NonNegative, NonNegativeInt, PositiveInt, param
+from qed.core._errors import tell_unreached
 from qed.core._events import STOP, Progress
 from qed.core._rules import Number
 from qed.core._shared_params import STRICT, VERBOSE
@@ -158,10 +159,11 @@ def _least_largest(model: Any, rows: TrainingData) -> None:
     )
     if outcome == "interrupted":
         raise KeyboardInterrupt
-    if model.strict and not model.certificate_.reached:
-        raise ToleranceNotReached(
+    if not model.certificate_.reached and (model.strict or outcome == "max_iter"):
+        tell_unreached(
             f"PowerRegressor stopped at a relative gap of {model.certificate_.relative_gap:.2e}, above tol={model.tol:.1e}"
-            f" ({outcome}). The model so far is stored; raise max_iter or tol, or pass strict=False."
+            f" ({outcome}). The model so far is stored; raise max_iter or tol",
+            strict=model.strict,
         )
 
 

@@ -338,7 +338,7 @@ class GaussianMixture(Estimator, role="density_estimator"):
         ndarray of int of shape (n,)
             Numbers of components.
         """
-        return np.argmax(self.predict_proba(X), axis=1)
+        return np.asarray(np.argmax(self.predict_proba(X), axis=1))
 
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
         """Draw new rows: first a component, then a row from it.
@@ -374,8 +374,13 @@ class GaussianMixture(Estimator, role="density_estimator"):
 
     def _n_parameters(self) -> int:
         k, p = self.means_.shape
-        of_covariances = {"full": k * p * (p + 1) // 2, "tied": p * (p + 1) // 2, "diag": k * p, "spherical": k}
-        return of_covariances[self.covariance_type] + k * p + k - 1
+        of_covariances: dict[str, int] = {
+            "full": k * p * (p + 1) // 2,
+            "tied": p * (p + 1) // 2,
+            "diag": k * p,
+            "spherical": k,
+        }
+        return int(of_covariances[self.covariance_type] + k * p + k - 1)
 
     def bic(self, X: Any) -> float:
         """Return the Bayesian information criterion on rows.

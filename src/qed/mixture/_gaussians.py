@@ -191,23 +191,20 @@ class GaussianFamily:
         return Gaussians(n / n.sum(), means, covariances, self.structure)
 
     def _covariances(self, scatter: Array, n: Array, safe: Array) -> Array:
+        """Divide scatters by weights; rows blurred by the floor, and those that a prior stands for, are among them."""
         extra, scale = 0.0, np.zeros(self.X.shape[1])
         if self.prior is not None:
             extra, scale = self.prior.weight, self.prior.scale
-        if self.structure == "full":
-            return (scatter + np.diag(scale)) / (safe + extra)[:, None, None] + self._blur(safe, extra)[
-                :, None, None
-            ] * np.eye(len(scale))
         if self.structure == "tied":
             total = float(n.sum())
-            return (scatter.sum(axis=0) + np.diag(scale)) / (total + extra) + float(self._blur(total, extra)) * np.eye(
-                len(scale)
-            )
-        variances = (scatter + scale) / (safe + extra)[:, None] + self._blur(safe, extra)[:, None]
-        return variances if self.structure == "diag" else variances.mean(axis=1)
-
-    def _blur(self, n: Any, extra: float) -> Any:
-        return self.floor * n / (n + extra)
+            tied: Array = (scatter.sum(axis=0) + np.diag(scale + total * self.floor)) / (total + extra)
+            return tied
+        blurred: Array = scale + self.floor * safe[:, None]  # (k, p)
+        if self.structure == "full":
+            full: Array = (scatter + blurred[:, :, None] * np.eye(len(scale))) / (safe + extra)[:, None, None]
+            return full
+        variances: Array = (scatter + blurred) / (safe + extra)[:, None]
+        return variances if self.structure == "diag" else np.asarray(variances.mean(axis=1))
 
     def displacement(self, before: Gaussians, after: Gaussians) -> float:
         """Root of the squared changes of weights, of whitened means and of whitened covariances."""

@@ -39,6 +39,7 @@ from qed.preprocessing._rows import normalize as normalize
 from qed.preprocessing._spline import SplineTransformer as SplineTransformer
 from qed.preprocessing._standard import StandardScaler as StandardScaler
 from qed.preprocessing._standard import scale as scale
+from qed.preprocessing._stop_words import ENGLISH_STOP_WORDS as ENGLISH_STOP_WORDS
 from qed.preprocessing._target_encoder import TargetEncoder as TargetEncoder
 from qed.preprocessing._text import CountVectorizer as CountVectorizer
 from qed.preprocessing._tfidf import HashingVectorizer as HashingVectorizer

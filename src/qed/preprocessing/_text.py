@@ -10,10 +10,11 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qed.certificates import ExactCertificate
-from qed.core import KW_ONLY, Estimator, InvalidData, InvalidParameter, NotSupported, fitted, param
+from qed.core import KW_ONLY, Estimator, InvalidData, InvalidParameter, fitted, param
 from qed.core._params import AnyFunction, DType  # noqa: TC001  (what parameters may hold)
 from qed.core._tables import csr, only_column
 from qed.preprocessing._patterns import why_not_simple
+from qed.preprocessing._stop_words import ENGLISH_STOP_WORDS
 
 Array = np.ndarray[Any, Any]
 
@@ -73,7 +74,7 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
         None, "Function of a text in place of accents and capitals.", in_files=_why_not_plain
     )
     tokenizer: AnyFunction | None = param(None, "Function of a text in place of the pattern.", in_files=_why_not_plain)
-    stop_words: Any = param(None, "Words to leave out, as a list.")
+    stop_words: Any = param(None, "Words to leave out, as a list; 'english' for English function words.")
     token_pattern: Any = param(USUAL_WORDS, "Regular expression of a word.", in_files=why_not_simple)
     ngram_range: Any = param((1, 1), "Fewest and most neighbouring words (or letters) that count as one.")
     analyzer: Any = param(
@@ -117,9 +118,11 @@ class TextReader(Estimator, role="transformer", transforms=True, table=False, st
     def get_stop_words(self) -> frozenset[str] | None:
         """Return the words to leave out; None when there are none."""
         if isinstance(self.stop_words, str):
-            raise NotSupported(
-                f"stop_words={self.stop_words!r} is not in qed. Pass the words themselves as a list; max_df leaves out words that"
-                " are in most texts."
+            if self.stop_words == "english":
+                return ENGLISH_STOP_WORDS
+            raise InvalidParameter(
+                f"stop_words must be 'english', a list of words or None, got {self.stop_words!r}. Pass the words themselves; max_df"
+                " leaves out words that are in most texts."
             )
         if self.stop_words is None:
             return None

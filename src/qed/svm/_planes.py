@@ -9,7 +9,8 @@ import numpy as np
 from qed.certificates import DualityGapCertificate
 from qed.convex import Solution, choose, solve
 from qed.convex.solvers import DualAscent
-from qed.core import InvalidData, ToleranceNotReached
+from qed.core import InvalidData
+from qed.core._errors import tell_unreached
 from qed.core._events import Progress
 from qed.core._threads import one_blas_thread
 from qed.designs._range import require_finite_objective
@@ -111,9 +112,9 @@ def finish(model: Any, options: FitOptions) -> None:
     """Pass an interruption on, and refuse what a strict model does not accept."""
     if model.certificate_.outcome == "interrupted":
         raise KeyboardInterrupt
-    if options.strict and not model.certificate_.reached:
-        raise ToleranceNotReached(
+    if not model.certificate_.reached and (options.strict or model.certificate_.outcome == "max_iter"):
+        tell_unreached(
             f"{type(model).__name__} stopped at a relative gap of {model.certificate_.relative_gap:.2e}, above tol="
-            f"{options.tol:.1e} ({model.certificate_.outcome}). The model so far is stored; raise max_iter or tol, or pass"
-            " strict=False."
+            f"{options.tol:.1e} ({model.certificate_.outcome}). The model so far is stored; raise max_iter or tol",
+            strict=options.strict,
         )

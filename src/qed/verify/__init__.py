@@ -36,8 +36,10 @@ decompositions; importing anything that fits is barred by contract.
     _powers          powers of columns, by the slopes of their objectives
     _neighbors       nearest neighbours, votes, means and densities, from every row
     _parts           the parts of a model of models, each on what reached it
+    _chains          models of several targets, each with the targets before its own
     _claims          words, tolerances and counts of certificates
     _names           how messages name columns
+    _explanations    contributions of columns to predictions
     _verdict         what is reported
 
 The package is callable: ``qed.verify(model, X, y)`` is ``qed.verify.verify(model, X, y)``.
@@ -51,6 +53,7 @@ from typing import Any
 
 import numpy as np
 
+from qed.certificates import ExplanationCertificate
 from qed.core import CertificateError, Estimator, InvalidData, InvalidParameter
 from qed.verify._registry import check_model
 from qed.verify._rows import OtherData
@@ -65,7 +68,7 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
     Parameters
     ----------
     model : Estimator
-        A fitted model.
+        A fitted model; or an explanation, followed by the model that it explains and by its background, if it has one.
     X : array-like, frame, sparse container or source of shape (n, p)
         The rows the model was fitted on. Their order does not matter, except where a model depends on it or its proof does: models
         that cut the rows into folds, voted perceptrons, and non-differentiable losses, whose dual variables belong to rows.
@@ -106,6 +109,8 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
     qed.core._errors.CertificateError: ...
     """
     name = type(model).__name__
+    if isinstance(getattr(model, "certificate", None), ExplanationCertificate):
+        return _explained(model, X, y)
     if not isinstance(model, Estimator):
         msg = (
             f"qed.verify takes a fitted model of qed, got {name}, which carries no certificate. Of a pipeline pass the last "
@@ -126,6 +131,21 @@ def verify(model: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -
         raise CertificateError(
             f"This {name} holds something that no fit leaves there ({type(error).__name__}: {first}). It was changed after the fit."
             " Fit again, or load the model from its file."
+        ) from error
+
+
+def _explained(explanation: Any, model: Any, background: Any) -> Verdict:
+    from qed.verify import _explanations  # noqa: PLC0415  (few ask)
+
+    try:
+        with np.errstate(all="ignore"):
+            return _explanations.check(explanation, model, background)
+    except (CertificateError, InvalidData, MemoryError):
+        raise
+    except Exception as error:
+        raise CertificateError(
+            f"This explanation is not one of this {type(model).__name__} ({type(error).__name__}: {str(error)[:200]}). Pass the"
+            " model that it was made of."
         ) from error
 
 

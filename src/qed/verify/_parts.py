@@ -435,7 +435,13 @@ def stacking(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
                 said[held] = _by_class(answers, one, part, method) if method != "predict" else answers
     table = _stacked(model, asked, X)
     last = state["final_estimator_"]
-    yield Part("final_estimator", last, model.final_estimator, table, target, _weight_for(last, sample_weight))
+    template = model.final_estimator
+    if template is None:  # the default of its kind, with the parameters of its class
+        usual = "LogisticRegression" if declares(model, "classes_") else "RidgeCV"
+        if public_name(type(last)) != f"qed.linear_model.{usual}":
+            _refuse(model, f"has a {type(last).__name__} as its final model, and without a name for one it is {usual}")
+        template = type(last)()
+    yield Part("final_estimator", last, template, table, target, _weight_for(last, sample_weight))
 
 
 def _require_methods(model: Any, members: list[tuple[str, Any, Any]]) -> None:

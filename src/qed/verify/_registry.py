@@ -48,6 +48,7 @@ from qed.core._validation import is_source
 from qed.verify import (
     _boosting,
     _bounded,
+    _chains,
     _clusters,
     _copies,
     _counts,
@@ -67,6 +68,7 @@ from qed.verify import (
     _ordinal,
     _parts,
     _powers,
+    _random_trees,
     _selected,
     _subsets,
     _subspace,
@@ -138,6 +140,7 @@ _EXACTLY_BOOSTED = _by(StagedCertificate, _exact_boosting.check)
 
 TABLE: dict[str, Entry] = {
     "qed.cluster.KMeans": _by(ClustersCertificate, _clusters.check),
+    "qed.compose.ClassifierChain": _of(_chains.chain),
     "qed.compose.ColumnTransformer": _of(_parts.column_transformer),
     "qed.compose.FeatureUnion": _of(_parts.feature_union),
     "qed.compose.MultiOutputClassifier": _of(_parts.multi_output),
@@ -146,6 +149,7 @@ TABLE: dict[str, Entry] = {
     "qed.compose.OneVsRestClassifier": _of(_parts.one_vs_rest),
     "qed.compose.OutputCodeClassifier": _of(_parts.output_code),
     "qed.compose.Pipeline": _of(_parts.pipeline),
+    "qed.compose.RegressorChain": _of(_chains.chain),
     "qed.compose.TransformedTargetRegressor": _of(_parts.transformed_target),
     "qed.decomposition.PCA": _by(SubspaceCertificate, _subspace.check),
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": _by(
@@ -166,6 +170,8 @@ TABLE: dict[str, Entry] = {
     "qed.ensemble.GradientBoostingRegressor": _EXACTLY_BOOSTED,
     "qed.ensemble.HistGradientBoostingClassifier": _BOOSTED,
     "qed.ensemble.HistGradientBoostingRegressor": _BOOSTED,
+    "qed.ensemble.IsolationForest": _by(ExactCertificate, _random_trees.isolation),
+    "qed.ensemble.RandomTreesEmbedding": _by(ExactCertificate, _random_trees.embedding),
     "qed.ensemble.RandomForestClassifier": _FOREST,
     "qed.ensemble.RandomForestRegressor": _FOREST,
     "qed.ensemble.StackingClassifier": _of(_parts.stacking),

@@ -59,7 +59,8 @@ def words_of(model: Any, text: Any) -> list[str]:
     own = model.tokenizer
     words = re.findall(model.token_pattern, prepared) if own is None else list(own(prepared))
     if model.stop_words is not None:
-        words = [word for word in words if word not in set(model.stop_words)]
+        left_out = model.get_stop_words()  # a list of words, given or bundled: data
+        words = [word for word in words if word not in left_out]
     return [" ".join(run) for run in _runs(words, low, high)] if high > 1 else words
 
 

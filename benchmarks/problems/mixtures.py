@@ -1,0 +1,74 @@
+"""Densities that are sums of Gaussians, fitted by expectation-maximisation."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.problems._problem import Data, Problem, model_of, sample
+from benchmarks.problems.groundwork import blobs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FLOOR = 1e-6  # the default of reg_covar
+
+
+def start(X: Any, k: int) -> dict[str, Any]:
+    """The first rows as means, equal weights, and unit covariances."""
+    p = X.shape[1]
+    return {"means_init": X[:k], "weights_init": np.full(k, 1 / k), "precisions_init": np.stack([np.eye(p)] * k)}
+
+
+def steps(library: str, params: dict[str, Any]) -> Callable[[Any, Any], Any]:
+    """Minus the log-densities of some rows after a number of steps."""
+    mixture = model_of(library, "mixture", "GaussianMixture")
+
+    def run(X: Any, _: Any) -> Any:
+        model = mixture(**params, **start(X, params["n_components"]), tol=0.0, reg_covar=FLOOR)
+        return -model.fit(X).score_samples(X[sample(len(X))])
+
+    return run
+
+
+def plain_steps(data: Data, params: dict[str, Any]) -> Any:
+    """The same from the formulas, component by component."""
+    X, k = data.X, params["n_components"]
+    given = start(X, k)
+    weights, means, covariances = given["weights_init"], given["means_init"], given["precisions_init"]
+    for _ in range(params["max_iter"]):
+        logs = np.log(weights) + joint(X, means, covariances)
+        shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
+        n = shares.sum(axis=0)
+        weights, means = n / n.sum(), shares.T @ X / n[:, None]
+        covariances = np.stack([
+            (shares[:, j, None] * (X - means[j])).T @ (X - means[j]) / n[j] + FLOOR * np.eye(X.shape[1]) for j in range(k)
+        ])  # fmt: skip
+    return -np.logaddexp.reduce(np.log(weights) + joint(X[sample(len(X))], means, covariances), axis=1)
+
+
+def joint(X: Any, means: Any, covariances: Any) -> Any:
+    """Log-densities of components, (n, k)."""
+    out = np.empty((len(X), len(means)))
+    for j, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
+        factor = np.linalg.cholesky(covariance)
+        squares = np.sum(np.linalg.solve(factor, (X - mean).T) ** 2, axis=0)
+        out[:, j] = -0.5 * (squares + len(mean) * np.log(2 * np.pi)) - np.log(np.diag(factor)).sum()
+    return out
+
+
+def row(name: str, title: str, shape: tuple[int, int], k: int, most: int) -> Problem:
+    params = {"n_components": k, "max_iter": most}
+    return Problem(
+        name, title, shape, partial(blobs, k=k), "GaussianMixture", params=params, measure="workflow", run=steps,
+        expected=plain_steps,
+    )  # fmt: skip
+
+
+PROBLEMS = (
+    row("mixture-small", "GaussianMixture 1000×10, 3 components, 10 steps", (1_000, 10), 3, 10),
+    row("mixture-tall", "GaussianMixture 200000×20, 10 components, 20 steps", (200_000, 20), 10, 20),
+)
