@@ -56,3 +56,6 @@ def setup(app: Any) -> None:
     for name in ("linear_model", "data", "datasets", "designs", "metrics", "verify", "report"):
         import_module(f"qed.{name}")
     app.connect("autodoc-process-docstring", quote_fitted)
+    (HERE / "reference" / "what_exists.md").write_text(
+        what_exists.page(), encoding="utf-8"
+    )  # from the code, at every build
