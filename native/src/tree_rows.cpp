@@ -97,12 +97,16 @@ void TreeRows::pull(const TreeNode& node, const NodeRows& rows, const double* va
     }
     const Index width = by_sum() ? 1 : y_.width;
     double* const own = pulls_.get() + node.start * width;
+    if (by_sum()) {
+        for (Index i = 0; i < rows.count; ++i) {
+            own[i] = (rows.weights != nullptr ? rows.weights[i] : 1.0) * static_cast<double>(rows.codes[i]);
+        }
+        return;
+    }
     for (Index i = 0; i < rows.count; ++i) {
         const double w = rows.weights != nullptr ? rows.weights[i] : 1.0;
         for (Index k = 0; k < width; ++k) {
-            const double number = by_sum() ? static_cast<double>(rows.codes[i])
-                                           : rows.numbers[i * width + k] - (is_centred ? values[k] : 0.0);
-            own[i * width + k] = w * number;
+            own[i * width + k] = w * (rows.numbers[i * width + k] - (is_centred ? values[k] : 0.0));
         }
     }
 }
@@ -143,9 +147,12 @@ void TreeRows::find_totals(const TreeArena& arena, const TreeNode* node, std::ve
 void TreeRows::move(const TreeNode& parent, Index middle, std::uint32_t* sides) const {
     const Copy& from = copies_[parent.depth % 2];
     const Copy& to = copies_[(parent.depth + 1) % 2];
-    Index next[2] = {parent.start, middle};
+    Index left = parent.start;
+    Index right = middle;
     for (Index i = parent.start; i < parent.stop; ++i) {
-        const Index place = next[sides[i]]++;
+        const Index place = sides[i] != 0 ? right : left;
+        left += 1 - static_cast<Index>(sides[i]);
+        right += static_cast<Index>(sides[i]);
         sides[i] = static_cast<std::uint32_t>(place);
         to.rows[place] = from.rows[i];
         if (has_weights_) {

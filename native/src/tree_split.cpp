@@ -445,7 +445,6 @@ TreeCut evaluate(const SplitView& node, const SplitRule& rule, const TreeEntry* 
 /// What a cut through bins gains; missing values are in the last of kPlaces bins, and go left first.
 template <class State>
 TreeCut search_bins(const SplitView& node, const SplitRule& rule, const BinSums& bins) {
-    const auto holds = [&](Index bin) { return bins.counts[bin] > 0; };
     const Index missing = bins.counts[bins.missing];
     TreeCut best;
     double bar = -std::numeric_limits<double>::infinity();
@@ -457,10 +456,8 @@ TreeCut search_bins(const SplitView& node, const SplitRule& rule, const BinSums&
             state.add_bin(bins.sums + bins.missing * bins.width);
             before = missing;
         }
-        for (Index bin = 0; bin < bins.known; ++bin) {
-            if (!holds(bin)) {
-                continue;
-            }
+        for (Index k = 0; k < bins.many; ++k) {
+            const auto bin = static_cast<Index>(bins.filled[k]);
             state.add_bin(bins.sums + bin * bins.width);
             before += bins.counts[bin];
             if (before >= node.count || node.count - before < rule.leaf) {

@@ -60,8 +60,9 @@ struct BinSums {
     const double* sums;
     const Index* counts;
     Index width;
-    Index known;    ///< bins of known values, which come first
-    Index missing;  ///< the bin of missing ones
+    const std::uint8_t* filled;  ///< bins of known values that hold rows, ascending
+    Index many;                  ///< how many of them
+    Index missing;               ///< the bin of missing values
 };
 
 /// The best cut behind a bin: `known` of the result is that bin.

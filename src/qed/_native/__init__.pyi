@@ -1073,6 +1073,7 @@ def grow_forest(
     Vector,
     Vector,
     Vector,
+    NDArray[np.int32],
 ]:
     """Grow trees on rows drawn for each; criteria and limits as in ``grow_tree``, the weight of a leaf as a share of its tree.
 
