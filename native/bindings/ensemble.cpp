@@ -70,7 +70,8 @@ nb::tuple forest(const Ranked& x, const std::string& criterion, Index width, con
                           joined<double>(grown, &ForestTree::threshold),
                           joined<std::uint8_t>(grown, &ForestTree::missing_left),
                           joined<double>(grown, &ForestTree::values), joined<double>(grown, &ForestTree::weight),
-                          joined<double>(grown, &ForestTree::importance));
+                          joined<double>(grown, &ForestTree::importance),
+                          joined<std::int32_t>(grown, &ForestTree::leaf));
 }
 
 nb::ndarray<nb::numpy, std::uint32_t> drawn(std::uint64_t seed, Index tree, Index draws, Index count,

@@ -53,10 +53,16 @@ nb::tuple grown_again(const Sorted& X, const std::string& criterion, Index width
 }
 
 nb::tuple grown(const nb::object& X, const std::string& criterion, Index width, const Array& y, const MaybeArray& s,
-                const LimitTuple& limits, const RandomTuple& random) {
+                const LimitTuple& limits, const RandomTuple& random, const nb::object& monotone) {
     const TreeTable table = table_of(X);
     const TreeTargets targets = targets_of(criterion, width, y, s, table.rows());
-    const TreeLimits rules = limits_of(limits, random);
+    TreeLimits rules = limits_of(limits, random);
+    Array directions;
+    if (!monotone.is_none()) {
+        directions = nb::cast<Array>(monotone);
+        rules.monotone = numbers_of<std::int8_t>(directions, "monotone", table.columns());
+        require(width <= (targets.codes != nullptr ? 2 : 1), "directions are for two classes or one number");
+    }
     GrownTree tree;
     run([&] { tree = grow_tree(table, targets, rules); });
     return as_arrays(tree);
@@ -148,7 +154,7 @@ nb::ndarray<nb::numpy, Index> leaves_of(const PackedTree& tree, const nb::object
 void bind_tree(nb::module_& module) {
     nb::class_<PackedTree>(module, "PackedTree").def("leaves", &leaves_of, arg("X"));
     module.def("grow_tree", &grown, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(), arg("limits"),
-               arg("random"));
+               arg("random"), arg("monotone").none());
     nb::class_<Sorted>(module, "SortedTable");
     module.def("sort_table", &sorted, arg("X"));
     module.def("grow_sorted", &grown_again, arg("X"), arg("criterion"), arg("width"), arg("y"), arg("s").none(),

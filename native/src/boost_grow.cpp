@@ -375,10 +375,13 @@ class BoostGrower {
             first_right[at(block)] = first_right[at(block - 1)] + kRowsOfBlock - lefts[at(block - 1)];
         }
         parallel_for(blocks, [&](Index block) {
-            Index next[2] = {first_left[at(block)], first_right[at(block)]};
+            Index left = first_left[at(block)];
+            Index right = first_right[at(block)];
             const Index last = std::min(leaf.stop, leaf.start + (block + 1) * kRowsOfBlock);
             for (Index i = leaf.start + block * kRowsOfBlock; i < last; ++i) {
-                to[next[sides_[i]]++] = from[i];
+                to[sides_[i] != 0 ? right : left] = from[i];
+                left += 1 - static_cast<Index>(sides_[i]);
+                right += static_cast<Index>(sides_[i]);
             }
         });
         const bool met_missing = units_.count_of(bins[kMissingBin]) > 0;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <queue>
 #include <utility>
 
@@ -14,9 +15,26 @@
 namespace qed {
 namespace {
 
-constexpr Index kLocalRows = 1024;  // rows whose columns are copied together: 64 of ranks, or 32 of values, fill 256 KiB
-constexpr Index kLocalStep = kLocalRows + 16;  // from a column of the copy to the next: not a power of two, which would share
-                                              // few places of the cache
+/// Columns of the rows of a node, copied to where they stay in the cache while everything below it grows. The rows are
+/// then known by their number in the copy.
+struct LocalRows {
+    Index most;   ///< rows
+    Index step;   ///< from a column to the next: not a power of two, which would share few places of the cache
+    ScratchArray<std::uint32_t> rows, ranks;
+    ScratchArray<std::uint8_t> bins;
+    ScratchArray<double> values;
+    Index depth = 0;   ///< of the stack of open nodes below the one that was copied
+
+    LocalRows(Index rows_, Index columns, bool has_values)
+        : most(rows_),
+          step(rows_ + 16),
+          rows(rows_),
+          ranks(has_values ? 1 : step * columns),
+          bins(has_values ? 1 : step * columns),
+          values(has_values ? step * columns : 1) {}
+};
+constexpr Index kLocalRows = 1 << 10;          // 64 columns of ranks, or 32 of values, fill 256 KiB
+constexpr Index kLargerCopy = Index{4} << 20;  // bytes of a copy that takes the place of all rows, and stays in a cache
 
 /// Grows one tree; what it works with is used again for the next.
 class SampledGrower {
@@ -36,10 +54,16 @@ class SampledGrower {
           pairs_(2 * count),
           sums_(kPlaces * width_),
           values_(limits.is_random ? count : 1),
-          local_(limits.leaves > 0 || limits.is_random ? 1 : kLocalStep * columns_),
-          local_bins_(limits.leaves > 0 || limits.is_random ? 1 : kLocalStep * columns_),
-          local_values_(limits.leaves > 0 || !limits.is_random ? 1 : kLocalStep * columns_),
-          drawn_(at(columns_)) {}
+          drawn_(at(columns_)) {
+        if (limits.leaves > 0) {
+            return;  // nodes are split in no order of places
+        }
+        const Index larger = kLargerCopy / (columns_ * static_cast<Index>(sizeof(double)));
+        if (limits.is_random && larger >= 4 * kLocalRows && count >= 2 * larger) {  // bins are small enough as they are
+            copies_.push_back(std::make_unique<LocalRows>(larger, columns_, limits.is_random));
+        }
+        copies_.push_back(std::make_unique<LocalRows>(std::min(count, kLocalRows), columns_, limits.is_random));
+    }
 
     ForestTree grow() {
         arena_.nodes.push_back(rows_.root(arena_));
@@ -107,7 +131,7 @@ class SampledGrower {
     /// 1: the column has several bins here; -1: it holds one value; 0: one bin of several values.
     int search_bins(const TreeNode& node, const SplitView& view, Found& found) {
         const RankedColumn& column = x_.column(found.column);
-        const std::uint8_t* const bins = is_local_ ? local_bins_.get() + found.column * kLocalStep : x_.bins(found.column);
+        const std::uint8_t* const bins = bins_of(found.column);
         const std::uint32_t* const rows = rows_.rows_of(node) + node.start;
         const double* const weights = view.weights != nullptr ? view.weights + node.start : nullptr;
         std::fill_n(sums_.get(), kPlaces * width_, 0.0);
@@ -135,31 +159,34 @@ class SampledGrower {
         }
         SplitView grouped = view;
         Index filled = 0;
-        std::fill_n(counts_, kPlaces, Index{0});
         if (rule_.leaf > 1) {
+            std::fill_n(counts_, kPlaces, Index{0});
             for (Index i = 0; i < view.count; ++i) {
                 ++counts_[bins[rows[i]]];
             }
         }
-        for (Index bin = 0; bin < kPlaces; ++bin) {
-            bool holds = counts_[bin] > 0;
-            if (rule_.leaf == 1) {
-                double weight = 0.0;
-                for (Index k = y_.codes != nullptr && !rows_.by_sum() ? 0 : width_ - 1; k < width_; ++k) {
-                    weight += sums_[bin * width_ + k];
-                }
-                holds = weight > 0.0;
-                counts_[bin] = holds ? 1 : 0;
-            }
-            filled += holds ? 1 : 0;
+        const Index weighed = y_.codes != nullptr && !rows_.by_sum() ? 0 : width_ - 1;  // the first of the weights
+        for (Index bin = 0; bin < kPlaces && rule_.leaf == 1; ++bin) {
+            counts_[bin] = sums_[bin * width_ + weighed] > 0.0 ? 1 : 0;
         }
+        for (Index k = weighed + 1; k < width_ && rule_.leaf == 1; ++k) {
+            for (Index bin = 0; bin < kPlaces; ++bin) {
+                counts_[bin] |= sums_[bin * width_ + k] > 0.0 ? 1 : 0;
+            }
+        }
+        std::uint8_t known[kPlaces];
+        for (Index bin = 0; bin < kPlaces; ++bin) {
+            known[filled] = static_cast<std::uint8_t>(bin);
+            filled += counts_[bin] > 0 ? 1 : 0;
+        }
+        const Index many = filled - (counts_[kMissingBin] > 0 ? 1 : 0);
         if (filled < 2) {
             return column.is_exact() ? -1 : 0;
         }
         if (rule_.leaf == 1) {
             grouped.count = filled;  // bins stand for their rows: no leaf is too small
         }
-        found.cut = best_bin(grouped, rule_, {sums_.get(), counts_, width_, column.bins(), kMissingBin});
+        found.cut = best_bin(grouped, rule_, {sums_.get(), counts_, width_, known, many, kMissingBin});
         if (found.cut.is_found()) {
             found.rank = column.last[at(found.cut.known)];
         }
@@ -217,19 +244,9 @@ class SampledGrower {
     void gather_values(const TreeNode& node, Index column) {
         const std::uint32_t* const rows = rows_.rows_of(node) + node.start;
         const Index count = node.count();
-        if (is_local_) {
-            const double* const values = local_values_.get() + column * kLocalStep;
-            for (Index i = 0; i < count; ++i) {
-                values_[i] = values[rows[i]];
-            }
-            return;
-        }
-        gather_from(column, rows, count, values_.get());
-    }
-    void gather_from(Index column, const std::uint32_t* rows, Index count, double* to) const {
-        const double* const values = x_.values(column);
+        const double* const values = local_ != nullptr ? local_->values.get() + column * local_->step : x_.values(column);
         for (Index i = 0; i < count; ++i) {
-            to[i] = values[rows[i]];
+            values_[i] = values[rows[i]];
         }
     }
 
@@ -323,40 +340,62 @@ class SampledGrower {
         Index lefts = 0, missing = 0;
     };
 
+    /// Bins tell the side of a row; ranks are looked up where they decide on the threshold, next to the cut.
     Sides part_by_rank(TreeNode& node) {
         const RankView ranks = ranks_of(node.feature);
+        const std::uint8_t* const bins = bins_of(node.feature);
         const std::uint32_t* const rows = rows_.rows_of(node);
+        const RankedColumn& column = x_.column(node.feature);
         const auto rank = static_cast<std::uint32_t>(node.cut.known);
+        const auto cut = static_cast<std::uint8_t>(std::lower_bound(column.last.begin(), column.last.end(), rank) -
+                                                   column.last.begin());
+        const bool is_end = column.last[cut] == rank;  // whether all ranks of that bin go left
         Sides sides;
+        std::uint8_t next = kMissingBin;
+        for (Index i = node.start; i < node.stop; ++i) {
+            const std::uint8_t own = bins[rows[i]];
+            std::uint32_t is_left = own <= cut ? 1U : 0U;
+            if (own == cut && !is_end) {
+                is_left = ranks[rows[i]] <= rank ? 1U : 0U;
+            } else if (own == kMissingBin) {
+                is_left = node.cut.missing_left ? 1U : 0U;
+                ++sides.missing;
+            }
+            next = own > cut && own < next ? own : next;
+            sides_[i] = 1U - is_left;
+            sides.lefts += is_left;
+        }
         std::uint32_t low = 0;
         std::uint32_t high = kMissingRank;
         for (Index i = node.start; i < node.stop; ++i) {
-            const std::uint32_t own = ranks[rows[i]];
-            const bool is_missing = own == kMissingRank;
-            const bool is_left = is_missing ? node.cut.missing_left : own <= rank;
-            low = own <= rank ? std::max(low, own) : low;
-            high = own > rank ? std::min(high, own) : high;
-            sides_[i] = is_left ? 0U : 1U;
-            sides.lefts += is_left ? 1 : 0;
-            sides.missing += is_missing ? 1 : 0;
+            const std::uint8_t own = bins[rows[i]];
+            if (own == cut || own == next) {
+                const std::uint32_t one = ranks[rows[i]];
+                low = one <= rank ? std::max(low, one) : low;
+                high = one > rank ? std::min(high, one) : high;
+            }
         }
-        const std::vector<double>& values = x_.column(node.feature).values;
         node.threshold = high == kMissingRank ? std::numeric_limits<double>::infinity()
-                                              : RankedColumn::between(values[low], values[high]);
+                                              : RankedColumn::between(column.values[low], column.values[high]);
         return sides;
     }
 
     Sides part_by_value(const TreeNode& node) {
         gather_values(node, node.feature);
-        Sides sides;
-        for (Index i = 0; i < node.count(); ++i) {
-            const bool is_missing = values_[i] != values_[i];
-            const bool is_left = is_missing ? node.cut.missing_left : values_[i] <= node.threshold;
-            sides_[node.start + i] = is_left ? 0U : 1U;
-            sides.lefts += is_left ? 1 : 0;
-            sides.missing += is_missing ? 1 : 0;
+        const double* const values = values_.get();
+        const double threshold = node.threshold;
+        const std::uint32_t missing_left = node.cut.missing_left ? 1U : 0U;
+        const Index count = node.count();
+        std::uint32_t* const sides = sides_.get() + node.start;
+        Sides found;
+        for (Index i = 0; i < count; ++i) {  // without branches: half of them would be guessed wrong
+            const std::uint32_t is_missing = values[i] != values[i] ? 1U : 0U;
+            const std::uint32_t is_left = (values[i] <= threshold ? 1U : 0U) | (is_missing & missing_left);
+            sides[i] = 1U - is_left;
+            found.lefts += is_left;
+            found.missing += is_missing;
         }
-        return sides;
+        return found;
     }
 
     void split(Index number) {
@@ -376,64 +415,77 @@ class SampledGrower {
         std::uint32_t operator[](std::uint32_t row) const noexcept { return first[static_cast<Index>(row) * step]; }
     };
     [[nodiscard]] RankView ranks_of(Index column) const noexcept {
-        return is_local_ ? RankView{local_.get() + column * kLocalStep, 1} : RankView{x_.ranks() + column, columns_};
+        return local_ != nullptr ? RankView{local_->ranks.get() + column * local_->step, 1}
+                                 : RankView{x_.ranks() + column, columns_};
+    }
+    [[nodiscard]] const std::uint8_t* bins_of(Index column) const noexcept {
+        return local_ != nullptr ? local_->bins.get() + column * local_->step : x_.bins(column);
     }
 
-    /// Copies some rows into columns, a cache line of each column at a time.
+    /// Copies some rows, `from_step` apart, into columns; rows further on are fetched early.
     template <class T>
-    void turn(const T* from, const std::uint32_t* rows, Index count, T* to) const {
+    static void turn(const T* from, Index from_step, Index columns, Index count, const LocalRows& copy, T* to) {
         constexpr Index kLine = kCacheLine / sizeof(T);
-        for (Index first = 0; first < count; first += kLine) {
-            const Index last = std::min(count, first + kLine);
-            for (Index j = 0; j < columns_; ++j) {
-                for (Index i = first; i < last; ++i) {
-                    to[j * kLocalStep + i] = from[static_cast<Index>(rows[i]) * columns_ + j];
-                }
+        constexpr Index kAhead = 8;
+        const std::uint32_t* const rows = copy.rows.get();
+        const Index step = copy.step;
+        for (Index i = 0; i < count; ++i) {
+            const T* const next = from + static_cast<Index>(rows[std::min(i + kAhead, count - 1)]) * from_step;
+            for (Index j = 0; j < columns; j += kLine) {
+                __builtin_prefetch(next + j);
+            }
+            const T* const row = from + static_cast<Index>(rows[i]) * from_step;
+            T* own = to + i;
+            for (Index j = 0; j < columns; ++j, own += step) {
+                *own = row[j];
             }
         }
     }
 
-    /// Copies the ranks of a node's rows to where they stay in the cache while everything below it grows. The rows are
-    /// from then on known by their number in the copy.
-    void make_local(const TreeNode& node) {
+    void make_local(const TreeNode& node, const LocalRows& copy) {
         std::uint32_t* const rows = rows_.rows_of(node) + node.start;
         const Index count = node.count();
-        if (limits_.is_random) {
-            turn(x_.values_by_row(), rows, count, local_values_.get());
-        } else {
-            turn(x_.ranks(), rows, count, local_.get());
-            for (Index j = 0; j < columns_; ++j) {
-                const std::uint8_t* const bins = x_.bins(j);
-                for (Index i = 0; i < count; ++i) {
-                    local_bins_[j * kLocalStep + i] = bins[rows[i]];
-                }
-            }
-        }
         for (Index i = 0; i < count; ++i) {
+            copy.rows[i] = local_ != nullptr ? local_->rows[rows[i]] : rows[i];
             rows[i] = static_cast<std::uint32_t>(i);
+        }
+        if (limits_.is_random) {
+            turn(x_.values_by_row(), columns_, columns_, count, copy, copy.values.get());
+        } else {
+            turn(x_.ranks(), columns_, columns_, count, copy, copy.ranks.get());
+            turn(x_.bins_by_row(), x_.row_step(), columns_, count, copy, copy.bins.get());
         }
     }
 
     void grow_depth_first() {
         std::vector<Index> open{0};
-        std::size_t bottom = 0;  // of what is below the node whose rows are local
+        std::size_t used = 0;  // copies, each of a node below that of the one before
         while (!open.empty()) {
             const Index number = open.back();
             open.pop_back();
-            if (is_local_ && open.size() < bottom) {
-                is_local_ = false;
+            while (used > 0 && static_cast<Index>(open.size()) < copies_[used - 1]->depth) {
+                --used;
             }
+            local_ = used > 0 ? copies_[used - 1].get() : nullptr;
             const TreeNode& node = arena_.nodes[at(number)];
-            if (node.is_open && !is_local_ && node.count() <= kLocalRows) {
-                make_local(node);
-                is_local_ = true;
-                bottom = open.size();
+            while (node.is_open && used < copies_.size() && node.count() <= copies_[used]->most) {
+                const bool is_last = used + 1 == copies_.size();
+                if (is_last || node.count() > copies_[used + 1]->most) {
+                    make_local(node, *copies_[used]);
+                    local_ = copies_[used].get();
+                }
+                copies_[used++]->depth = static_cast<Index>(open.size());
             }
             choose(number);
             if (arena_.nodes[at(number)].is_open) {
                 split(number);
                 open.push_back(arena_.nodes[at(number)].right);
                 open.push_back(arena_.nodes[at(number)].left);
+            } else if (local_ != nullptr) {
+                std::uint32_t* const rows = rows_.rows_of(node);
+                for (Index i = node.start; i < node.stop; ++i) {
+                    rows[i] = local_->rows[rows[i]];
+                }
             }
         }
     }
@@ -464,6 +516,8 @@ class SampledGrower {
 
     [[nodiscard]] ForestTree written() const {
         ForestTree tree;
+        const bool is_whole = rows_.count() == x_.rows();
+        tree.leaf.assign(is_whole ? at(x_.rows()) : 0, 0);
         tree.importance.assign(at(columns_), 0.0);
         const double unit = unit_of(y_) / total_weight_;
         walk_left_first(arena_.nodes, [&](Index number, Index, bool) {
@@ -478,6 +532,10 @@ class SampledGrower {
                 return;
             }
             tree.feature.push_back(-1);
+            const std::uint32_t* const rows = rows_.rows_of(node);
+            for (Index i = node.start; i < node.stop && is_whole; ++i) {
+                tree.leaf[rows[i]] = static_cast<std::int32_t>(tree.weight.size());
+            }
             tree.weight.push_back(node.weight);
             const double* const values = arena_.values.data() + number * y_.width;
             tree.values.insert(tree.values.end(), values, values + y_.width);
@@ -495,16 +553,15 @@ class SampledGrower {
     ScratchArray<std::uint32_t> sides_, keys_;
     ScratchArray<TreeEntry> entries_;
     ScratchArray<double> pairs_, sums_, values_;
-    ScratchArray<std::uint32_t> local_;
-    ScratchArray<std::uint8_t> local_bins_;
-    ScratchArray<double> local_values_;
+    std::vector<std::unique_ptr<LocalRows>> copies_;
+    const LocalRows* local_ = nullptr;
     Index counts_[kPlaces] = {};
     std::vector<Index> drawn_;
     std::vector<Found> found_;
     std::vector<double> totals_;
     TreeArena arena_;
     double total_weight_ = 0.0;
-    bool has_pairs_ = false, is_local_ = false;
+    bool has_pairs_ = false;
 };
 
 }  // namespace

@@ -202,8 +202,14 @@ class Grower {
                     continue;
                 }
                 const std::size_t place = at(c * columns_ + j);
-                arena.cuts[place] = limits_.is_random ? drawn_cut(*nodes[c], views[c], rule, j, arena.thresholds[place])
-                                                      : best_cut(views[c], rule, entries);
+                SplitRule own = rule;
+                if (limits_.monotone != nullptr) {
+                    own.direction = limits_.monotone[j];
+                    own.low = nodes[c]->low;
+                    own.high = nodes[c]->high;
+                }
+                arena.cuts[place] = limits_.is_random ? drawn_cut(*nodes[c], views[c], own, j, arena.thresholds[place])
+                                                      : best_cut(views[c], own, entries);
             }
         });
         for (Index c = 0; c < many; ++c) {
@@ -392,6 +398,13 @@ class Grower {
             for (Index k = 0; k < y_.width; ++k) {
                 const double value = arena.values[at(number * y_.width + k)];
                 tree.values.push_back(y_.codes != nullptr ? value / node.weight : value);
+            }
+            if (limits_.monotone != nullptr && y_.width <= 2) {
+                double* const last = &tree.values.back();
+                *last = std::clamp(*last, node.low, node.high);
+                if (y_.width == 2) {
+                    last[-1] = 1.0 - *last;
+                }
             }
         });
         return tree;

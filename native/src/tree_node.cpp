@@ -16,9 +16,19 @@ double xlogx(double x) noexcept {
 NodeSummary of_classes(const TreeTargets& y, const NodeRows& rows, double* values) noexcept {
     std::fill_n(values, y.width, 0.0);
     bool is_pure = true;
-    for (Index i = 0; i < rows.count; ++i) {
-        values[rows.codes[i]] += rows.weights != nullptr ? rows.weights[i] : 1.0;
-        is_pure = is_pure && rows.codes[i] == rows.codes[0];
+    if (rows.weights == nullptr && y.width == 2) {  // whole numbers, of which one is enough
+        Index ones = 0;
+        for (Index i = 0; i < rows.count; ++i) {
+            ones += static_cast<Index>(rows.codes[i]);
+        }
+        values[0] = static_cast<double>(rows.count - ones);
+        values[1] = static_cast<double>(ones);
+        is_pure = ones == 0 || ones == rows.count;
+    } else {
+        for (Index i = 0; i < rows.count; ++i) {
+            values[rows.codes[i]] += rows.weights != nullptr ? rows.weights[i] : 1.0;
+            is_pure = is_pure && rows.codes[i] == rows.codes[0];
+        }
     }
     double weight = 0.0;
     for (Index k = 0; k < y.width; ++k) {

@@ -100,9 +100,7 @@ RankedTable::RankedTable(const TreeTable& x, const double* weights, Index most, 
             read(entries.get() + j * rows_, first + j, weights, total, most, values.get() + j * rows_);
         });
     }
-    if (keeps == Keeps::bins) {
-        lay_rows();
-    }
+    lay_rows();
 }
 
 void RankedTable::lay_rows() {

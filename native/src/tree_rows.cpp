@@ -97,12 +97,16 @@ void TreeRows::pull(const TreeNode& node, const NodeRows& rows, const double* va
     }
     const Index width = by_sum() ? 1 : y_.width;
     double* const own = pulls_.get() + node.start * width;
+    if (by_sum()) {
+        for (Index i = 0; i < rows.count; ++i) {
+            own[i] = (rows.weights != nullptr ? rows.weights[i] : 1.0) * static_cast<double>(rows.codes[i]);
+        }
+        return;
+    }
     for (Index i = 0; i < rows.count; ++i) {
         const double w = rows.weights != nullptr ? rows.weights[i] : 1.0;
         for (Index k = 0; k < width; ++k) {
-            const double number = by_sum() ? static_cast<double>(rows.codes[i])
-                                           : rows.numbers[i * width + k] - (is_centred ? values[k] : 0.0);
-            own[i * width + k] = w * number;
+            own[i * width + k] = w * (rows.numbers[i * width + k] - (is_centred ? values[k] : 0.0));
         }
     }
 }
@@ -115,6 +119,7 @@ SplitView TreeRows::view_of(const TreeNode& node, const double* totals, double m
             .weight = node.weight,
             .totals = totals,
             .mean = mean,
+            .origin = by_sum() ? 0.0 : mean,
             .scale = node.scale,
             .pulls = pulls_.get(),
             .weights = has_weights_ ? copy.weights.get() : nullptr,
@@ -142,9 +147,12 @@ void TreeRows::find_totals(const TreeArena& arena, const TreeNode* node, std::ve
 void TreeRows::move(const TreeNode& parent, Index middle, std::uint32_t* sides) const {
     const Copy& from = copies_[parent.depth % 2];
     const Copy& to = copies_[(parent.depth + 1) % 2];
-    Index next[2] = {parent.start, middle};
+    Index left = parent.start;
+    Index right = middle;
     for (Index i = parent.start; i < parent.stop; ++i) {
-        const Index place = next[sides[i]]++;
+        const Index place = sides[i] != 0 ? right : left;
+        left += 1 - static_cast<Index>(sides[i]);
+        right += static_cast<Index>(sides[i]);
         sides[i] = static_cast<std::uint32_t>(place);
         to.rows[place] = from.rows[i];
         if (has_weights_) {
@@ -169,9 +177,22 @@ void TreeRows::add_children(TreeArena& arena, Index number, Index middle) const 
         child.stop = is_right ? parent.stop : middle;
         child.depth = parent.depth + 1;
         child.seed = mixed_bits(2 * parent.seed + (is_right ? 1 : 0));
+        child.low = parent.low;
+        child.high = parent.high;
         describe(arena, child);
         arena.nodes.push_back(child);
     }
+    const int direction = limits_.monotone != nullptr ? limits_.monotone[parent.feature] : 0;
+    if (direction != 0) {  // what is below either child stays on its side of the middle
+        const double between = value_of(arena, parent.left) / 2.0 + value_of(arena, parent.right) / 2.0;
+        arena.nodes[at(direction > 0 ? parent.left : parent.right)].high = between;
+        arena.nodes[at(direction > 0 ? parent.right : parent.left)].low = between;
+    }
+}
+
+double TreeRows::value_of(const TreeArena& arena, Index number) const noexcept {
+    const double* const values = arena.values.data() + number * y_.width;
+    return y_.codes != nullptr ? values[y_.width - 1] / arena.nodes[at(number)].weight : values[0];
 }
 
 bool TreeRows::is_enough(double gain, double total_weight) const noexcept {

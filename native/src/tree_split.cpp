@@ -46,6 +46,9 @@ struct Sum {
         return apart() * apart() >
                bar * left * (node.weight - left) * node.weight;  // without a division, most of the time
     }
+    [[nodiscard]] SideValues values() const noexcept {
+        return {node.origin + sum / left, node.origin + (total - sum) / (node.weight - left)};
+    }
     [[nodiscard]] double gain() const noexcept {
         return apart() * apart() / (left * (node.weight - left) * node.weight);
     }
@@ -117,6 +120,9 @@ struct Shares {
         const double right = node.weight - left;
         return left_squares * right + right_squares * left > (bar + all_squares / node.weight) * left * right;
     }
+    [[nodiscard]] SideValues values() const noexcept {
+        return {sides[1] / left, sides[at(node.width + 1)] / (node.weight - left)};
+    }
     [[nodiscard]] double gain() const noexcept {
         return left_squares / left + right_squares / (node.weight - left) - all_squares / node.weight;
     }
@@ -161,6 +167,9 @@ struct Logarithms {
         there -= w;
         left += w;
     }
+    [[nodiscard]] SideValues values() const noexcept {
+        return {sides[1] / left, sides[at(node.width + 1)] / (node.weight - left)};
+    }
     [[nodiscard]] double gain() const noexcept {
         const double parts = (left_terms - term(left)) + (right_terms - term(node.weight - left));
         return parts - (all_terms - term(node.weight));
@@ -194,6 +203,9 @@ struct Errors {
         sides[at(node.width + k)] -= w;
         left += w;
     }
+    [[nodiscard]] SideValues values() const noexcept {
+        return {sides[1] / left, sides[at(node.width + 1)] / (node.weight - left)};
+    }
     [[nodiscard]] double gain() const noexcept {
         const auto middle = sides.begin() + node.width;
         return *std::max_element(sides.begin(), middle) + *std::max_element(middle, sides.end()) - all_top;
@@ -214,6 +226,9 @@ struct Deviance {
     void add_bin(const double* sums) noexcept {
         sum += sums[0];
         left += sums[1];
+    }
+    [[nodiscard]] SideValues values() const noexcept {
+        return {node.origin + sum / left, node.origin + (node.totals[0] - sum) / (node.weight - left)};
     }
     [[nodiscard]] double gain() const noexcept {
         const double right = node.weight - left;
@@ -294,6 +309,10 @@ struct Uneven {
         left += put(place, sums.data());
         ++added;
     }
+    [[nodiscard]] SideValues values() const noexcept {
+        const double* const others = rest.data() + added * (width + 1);
+        return {node.origin + sums[0] / left, node.origin + others[0] / others[width]};
+    }
     [[nodiscard]] double gain() const noexcept {
         const double* const others = rest.data() + added * (width + 1);
         const double right = others[width];
@@ -352,6 +371,15 @@ struct Absolute {
     [[nodiscard]] bool beats(double bar) const noexcept { return gain() > bar; }
 };
 
+/// Whether a direction allows the cut; absolute errors and several targets have none.
+template <class State>
+bool is_allowed(const State& state, const SplitRule& rule) noexcept {
+    if constexpr (requires { state.values(); }) {
+        return rule.direction == 0 || rule.allows(state.values());
+    }
+    return true;
+}
+
 template <class State>
 State started(const SplitView& node, const TreeEntry* entries, Index known, bool missing_left) {
     State state(node);
@@ -383,7 +411,8 @@ TreeCut search(const SplitView& node, const SplitRule& rule, const TreeEntry* en
             if (entries[i].rank == entries[i + 1].rank || i + 1 + before < rule.leaf || !state.beats(bar)) {
                 continue;
             }
-            if (state.left < rule.leaf_weight || std::max(node.weight - state.left, 0.0) < rule.leaf_weight) {
+            if (state.left < rule.leaf_weight || std::max(node.weight - state.left, 0.0) < rule.leaf_weight ||
+                !is_allowed(state, rule)) {
                 continue;
             }
             const double gain = state.gain();
@@ -406,7 +435,8 @@ TreeCut evaluate(const SplitView& node, const SplitRule& rule, const TreeEntry* 
     for (Index i = 0; i < known; ++i) {
         state.add(entries[i].place);
     }
-    if (state.left < rule.leaf_weight || std::max(node.weight - state.left, 0.0) < rule.leaf_weight) {
+    if (state.left < rule.leaf_weight || std::max(node.weight - state.left, 0.0) < rule.leaf_weight ||
+        !is_allowed(state, rule)) {
         return {};
     }
     return {std::max(state.gain(), 0.0), known, missing_left};
@@ -415,7 +445,6 @@ TreeCut evaluate(const SplitView& node, const SplitRule& rule, const TreeEntry* 
 /// What a cut through bins gains; missing values are in the last of kPlaces bins, and go left first.
 template <class State>
 TreeCut search_bins(const SplitView& node, const SplitRule& rule, const BinSums& bins) {
-    const auto holds = [&](Index bin) { return bins.counts[bin] > 0; };
     const Index missing = bins.counts[bins.missing];
     TreeCut best;
     double bar = -std::numeric_limits<double>::infinity();
@@ -427,10 +456,8 @@ TreeCut search_bins(const SplitView& node, const SplitRule& rule, const BinSums&
             state.add_bin(bins.sums + bins.missing * bins.width);
             before = missing;
         }
-        for (Index bin = 0; bin < bins.known; ++bin) {
-            if (!holds(bin)) {
-                continue;
-            }
+        for (Index k = 0; k < bins.many; ++k) {
+            const auto bin = static_cast<Index>(bins.filled[k]);
             state.add_bin(bins.sums + bin * bins.width);
             before += bins.counts[bin];
             if (before >= node.count || node.count - before < rule.leaf) {

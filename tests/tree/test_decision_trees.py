@@ -365,8 +365,6 @@ def test_refusals_are_in_words(monkeypatch):
         DecisionTreeRegressor(criterion="poisson").fit(X, SCORE)
     with pytest.raises(qed.InvalidData, match="one target"):
         DecisionTreeRegressor(criterion="absolute_error").fit(X, np.column_stack([SCORE, SCORE]))
-    with pytest.raises(qed.NotSupported, match="monotonic_cst"):
-        DecisionTreeRegressor(monotonic_cst=[1, 0, 0, 0, 0]).fit(X, SCORE)
     monkeypatch.setenv("QED_MEMORY_LIMIT", "10000")
     with pytest.raises(qed.MemoryLimit, match="sorted columns"):
         DecisionTreeRegressor().fit(X, SCORE)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.truth import least_squares
 
 import qed
 from qed.cluster import KMeans
@@ -20,6 +21,7 @@ from qed.linear_model import (
     ElasticNet,
     HuberRegressor,
     Lasso,
+    LassoCV,
     LinearRegression,
     LogisticRegression,
     PowerRegressor,
@@ -238,3 +240,25 @@ def test_targets_far_from_zero_are_accepted(offset):
         BoundedRegressor(),
     ):
         assert qed.verify(model.fit(X, y), X, y).holds
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BoundedRegressor(fit_intercept=False),
+        LogisticRegression(C=np.inf, fit_intercept=False),
+        LassoCV(fit_intercept=False, cv=2),
+    ],
+)
+def test_f2_constant_columns_whose_squares_vanish_are_refused_by_every_model(model):
+    A = np.c_[np.full(6, 1e-200), [1.0, -1.0, 2.0, -1.0, -2.0, 1.0]]
+    y = np.array([0, 1, 1, 0, 1, 0])
+    with pytest.raises(qed.InvalidData, match="in every row"):
+        model.fit(A, y)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_f3_an_objective_that_is_forgotten_down_to_rounding_is_in_doubt():
+    judged = list(least_squares.cases(900001307))
+    assert any(one.what == "objective" and "forgetting" in one.model for one in judged)
+    assert not [one for one in judged if one.is_false]

@@ -32,6 +32,7 @@ struct ForestTree {
     std::vector<double> values;              ///< by leaf, width of them: weights of classes, or what is predicted
     std::vector<double> weight;              ///< by leaf
     std::vector<double> importance;          ///< by column: decrease of impurity, as a share of all weight
+    std::vector<std::int32_t> leaf;          ///< by row of the table, where the tree has seen all of them: its leaf
 };
 
 /// `share` of a row: its weight in the drawing (null for equal ones). Weights of the targets multiply what is drawn.

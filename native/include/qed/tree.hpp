@@ -48,6 +48,7 @@ struct TreeLimits {
     Index features;      ///< columns to look at for a split
     bool is_random;      ///< one random threshold a column instead of all
     std::uint64_t seed;
+    const std::int8_t* monotone = nullptr;  ///< by column 1, -1 or 0: values rise, fall or are free; null: all are free
 };
 
 /// Nodes in the order of a walk that goes left first; leaves have children of -1.

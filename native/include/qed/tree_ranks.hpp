@@ -1,7 +1,6 @@
 /// Columns as ranks and as bins, made once for all trees of an ensemble.
 ///
-/// Layout: bins are column-major; where they alone are kept, row-major too, row_step() bytes a row: histograms read rows,
-/// splits read a column. Ranks, where kept, are row-major; values are kept both ways: large nodes read columns, small
+/// Layout: bins are column-major, and row-major too, row_step() bytes a row: what needs all columns reads rows. Ranks, where kept, are row-major; values are kept both ways: large nodes read columns, small
 /// ones rows. Bins are runs of ranks of about equal weight; a column with at most kBins distinct values has a bin for
 /// each.
 #pragma once

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "qed/scratch.hpp"
@@ -35,6 +36,8 @@ struct TreeNode {
     Index feature = -1;
     TreeCut cut;
     double threshold = 0.0, weight = 0.0, scale = 0.0;
+    double low = -std::numeric_limits<double>::infinity();  ///< what the node may predict, where values rise or fall
+    double high = std::numeric_limits<double>::infinity();
     std::uint64_t seed = 0;
     bool is_open = false, missing_left = false;
 
@@ -73,6 +76,8 @@ class TreeRows {
     void move(const TreeNode& parent, Index middle, std::uint32_t* sides) const;
     /// Makes the children of a node whose rows have been moved, and describes them.
     void add_children(TreeArena& arena, Index number, Index middle) const;
+    /// What a node predicts before limits: its number, or the share of the second class.
+    [[nodiscard]] double value_of(const TreeArena& arena, Index number) const noexcept;
     /// Whether a gain is large enough, of all weight.
     [[nodiscard]] bool is_enough(double gain, double total_weight) const noexcept;
 

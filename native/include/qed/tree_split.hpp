@@ -17,6 +17,7 @@ struct SplitView {
     double weight;
     const double* totals;        ///< width sums of the node: weights of classes, or of `pulls`
     double mean;                 ///< of the first target
+    double origin;               ///< what the first target is measured from in `pulls`
     double scale;                ///< weight times impurity, in units of the gain
     const double* pulls;         ///< weighted targets, width a row: those of squares about the mean of the node
     const double* weights;       ///< null for ones
@@ -27,9 +28,21 @@ struct SplitView {
     bool is_uneven;              ///< whether weights differ so much that sides must not be found by subtraction
 };
 
+/// What both sides of a cut predict.
+struct SideValues {
+    double left, right;
+};
+
 struct SplitRule {
     Index leaf;
     double leaf_weight;
+    int direction = 0;  ///< 1 where the right side must not predict less, -1 where not more
+    double low = 0.0, high = 0.0;  ///< what sides may predict, where there is a direction
+
+    [[nodiscard]] bool allows(const SideValues& sides) const noexcept {
+        return sides.left >= low && sides.right >= low && sides.left <= high && sides.right <= high &&
+               (sides.right - sides.left) * direction >= 0.0;
+    }
 };
 
 /// A cut: the first `known` entries go left, and the missing ones if `missing_left`. Not found: a gain below zero.
@@ -47,8 +60,9 @@ struct BinSums {
     const double* sums;
     const Index* counts;
     Index width;
-    Index known;    ///< bins of known values, which come first
-    Index missing;  ///< the bin of missing ones
+    const std::uint8_t* filled;  ///< bins of known values that hold rows, ascending
+    Index many;                  ///< how many of them
+    Index missing;               ///< the bin of missing values
 };
 
 /// The best cut behind a bin: `known` of the result is that bin.

@@ -937,6 +937,7 @@ def grow_tree(
     s: Vector | None,
     limits: tuple[int, int, int, float, float, int, int],
     random: tuple[bool, int],
+    monotone: NDArray[np.int8] | None,
 ) -> tuple[
     NDArray[np.int64],
     NDArray[np.int64],
@@ -954,7 +955,8 @@ def grow_tree(
     ``criterion`` is ``"gini"``, ``"entropy"`` or ``"misclassification"`` (``y``: numbers of classes, ``width`` of them),
     ``"squared_error"`` (``width`` numbers a row), ``"absolute_error"`` or ``"poisson"``. NaN in X is missing; rows of weight zero
     are not seen. Limits: most depth, fewest rows to split and of a leaf, least weight of a leaf, least decrease, most leaves (0:
-    any number, depth first), columns a split. Random: whether thresholds are drawn, and a seed.
+    any number, depth first), columns a split. Random: whether thresholds are drawn, and a seed. Monotone: 1, -1 or 0 by column,
+    whether values (of the second class of two) rise, fall or are free.
 
     Returns for each node, in the order of a walk that goes left first: left and right child (-1), column (-2), threshold (-2),
     whether missing values go left, impurity, rows, weight, ``width`` values; and whether some column tells all rows apart.
@@ -1071,6 +1073,7 @@ def grow_forest(
     Vector,
     Vector,
     Vector,
+    NDArray[np.int32],
 ]:
     """Grow trees on rows drawn for each; criteria and limits as in ``grow_tree``, the weight of a leaf as a share of its tree.
 

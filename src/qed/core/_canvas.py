@@ -55,3 +55,14 @@ def legend(ax: Any, place: str) -> None:
 def positive_words(pos_label: Any) -> str:
     """Name the positive label on an axis."""
     return "" if pos_label is None else f" (Positive label: {pos_label})"
+
+
+def panels(count: int, columns: int, *, size: tuple[float, float]) -> tuple[list[Any], Any]:
+    """Return axes side by side, at most ``columns`` in a line, and their figure."""
+    first, figure = axes(None, size=size)
+    first.remove()
+    lines = -(-count // columns)
+    made = figure.subplots(lines, columns, squeeze=False).ravel().tolist()
+    for spare in made[count:]:
+        spare.remove()
+    return made[:count], figure

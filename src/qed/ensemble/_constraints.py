@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from qed.core import InvalidData, InvalidParameter
+from qed.tree._directions import directions as read_directions
 
 Array = np.ndarray[Any, Any]
 MOST = 254  # the largest number of a category
@@ -15,31 +16,20 @@ MOST = 254  # the largest number of a category
 
 def directions(model: Any, n_columns: int, k: int) -> Array | None:
     """Return 1, -1 or 0 for each column; None if predictions may go anywhere."""
-    given, owner = model.monotonic_cst, type(model).__name__
-    if given is None:
+    owner, names = type(model).__name__, model.__dict__.get("feature_names_in_")
+    values = read_directions(owner, model.monotonic_cst, names, n_columns)
+    if values is None:
         return None
-    if isinstance(given, dict):
-        names = _names(model, "monotonic_cst")
-        unknown = sorted(set(given) - set(names))
-        if unknown:
-            raise InvalidParameter(f"{owner}.monotonic_cst names the columns {unknown}, which X does not have.")
-        values = np.array([given.get(name, 0) for name in names])
-    else:
-        values = np.asarray(given)
-    if values.shape != (n_columns,) or not np.isin(values, (-1, 0, 1)).all():
-        raise InvalidParameter(
-            f"{owner}.monotonic_cst must hold -1, 0 or 1 for each of the {n_columns} columns, got {given!r:.80}."
-        )
     if k > 1:
         raise InvalidParameter(
             "monotonic constraints are not supported for multiclass classification: pass two classes."
         )
     categories = model.categorical_features
-    if values.any() and categories is not None and not isinstance(categories, str):
+    if categories is not None and not isinstance(categories, str):
         chosen = _chosen(model, n_columns)
         if values[chosen].any():
             raise InvalidParameter("Categorical features cannot have monotonic constraints: categories have no order.")
-    return np.ascontiguousarray(values, dtype=np.int8) if values.any() else None
+    return values
 
 
 def category_columns(model: Any, X: Array) -> Array | None:

@@ -186,9 +186,15 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
         parts = [] if kept is None else [kept[0]]
         gains = [] if kept is None else [kept[1]]
 
+        sums = None
+        if not rows.draws:  # every tree has seen all rows, and knows their leaves
+            sums = np.zeros((n_rows, rows.targets.width))
+            if kept is not None:
+                sums = kept[0].add_up(rows.X, kept[0].shares if is_class else kept[0].numbers, 1)
+
         def store() -> None:
             if parts:
-                self._store(rows, joined(parts), np.concatenate(gains), is_class=is_class)
+                self._store(rows, joined(parts), np.concatenate(gains), sums, is_class=is_class)
 
         batch = max(16, 4 * get_num_threads())
         with Progress(type(self).__name__, total=self.n_estimators, verbose=self.verbose) as progress, guard(store):
@@ -198,6 +204,8 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
                 grown = _kernels.grow_forest(ranked, rows.targets, rows.share, limits, rule)
                 parts.append(_as_ensemble(grown, n_columns, rows.targets.width, is_class=is_class))
                 gains.append(grown.importance.reshape(many, n_columns))
+                if sums is not None:
+                    _add_leaves(sums, parts[-1], grown.leaf.reshape(many, n_rows), is_class=is_class)
                 first += many
                 progress.step(count=many)
         store()
@@ -212,17 +220,16 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
             )
         return self.trees_, self.tree_importances_
 
-    def _store(self, rows: ForestRows, trees: TreeEnsemble, gains: Array, *, is_class: bool) -> None:
+    def _store(
+        self, rows: ForestRows, trees: TreeEnsemble, gains: Array, sums: Array | None, *, is_class: bool
+    ) -> None:
         self.trees_, self.tree_importances_ = trees, gains
         self.n_outputs_ = 1 if is_class else rows.targets.width
-        values = trees.shares if is_class else trees.numbers
         n_rows, width = rows.X.shape[0], rows.targets.width
         judged = np.full(n_rows, len(trees))
-        if rows.draws:
+        if sums is None:
             bags, judged = self._bags(rows, len(trees))
-            sums = trees.add_up(rows.X, values, 1, bags)
-        else:
-            sums = trees.add_up(rows.X, values, 1)
+            sums = trees.add_up(rows.X, trees.shares if is_class else trees.numbers, 1, bags)
         seen = judged > 0
         said = np.full((n_rows, width), np.nan)
         said[seen] = sums[seen] / judged[seen, None]
@@ -316,6 +323,14 @@ def _as_ensemble(grown: _kernels.GrownTrees, n_columns: int, width: int, *, is_c
         by_set=np.empty(0, dtype=np.int64),
         sets=np.empty((0, 16), dtype=np.uint32),
     )
+
+
+def _add_leaves(sums: Array, part: TreeEnsemble, leaves: Array, *, is_class: bool) -> None:
+    """Add what the leaves of each row say, tree by tree."""
+    values, first = part.shares if is_class else part.numbers, 0
+    for size, leaf in zip(part.sizes.tolist(), leaves, strict=True):
+        sums += values[first : first + (size + 1) // 2].take(leaf, axis=0)
+        first += (size + 1) // 2
 
 
 def interval_of(targets: Targets, said: Array, seen: Array, s: Array, *, is_class: bool) -> tuple[float, float, float]:

@@ -36,10 +36,11 @@ class GrownTrees(NamedTuple):
     values: Array
     weight: Array
     importance: Array
+    leaf: Array  # of each row in each tree, counted within the tree; of trees that have seen all rows
 
 
 def rank_table(X: Any, s: Array | None, bins: int, *, keeps: str) -> Any:
-    """Bin the columns of a table, and keep "bins" by column and by row, or by column and "ranks"; or "values" alone."""
+    """Bin the columns of a table, and keep "bins", or "ranks" too; or "values" alone."""
     return _native.rank_table(_columns(X), s, bins, keeps)
 
 

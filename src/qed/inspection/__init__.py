@@ -1,9 +1,19 @@
-"""Plots of models: decision boundaries, coefficient paths, norm balls, predictions and residuals.
+"""Explanations of models, and plots of them.
 
-One rule: **a figure shows what the model says, at every point that it shows.**
+Two rules: **contributions add up to the prediction, and are exact or say how exact they are; a figure shows what the model says,
+at every point that it shows.**
 
 ::
 
+    _explain                     what each column contributes to predictions of any model, in the columns that its user knows
+    _shapley                     Shapley values of one model: which game, solved how
+    _tree_game, _additive_game   models whose form is known: trees; linear models and naive Bayes
+    _model_game                  any other model: all coalitions, or permutations with standard errors
+    _explanation                 the result; _explanation_displays: beeswarm, bars, waterfall, dependence
+    _games, _sampled_value       coalition games and their values, exact or sampled
+    _importance                  permutation importance; _standardised: comparable coefficients
+    _partial_dependence          average and individual curves, and their display
+    _column_table                tables whose columns are replaced one by one
     _decision_boundary   regions, boundaries and margins over two columns
     _coefficient_path    coefficients along strengths
     _loss_curve          the objective from pass to pass

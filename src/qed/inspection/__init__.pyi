@@ -2,6 +2,10 @@ from qed.inspection._coefficient_path import CoefficientPathDisplay as Coefficie
 from qed.inspection._decision_boundary import DecisionBoundaryDisplay as DecisionBoundaryDisplay
 from qed.inspection._explain import explain as explain
 from qed.inspection._explanation import Explanation as Explanation
+from qed.inspection._explanation_displays import BeeswarmDisplay as BeeswarmDisplay
+from qed.inspection._explanation_displays import ContributionDisplay as ContributionDisplay
+from qed.inspection._explanation_displays import DependenceDisplay as DependenceDisplay
+from qed.inspection._explanation_displays import WaterfallDisplay as WaterfallDisplay
 from qed.inspection._fit_pictures import FitDisplay as FitDisplay
 from qed.inspection._fit_pictures import ProjectionDisplay as ProjectionDisplay
 from qed.inspection._games import CoalitionGame as CoalitionGame
@@ -18,7 +22,10 @@ from qed.inspection._games import weighted_voting_game as weighted_voting_game
 from qed.inspection._importance import permutation_importance as permutation_importance
 from qed.inspection._loss_curve import LossCurveDisplay as LossCurveDisplay
 from qed.inspection._norm_ball import NormBallDisplay as NormBallDisplay
+from qed.inspection._partial_dependence import partial_dependence as partial_dependence
+from qed.inspection._partial_dependence_display import PartialDependenceDisplay as PartialDependenceDisplay
 from qed.inspection._sampled_value import SampledValue as SampledValue
 from qed.inspection._sampled_value import sampled_value as sampled_value
 from qed.inspection._scree import ScreeDisplay as ScreeDisplay
 from qed.inspection._shapley import shapley_values as shapley_values
+from qed.inspection._standardised import standardised_coefficients as standardised_coefficients

@@ -120,7 +120,7 @@ class BoundedRegressor(SingleTarget):
             The fitted model.
         """
         data = self._fit_data(X, y, sample_weight, finite=False)
-        rows = TrainingData.of(data)
+        rows = TrainingData.of(data, centred=self.fit_intercept)
         with one_blas_thread(rows.share.size * rows.mean.size):
             self._learn(rows)
         errors = np.asarray(data.y, dtype=np.float64) - (design(data.X).product(self.coef_) + self.intercept_)

@@ -187,7 +187,7 @@ def group_lasso_path(
     data = model._fit_data(X, y, finite=False)  # noqa: SLF001
     number = group_numbers("group_lasso_path", groups, data.names, data.X.shape[1])
     scale = group_weights("group_lasso_path", weights, number)
-    rows = TrainingData.of(data)
+    rows = TrainingData.of(data, centred=fit_intercept)
     first = rows.problem(ObjectiveSpec(Squared(rows.y), Group(scale, number)), intercept=fit_intercept)
     grid = _strengths(first, number, scale, alphas, eps)
     start, coefs, gaps = first.null_point, [], []

@@ -78,8 +78,8 @@ class CrossValidatedRegression(Regressor, sparse=True):
         """
         data = self._fit_data(X, y, sample_weight)
         require_targets(self, data.y)
-        rows = TrainingData.of(data)
         choice = self._choice()
+        rows = TrainingData.of(data, centred=choice.intercept)
         several = len(choice.l1_ratios) > 1
         found = choose_strength(choice, data.X, np.asarray(data.y, dtype=np.float64), data.weight)
         self.alpha_ = found.alpha

@@ -75,7 +75,7 @@ class TrainingData:
     seen: Fingerprint
 
     @classmethod
-    def of(cls, data: FitData, *, centred: bool = True) -> TrainingData:
+    def of(cls, data: FitData, *, centred: bool) -> TrainingData:
         """Look at the rows of a fit: drop those without weight, refuse what is not finite or out of range.
 
         Without an intercept (``centred`` is False) constant columns must be in range too.

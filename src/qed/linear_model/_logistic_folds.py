@@ -49,7 +49,7 @@ def follow_path(owner: str, path: Path, data: FitData, train: Indices) -> tuple[
         weight=None if data.weight is None else data.weight[train],
         n_rows=len(train),
     )
-    rows = TrainingData.of(part)
+    rows = TrainingData.of(part, centred=path.intercept)
     require_classes(owner, data.classes, rows.y)
     intercept = path.intercept
     if path.constant is not None:

@@ -154,7 +154,7 @@ def fit_classes(
     model: Any, data: FitData, strength: Strength, options: FitOptions, class_weight: Any, start: tuple[Any, Any] | None
 ) -> None:
     """Fit a classifier on validated data, and store coefficients as scikit-learn shapes them."""
-    rows = TrainingData.of(data)
+    rows = TrainingData.of(data, centred=options.intercept)
     require_classes(type(model).__name__, data.classes, None if data.weight is None else rows.y)
     factor = class_factors(type(model).__name__, class_weight, data.classes, rows.y, rows.weight * rows.share)
     rows = rows if factor is None else rows.weighed(factor)

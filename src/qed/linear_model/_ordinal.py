@@ -129,7 +129,7 @@ class OrdinalRegressor(Classifier, sparse=True, poor_score=True):  # classes wit
             The fitted model.
         """
         data = self._fit_data(X, y, sample_weight, finite=False)
-        rows = TrainingData.of(data)
+        rows = TrainingData.of(data, centred=True)  # thresholds are its intercepts
         require_classes("OrdinalRegressor", data.classes, rows.y)
         place = self._places(y, data.classes)
         seen = np.unique(place[rows.y.astype(np.intp)])  # a class of rows without weight has no cut points of its own

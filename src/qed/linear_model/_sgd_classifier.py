@@ -96,7 +96,7 @@ class SGDClassifier(LinearClassifier, StochasticLearner):
         """
         before: Any = (self.__dict__.get("memory_"), self.__dict__.get("classes_"))
         data = self._fit_data(X, y, sample_weight, finite=False)
-        looked = TrainingData.of(data)
+        looked = TrainingData.of(data, centred=self.fit_intercept)
         favour = favours(type(self).__name__, self.class_weight, data.classes, data.y, data.weight)
         rule, rows = self._rule(), shown(data, classes=True, favour=favour)
         codes = rows.y if rows.problems > 1 else (rows.y + 1) / 2

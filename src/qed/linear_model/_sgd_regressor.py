@@ -72,7 +72,7 @@ class SGDRegressor(Regressor, StochasticLearner, sparse=True):
         """
         before = self.__dict__.get("memory_")
         data = self._fit_data(X, y, sample_weight, finite=False)
-        looked = TrainingData.of(data)
+        looked = TrainingData.of(data, centred=self.fit_intercept)
         rule, rows = self._rule(), shown(data, classes=False)
         course = self._learn(before if data.warm else None, rows, rule, rows.y)
         small = self._proved_small(looked, rows, rule, course, [looked.seen])

@@ -156,7 +156,7 @@ class LinearSVC(LinearClassifier):
             The fitted model.
         """
         data = self._fit_data(X, y, sample_weight, finite=False)
-        rows = TrainingData.of(data)
+        rows = TrainingData.of(data, centred=self.fit_intercept)
         require_classes("LinearSVC", data.classes, rows.y)
         options = FitOptions(False, self.tol, self.max_iter, self.strict, self.verbose)
         self.classes_ = data.classes

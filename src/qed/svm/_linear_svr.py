@@ -77,7 +77,7 @@ class LinearSVR(ConvexRegressor):
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         data = self._fit_data(X, y, sample_weight, finite=False)
-        rows = TrainingData.of(data)
+        rows = TrainingData.of(data, centred=self.fit_intercept)
         options = FitOptions(False, self.tol, self.max_iter, self.strict, self.verbose)
         constant = float(self.intercept_scaling) if self.fit_intercept else None
         small = fit_small(self, rows, rows.y[np.newaxis], options, width=self.epsilon)

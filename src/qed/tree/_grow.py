@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.certificates import TreeCertificate
-from qed.core import InvalidData, generator
+from qed.core import InvalidData, InvalidParameter, generator
 from qed.core._memory import require_memory
 from qed.tree import _kernels
+from qed.tree._directions import directions
 from qed.tree._impurity import CLASS_CRITERIA
 from qed.tree._prune import pruned
 from qed.tree._structure import DecisionTree
@@ -45,12 +46,33 @@ def learn(model: Any, data: FitData, targets: _kernels.Targets) -> None:
     limits = growth_limits(model, n_rows, n_columns, total)
     draws = model.splitter == "random" or limits.features < n_columns
     seed = int(generator(model.random_state).integers(2**63)) if draws else 0
-    grown = _kernels.grow(data.X, targets, limits, is_random=model.splitter == "random", seed=seed)
+    monotone = _monotone(model, targets, n_columns)
+    is_random = model.splitter == "random"
+    grown = _kernels.grow(data.X, targets, limits, is_random=is_random, seed=seed, monotone=monotone)
     tree = as_tree(grown, n_columns, is_class=targets.criterion in CLASS_CRITERIA)
     if model.ccp_alpha > 0:
         tree = pruned(tree, model.ccp_alpha)
     model.tree_, model.n_outputs_ = tree, tree.n_outputs
-    model.certificate_ = _certify(model, data.X, targets, limits, tree, all_distinct=grown.all_distinct)
+    limited = monotone is not None
+    model.certificate_ = _certify(
+        model, data.X, targets, limits, tree, all_distinct=grown.all_distinct, limited=limited
+    )
+
+
+def _monotone(model: Any, targets: _kernels.Targets, n_columns: int) -> Array | None:
+    """Return the direction of predictions in each column; None if all are free."""
+    found = directions(type(model).__name__, model.monotonic_cst, model.__dict__.get("feature_names_in_"), n_columns)
+    if found is None:
+        return None
+    is_class = targets.criterion in CLASS_CRITERIA
+    if targets.width > (2 if is_class else 1):
+        what = "multiclass classification: pass two classes" if is_class else "several targets: fit a tree for each"
+        raise InvalidParameter(f"monotonic constraints are not supported for {what}.")
+    if targets.criterion == "absolute_error":
+        raise InvalidParameter(
+            "monotonic constraints are not supported for absolute_error. Use criterion='squared_error' or 'poisson'."
+        )
+    return found
 
 
 def require_range(targets: _kernels.Targets) -> None:
@@ -120,7 +142,14 @@ def as_tree(grown: _kernels.Grown, n_columns: int, *, is_class: bool) -> Decisio
 
 
 def _certify(
-    model: Any, X: Any, targets: _kernels.Targets, limits: _kernels.Limits, tree: DecisionTree, *, all_distinct: bool
+    model: Any,
+    X: Any,
+    targets: _kernels.Targets,
+    limits: _kernels.Limits,
+    tree: DecisionTree,
+    *,
+    all_distinct: bool,
+    limited: bool,
 ) -> TreeCertificate:
     leaf = tree.children_left < 0
     weight = tree.weighted_n_node_samples
@@ -129,7 +158,12 @@ def _certify(
     is_class = targets.criterion in CLASS_CRITERIA
     # sums of counts are compared with one, sums of errors with what they add up to
     rounding = (rows + 16) * 2.0**-51 * max(null, float(is_class))
-    is_free = limits.split == 2 and limits.leaf == 1 and limits.leaf_weight == limits.decrease == model.ccp_alpha == 0
+    is_free = (
+        not limited
+        and limits.split == 2
+        and limits.leaf == 1
+        and limits.leaf_weight == limits.decrease == model.ccp_alpha == 0
+    )
     is_greedy = model.splitter == "best" and limits.features == X.shape[1]
     depth = min(limits.depth, limits.leaves - 1 if limits.leaves else ANY_DEPTH)
     lower, scope = 0.0, 0

@@ -47,9 +47,11 @@ class Grown(NamedTuple):
     all_distinct: bool
 
 
-def grow(X: Any, targets: Targets, limits: Limits, *, is_random: bool, seed: int) -> Grown:
-    """Grow a tree."""
-    return Grown(*_native.grow_tree(_columns(X), *targets, limits, (is_random, seed)))
+def grow(
+    X: Any, targets: Targets, limits: Limits, *, is_random: bool, seed: int, monotone: Array | None = None
+) -> Grown:
+    """Grow a tree; ``monotone`` holds 1, -1 or 0 by column: values rise, fall or are free."""
+    return Grown(*_native.grow_tree(_columns(X), *targets, limits, (is_random, seed), monotone))
 
 
 def sort_table(X: Any) -> Any:

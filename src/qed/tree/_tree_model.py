@@ -192,9 +192,8 @@ class GrownTree(TreeModel):
     )
     monotonic_cst: Any = param(
         None,
-        "Columns in which predictions may only rise or fall.",
-        kind="refused",
-        instead="Trees of qed know no such limits; use sklearn.tree with monotonic_cst.",
+        "Columns in which predictions may only rise (1) or fall (-1), other things equal; 0 for free ones: a number for each"
+        " column, or a dict by names. For one target, or for two classes (the share of the second one); not for absolute errors.",
     )
 
     max_features_: int = fitted("Columns that a split looks at.", low=1, answers=False)

@@ -64,16 +64,41 @@ def _mixed(criterion: str, sums: Array) -> Array:
     return np.asarray((sums * np.log1p(others / own)).sum(axis=1) / np.log(2))
 
 
-def least_of_one_cut(X: Array, sample: Sample, fewest: int = 1, lightest: float = 0.0) -> float:
+class Directions(NamedTuple):
+    """Columns in which values must rise (1) or fall (-1), and between what they must stay there."""
+
+    by_column: Array
+    low: float
+    high: float
+    near: float  # rounding: cuts that are allowed by less than this are left out
+
+    def allow(self, j: int, sample: Sample, cuts: Array) -> Array:
+        """Return which cuts of rows in order the column allows for sure."""
+        direction = int(self.by_column[j])
+        if not direction:
+            return np.ones(len(cuts), dtype=bool)
+        own = sample.target[:, -1]
+        weight, total = np.cumsum(sample.s), np.cumsum(sample.s * own)
+        left = total[cuts - 1] / weight[cuts - 1]
+        right = (total[-1] - total[cuts - 1]) / (weight[-1] - weight[cuts - 1])
+        inside = (np.minimum(left, right) >= self.low + self.near) & (np.maximum(left, right) <= self.high - self.near)
+        return np.asarray(inside & ((right - left) * direction >= self.near))
+
+
+def least_of_one_cut(
+    X: Array, sample: Sample, fewest: int = 1, lightest: float = 0.0, directions: Directions | None = None
+) -> float:
     """Return the least that a single cut leaves, infinity if there is none; missing values on either side."""
     least = np.inf
-    for column in X.T:
+    for j, column in enumerate(X.T):
         for order, cuts in _orders(column):
             cuts = cuts[(cuts >= fewest) & (len(column) - cuts >= fewest)]  # noqa: PLW2901
             if not len(cuts):
                 continue
             below = np.cumsum(sample.s[order])
             fine = (below[cuts - 1] >= lightest) & (below[-1] - below[cuts - 1] >= lightest)
+            if directions is not None:
+                fine &= directions.allow(j, sample.of(order), cuts)
             left = _prefixes(sample.of(order), cuts)[fine]
             if len(left):
                 least = min(least, float(left.min()))

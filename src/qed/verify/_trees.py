@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from qed.core import CertificateError
-from qed.verify._cuts import Sample, least_of_depth, least_of_one_cut, mass_of
+from qed.verify._cuts import Directions, Sample, least_of_depth, least_of_one_cut, mass_of
 from qed.verify._names import called
 from qed.verify._rows import read_data
 from qed.verify._small_trees import can_compare, least_within
@@ -35,7 +35,7 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
     rows = _read(model, X, y, sample_weight)
     tree = model.tree_
     paths = _descend(model, tree, rows)
-    masses = _check_nodes(model, tree, rows, paths)
+    masses, limits = _check_nodes(model, tree, rows, paths)
     _check_limits(model, tree, certificate, rows)
     leaf = tree.children_left < 0
     flags = tree.missing_go_to_left
@@ -64,7 +64,7 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
             model, f"a search is said to have proved {model.lower_bound_:.10g}, of trees that leave {objective:.10g}"
         )
     if certificate.is_greedy:
-        _check_splits(model, tree, rows, paths, masses)
+        _check_splits(model, tree, rows, paths, masses, limits)
     return Verdict(certificate.statement, objective, max(objective - lower, 0.0), slack, certificate.gap)
 
 
@@ -126,9 +126,10 @@ def _descend(model: Any, tree: Any, rows: _Rows) -> list[tuple[Array, Array]]:
     return levels
 
 
-def _check_nodes(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, Array]]) -> Array:
-    """Sum every node up again; return the weight times impurity of each."""
+def _check_nodes(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, Array]]) -> tuple[Array, _Limits]:
+    """Sum every node up again; return the weight times impurity of each, and what limits their values."""
     target, s = rows.sample.target, rows.sample.s
+    limits = _Limits(model, tree)
     n_nodes, is_class = len(tree.children_left), "classes_" in model.__dict__
     width = target.shape[1]
     if tree.value.reshape(n_nodes, -1).shape[1] != width:
@@ -161,13 +162,74 @@ def _check_nodes(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, A
             mean = np.empty((len(nodes), width))
             for k in range(width):
                 mean[:, k] = shift[:, k] + np.bincount(local, s[here] * (own[:, k] - shift[local, k])) / weight
-                _compare(model, nodes, stated[:, k], mean[:, k], size, "value")
+            limits.read(model, nodes, mean[:, -1], NEAR * size)
+            for k in range(width):
+                _compare(
+                    model, nodes, stated[:, k], limits.kept(nodes, mean[:, k], is_last=k == width - 1), size, "value"
+                )
             mass = mass_of(rows.sample.criterion, own, s[here], local, mean)
         masses[nodes] = mass
         scale = np.ones(len(nodes)) if is_class else np.maximum(mass / weight, size**2 * NEAR)
         _compare(model, nodes, tree.impurity[nodes], mass / weight, scale, "impurity")
         _check_thresholds(model, tree, rows, here, at)
-    return masses
+    return masses, limits
+
+
+class _Limits:
+    """Between what nodes must predict where predictions rise or fall in a column: each side of a split keeps to its side."""
+
+    def __init__(self, model: Any, tree: Any) -> None:
+        self.directions = _directions(model, tree.n_features)
+        self.tree, n_nodes = tree, len(tree.children_left)
+        self.low, self.high = np.full(n_nodes, -np.inf), np.full(n_nodes, np.inf)
+
+    def read(self, model: Any, nodes: Array, value: Array, near: Array) -> None:
+        """See that the values of a level keep to the limits of the level above, and find those of the level."""
+        if self.directions is None or 0 in nodes:
+            return
+        found = dict(zip(nodes.tolist(), value.tolist(), strict=True))
+        slack = dict(zip(nodes.tolist(), near.tolist(), strict=True))
+        for parent in np.unique(self.tree.parents[nodes]).tolist():
+            left, right = int(self.tree.children_left[parent]), int(self.tree.children_right[parent])
+            low, high, direction = self.low[parent], self.high[parent], int(self.directions[self.tree.feature[parent]])
+            self.low[[left, right]], self.high[[left, right]] = low, high
+            if not direction:
+                continue
+            between, most = (found[left] + found[right]) / 2, 2 * max(slack[left], slack[right])
+            inside = all(low - most <= found[side] <= high + most for side in (left, right))
+            if not (inside and (found[right] - found[left]) * direction >= -most):
+                _refuse(
+                    model,
+                    f"node {parent} moves predictions against the direction of {called(model, int(self.tree.feature[parent]))}",
+                )
+            lower, upper = (left, right) if direction > 0 else (right, left)
+            self.high[lower] = self.low[upper] = between
+
+    def kept(self, nodes: Array, value: Array, *, is_last: bool) -> Array:
+        """Return values within their limits; of two classes the first has what the second leaves."""
+        if self.directions is None:
+            return value
+        low, high = self.low[nodes], self.high[nodes]
+        return np.clip(value, low, high) if is_last else 1 - np.clip(1 - value, low, high)
+
+    def of(self, node: int, size: float) -> Directions | None:
+        """Return what the cuts of a node are limited by."""
+        if self.directions is None:
+            return None
+        return Directions(self.directions, float(self.low[node]), float(self.high[node]), NEAR * size)
+
+
+def _directions(model: Any, n_columns: int) -> Array | None:
+    """Return 1, -1 or 0 by column; None if all are free."""
+    given = getattr(model, "monotonic_cst", None)
+    if given is None:
+        return None
+    if isinstance(given, dict):
+        given = [given.get(str(name), 0) for name in model.feature_names_in_]
+    found = np.asarray(given)
+    if found.shape != (n_columns,) or not np.isin(found, (-1, 0, 1)).all():
+        _refuse(model, "its monotonic_cst is not 1, -1 or 0 for each column")
+    return found if found.any() else None
 
 
 def _compare(model: Any, nodes: Array, stated: Array, found: Array, size: Array, what: str) -> None:
@@ -288,7 +350,9 @@ def _lower(model: Any, certificate: TreeCertificate, rows: _Rows, total: float) 
     return float(mass_of(rows.sample.criterion, target, s, group, mean).sum() / total)
 
 
-def _check_splits(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, Array]], masses: Array) -> None:
+def _check_splits(
+    model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, Array]], masses: Array, limits: _Limits
+) -> None:
     """See that no other cut of a node gains more, the largest nodes first."""
     inner = np.flatnonzero(tree.children_left >= 0)
     inner = inner[np.argsort(-tree.n_node_samples[inner], kind="stable")]
@@ -311,7 +375,10 @@ def _check_splits(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, 
             return
         here, at = levels[int(tree.depths[node])]
         own = here[at == node]
-        least = least_of_one_cut(rows.X[own], rows.sample.of(own), int(fewest), float(lightest))
+        sizes = float(max(np.abs(rows.sample.target[own]).max(), is_class))
+        least = least_of_one_cut(
+            rows.X[own], rows.sample.of(own), int(fewest), float(lightest), limits.of(int(node), sizes)
+        )
         left = masses[tree.children_left[node]] + masses[tree.children_right[node]]
         rounding = (size + 16) * UNIT * float(tree.weighted_n_node_samples[node]) if is_class else 0.0
         if not left <= least + 1e-8 * masses[node] + rounding:
