@@ -9,7 +9,9 @@ from typing import Any
 
 import qed
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
+import what_exists
 from quoting import quoted
 
 project = "qed"
@@ -56,6 +58,5 @@ def setup(app: Any) -> None:
     for name in ("linear_model", "data", "datasets", "designs", "metrics", "verify", "report"):
         import_module(f"qed.{name}")
     app.connect("autodoc-process-docstring", quote_fitted)
-    (HERE / "reference" / "what_exists.md").write_text(
-        what_exists.page(), encoding="utf-8"
-    )  # from the code, at every build
+    # from the code, at every build
+    (HERE / "reference" / "what_exists.md").write_text(what_exists.page(), encoding="utf-8")

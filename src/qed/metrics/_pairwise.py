@@ -52,7 +52,7 @@ def euclidean_distances(X: Any, Y: Any = None, *, squared: bool = False) -> Arra
     for start in range(0, len(i), 4096):
         some = slice(start, start + 4096)
         found[i[some], j[some]] = np.sum((rows[i[some]] - others[j[some]]) ** 2, axis=1)
-    return found if squared else np.sqrt(found)
+    return np.asarray(found if squared else np.sqrt(found))
 
 
 def manhattan_distances(X: Any, Y: Any = None) -> Array:
