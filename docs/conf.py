@@ -11,8 +11,8 @@ import qed
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
-import what_exists
-from quoting import quoted
+import what_exists  # noqa: E402  (found by the path above)
+from quoting import quoted  # noqa: E402
 
 project = "qed"
 author = "The qed developers"
