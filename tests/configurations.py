@@ -464,6 +464,9 @@ def _copies(add: Callable[..., None]) -> None:
     )
     add(lambda: E.BaggingRegressor(n_estimators=4, oob_score=True, bootstrap_features=True, random_state=1))
     add(lambda: E.BaggingRegressor(L.Ridge(), n_estimators=3, max_samples=9, random_state=1), layout="pandas")
+    add(lambda: E.IsolationForest(n_estimators=4, contamination=0.2, max_features=2, random_state=1), weight="counts")
+    add(lambda: E.IsolationForest(n_estimators=4, max_samples=0.6, bootstrap=True, random_state=1), layout="float32")
+    add(lambda: E.RandomTreesEmbedding(n_estimators=4, max_depth=3, random_state=1), weight="counts")
 
 
 def _others(add: Callable[..., None]) -> None:

@@ -70,7 +70,14 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
         lambda kind: kind(max_iter=5, min_samples_leaf=5, random_state=0),
     ),
     **dict.fromkeys(
-        ("AdaBoostClassifier", "AdaBoostRegressor", "BaggingClassifier", "BaggingRegressor"),
+        (
+            "AdaBoostClassifier",
+            "AdaBoostRegressor",
+            "BaggingClassifier",
+            "BaggingRegressor",
+            "IsolationForest",
+            "RandomTreesEmbedding",
+        ),
         lambda kind: kind(n_estimators=5, random_state=0),
     ),
     **dict.fromkeys(

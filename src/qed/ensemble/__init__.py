@@ -13,6 +13,7 @@ that are grown together are arrays, one entry for each node of all of them.
     _boosting          rounds of boosting; _boost_losses, losses; _boosted, what sums of trees predict
     _hist_boosting     boosting by histograms; _hist_model, its parameters and trees; _constraints
     _gradient_boosting boosting by exact splits; _exact_model, its parameters and trees
+    _isolation_forest  random trees without targets: scores of outliers, leaves as features
     _candidates        what the family offers to ``qed fit``
     _tree_ensemble     the nodes of many trees, as arrays
 """

@@ -10,6 +10,8 @@ from qed.ensemble._gradient_boosting import GradientBoostingClassifier as Gradie
 from qed.ensemble._gradient_boosting import GradientBoostingRegressor as GradientBoostingRegressor
 from qed.ensemble._hist_boosting import HistGradientBoostingClassifier as HistGradientBoostingClassifier
 from qed.ensemble._hist_boosting import HistGradientBoostingRegressor as HistGradientBoostingRegressor
+from qed.ensemble._isolation_forest import IsolationForest as IsolationForest
+from qed.ensemble._isolation_forest import RandomTreesEmbedding as RandomTreesEmbedding
 from qed.ensemble._stacking import StackingClassifier as StackingClassifier
 from qed.ensemble._stacking import StackingRegressor as StackingRegressor
 from qed.ensemble._tree_ensemble import TreeEnsemble as TreeEnsemble
