@@ -262,3 +262,25 @@ def test_bad_input_is_explained() -> None:
     assert np.ptp(constant.predict(X[:, :2])) == 0
     missing = RandomForestRegressor(3, random_state=0).fit(np.column_stack([X[:, 0], np.full(30, np.nan)]), y)
     assert qed.verify(missing, np.column_stack([X[:, 0], np.full(30, np.nan)]), y).holds
+
+
+@pytest.mark.parametrize("limits", [{"max_depth": 3}, {"min_samples_split": 60}, {"min_impurity_decrease": 0.02}])
+@pytest.mark.parametrize("kind", FORESTS)
+def test_leaves_that_should_have_been_split_are_noticed(kind: Any, limits: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 5))
+    X[::17, 2] = np.nan
+    y = X[:, 0] + rng.standard_normal(300)
+    y = (y > 0).astype(int) if "Classifier" in kind.__name__ else y
+    model = kind(5, random_state=0, **limits).fit(X, y)
+    qed.verify(model, X, y)
+    for name in limits:  # the trees stopped for a reason that is then denied
+        setattr(model, name, type(model)().get_params()[name])
+    with pytest.raises(CertificateError, match="could be split"):
+        qed.verify(model, X, y)
+
+
+def test_limits_are_shares_of_all_rows() -> None:
+    X = np.random.default_rng(1).standard_normal((300, 5))
+    y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(int)
+    qed.verify(RandomForestClassifier(5, min_samples_leaf=0.05, random_state=0).fit(X, y), X, y)

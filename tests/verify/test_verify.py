@@ -194,7 +194,7 @@ def test_means_are_told_apart_to_their_last_digits():
             qed.verify(fit, far + shift, y)
 
 
-@pytest.mark.parametrize("shape", [(30, 400), (2000, 300), (300, 2000)])
+@pytest.mark.parametrize("shape", [(30, 400), (800, 150), (150, 800)])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_sparse_and_wide_fits_are_recognised(shape, intercept):
     noise = np.random.default_rng(3)

@@ -8,7 +8,17 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 
 from qed.certificates import ExactCertificate
-from qed.core import KW_ONLY, Array, InvalidData, NonNegativeInt, Probability, fitted, param
+from qed.core import (
+    KW_ONLY,
+    Array,
+    InvalidData,
+    InvalidParameter,
+    NonNegative,
+    NonNegativeInt,
+    Probability,
+    fitted,
+    param,
+)
 from qed.core._params import AnyFunction  # noqa: TC001  (read from the annotation)
 from qed.core._rules import Number
 from qed.core._targets import as_target
@@ -338,16 +348,22 @@ class GenericUnivariateSelect(_Univariate):
     score_func: AnyFunction = param(f_classif, SCORE)
     _: KW_ONLY
     mode: Literal["percentile", "k_best", "fpr", "fdr", "fwe"] = param("percentile", "The rule.")
-    param: Any = param(1e-5, "Its percentage, number of columns ('all' for every one) or level.")
+    param: NonNegative | Literal["all"] = param(
+        1e-5, "Its percentage, number of columns ('all' for every one) or level."
+    )
 
     scores_: Array = fitted("The score of each column.", shape="(p,)", finite=False, nan=True)
     pvalues_: Array | None = fitted("Its p-value; None for scores without.", shape="(p,)", low=0, high=1, nan=True)
     certificate_: ExactCertificate = fitted("What is proved about the scores.")
 
     def _kept(self) -> Array:
-        if self.mode == "percentile":
-            return best_share(self.scores_, self.param)
         if self.mode == "k_best":
             return best_columns(self.scores_, len(self.scores_) if self.param == "all" else int(self.param))
+        if self.param == "all":
+            raise InvalidParameter(
+                f"GenericUnivariateSelect.param must be a number with mode={self.mode!r}, got 'all'."
+            )
+        if self.mode == "percentile":
+            return best_share(self.scores_, self.param)
         rule = {"fpr": below_rate, "fdr": below_discovery_rate, "fwe": below_family_rate}[self.mode]
         return rule(self._p_values(), self.param)

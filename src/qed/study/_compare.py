@@ -33,7 +33,7 @@ Array = np.ndarray[Any, Any]
 
 FIRST_ROWS = 5_000
 GROWTH = 10
-WARM_ROWS = 300
+WARM_ROWS = 100
 MEMORY = 700e6  # bytes that a prepared table may take
 
 
@@ -85,8 +85,9 @@ def compare(
     alive = [one for one in options if one.priority < LATER]
     later = [one for one in options if one.priority >= LATER]
     n_rows = _stages(n_all)[0]
-    if n_rows < n_all:  # times are guessed from the first fits: they must not contain what is loaded once
-        _warm_up(data.of(order[:WARM_ROWS]), options)
+    _warm_up(
+        data.of(order[:WARM_ROWS]), options
+    )  # times are guessed from fits, and must not contain what is loaded once
     while True:
         if into.entries and not _has_time(into, n_rows, n_all, clock, reserve, room):
             into.notes.append(

@@ -127,11 +127,17 @@ class Stage:
         return train
 
     def _groups(self) -> list[list[Candidate]]:
-        """Return the candidates by what their columns become, done once for all of them; the leader's group comes first."""
+        """Return the candidates by what their columns become, done once for all of them; the leader's group comes first.
+
+        In the first fold the first candidate of each preparation comes before all others, so that little time is shared fairly.
+        """
         groups: dict[str, list[Candidate]] = {}
         for one in self.alive:
             groups.setdefault(one.preparation, []).append(one)
-        return list(groups.values())
+        if len(self.constants) > 1:
+            return list(groups.values())
+        first = [group[:1] for group in groups.values()]
+        return first + [group[1:] for group in groups.values() if len(group) > 1]
 
     def _losses(self, candidate: Candidate) -> Array:
         """Return the losses of the rows that a candidate has met, fold by fold."""

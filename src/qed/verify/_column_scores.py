@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qed.core import _tables
 from qed.core._records import public_name
 from qed.core._tables import is_sparse
 from qed.verify._learnt import DOUBLE, EXTENDED
@@ -52,7 +53,8 @@ def check_scores(fit: Learnt) -> float:
     known = {f"{HOME}{name}": check for name, check in _CHECKS.items()}.get(public_name(model.score_func))
     if known is not None:
         return float(known(fit))
-    found = model.score_func(model._new_data(fit.X), None if fit.y is None else np.asarray(fit.y))  # noqa: SLF001
+    rows, _ = _tables.read(fit.X, "X", model._traits(), type(model).__name__)  # noqa: SLF001
+    found = model.score_func(rows, None if fit.y is None else np.asarray(fit.y))
     scores, p_values = found if isinstance(found, tuple | list) and len(found) == 2 else (found, None)
     off = fit.compare("the score", model.scores_, scores, 1e-9 * (1 + np.abs(np.asarray(scores))))
     if p_values is None:

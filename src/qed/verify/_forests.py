@@ -2,8 +2,8 @@
 
 What is drawn follows from a seed by a mixing of 64 bits that is written down here a second time: rows for a tree, columns for a
 node, thresholds for a column. Every leaf must hold what its rows weigh or mean, every threshold must lie where the rule says,
-and rows out of a sample must give the stated error. That a split is the best among the drawn columns is checked for as many
-nodes of each tree, the largest first, as a budget of values allows.
+and rows out of a sample must give the stated error. That a split is the best among the drawn columns, and that a leaf of
+several targets could not be split, is checked for as many nodes of each tree, the largest first, as a budget of values allows.
 """
 
 from __future__ import annotations
@@ -259,15 +259,15 @@ def _check_tree(
     _check_limits(model, number, tree, len(rows.X), count, held, depth)
     masses = _check_leaves(model, number, tree, Sample(rows.sample.criterion, target, s), leaf, levels)
     _check_importance(model, number, tree, masses)
-    _check_splits(
-        model, number, tree, _Bag(X, Sample(rows.sample.criterion, target, s), bag), levels, masses, seed, bins, budget
-    )
+    own = _Bag(X, Sample(rows.sample.criterion, target, s), len(rows.X))
+    _check_splits(model, number, tree, own, levels, masses, seed, bins, budget)
+    _check_ends(model, number, tree, own, leaf, depth, masses, seed, bins, budget)
 
 
 class _Bag(NamedTuple):
     X: Array
     sample: Sample
-    rows: Array
+    total: int  # rows of the table, of which limits may be shares
 
 
 def _check_thresholds(model: Any, number: int, tree: Nodes, X: Array, here: Array, at: Array, seed: Array) -> None:
@@ -327,15 +327,12 @@ def _check_sides(
 
 
 def _check_limits(model: Any, number: int, tree: Nodes, n: int, count: Array, held: Array, depth: Array) -> None:
-    def rows(given: Any) -> int:
-        return int(given) if isinstance(given, int | np.integer) else int(np.ceil(given * n))
-
     leaf, inner = tree.feature < 0, tree.feature >= 0
-    fewest = rows(model.min_samples_leaf)
+    fewest = _number_of_rows(model.min_samples_leaf, n)
     bad = {
         "is deeper": model.max_depth is not None and depth.max() > model.max_depth,
         "has more leaves": model.max_leaf_nodes is not None and leaf.sum() > model.max_leaf_nodes,
-        "splits smaller nodes": (count[inner] < max(rows(model.min_samples_split), 2)).any(),
+        "splits smaller nodes": (count[inner] < max(_number_of_rows(model.min_samples_split, n), 2)).any(),
         "has smaller leaves": (count[leaf] < fewest).any(),
         "has lighter leaves": (held[leaf] < model.min_weight_fraction_leaf * held[0] * (1 - RELATIVE)).any(),
     }
@@ -445,11 +442,7 @@ def _check_splits(
     """See that no other cut of the drawn columns gains more, the largest nodes first."""
     p = bag.X.shape[1]
     features = _looked_at(model, p)
-    fewest = (
-        model.min_samples_leaf
-        if isinstance(model.min_samples_leaf, int)
-        else int(np.ceil(model.min_samples_leaf * len(bag.rows)))
-    )
+    fewest = _number_of_rows(model.min_samples_leaf, bag.total)
     lightest = float(model.min_weight_fraction_leaf * bag.sample.s.sum())
     depth = np.zeros(len(tree.feature), dtype=np.int64)
     count = np.zeros(len(tree.feature), dtype=np.int64)
@@ -469,22 +462,80 @@ def _check_splits(
         columns = _columns(bag.X[own], int(seed[node]), features)
         if tree.feature[node] not in columns:
             _refuse(model, f"node {int(node)} of tree {number} looks at a column that was not drawn for it")
-        least = np.inf
-        for j in columns:
-            column = bag.X[own, j]
-            if model._is_random:  # noqa: SLF001
-                column = _drawn_sides(column, int(seed[node]), int(j))
-            elif size > SORTED_ROWS and bag.sample.criterion != "absolute_error":
-                ranks = np.where(np.isnan(column), np.nan, np.searchsorted(bins[j], column).astype(np.float64))
-                if np.isnan(ranks).any() or np.ptp(ranks) > 0:
-                    column = ranks
-            least = min(least, least_of_one_cut(column[:, None], bag.sample.of(own), int(fewest), lightest))
+        least = _least(model, bag, own, columns, int(seed[node]), bins, (fewest, lightest))
         left = masses[node + 1] + masses[tree.right[node]]
         if not left <= least + 1e-8 * masses[node]:
             _refuse(
                 model,
                 f"another split of node {int(node)} of tree {number} leaves {least:.10g}, and its own leaves {left:.10g}",
             )
+
+
+def _least(
+    model: Any, bag: _Bag, own: Array, columns: list[int], seed: int, bins: Any, limits: tuple[int, float]
+) -> float:
+    """Return the least that a cut of the drawn columns leaves of some rows, infinity if the limits allow none."""
+    least = np.inf
+    for j in columns:
+        column = bag.X[own, j]
+        if model._is_random:  # noqa: SLF001
+            column = _drawn_sides(column, seed, int(j))
+        elif len(own) > SORTED_ROWS and bag.sample.criterion != "absolute_error":
+            ranks = np.where(np.isnan(column), np.nan, np.searchsorted(bins[j], column).astype(np.float64))
+            if np.isnan(ranks).any() or np.ptp(ranks) > 0:
+                column = ranks
+        least = min(least, least_of_one_cut(column[:, None], bag.sample.of(own), *limits))
+    return least
+
+
+def _check_ends(
+    model: Any,
+    number: int,
+    tree: Nodes,
+    bag: _Bag,
+    leaf: Array,
+    depth: Array,
+    masses: Array,
+    seed: Array,
+    bins: Any,
+    budget: int,
+) -> None:
+    """See that leaves of different targets could not be split: the limits forbid it, or no column tells their rows apart."""
+    ends = np.flatnonzero(tree.feature < 0)
+    if model.max_leaf_nodes is not None and len(ends) >= model.max_leaf_nodes:
+        return
+    n_nodes, sample = len(tree.feature), bag.sample
+    count, held = np.bincount(leaf, minlength=n_nodes), np.bincount(leaf, sample.s, minlength=n_nodes)
+    fewest = _number_of_rows(model.min_samples_leaf, bag.total)
+    lightest = float(model.min_weight_fraction_leaf * sample.s.sum())
+    least, most = (
+        np.full((n_nodes, sample.target.shape[1]), np.inf),
+        np.full((n_nodes, sample.target.shape[1]), -np.inf),
+    )
+    np.minimum.at(least, leaf, sample.target)
+    np.maximum.at(most, leaf, sample.target)
+    may = (most > least).any(axis=1) & (
+        count >= max(_number_of_rows(model.min_samples_split, bag.total), 2 * fewest, 2)
+    )
+    may &= held >= 2 * lightest * (1 + RELATIVE)
+    if model.max_depth is not None:
+        may &= depth < model.max_depth
+    features, spent = _looked_at(model, bag.X.shape[1]), 0
+    ends = ends[may[ends]]
+    for place, node in enumerate(ends[np.argsort(-count[ends], kind="stable")]):
+        own = np.flatnonzero(leaf == node)
+        spent += features * max(len(own) * (len(own) if sample.criterion == "absolute_error" else 1), SMALLEST)
+        if spent > budget and place:
+            return
+        columns = _columns(bag.X[own], int(seed[node]), features)
+        after = _least(model, bag, own, columns, int(seed[node]), bins, (fewest, lightest * (1 + RELATIVE)))
+        gain = (masses[node] - after) / sample.s.sum()
+        if gain > model.min_impurity_decrease * (1 + RELATIVE) + RELATIVE * masses[node] / sample.s.sum():
+            _refuse(model, f"leaf {int(node)} of tree {number} holds several targets, and could be split")
+
+
+def _number_of_rows(given: Any, n: int) -> int:
+    return int(given) if isinstance(given, int | np.integer) else int(np.ceil(given * n))
 
 
 def _looked_at(model: Any, p: int) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import clone
+from qed.core import _tables, clone
 from qed.verify._parts import Part, _refuse, _takes_weight
 from qed.verify._rows import OtherData
 
@@ -30,7 +30,7 @@ def from_model(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]
 
 def elimination(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
     """Yield the model of the remaining columns, once the steps that led to them have been taken again."""
-    rows = model._new_data(X, finite=False)  # noqa: SLF001
+    rows, _ = _tables.read(X, "X", model._traits(), type(model).__name__)  # noqa: SLF001
     target = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if len(target) != rows.shape[0]:
         raise OtherData(f"X has {rows.shape[0]} rows and y has {len(target)}.")
