@@ -252,12 +252,19 @@ class Walk {
         const std::uint64_t bit = std::uint64_t{1} << (place % kWord);
         const Index word = 1 + place / kWord;
         const std::uint64_t* const left = background_.of(parent);
-        for (const std::uint64_t* one = from.data(); one != from.data() + from.size(); one += entry) {
-            const auto b = static_cast<Index>(*one);
-            const bool follows = (((left[b / kWord] >> (b % kWord)) & 1U) != 0) == is_left;
-            std::copy_n(one, entry, next);
-            next[word] |= follows ? 0 : bit;
-            next += meets || (next[word] & bit) == 0 ? entry : 0;
+        const auto follow = [&](Index step) {  // a constant number of words, where there is one, is copied at once
+            for (const std::uint64_t* one = from.data(); one != from.data() + from.size(); one += step) {
+                const auto b = static_cast<Index>(*one);
+                const bool follows = (((left[b / kWord] >> (b % kWord)) & 1U) != 0) == is_left;
+                std::copy_n(one, step, next);
+                next[word] |= follows ? 0 : bit;
+                next += meets || (next[word] & bit) == 0 ? step : 0;
+            }
+        };
+        if (entry == 2) {
+            follow(2);
+        } else {
+            follow(entry);
         }
         to.resize(static_cast<std::size_t>(next - to.data()));
         return !to.empty();
