@@ -476,4 +476,6 @@ def _is_parameter_without_effect(model: Any, name: str) -> bool:
         "max_iter",
         "tol",
         "random_state",
+        "strict",
+        "warm_start",
     )

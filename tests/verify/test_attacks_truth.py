@@ -28,6 +28,7 @@ from qed.linear_model import (
     Ridge,
     SquareRootLasso,
 )
+from qed.naive_bayes import GaussianNB
 from qed.neighbors import NearestNeighbors
 from qed.svm import LinearSVC
 from qed.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -262,3 +263,10 @@ def test_f3_an_objective_that_is_forgotten_down_to_rounding_is_in_doubt():
     judged = list(least_squares.cases(900001307))
     assert any(one.what == "objective" and "forgetting" in one.model for one in judged)
     assert not [one for one in judged if one.is_false]
+
+
+def test_naive_bayes_refuses_weights_that_make_squares_vanish():
+    X, y = 1e-125 * rng.normal(size=(12, 3)), np.arange(12) % 2
+    with pytest.raises(qed.InvalidData, match="underflows"):
+        GaussianNB().fit(X, y, np.full(12, 1e-145))
+    assert qed.verify(GaussianNB().fit(X, y), X, y).holds

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from qed.data import Chunk
 
 
+TINY = 1e-280  # of sums of squares: what rounds below is far above where float64 loses digits
 UNIT = 2.0**-53
 CIRCLE = float(np.log(2 * np.pi))
 
@@ -132,10 +133,12 @@ class GaussianNB(NaiveBayes, chunks=True):
         weight = moments.weight[:, np.newaxis]
         divisor = np.where(weight > 0, weight, 1.0)
         with np.errstate(over="ignore"):  # refused in words right below
-            epsilon = self.var_smoothing * float(moments.variance_of_all().max())
+            widest = float(moments.variance_of_all().max())
+            epsilon = self.var_smoothing * widest
             variance = moments.spread / divisor + epsilon
         share = moments.weight / moments.weight.sum()
         prior = share if self.priors is None else given_shares(name, "priors", self.priors, k)
+        _require_range(self, widest, moments)
         _require_variances(self, variance, moments, classes)
         self.classes_, self.class_count_, self.class_prior_ = classes, moments.weight.copy(), prior
         self.theta_, self.var_, self.epsilon_ = moments.mean.copy(), variance, epsilon
@@ -179,6 +182,16 @@ class GaussianNB(NaiveBayes, chunks=True):
         relative = self._levels() - 0.5 * (apart * around).sum(axis=2)
         with np.errstate(over="ignore"):
             return np.asarray(relative - relative.max(axis=1, keepdims=True), dtype=np.float64)
+
+
+def _require_range(model: GaussianNB, widest: float, moments: ClassSpreads) -> None:
+    """Refuse weights that make sums of squares vanish although variances do not."""
+    least = float(moments.weight[moments.rows > 0].min())
+    if widest > 0.0 and not least * widest > TINY:
+        raise InvalidData(
+            f"The rows of a class weigh {least:.3g} together, and the largest variance is {widest:.3g}: their product underflows"
+            f" float64, and {type(model).__name__} cannot tell variances. Multiply weights or columns by a constant first."
+        )
 
 
 def _require_variances(model: GaussianNB, variance: Array, moments: ClassSpreads, classes: Array) -> None:
