@@ -56,7 +56,7 @@ def euclidean_distances(X: Any, Y: Any = None, *, squared: bool = False) -> Arra
         some = slice(start, start + 4096)
         found[i[some], j[some]] = np.sum((rows[i[some]] - others[j[some]]) ** 2, axis=1)
     np.maximum(found, 0.0, out=found)
-    return found if squared else np.sqrt(found, out=found)
+    return np.asarray(found if squared else np.sqrt(found, out=found))
 
 
 def manhattan_distances(X: Any, Y: Any = None) -> Array:
