@@ -9,8 +9,10 @@ from typing import Any
 
 import qed
 
-sys.path.insert(0, str(Path(__file__).parent))
-from quoting import quoted
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
+import what_exists  # noqa: E402  (found by the path above)
+from quoting import quoted  # noqa: E402
 
 project = "qed"
 author = "The qed developers"
@@ -56,3 +58,5 @@ def setup(app: Any) -> None:
     for name in ("linear_model", "data", "datasets", "designs", "metrics", "verify", "report"):
         import_module(f"qed.{name}")
     app.connect("autodoc-process-docstring", quote_fitted)
+    # from the code, at every build
+    (HERE / "reference" / "what_exists.md").write_text(what_exists.page(), encoding="utf-8")

@@ -95,6 +95,7 @@ _ALIASES = {
     "isotonic": "calibration",
     "kernel_approximation": "kernel_model",
     "kernel_ridge": "kernel_model",
+    "metrics.pairwise": "metrics",
     "multiclass": "compose",
     "multioutput": "compose",
     "pipeline": "compose",

@@ -1,11 +1,13 @@
 """What is tried and chosen: every declared candidate is certified, averages are optimal, and the rule of choice is kept."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from qed import study, verify
-from qed.core import InvalidParameter
+from qed.core import InvalidParameter, ModelFileError
 from qed.datasets import load_penguins
 from qed.model_selection._candidate import Candidate, declared_candidates
 from qed.study import _blend, _recipes
@@ -187,3 +189,24 @@ def test_more_than_fifty_classes():
     found = study.fit(frame, "place", budget=5)
     assert len(found.sheet.target.labels) == 60
     assert found.held_out.scores["accuracy"].value > 0.02
+
+
+def test_effects_of_dates_have_dates():
+    rng = np.random.default_rng(7)
+    days = pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 700, 300), unit="D")
+    trend = (days - days.min()).days.to_numpy()
+    frame = pd.DataFrame(
+        {"day": days.astype(str), "noise": rng.normal(size=300), "sold": 3.0 * trend + rng.normal(size=300)}
+    )
+    found = study.fit(frame, "sold", budget=5)
+    effect = next(one for one in found.held_out.effects if one.name == "day")
+    assert effect.labels[0].startswith("2020-01")
+    assert effect.answers[-1] > effect.answers[0] + 1000
+
+
+def test_classes_that_are_numbers_come_back_as_numbers_and_are_checked():
+    frame = pd.DataFrame({"a": np.arange(90.0) ** 1.5, "grade": np.repeat([1, 2, 3], 30)})
+    found = study.fit(frame, "grade", budget=3)
+    assert found.model.predict(frame).dtype == np.int64
+    with pytest.raises(ModelFileError, match="no number"):
+        replace(found.sheet.target, labels=np.array(["a", "2", "3"], object)).check()

@@ -360,7 +360,8 @@ def judge(maker: Maker, X: Any, y: Any, s: Any, rng: Any) -> Iterator[Judged]:
         share = min(LD(1), LD(certificate.radius) / off * LD(0.999)) if off > 0 else LD(1)
         best = point + share * (best - point)
     there = value(best[None])[0]
-    yield Judged(repr(model), float(certificate.gap), float(own - there))
+    noise = 64 * np.finfo(LD).eps * abs(own)  # of sums over rows
+    yield Judged(repr(model), float(certificate.gap), float(own - there - noise))
     if not isinstance(model, lm.ConstrainedLasso | lm.ConstrainedRidge):  # they speak of the penalised objective
         off = float(abs(own - LD(certificate.objective)))
         # six digits of it are computed, or what is left of twelve of that of the null model

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.truth import least_squares
 
 import qed
 from qed.cluster import KMeans
@@ -254,3 +255,10 @@ def test_f2_constant_columns_whose_squares_vanish_are_refused_by_every_model(mod
     y = np.array([0, 1, 1, 0, 1, 0])
     with pytest.raises(qed.InvalidData, match="in every row"):
         model.fit(A, y)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_f3_an_objective_that_is_forgotten_down_to_rounding_is_in_doubt():
+    judged = list(least_squares.cases(900001307))
+    assert any(one.what == "objective" and "forgetting" in one.model for one in judged)
+    assert not [one for one in judged if one.is_false]

@@ -709,6 +709,7 @@ ALLOWED = {
     "_parts.py": {"transform"},  # of verified transformers, and what verified fold members answer; said in the guide
     "_neighbors.py": {"predict", "predict_proba", "kneighbors"},
     "_copies.py": {"predict", "predict_proba"},  # what members answer that were verified themselves, as those of _parts
+    "_selected.py": {"fit"},  # of clones, whose order of elimination is what is checked
     "_steps.py": {"fit", "_new_data"},
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 
 TAMPER = 1.01
+OTHERS = ("diabetes", "weather")  # lines fit the first, trees the second
+TREES = ("boosting", "forest", "trees")
 # What can be shown: the target, what the rows are, and the heading of the page.
 DEMOS = {
     "penguins": (
@@ -74,6 +77,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         refused = str(error)
         screen.say("✗ rejected", "bold red")
         screen.say(f"  {error}")
+    _show_others(options, screen, folder)
     screen.heading("A page to show")
     screen.say(f"  {page.resolve()}")
     screen.say("  One file, no network needed. Open it in a browser.", "dim")
@@ -82,8 +86,27 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     return 0 if refused else 1
 
 
+def _show_others(options: argparse.Namespace, screen: Screen, folder: Path) -> None:
+    """Fit two more tables: one that a linear model suits, one that trees suit."""
+    from qed.study import fit  # noqa: PLC0415
+
+    screen.heading("Which kind of model wins depends on the table")
+    for name in (one for one in OTHERS if one != options.data):
+        data = folder / f"{name}.csv"
+        write_whole(str(data), partial(_copy_table, name), replace=True)
+        entries = fit(str(data), DEMOS[name][0], budget=options.budget).comparison.latest
+        single = [one for one in entries if "average" not in one.title]
+        trees = [one for one in single if any(word in one.title for word in TREES)]
+        lines = [one for one in single if one not in trees]
+        best = [found[0] for found in (trees, lines) if found]
+        for one in sorted(best, key=lambda entry: entry.loss):
+            screen.say(f"  {name:10s} {one.title[:50]:50s} loss {one.loss:.4g}")
+
+
 def _tamper(model: Any) -> str:
-    """Change the largest coefficient of a linear model or threshold of trees, and say which."""
+    """Change the largest coefficient of a linear model or threshold of trees, or of its first part, and say which."""
+    while not (hasattr(model, "coef_") or hasattr(model, "trees_")):
+        model = model.estimators_[0] if hasattr(model, "estimators_") else model.steps_[-1][1]
     what, numbers = ("coefficient", model.coef_) if hasattr(model, "coef_") else ("threshold", model.trees_.threshold)
     flat = numbers.reshape(-1)  # the same numbers, one after the other
     flat[np.argmax(np.where(np.isfinite(flat), np.abs(flat), 0.0))] *= TAMPER

@@ -143,12 +143,13 @@ def _certified(
     at, b, price = quadratic.at(w), quadratic.intercept(w), penalty.value(w)
     g, slack = quadratic.gradient(at, penalty)
     squares, doubt = quadratic.residual_squares(at)
-    is_coarse = bool((doubt > 1e-6 * squares).any()) or any(isinstance(judge, Spectrum) for _, judge in judges)
+    hidden = np.where(doubt > 1e-6 * squares, doubt, 0.0)  # an objective that products of columns do not tell
+    is_coarse = bool(hidden.any()) or any(isinstance(judge, Spectrum) for _, judge in judges)
     if rows is not None and is_coarse:
         fresh, pull = rows.residuals(w), penalty.pull(w)
         g = fresh.gradient - pull
         slack = fresh.slack(quadratic, w) + 4 * UNIT * np.abs(pull)
-        squares = fresh.squares
+        squares, hidden = fresh.squares, np.zeros_like(hidden)
     offset, offset_doubt = quadratic.offset_cost(at, b)
     gap, measured, radius = np.zeros(len(b)), np.zeros(len(b)), np.inf
     # one radius for all targets, whatever their units
@@ -161,8 +162,8 @@ def _certified(
         gap, radius = np.minimum(gap, squares + price), np.inf
         measured = np.minimum(measured, gap)
     proof = Proof(
-        gap=float((gap + offset + offset_doubt).sum()),
-        rounding=float((gap - measured + offset_doubt).sum()),
+        gap=float((gap + offset + offset_doubt + hidden).sum()),
+        rounding=float((gap - measured + offset_doubt + hidden).sum()),
         objective=float((squares + offset + price).sum()),
         null_objective=quadratic.null_objective(penalty),
         backward_error=_backward_error(quadratic, at.reach, np.abs(g) + slack, np.sqrt(squares + price)),

@@ -23,9 +23,16 @@ from qed.metrics._curves import operating_point as operating_point
 from qed.metrics._curves import precision_recall_curve as precision_recall_curve
 from qed.metrics._curves import roc_curve as roc_curve
 from qed.metrics._error_display import PredictionErrorDisplay as PredictionErrorDisplay
+from qed.metrics._gains import dcg_score as dcg_score
+from qed.metrics._gains import ndcg_score as ndcg_score
 from qed.metrics._intervals import Score as Score
 from qed.metrics._measures import ModelMeasures as ModelMeasures
 from qed.metrics._measures import measure_model as measure_model
+from qed.metrics._pairwise import cosine_distances as cosine_distances
+from qed.metrics._pairwise import cosine_similarity as cosine_similarity
+from qed.metrics._pairwise import euclidean_distances as euclidean_distances
+from qed.metrics._pairwise import manhattan_distances as manhattan_distances
+from qed.metrics._pairwise import pairwise_distances as pairwise_distances
 from qed.metrics._precision_recall import f1_score as f1_score
 from qed.metrics._precision_recall import fbeta_score as fbeta_score
 from qed.metrics._precision_recall import jaccard_score as jaccard_score

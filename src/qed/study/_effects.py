@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qed.study._losses import answers
+from qed.study._raw import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,9 +32,9 @@ class Effect:
     name : str
         The column.
     places : ndarray
-        Values of a number, or 0, 1, 2 … for categories.
+        Values of a number, days since 1970, or 0, 1, 2 … for categories.
     labels : tuple of str
-        The categories; empty for numbers.
+        The categories, or dates; empty for numbers.
     answers : ndarray
         Mean prediction at each place: the number, or the probability of the second of two classes.
     """
@@ -90,6 +91,10 @@ def _grid(column: ColumnSchema, values: Array) -> tuple[Array, tuple[str, ...]]:
     if column.kind == "number" and len(present):
         low, high = np.quantile(present, [0.01, 0.99])
         return np.linspace(low, high, POINTS) if high > low else np.zeros(0), ()
+    if column.kind == "date" and len(present):
+        low, high = np.quantile(present, [0.01, 0.99])
+        days = np.unique(np.round(np.linspace(low, high, MOST_LABELS)))
+        return days, tuple(text_of(float(day), "moment")[:10] for day in days)
     if column.kind in ("category", "code", "yes/no"):
         codes, counts = np.unique(present[present >= 0], return_counts=True)
         often = np.sort(codes[np.argsort(-counts, kind="stable")[:MOST_LABELS]])

@@ -149,6 +149,8 @@ class TargetSchema:
     def check(self) -> None:
         """Refuse what no target can be."""
         expect(self.entries in ("word", "truth", "whole", "number"), "the entries of the target are of an unknown kind")
+        if self.entries in ("whole", "number"):
+            expect(all(_is_number(word) for word in self.labels), "a label is no number, and the target holds numbers")
         expect(not self.low > self.high, "the least number of the target is above its greatest")
         expect(self.task in TASKS, f"the task is the unknown {self.task[:40]!r}")
         expect_array(self.labels, "the labels of the target", kinds="O", shape=(None,))
@@ -255,6 +257,13 @@ class TableSchema:
                 f"{name!r}: its pipeline and its columns do not fit each other. Restore it from a copy."
             )
         return TableModel(pipeline, self)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return math.isfinite(float(word)) and abs(float(word)) < 2.0**63
+    except ValueError:
+        return False
 
 
 def words_array(words: Any) -> NDArray[np.object_]:

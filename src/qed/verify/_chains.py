@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import CertificateError
+from qed.core import CertificateError, _tables
 from qed.core._targets import as_target
 from qed.verify._parts import Part, _refuse, _weight_for
 from qed.verify._rows import OtherData
@@ -22,7 +22,7 @@ def chain(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[Part]:
             f"This {type(model).__name__} told its models predictions by folds, which are not stored. Fit with cv=None to verify,"
             " or verify its models one by one."
         )
-    rows = model._new_data(X)  # noqa: SLF001
+    rows, _ = _tables.read(X, "X", model._traits(), type(model).__name__)  # noqa: SLF001
     target, parts = as_target(y, "y"), vars(model)["estimators_"]
     if target.ndim != 2 or len(target) != rows.shape[0] or len(parts) != target.shape[1]:
         raise OtherData(f"This {type(model).__name__} does not hold one model for each of these targets.")
