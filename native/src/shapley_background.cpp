@@ -199,31 +199,30 @@ void add_tables(const ShapleyTree& tree, const Tables& tables, const Matrix& x, 
     });
 }
 
-/// One row against all rows of the background. A row of the background stays on the way to a leaf as long as it meets
-/// the conditions of all players whose conditions the row does not meet; most leave after a few turns.
+/// One row against all rows of the background, a bit each. A row of the background stays on the way to a leaf as long as
+/// it meets the conditions of all players whose conditions the row does not meet; most leave after a few turns.
 class Walk {
   public:
     Walk(const ShapleyTree& tree, const Directions& background, Index count, const Weights& weights)
-        : tree_(tree), background_(background), weights_(weights), words_(blocks_of(tree.most_players + 1, kWord)),
-          count_(count), alive_(at(tree.deepest + 1)), meets_(at((tree.deepest + 1) * (tree.most_players + 1))),
-          path_(at(tree.deepest + 1), 0), players_(at(tree.most_players + 1)), gains_(at(tree.most_players + 1)) {
-        alive_[0].resize(at(count * (words_ + 1)), 0);
+        : tree_(tree), background_(background), weights_(weights), words_(background.words()), count_(count),
+          alive_(at((tree.deepest + 1) * words_), 0), follows_(at((tree.deepest + 1) * words_), 0),
+          meets_(at(tree.deepest + 1), 1), path_(at(tree.deepest + 1), 0), last_(at(tree.most_players + 1)),
+          gains_(at(tree.most_players + 1)) {
         for (Index b = 0; b < count; ++b) {
-            alive_[0][at(b * (words_ + 1))] = static_cast<std::uint64_t>(b);
+            alive_[at(b / kWord)] |= std::uint64_t{1} << (b % kWord);
         }
     }
 
     /// Adds to out, player × width, whose numbers stand `stride` apart.
     void go(const Matrix& x, Index row, double* out, Index stride) {
         for (Index node = 1; node < tree_.count;) {
+            path_[at(tree_.depth[at(node)])] = node;
             if (!turn(node, x, row)) {
                 node = tree_.end[at(node)];
                 continue;
             }
             if (tree_.feature[node] < 0) {
                 add_leaf(node, out, stride);
-            } else {
-                path_[at(tree_.depth[at(node)])] = node;
             }
             ++node;
         }
@@ -234,69 +233,60 @@ class Walk {
     bool turn(Index node, const Matrix& x, Index row) {
         const Index depth = tree_.depth[at(node)];
         const Index parent = path_[at(depth - 1)];
+        const Index before = tree_.previous[at(node)];
         const bool is_left = tree_.is_left_child(node);
         const bool goes = tree_.goes_left(parent, value_of(x, row, tree_.feature[parent])) == is_left;
-        const Index stride = tree_.most_players + 1;
-        const char* const above = meets_.data() + (depth - 1) * stride;
-        char* const here = meets_.data() + depth * stride;
-        std::copy_n(above, tree_.present[at(parent)], here);
-        const Index place = tree_.place[at(node)];
-        here[place] = (tree_.previous[at(node)] == 0 || here[place] != 0) && goes ? 1 : 0;
-        players_[at(place)] = tree_.player[at(node)];
-        const bool meets = here[place] != 0;
-        const std::vector<std::uint64_t>& from = alive_[at(depth - 1)];
-        std::vector<std::uint64_t>& to = alive_[at(depth)];
-        to.resize(from.size());
-        const Index entry = words_ + 1;
-        std::uint64_t* next = to.data();
-        const std::uint64_t bit = std::uint64_t{1} << (place % kWord);
-        const Index word = 1 + place / kWord;
+        const bool meets = meets_[at(before)] != 0 && goes;  // nothing is asked before the first edge of a player
+        meets_[at(depth)] = meets ? 1 : 0;
         const std::uint64_t* const left = background_.of(parent);
-        const auto follow = [&](Index step) {  // a constant number of words, where there is one, is copied at once
-            for (const std::uint64_t* one = from.data(); one != from.data() + from.size(); one += step) {
-                const auto b = static_cast<Index>(*one);
-                const bool follows = (((left[b / kWord] >> (b % kWord)) & 1U) != 0) == is_left;
-                std::copy_n(one, step, next);
-                next[word] |= follows ? 0 : bit;
-                next += meets || (next[word] & bit) == 0 ? step : 0;
-            }
-        };
-        if (entry == 2) {
-            follow(2);
-        } else {
-            follow(entry);
+        const std::uint64_t* const above = alive_.data() + (depth - 1) * words_;
+        const std::uint64_t* const met = follows_.data() + before * words_;
+        std::uint64_t* const here = alive_.data() + depth * words_;
+        std::uint64_t* const own = follows_.data() + depth * words_;
+        std::uint64_t any = 0;
+        for (Index w = 0; w < words_; ++w) {
+            const std::uint64_t side = is_left ? left[w] : ~left[w];
+            own[w] = before > 0 ? met[w] & side : side;
+            here[w] = meets ? above[w] : above[w] & own[w];
+            any |= here[w];
         }
-        to.resize(static_cast<std::size_t>(next - to.data()));
-        return !to.empty();
+        return any != 0;
     }
 
     void add_leaf(Index leaf, double* out, Index stride) {
         const Index m = tree_.present[at(leaf)];
         const Index depth = tree_.depth[at(leaf)];
-        const char* const meets = meets_.data() + depth * (tree_.most_players + 1);
-        const Index lost = m - std::count(meets, meets + m, 1);
-        std::fill_n(gains_.begin(), m, 0.0);
+        for (Index d = 1; d <= depth; ++d) {
+            last_[at(tree_.place[at(path_[at(d)])])] = d;  // the deepest edge of a player holds all its conditions
+        }
+        Index lost = 0;
+        for (Index k = 0; k < m; ++k) {
+            lost += meets_[at(last_[at(k)])] == 0 ? 1 : 0;
+            gains_[at(k)] = 0.0;
+        }
         double losses = 0.0;
-        const std::vector<std::uint64_t>& alive = alive_[at(depth)];
-        for (const std::uint64_t* one = alive.data(); one != alive.data() + alive.size(); one += words_ + 1) {
-            Index lacking = 0;
-            for (Index w = 1; w <= words_; ++w) {
-                lacking += std::popcount(one[w]);
-            }
-            losses += weights_.loss(lacking, lost);
-            const double gain = weights_.gain(lacking, lost);
-            for (Index w = 1; w <= words_; ++w) {
-                for (std::uint64_t bits = one[w]; bits != 0; bits &= bits - 1) {
-                    gains_[at((w - 1) * kWord + std::countr_zero(bits))] += gain;
+        for (Index w = 0; w < words_; ++w) {
+            for (std::uint64_t bits = alive_[at(depth * words_ + w)]; bits != 0; bits &= bits - 1) {
+                const int b = std::countr_zero(bits);
+                Index lacking = 0;
+                for (Index k = 0; k < m; ++k) {
+                    lacking += static_cast<Index>(~(follows_[at(last_[at(k)] * words_ + w)] >> b) & 1U);
+                }
+                losses += weights_.loss(lacking, lost);
+                const double gain = weights_.gain(lacking, lost);
+                for (Index k = 0; k < m; ++k) {
+                    gains_[at(k)] += ((follows_[at(last_[at(k)] * words_ + w)] >> b) & 1U) == 0 ? gain : 0.0;
                 }
             }
         }
         const Index width = tree_.all->width;
         const double* const values = tree_.all->values + tree_.own[at(leaf)] * width;
         for (Index k = 0; k < m; ++k) {
-            const double own = (meets[k] != 0 ? gains_[at(k)] : -losses) / static_cast<double>(count_);
+            const Index edge = last_[at(k)];
+            const double own = (meets_[at(edge)] != 0 ? gains_[at(k)] : -losses) / static_cast<double>(count_);
+            const Index player = tree_.player[at(path_[at(edge)])];
             for (Index o = 0; o < width; ++o) {
-                out[(players_[at(k)] * width + o) * stride] += own * values[o];
+                out[(player * width + o) * stride] += own * values[o];
             }
         }
     }
@@ -304,12 +294,12 @@ class Walk {
     const ShapleyTree& tree_;
     const Directions& background_;
     const Weights& weights_;
-    Index words_;  // of bits: players whose conditions the background does not meet
+    Index words_;  // of bits: rows of the background
     Index count_;
-    std::vector<std::vector<std::uint64_t>> alive_;  // by depth: rows of the background, each with its bits
-    std::vector<char> meets_;                        // by depth and place: whether the row meets the conditions
-    std::vector<Index> path_;
-    std::vector<std::int32_t> players_;
+    std::vector<std::uint64_t> alive_;    // by depth: rows of the background that are still on the way
+    std::vector<std::uint64_t> follows_;  // by depth: those that meet the conditions of the player of the edge, down to it
+    std::vector<char> meets_;             // by depth: whether the row does
+    std::vector<Index> path_, last_;
     std::vector<double> gains_;
 };
 

@@ -20,6 +20,7 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr Index kLeaf = -1;
 constexpr double kTied = 0x1p-40;             // of what the root leaves: smaller differences are rounding
 constexpr std::size_t kRemembered = 1 << 18;  // subproblems whose answers are kept: 16 MB
+constexpr Index kTables = 8;  // a power of two: sums that an item is added to in turn
 constexpr Index kTogether = Index{1} << 16;   // values of a pass above which threads share it
 
 /// Weight times impurity, from sums. Never negative. With kWidth of zero the width is known at run time alone.
@@ -464,16 +465,23 @@ class Search {
                     continue;
                 }
                 visits_ += static_cast<double>(set.count);
-                pairs.assign(at(many * others * width), 0.0);
+                // several tables take turns, so that an item need not wait for the one before it
+                const Index table = many * others * width;
+                const Index tables = kTables * table <= set.count ? kTables : 1;
+                pairs.assign(at(tables * table), 0.0);
                 const std::uint32_t* const first = values.place.data() + j * set.count;
                 const std::uint32_t* const second = values.place.data() + k * set.count;
                 with_criterion(items_.criterion, width, [&]<Criterion kCriterion, Index kWidth>() {
                     const Index each = kWidth > 0 ? kWidth : width;
                     for (Index i = 0; i < set.count; ++i) {
-                        double* const cell = pairs.data() + (static_cast<Index>(first[i]) * others + second[i]) * each;
+                        double* const cell = pairs.data() + (i & (tables - 1)) * table +
+                                             (static_cast<Index>(first[i]) * others + second[i]) * each;
                         for (Index d = 0; d < each; ++d) {
                             cell[d] += sums[at(i * each + d)];
                         }
+                    }
+                    for (Index t = 1; t < tables; ++t) {
+                        add_scaled(pairs.data() + t * table, 1.0, pairs.data(), table);
                     }
                     cut_pairs<kCriterion, kWidth>(pairs.data(), many, others, others, 1, k,
                                                   values.rank.data() + values.starts[at(k)],

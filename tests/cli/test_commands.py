@@ -149,11 +149,21 @@ def test_demo_writes_a_page_and_refuses_a_tampered_copy(tmp_path, capsys):
     assert "✓ accepted" in told
     assert "✗ rejected" in told
     assert "report.html" in told
+    beside = told.partition("Which kind of model wins")[2].splitlines()
+    for name in (
+        "diabetes",
+        "weather",
+    ):  # which one is better is not asserted: how many folds are met depends on the clock
+        lines = [line for line in beside if line.split()[:1] == [name]]
+        assert 1 <= len(lines) <= 2
+        assert all("loss" in line for line in lines)
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
+        "diabetes.csv",
         "model.qed",
         "penguins.csv",
         "report.html",
         "tampered.qed",
+        "weather.csv",
     ]
 
 

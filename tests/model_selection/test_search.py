@@ -308,3 +308,11 @@ def test_choosing_the_best_of_many_guesses_fits_the_test_set():
     assert expected > 0.6
     assert abs(np.mean(best) - expected) < 7 * np.std(best) / np.sqrt(trials)
     assert abs(np.mean(again) - 0.5) < 7 * 0.5 / np.sqrt(n * trials)  # on rows that did not choose, a coin
+
+
+def test_verbose_three_shows_the_score_of_every_fold(capsys):
+    X = np.arange(20.0)[:, None]
+    ours.GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, cv=3, verbose=3).fit(X, X[:, 0])
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("[CV ")]
+    assert len(lines) == 6
+    assert lines[0].startswith("[CV 1/3] END alpha=0.1; score=")

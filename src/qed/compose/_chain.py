@@ -171,7 +171,9 @@ class RegressorChain(Regressor, _Chain, multi_output=True, single_output=False):
     random_state: Seed = param(None, "Seed of a random order.")
     verbose: bool = param(False, "Not supported.", kind="refused", instead="Listen with qed.listen.")
 
-    order_: Array = fitted("The order of the targets.", dtype="int64", permutation=True, length="estimators_")
+    order_: Array = fitted(
+        "The order of the targets.", dtype="int64", shape="(*,)", permutation=True, length="estimators_"
+    )
     estimators_: list[Any] = fitted("The fitted regressors, in this order.", check=models_with("predict"))
     certificate_: CompositeCertificate = fitted("The certificates of the regressors.")
 
@@ -250,7 +252,9 @@ class ClassifierChain(Classifier, _Chain, multi_output=True, single_output=False
     random_state: Seed = param(None, "Seed of a random order.")
     verbose: bool = param(False, "Not supported.", kind="refused", instead="Listen with qed.listen.")
 
-    order_: Array = fitted("The order of the targets.", dtype="int64", permutation=True, length="estimators_")
+    order_: Array = fitted(
+        "The order of the targets.", dtype="int64", shape="(*,)", permutation=True, length="estimators_"
+    )
     estimators_: list[Any] = fitted("The fitted classifiers, in this order.", check=models_with("predict"))
     classes_: list[Array] = fitted("The labels of each target.", dtype="label", shape="(*,)", length="estimators_")
     chain_method_: str = fitted("What later classifiers are told.", one_of=METHODS)

@@ -282,7 +282,9 @@ class PCA(Transformer, sparse=True, min_samples=2):
     def _precisions(self) -> tuple[Array, float]:
         """Return the inverses of the variances of the model, along the components and outside of them."""
         p, noise = len(self.mean_), self.noise_variance_
-        variances = np.maximum(self.explained_variance_, noise)
+        # eigenvalues are rounded by this much: a direction without variance may have got less or none
+        rounding = p * np.finfo(np.float64).eps * float(np.max(self.explained_variance_, initial=0.0))
+        variances = np.maximum(self.explained_variance_, max(noise, rounding))
         if (not noise > 0 and self.n_components_ < p) or not (variances > 0).all():
             raise InvalidData(
                 "The covariance of this PCA has no inverse: some direction has no variance at all. Keep fewer components, so that"

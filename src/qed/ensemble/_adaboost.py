@@ -454,7 +454,7 @@ class AdaBoostRegressor(AdaBoostModel, Regressor):
     def _medians(self, rows: Any, *, staged: bool) -> Iterator[Array]:
         said = np.column_stack([np.asarray(one.predict(rows), dtype=np.float64) for one in self.estimators_])
         for last in range(1 if staged else said.shape[1], said.shape[1] + 1):
-            order = np.argsort(said[:, :last], axis=1, kind="stable")
+            order = np.argsort(said[:, :last], axis=1)  # of equal predictions any order gives the same median
             reached = np.cumsum(self.estimator_weights_[:last][order], axis=1)
             place = (reached >= 0.5 * reached[:, -1:]).argmax(axis=1)
             at = np.arange(len(said))

@@ -13,6 +13,7 @@ at every point that it shows.**
     _games, _sampled_value       coalition games and their values, exact or sampled
     _importance                  permutation importance; _standardised: comparable coefficients
     _partial_dependence          average and individual curves, and their display
+    _unit_probes                 single units of networks: rows and inputs that excite them, gradients
     _column_table                tables whose columns are replaced one by one
     _decision_boundary   regions, boundaries and margins over two columns
     _coefficient_path    coefficients along strengths

@@ -29,3 +29,7 @@ from qed.inspection._sampled_value import sampled_value as sampled_value
 from qed.inspection._scree import ScreeDisplay as ScreeDisplay
 from qed.inspection._shapley import shapley_values as shapley_values
 from qed.inspection._standardised import standardised_coefficients as standardised_coefficients
+from qed.inspection._unit_probes import maximise_activation as maximise_activation
+from qed.inspection._unit_probes import saliency as saliency
+from qed.inspection._unit_probes import top_activations as top_activations
+from qed.inspection._unit_probes import unit_activations as unit_activations

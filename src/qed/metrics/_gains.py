@@ -49,7 +49,7 @@ def dcg_score(
     --------
     >>> from qed.metrics import dcg_score
     >>> round(dcg_score([[10, 0, 0, 1, 5]], [[0.1, 0.2, 0.3, 4, 70]]), 3)
-    9.5
+    9.499
     """
     gains, scores = _read(y_true, y_score, k, log_base)
     return _mean(_discounted(gains, scores, k, log_base, ignore_ties=ignore_ties), sample_weight)

@@ -46,13 +46,17 @@ def euclidean_distances(X: Any, Y: Any = None, *, squared: bool = False) -> Arra
     # about a common mean products cancel least; the largest of the squared lengths bounds what is left of their rounding
     centre = rows.mean(axis=0)
     a, b = rows - centre, others - centre
-    square = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1)[None, :]
-    found = np.maximum(square - 2.0 * (a @ b.T), 0.0)
-    i, j = np.nonzero(found <= 1e-6 * square)  # nearly equal rows: from their differences
+    own, other = np.einsum("ij,ij->i", a, a), np.einsum("ij,ij->i", b, b)
+    found = (-2.0 * a) @ b.T
+    found += own[:, None]
+    found += other
+    # nearly equal rows: from their differences
+    i, j = np.nonzero(found <= (1e-6 * (own + other.max(initial=0.0)))[:, None])
     for start in range(0, len(i), 4096):
         some = slice(start, start + 4096)
         found[i[some], j[some]] = np.sum((rows[i[some]] - others[j[some]]) ** 2, axis=1)
-    return np.asarray(found if squared else np.sqrt(found))
+    np.maximum(found, 0.0, out=found)
+    return np.asarray(found if squared else np.sqrt(found, out=found))
 
 
 def manhattan_distances(X: Any, Y: Any = None) -> Array:

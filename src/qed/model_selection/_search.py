@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -406,6 +407,8 @@ class _Run:
         search = self.search
         order = sorted(judged)
         settings = [self.settings[k] for k in order]
+        if search.verbose >= 3:
+            _show_folds(settings, [judged[k] for k in order])
         results = _table(settings, [judged[k] for k in order], self.scorers, several=self.several)
         search.cv_results_, search.outcome_ = results, outcome
         search.n_splits_, search.multimetric_ = len(self.folds), self.several
@@ -429,6 +432,16 @@ class _Run:
         else:
             model.fit(self.table.X, self.table.y, **self.table.extra)
         search.best_estimator_, search.refit_time_ = model, time.perf_counter() - start
+
+
+def _show_folds(settings: Sequence[Mapping[str, Any]], judged: Sequence[list[Judged]]) -> None:
+    """Write a line for every setting and fold: its scores and the seconds it took."""
+    for setting, folds in zip(settings, judged, strict=True):
+        words = ", ".join(f"{name}={value}" for name, value in setting.items())
+        for k, one in enumerate(folds, start=1):
+            scores = " ".join(f"{name}={value:.3f}" for name, value in one.scores.items())
+            took = one.fit_time + one.score_time
+            sys.stdout.write(f"[CV {k}/{len(folds)}] END {words}; {scores} total time={took:6.1f}s\n")
 
 
 def _table(

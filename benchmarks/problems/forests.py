@@ -1,0 +1,107 @@
+"""Forests, extra trees and boosting, judged by their mean error on held-out rows against scikit-learn's of other seeds."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.problems._problem import Data, Problem, model_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HELD = 1 / 3  # of the rows
+
+
+def scores(X: np.ndarray) -> np.ndarray:
+    """What the labels follow: lines, a product, a wave and a kink."""
+    kink = 0.7 * (X[:, 4] > 0.5) * X[:, 5] + 0.5 * np.abs(X[:, 6])
+    return 1.2 * X[:, 0] + (X[:, 1] + 0.5) * (X[:, 2] - 0.5) + np.sin(2 * X[:, 3]) + kink - 0.15
+
+
+def labels(rng: np.random.Generator, n: int, p: int) -> Data:
+    """Two classes by the logistic model of the scores; values that float32 holds, as scikit-learn rounds to it."""
+    X = rng.standard_normal((n, p), dtype=np.float32).astype(np.float64)
+    return Data(X, (scores(X) + 0.65 * rng.logistic(size=n) > 0).astype(np.int64))
+
+
+def held_out(task: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """A function of table and target: a model fitted on the first rows, and its mean error on the others."""
+    kind = model_of(library, "ensemble", task)
+    jobs = {"n_jobs": -1} if library == "sklearn" and "Hist" not in task else {}
+
+    def work(X: Any, y: Any) -> float:
+        at = len(X) - int(HELD * len(X))
+        model = kind(**{"random_state": 0, **params}, **jobs).fit(X[:at], y[:at])
+        return error_of(task, model.predict_proba(X[at:])[:, 1], y[at:])
+
+    return work
+
+
+def one_by_one(task: str, library: str, params: dict[str, Any]) -> Callable[[Any, Any], float]:
+    """A function that asks a model, fitted by the first call, about a hundred single rows."""
+    kind, kept = model_of(library, "ensemble", task), []
+
+    def work(X: Any, y: Any) -> float:
+        at = len(X) - int(HELD * len(X))
+        if not kept:
+            kept.append(kind(**{"random_state": 0, **params}).fit(X[:at], y[:at]))
+        found = [kept[0].predict_proba(X[i : i + 1])[0, 1] for i in range(at, min(at + 100, len(X)))]
+        return error_of(task, np.array(found), y[at : at + 100])
+
+    return work
+
+
+def error_of(task: str, p: np.ndarray, y: np.ndarray) -> float:
+    """The log loss of boosting, the error rate of votes."""
+    if "Hist" not in task:
+        return float(np.mean((p > 0.5) != y))
+    p = np.clip(p, 1e-12, 1 - 1e-12)
+    return float(-np.mean(np.log(np.where(y == 1, p, 1 - p))))
+
+
+def as_others_reach(task: str, data: Data, params: dict[str, Any]) -> Any:
+    """The larger error of two of scikit-learn's models, of other seeds."""
+    found = []
+    for seed in (1, 2):
+        work = held_out(task, "sklearn", {**params, "random_state": seed})
+        found.append(work(data.X, data.y))
+    return [max(found)]
+
+
+def single_rows_of_others(task: str, data: Data, params: dict[str, Any]) -> Any:
+    """The error of one of scikit-learn's models on the same hundred rows, and what two wrong answers more would add."""
+    work = one_by_one(task, "sklearn", {**params, "random_state": 1})
+    return [work(data.X, data.y) + 0.02]
+
+
+def row(name: str, title: str, shape: tuple[int, int], task: str, **params: Any) -> Problem:
+    run, want = partial(held_out, task), partial(as_others_reach, task)
+    return Problem(name, title, shape, labels, task, params, "workflow", run=run, expected=want, is_ceiling=True)
+
+
+def asked(name: str, title: str, shape: tuple[int, int], task: str, **params: Any) -> Problem:
+    run, want = partial(one_by_one, task), partial(single_rows_of_others, task)
+    return Problem(name, title, shape, labels, task, params, "workflow", run=run, expected=want, is_ceiling=True)
+
+
+FOREST, EXTRA, BOOSTING = "RandomForestClassifier", "ExtraTreesClassifier", "HistGradientBoostingClassifier"
+ROUNDS = {"early_stopping": False}
+PROBLEMS = (
+    row("forest-small", "RandomForestClassifier 1000×10, 500 rows asked", (1500, 10), FOREST),
+    row("extra-small", "ExtraTreesClassifier 1000×10, 500 rows asked", (1500, 10), EXTRA),
+    row("boosting-small", "HistGradientBoostingClassifier 1000×10, 500 rows asked", (1500, 10), BOOSTING),
+    asked("forest-rows", "RandomForestClassifier asked about 100 single rows", (1500, 10), FOREST),
+    asked("boosting-rows", "HistGradientBoostingClassifier asked about 100 single rows", (1500, 10), BOOSTING),
+    row("forest-large", "RandomForestClassifier 1e5×30, 5e4 rows asked", (150_000, 30), FOREST),
+    row("extra-large", "ExtraTreesClassifier 1e5×30, 5e4 rows asked", (150_000, 30), EXTRA),
+    row(
+        "boosting-large",
+        "HistGradientBoostingClassifier 5e5×30, 2.5e5 rows asked",
+        (750_000, 30),
+        BOOSTING,
+        **ROUNDS,
+    ),
+)
