@@ -341,7 +341,7 @@ class _Cuts:
                 outcome = "stopped" if progress.step(gap) is STOP else outcome
             except KeyboardInterrupt:
                 outcome = "interrupted"
-        rounding = (64 + len(self.code) / 64 + self.table.shape[1]) * 8 * EPS * (at.objective + self.null)
+        rounding = (64 + len(self.code) / 64 + self.table.shape[1]) * 32 * EPS * (at.objective + self.null)
         rounding += self._doubt(at, gap)
         return _Found(at.w, at.cuts, at.objective, gap, rounding, max(count, 1), outcome)
 
@@ -417,7 +417,7 @@ class _Cuts:
             np.max(np.abs(at.cuts), initial=0.0)
         )  # they round, and slopes with them
         steepest = max(float(np.max(_sigmoid(one) * _sigmoid(-one), initial=0.0)) for one in (at.lower, at.upper))
-        off = EPS * ((64 + 8 * scores * steepest) * norms + 64 * self.alpha * np.abs(at.w))
+        off = EPS * ((64 + 32 * scores * steepest) * norms + 64 * self.alpha * np.abs(at.w))
         # a part of the gap is the square of what this is added to
         return float(off @ off) / self.alpha + float(np.linalg.norm(off)) * float(np.sqrt(2 * gap / self.alpha))
 
