@@ -66,7 +66,8 @@ class Configuration:
     make : callable
         Makes the unfitted model.
     rows : str
-        What X holds: numbers, counts, gaps, words, dates, texts, labels, sets; empty for what the traits of the model ask for.
+        What X holds: numbers, counts, gaps, words, dates, texts, labels, sets, dicts, pairs;
+        empty for what the traits of the model ask for.
     target : str
         What y holds: number, several, positive, two, three, integers, indicator; empty for what the traits ask for.
     layout : str
@@ -102,7 +103,7 @@ class Configuration:
         model = self.make()
         traits = model._traits()
         rows = self.rows or _asked_rows(traits)
-        if rows in ("texts", "labels", "sets"):
+        if rows in ("texts", "labels", "sets", "dicts", "pairs"):
             return Data(_loose(rng, n, rows), None, None, _loose(rng, n, rows))
         X, score = _table(rng, 2 * n, rows, scale)
         y = _target(rng, score, self.target or _asked_target(model, traits))
@@ -125,6 +126,8 @@ class Configuration:
 
 def _asked_rows(traits: Any) -> str:
     if not traits.table:
+        if traits.mappings:
+            return "dicts"
         return "labels" if traits.labels_only else "texts" if traits.strings else "sets"
     return "words" if traits.categorical and traits.transforms else "counts" if traits.positive_only else "numbers"
 
@@ -144,7 +147,16 @@ def _loose(rng: Any, n: int, rows: str) -> Any:
         return [" ".join(rng.choice(words, int(rng.integers(1, 7)))) for _ in range(n - 1)] + [" ".join(WORDS)]
     if rows == "labels":
         return [*WORDS[:4], *rng.choice(words[:4], n - 4).tolist()]
+    if rows in ("dicts", "pairs"):
+        made = [_mapping(rng, words) for _ in range(n - 1)] + [dict.fromkeys(WORDS, 1.0) | {"legs": "ant"}]
+        return made if rows == "dicts" else [[(name, 1.5) for name in row] for row in made]
     return [set(rng.choice(words, int(rng.integers(1, 4))).tolist()) for _ in range(n - 1)] + [set(WORDS)]
+
+
+def _mapping(rng: Any, words: Any) -> dict[str, Any]:
+    """Return names with numbers, and one with a word."""
+    names = rng.choice(words, int(rng.integers(1, 4)), replace=False).tolist()
+    return {**{name: float(rng.normal()) for name in names}, "legs": str(rng.choice(words))}
 
 
 def _table(rng: Any, n: int, rows: str, scale: float) -> tuple[Any, Any]:
@@ -340,6 +352,10 @@ def _texts(add: Callable[..., None]) -> None:
     add(lambda: P.TfidfTransformer(use_idf=False), rows="counts")
     add(lambda: P.TfidfTransformer(smooth_idf=False, norm=None), rows="counts", layout="float32")
     add(lambda: P.HashingVectorizer(n_features=16))
+    add(lambda: P.DictVectorizer(sparse=False, sort=False, separator=": "))
+    add(lambda: P.DictVectorizer(dtype=np.float32))
+    for kind, rows in (("dict", "dicts"), ("pair", "pairs"), ("string", "sets")):
+        add(lambda kind=kind: P.FeatureHasher(16, input_type=kind), rows=rows)
 
 
 def _linear(add: Callable[..., None]) -> None:  # noqa: PLR0912  a list

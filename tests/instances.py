@@ -116,6 +116,8 @@ def fit_arguments(model: Any) -> tuple[Any, ...]:
     """Return data that a model can be fitted on: a table and a target, or whatever stands for them."""
     traits = model._traits()
     if not traits.table:
+        if traits.mappings:
+            return ([{"a": 1.0, "b": "word"}, {"a": 2.0}],)
         if traits.labels_only:
             return (["yes", "no", "yes"],)
         return (["one text", "and one more"] if traits.strings else [["a"], ["a", "b"]],)
