@@ -20,6 +20,7 @@ from tests.instances import instance, lacks
 
 import qed
 from qed import (
+    calibration,
     cluster,
     compose,
     decomposition,
@@ -66,7 +67,8 @@ class Configuration:
     make : callable
         Makes the unfitted model.
     rows : str
-        What X holds: numbers, counts, gaps, words, dates, texts, labels, sets; empty for what the traits of the model ask for.
+        What X holds: numbers, counts, gaps, words, dates, texts, labels, sets, column (of numbers, alone); empty for
+        what the traits of the model ask for.
     target : str
         What y holds: number, several, positive, two, three, integers, indicator; empty for what the traits ask for.
     layout : str
@@ -118,12 +120,14 @@ class Configuration:
             options["sample_weight"] = data.weight
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if not model._traits().table or data.y is None:
+            if data.y is None:
                 return model.fit(data.X, **options)
             return model.fit(data.X, data.y, **options)
 
 
 def _asked_rows(traits: Any) -> str:
+    if not traits.table and traits.target:
+        return "column"
     if not traits.table:
         return "labels" if traits.labels_only else "texts" if traits.strings else "sets"
     return "words" if traits.categorical and traits.transforms else "counts" if traits.positive_only else "numbers"
@@ -170,6 +174,8 @@ def _table(rng: Any, n: int, rows: str, scale: float) -> tuple[Any, Any]:
         X = np.round(base)
     elif rows == "positive":
         X = np.exp(base / 2)
+    elif rows == "column":
+        X = X[:, :1]
     return X, score
 
 
@@ -407,6 +413,15 @@ def _mixtures(add: Callable[..., None]) -> None:
     )
 
 
+def _curves(add: Callable[..., None]) -> None:
+    curve = calibration.IsotonicRegression
+    for weight in ("", "counts", "wide"):
+        add(lambda: curve(increasing="auto", out_of_bounds="clip"), weight=weight)
+        add(lambda: curve(y_min=-0.5, y_max=0.8, out_of_bounds="clip"), weight=weight)
+    add(lambda: curve(increasing=False, y_max=0.5), layout="float32")
+    add(lambda: curve(y_min=0.25), layout="pandas")
+
+
 def _forests(add: Callable[..., None]) -> None:
     for kind in (E.RandomForestClassifier, E.ExtraTreesClassifier, E.RandomForestRegressor, E.ExtraTreesRegressor):
         is_class = "Classifier" in kind.__name__
@@ -498,6 +513,7 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: T.OptimalTreeClassifier(criterion="gini", max_depth=2), rows="gaps", weight="counts")
     add(lambda: T.OptimalTreeRegressor(max_depth=2), target="several", weight="wide")
     add(lambda: T.OptimalTreeRegressor(max_depth=2, max_visits=1000), layout="float32")
+    _curves(add)
     _forests(add)
     _copies(add)
     add(lambda: neighbors.KNeighborsClassifier(3, weights="distance"), target="three")
@@ -651,10 +667,10 @@ def varied(one: Configuration, rng: Any) -> Configuration:
         return one
     layout, weight, target = one.layout, one.weight, one.target
     rows = one.rows or _asked_rows(traits)
-    if traits.table and layout == "array" and rows in ("numbers", "rounded", "positive"):
+    if layout == "array" and rows in ("numbers", "rounded", "positive", "column"):
         allowed = [one for one in LAYOUTS if one[:2] != "cs" or traits.sparse]
         layout = str(rng.choice(allowed))
-    if takes_weights(model) and traits.table:
+    if takes_weights(model) and (traits.table or traits.target):
         weight = str(rng.choice(["", "counts", "wide"]))
     if (
         traits.target == "label"

@@ -115,6 +115,8 @@ def instance(kind: Any) -> Any:
 def fit_arguments(model: Any) -> tuple[Any, ...]:
     """Return data that a model can be fitted on: a table and a target, or whatever stands for them."""
     traits = model._traits()
+    if not traits.table and traits.target:
+        return np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 5.0])  # a column alone
     if not traits.table:
         if traits.labels_only:
             return (["yes", "no", "yes"],)

@@ -43,6 +43,9 @@ def table() -> tuple[Any, Any]:
 def data(model: Any) -> tuple[Any, ...]:
     """Return what a model is fitted on: texts, labels, sets of labels, or the table with a target that the model takes."""
     traits = model._traits()
+    if not traits.table and traits.target:
+        X, y = table()
+        return X[:, 2], y
     if not traits.table:
         if traits.labels_only:
             return (["low", "high", "middle", "low", "high"],)
