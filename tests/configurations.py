@@ -20,6 +20,7 @@ from tests.instances import instance, lacks
 
 import qed
 from qed import (
+    calibration,
     cluster,
     compose,
     decomposition,
@@ -66,7 +67,8 @@ class Configuration:
     make : callable
         Makes the unfitted model.
     rows : str
-        What X holds: numbers, counts, gaps, words, dates, texts, labels, sets; empty for what the traits of the model ask for.
+        What X holds: numbers, counts, gaps, words, dates, texts, labels, sets, dicts, pairs, column (of numbers, alone);
+        empty for what the traits of the model ask for.
     target : str
         What y holds: number, several, positive, two, three, integers, indicator, columns (of labels); empty for what the traits
         ask for.
@@ -103,7 +105,7 @@ class Configuration:
         model = self.make()
         traits = model._traits()
         rows = self.rows or _asked_rows(traits)
-        if rows in ("texts", "labels", "sets"):
+        if rows in ("texts", "labels", "sets", "dicts", "pairs"):
             return Data(_loose(rng, n, rows), None, None, _loose(rng, n, rows))
         X, score = _table(rng, 2 * n, rows, scale)
         y = _target(rng, score, self.target or _asked_target(model, traits))
@@ -119,13 +121,17 @@ class Configuration:
             options["sample_weight"] = data.weight
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if not model._traits().table or data.y is None:
+            if data.y is None:
                 return model.fit(data.X, **options)
             return model.fit(data.X, data.y, **options)
 
 
 def _asked_rows(traits: Any) -> str:
+    if not traits.table and traits.target:
+        return "column"
     if not traits.table:
+        if traits.mappings:
+            return "dicts"
         return "labels" if traits.labels_only else "texts" if traits.strings else "sets"
     return "words" if traits.categorical and traits.transforms else "counts" if traits.positive_only else "numbers"
 
@@ -145,7 +151,16 @@ def _loose(rng: Any, n: int, rows: str) -> Any:
         return [" ".join(rng.choice(words, int(rng.integers(1, 7)))) for _ in range(n - 1)] + [" ".join(WORDS)]
     if rows == "labels":
         return [*WORDS[:4], *rng.choice(words[:4], n - 4).tolist()]
+    if rows in ("dicts", "pairs"):
+        made = [_mapping(rng, words) for _ in range(n - 1)] + [dict.fromkeys(WORDS, 1.0) | {"legs": "ant"}]
+        return made if rows == "dicts" else [[(name, 1.5) for name in row] for row in made]
     return [set(rng.choice(words, int(rng.integers(1, 4))).tolist()) for _ in range(n - 1)] + [set(WORDS)]
+
+
+def _mapping(rng: Any, words: Any) -> dict[str, Any]:
+    """Return names with numbers, and one with a word."""
+    names = rng.choice(words, int(rng.integers(1, 4)), replace=False).tolist()
+    return {**{name: float(rng.normal()) for name in names}, "legs": str(rng.choice(words))}
 
 
 def _table(rng: Any, n: int, rows: str, scale: float) -> tuple[Any, Any]:
@@ -171,6 +186,8 @@ def _table(rng: Any, n: int, rows: str, scale: float) -> tuple[Any, Any]:
         X = np.round(base)
     elif rows == "positive":
         X = np.exp(base / 2)
+    elif rows == "column":
+        X = X[:, :1]
     return X, score
 
 
@@ -343,6 +360,10 @@ def _texts(add: Callable[..., None]) -> None:
     add(lambda: P.TfidfTransformer(use_idf=False), rows="counts")
     add(lambda: P.TfidfTransformer(smooth_idf=False, norm=None), rows="counts", layout="float32")
     add(lambda: P.HashingVectorizer(n_features=16))
+    add(lambda: P.DictVectorizer(sparse=False, sort=False, separator=": "))
+    add(lambda: P.DictVectorizer(dtype=np.float32))
+    for kind, rows in (("dict", "dicts"), ("pair", "pairs"), ("string", "sets")):
+        add(lambda kind=kind: P.FeatureHasher(16, input_type=kind), rows=rows)
 
 
 def _linear(add: Callable[..., None]) -> None:  # noqa: PLR0912  a list
@@ -408,6 +429,15 @@ def _mixtures(add: Callable[..., None]) -> None:
         lambda: mixture.GaussianMixture(2, covariance_prior=0.5, degrees_of_freedom_prior=9, random_state=0),
         weight="wide",
     )
+
+
+def _curves(add: Callable[..., None]) -> None:
+    curve = calibration.IsotonicRegression
+    for weight in ("", "counts", "wide"):
+        add(lambda: curve(increasing="auto", out_of_bounds="clip"), weight=weight)
+        add(lambda: curve(y_min=-0.5, y_max=0.8, out_of_bounds="clip"), weight=weight)
+    add(lambda: curve(increasing=False, y_max=0.5), layout="float32")
+    add(lambda: curve(y_min=0.25), layout="pandas")
 
 
 def _forests(add: Callable[..., None]) -> None:
@@ -504,6 +534,7 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: T.OptimalTreeClassifier(criterion="gini", max_depth=2), rows="gaps", weight="counts")
     add(lambda: T.OptimalTreeRegressor(max_depth=2), target="several", weight="wide")
     add(lambda: T.OptimalTreeRegressor(max_depth=2, max_visits=1000), layout="float32")
+    _curves(add)
     _forests(add)
     _copies(add)
     add(lambda: neighbors.KNeighborsClassifier(3, weights="distance"), target="three")
@@ -657,10 +688,10 @@ def varied(one: Configuration, rng: Any) -> Configuration:
         return one
     layout, weight, target = one.layout, one.weight, one.target
     rows = one.rows or _asked_rows(traits)
-    if traits.table and layout == "array" and rows in ("numbers", "rounded", "positive"):
+    if layout == "array" and rows in ("numbers", "rounded", "positive", "column"):
         allowed = [one for one in LAYOUTS if one[:2] != "cs" or traits.sparse]
         layout = str(rng.choice(allowed))
-    if takes_weights(model) and traits.table:
+    if takes_weights(model) and (traits.table or traits.target):
         weight = str(rng.choice(["", "counts", "wide"]))
     if (
         traits.target == "label"

@@ -28,6 +28,14 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True)
+def _figures_are_closed():
+    """Leave no figure open: matplotlib warns of twenty, whichever tests drew them."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say once which instruction levels the tests of kernels ran on, instead of skipping thousands of tests."""
     passed = terminalreporter.stats.get("passed", [])

@@ -23,7 +23,7 @@ from qed.core import (
     param,
 )
 from qed.core._arrays import require_kind
-from qed.core._parts import models_with, traits_of
+from qed.core._parts import copies_with, traits_of
 from qed.core._tables import is_sparse
 from qed.core._targets import as_target
 from qed.model_selection import check_cv
@@ -174,7 +174,7 @@ class RegressorChain(Regressor, _Chain, multi_output=True, single_output=False):
     order_: Array = fitted(
         "The order of the targets.", dtype="int64", shape="(*,)", permutation=True, length="estimators_"
     )
-    estimators_: list[Any] = fitted("The fitted regressors, in this order.", check=models_with("predict"))
+    estimators_: list[Any] = fitted("The fitted regressors, in this order.", check=copies_with("predict"))
     certificate_: CompositeCertificate = fitted("The certificates of the regressors.")
 
     def fit(self, X: Any, Y: Any, **fit_params: Any) -> Self:
@@ -255,7 +255,7 @@ class ClassifierChain(Classifier, _Chain, multi_output=True, single_output=False
     order_: Array = fitted(
         "The order of the targets.", dtype="int64", shape="(*,)", permutation=True, length="estimators_"
     )
-    estimators_: list[Any] = fitted("The fitted classifiers, in this order.", check=models_with("predict"))
+    estimators_: list[Any] = fitted("The fitted classifiers, in this order.", check=copies_with("predict"))
     classes_: list[Array] = fitted("The labels of each target.", dtype="label", shape="(*,)", length="estimators_")
     chain_method_: str = fitted("What later classifiers are told.", one_of=METHODS)
     certificate_: CompositeCertificate = fitted("The certificates of the classifiers.")

@@ -10,7 +10,7 @@ from qed.compose._steps import stacked
 from qed.core import KW_ONLY, Array, Classifier, InvalidData, InvalidParameter, Regressor, Traits, clone, fitted, param
 from qed.core._arrays import require_kind
 from qed.core._jobs import mapped
-from qed.core._parts import accepts_weight, copy_columns, models_with, traits_of
+from qed.core._parts import accepts_weight, copies_with, copy_columns, traits_of
 from qed.core._targets import as_target
 
 
@@ -106,7 +106,7 @@ class MultiOutputRegressor(Regressor, multi_output=True, single_output=False):
     _: KW_ONLY
     n_jobs: Any = param(None, "Targets at the same time, in threads; -1 for as many as there are processors.")
 
-    estimators_: list[Any] = fitted("The fitted regressors, one for each target.", check=models_with("predict"))
+    estimators_: list[Any] = fitted("The fitted regressors, one for each target.", check=copies_with("predict"))
     certificate_: CompositeCertificate = fitted("The certificates of the regressors.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
@@ -195,7 +195,7 @@ class MultiOutputClassifier(Classifier, multi_output=True, single_output=False):
     _: KW_ONLY
     n_jobs: Any = param(None, "Targets at the same time, in threads; -1 for as many as there are processors.")
 
-    estimators_: list[Any] = fitted("The fitted classifiers, one for each target.", check=models_with("predict"))
+    estimators_: list[Any] = fitted("The fitted classifiers, one for each target.", check=copies_with("predict"))
     classes_: list[Array] = fitted("The labels of each target.", dtype="label", shape="(*,)", length="estimators_")
     certificate_: CompositeCertificate = fitted("The certificates of the classifiers.")
 

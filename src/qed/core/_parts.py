@@ -26,6 +26,22 @@ def models_with(*methods: str) -> Callable[[Any, Any], str]:
     return check
 
 
+def copies_with(*methods: str) -> Callable[[Any, Any], str]:
+    """Return what says what is wrong with fitted copies of the parameter ``estimator``: models of its class with these methods."""
+    are_models = models_with(*methods)
+
+    def check(model: Any, parts: Any) -> str:
+        wrong, wanted = are_models(model, parts), getattr(model, "estimator", None)
+        if wrong or not hasattr(wanted, "get_params"):  # without one the class has a default of its own
+            return wrong
+        others = [
+            one for one in (parts if isinstance(parts, list | tuple) else [parts]) if type(one) is not type(wanted)
+        ]
+        return f"should be copies of {type(wanted).__name__}, and hold a {type(others[0]).__name__}" if others else ""
+
+    return check
+
+
 def accepts_weight(model: Any, method: str = "fit") -> bool:
     """Say whether a method of a model takes ``sample_weight``."""
     import inspect  # noqa: PLC0415

@@ -47,6 +47,8 @@ class Traits(NamedTuple):
         Whether ``X`` is a table; False for models of labels or of texts.
     strings, categorical : bool
         Whether the columns of ``X`` may hold words, and whether they hold categories.
+    mappings : bool
+        Whether a row of ``X`` is a dict of names and values.
     labels_only : bool
         Whether the model is fitted on a target alone.
     validates : bool
@@ -75,6 +77,7 @@ class Traits(NamedTuple):
     table: bool = True
     strings: bool = False
     categorical: bool = False
+    mappings: bool = False
     labels_only: bool = False
     validates: bool = True
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.compose._steps import models_of_codes
 from qed.core import Array, Estimator, InvalidParameter, clone
-from qed.core._parts import models_with, traits_of
+from qed.core._parts import copies_with, traits_of
 from qed.ensemble import _kernels
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ def seeded(model: Any, seed: int, number: int) -> Any:
 
 def copies_of_codes(model: Any, parts: Any) -> str:
     """Say what is wrong with fitted copies: they predict numbers of labels."""
-    return models_of_codes(model, parts, len(model.classes_))
+    return copies_with_predict(model, parts) or models_of_codes(model, parts, len(model.classes_))
 
 
-copies_with_predict = models_with("predict")
+copies_with_predict = copies_with("predict")
 
 
 def codes_of(said: Any, n_rows: int, k: int) -> Array:

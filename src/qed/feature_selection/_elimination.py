@@ -23,7 +23,7 @@ from qed.core import (
 )
 from qed.core._events import Progress
 from qed.core._jobs import mapped
-from qed.core._parts import models_with, traits_of
+from qed.core._parts import copies_with, traits_of
 from qed.core._rules import Number
 from qed.core._targets import as_target
 from qed.feature_selection._importances import importances, require_model
@@ -223,7 +223,7 @@ class RFE(_Elimination):
     n_features_: int = fitted("How many columns are kept.", low=1, high="p")
     support_: Array = fitted("Whether each column is kept.", dtype="bool", shape="(p,)")
     ranking_: Array = fitted("The rank of each column; those kept have 1.", dtype="int64", shape="(p,)", low=1)
-    estimator_: Any = fitted("The model of the columns that are kept.", check=models_with())
+    estimator_: Any = fitted("The model of the columns that are kept.", check=copies_with())
     certificate_: CompositeCertificate = fitted("The certificate of the model.")
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
@@ -322,7 +322,7 @@ class RFECV(_Elimination):
     n_features_: int = fitted("How many columns are kept.", low=1, high="p")
     support_: Array = fitted("Whether each column is kept.", dtype="bool", shape="(p,)")
     ranking_: Array = fitted("The rank of each column; those kept have 1.", dtype="int64", shape="(p,)", low=1)
-    estimator_: Any = fitted("The model of the columns that are kept.", check=models_with())
+    estimator_: Any = fitted("The model of the columns that are kept.", check=copies_with())
     cv_results_: dict[str, Any] = fitted(
         "Scores, supports and rankings for each number of columns (``n_features``), by fold; mean and standard deviation.",
         answers=False,

@@ -10,7 +10,7 @@ import numpy as np
 from qed.certificates import CompositeCertificate  # noqa: TC001  (names the type of an attribute)
 from qed.certificates._composite import composite_certificate
 from qed.core import KW_ONLY, Array, InvalidParameter, NotFitted, Traits, clone, fitted, param
-from qed.core._parts import copy_columns, models_with, traits_of
+from qed.core._parts import copies_with, copy_columns, traits_of
 from qed.feature_selection._importances import importances, require_model
 from qed.feature_selection._selector import Selector
 
@@ -61,7 +61,7 @@ class SelectFromModel(Selector):
         "Where importances are: 'auto' for coef_ or feature_importances_, the path of an attribute, or a function of the model.",
     )
 
-    estimator_: Any = fitted("The fitted model.", check=models_with())
+    estimator_: Any = fitted("The fitted model.", check=copies_with())
     max_features_: int | None = fitted("How many columns are kept at most; None for any number.", low=0, optional=True)
     certificate_: CompositeCertificate = fitted("The certificate of the model.")
 

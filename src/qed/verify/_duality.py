@@ -376,12 +376,24 @@ def _levels(table: Table, objective: Objective) -> list[Array]:
     return [np.full(1, low), np.full(1, high)]
 
 
+def _between(table: Table, objective: Objective, low: Array, high: Array) -> float:
+    """Bound how far a convex objective can fall from the ends of an interval to a number inside."""
+    slopes = []
+    for end in (low, high):
+        t = np.broadcast_to(end, (len(table.q), 1)).astype(EXTENDED)
+        scale = objective.loss.best_scale(t, table.y, table.q) if isinstance(objective.loss, Scaled) else None
+        slopes.append(abs(float(table.q @ objective.loss.slope(t, table.y, scale)[:, 0])))
+    return float(high[0] - low[0]) * max(slopes)
+
+
 def _require_null(model: Any, certificate: DualityGapCertificate, table: Table, objective: Objective) -> None:
     """Compare the null model's objective, by which the tolerance is measured."""
     k = np.atleast_2d(model.coef_).shape[0]
     b = objective.loss.constant(table.q, table.y) if table.intercept else np.zeros(k, EXTENDED)
     levels = [b] if b is not None else _levels(table, objective)
     null, noise = min(_of_constant(table, objective, level) for level in levels)
+    if len(levels) == 2:  # the best number lies between: convexity bounds how much less it leaves
+        noise += _between(table, objective, levels[0], levels[1])
     slack = 1e-6 * abs(null) + 1e-12 * abs(certificate.objective) + noise
     if not abs(certificate.null_objective - null) <= slack:
         raise CertificateError(

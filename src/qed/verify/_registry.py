@@ -57,6 +57,7 @@ from qed.verify import (
     _exact_boosting,
     _forests,
     _hard_margin,
+    _isotonic,
     _largest,
     _least_squares,
     _likelihood,
@@ -139,6 +140,7 @@ _BOOSTED = _by(StagedCertificate, _boosting.check)
 _EXACTLY_BOOSTED = _by(StagedCertificate, _exact_boosting.check)
 
 TABLE: dict[str, Entry] = {
+    "qed.calibration.IsotonicRegression": _by(ExactCertificate, _isotonic.check),
     "qed.cluster.KMeans": _by(ClustersCertificate, _clusters.check),
     "qed.compose.ClassifierChain": _of(_chains.chain),
     "qed.compose.ColumnTransformer": _of(_parts.column_transformer),
@@ -253,7 +255,9 @@ TABLE: dict[str, Entry] = {
             "Binarizer",
             "CountVectorizer",
             "DateFeatures",
+            "DictVectorizer",
             "FactoredEncoder",
+            "FeatureHasher",
             "HashingVectorizer",
             "KBinsDiscretizer",
             "LabelBinarizer",

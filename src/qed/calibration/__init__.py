@@ -1,0 +1,15 @@
+"""Calibration: curves that only rise, and scores turned into probabilities by them.
+
+One rule: **a calibrated score is a monotone function of one number.**
+
+::
+
+    _isotonic        the best rising (or falling) curve, by pooling adjacent violators
+    _kernels         the interface to compiled code
+"""
+
+from __future__ import annotations
+
+from qed.core._exports import exports
+
+__getattr__, __dir__, __all__ = exports(__name__, __file__)
