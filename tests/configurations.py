@@ -70,7 +70,8 @@ class Configuration:
         What X holds: numbers, counts, gaps, words, dates, texts, labels, sets, dicts, pairs, column (of numbers, alone);
         empty for what the traits of the model ask for.
     target : str
-        What y holds: number, several, positive, two, three, integers, indicator; empty for what the traits ask for.
+        What y holds: number, several, positive, two, three, integers, indicator, columns (of labels); empty for what the traits
+        ask for.
     layout : str
         One of ``LAYOUTS``.
     weight : str
@@ -203,6 +204,8 @@ def _target(rng: Any, score: Any, kind: str) -> Any:  # noqa: PLR0911  one line 
         return np.where(score > 0, "yes", "no")
     if kind == "three":
         return np.array(["low", "middle", "top"])[np.digitize(score, [-1.0, 1.0])]
+    if kind == "columns":
+        return np.column_stack([_target(rng, score, "three"), _target(rng, score + rng.normal(size=len(score)), "two")])
     if kind == "indicator":
         return np.column_stack([score > 0, score + rng.normal(size=len(score)) > 0.3]).astype(int)
     return None
@@ -525,6 +528,9 @@ def _others(add: Callable[..., None]) -> None:
         add(lambda kind=kind: kind(min_samples_leaf=3, random_state=0), layout="float32")
         add(lambda kind=kind: kind(max_leaf_nodes=5, random_state=0), weight="wide")
     add(lambda: T.DecisionTreeClassifier(criterion="entropy", max_depth=3, random_state=0), target="integers")
+    add(lambda: T.DecisionTreeClassifier(class_weight="balanced", max_depth=3), target="columns", rows="gaps")
+    add(lambda: T.DecisionTreeClassifier(max_depth=2), target="columns", weight="counts")
+    add(lambda: T.ExtraTreeClassifier(max_depth=3, random_state=0), target="columns", weight="wide")
     add(lambda: T.DecisionTreeRegressor(criterion="absolute_error", max_depth=2, random_state=0))
     add(lambda: T.DecisionTreeRegressor(max_depth=3, monotonic_cst={"c0": 1}), layout="pandas")
     add(lambda: T.DecisionTreeRegressor(criterion="poisson", max_depth=2, random_state=0), target="positive")

@@ -31,6 +31,8 @@ class Traits(NamedTuple):
         Whether ``X`` is a square table of similarities between the rows.
     multi_class, multi_label : bool
         What a classifier can tell apart.
+    label_columns : bool
+        Whether several columns of ``y`` are targets with labels of their own; else they are zeros and ones, one column a label.
     poor_score : bool
         Whether the model is not meant to score well on ordinary data.
     deterministic : bool
@@ -66,6 +68,7 @@ class Traits(NamedTuple):
     pairwise: bool = False
     multi_class: bool = True
     multi_label: bool = False
+    label_columns: bool = False
     poor_score: bool = False
     deterministic: bool = True
     requires_fit: bool = True
