@@ -260,6 +260,7 @@ TABLE: dict[str, Entry] = {
             "FeatureHasher",
             "HashingVectorizer",
             "KBinsDiscretizer",
+            "KNNImputer",
             "LabelBinarizer",
             "LabelEncoder",
             "MaxAbsScaler",
