@@ -118,6 +118,8 @@ def fit_arguments(model: Any) -> tuple[Any, ...]:
     if not traits.table and traits.target:
         return np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 5.0])  # a column alone
     if not traits.table:
+        if traits.mappings:
+            return ([{"a": 1.0, "b": "word"}, {"a": 2.0}],)
         if traits.labels_only:
             return (["yes", "no", "yes"],)
         return (["one text", "and one more"] if traits.strings else [["a"], ["a", "b"]],)

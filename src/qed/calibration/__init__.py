@@ -5,6 +5,7 @@ One rule: **a calibrated score is a monotone function of one number.**
 ::
 
     _isotonic        the best rising (or falling) curve, by pooling adjacent violators
+    _curve           predicted probabilities against what happened, counted and drawn
     _kernels         the interface to compiled code
 """
 

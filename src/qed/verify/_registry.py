@@ -255,9 +255,12 @@ TABLE: dict[str, Entry] = {
             "Binarizer",
             "CountVectorizer",
             "DateFeatures",
+            "DictVectorizer",
             "FactoredEncoder",
+            "FeatureHasher",
             "HashingVectorizer",
             "KBinsDiscretizer",
+            "KNNImputer",
             "LabelBinarizer",
             "LabelEncoder",
             "MaxAbsScaler",
@@ -459,6 +462,10 @@ def _require_labels(model: Any, X: Any, y: Any) -> None:
             _require_labels_of_columns(model, stored, target)
             return
         labels = _sorted_labels(target.reshape(-1))
+    if isinstance(stored, list) and len(stored) > 1:
+        raise OtherData(
+            f"{cls.__name__} knows {len(stored)} columns of labels, and y is one. Pass the labels of the fit."
+        )
     if not isinstance(stored, np.ndarray) or stored.ndim != 1 or stored.dtype.kind in "cmMV":
         _refuse(model, "has labels that are no list of labels")
     if stored.dtype.kind == "O" and labels.dtype.kind in "biuf":
