@@ -37,7 +37,7 @@ def contributions_section(study: Study) -> Section | None:
     found = shared.explanation
     if found is None:
         words = (
-            f"Not shown: {shared.words}. They may take {100 * shared.share:.0f} % of the time; give it more with --budget, or"
+            f"Not shown: {shared.words}. Contributions may take {100 * shared.share:.0f} % of the budget: give more with --budget, or"
             " run: qed explain."
         )
         return Section(TITLE, words=(words,))

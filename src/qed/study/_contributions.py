@@ -77,9 +77,7 @@ def contributions(
     seed : int
         For the choice of rows, and for models that are sampled.
     """
-    short = Contributions(
-        None, f"the {100 * SHARE:.0f} % of the time that are kept for it are too short for this model"
-    )
+    short = Contributions(None, "the time that is kept for it is too short for this model")
     if seconds <= 0:
         return short
     random = np.random.default_rng(seed)
