@@ -41,7 +41,10 @@ def contributions_section(study: Study) -> Section | None:
             " run: qed explain."
         )
         return Section(TITLE, words=(words,))
-    share = f"At most {100 * shared.share:.0f} % of the time go into this, enough here for {len(found):,} rows."
+    share = (
+        f"At most {100 * shared.share:.0f} % of the time go into this, enough here for {len(found):,} rows, compared with"
+        f" {found.certificate.background_rows} rows of the fit."
+    )
     return Section(
         TITLE, figures=_overview(found, study.sheet, "rows kept aside"), words=(_proven(found), f"{share} {CAUTION}")
     )

@@ -262,6 +262,7 @@ TABLE: dict[str, Entry] = {
             "FeatureHasher",
             "HashingVectorizer",
             "KBinsDiscretizer",
+            "KNNImputer",
             "LabelBinarizer",
             "LabelEncoder",
             "MaxAbsScaler",
