@@ -37,8 +37,8 @@ def contributions_section(study: Study) -> Section | None:
     found = shared.explanation
     if found is None:
         words = (
-            f"Not shown: {shared.words}. Contributions may take {100 * shared.share:.0f} % of the budget: give more with --budget, or"
-            " run: qed explain."
+            f"Not shown: {shared.words}. Contributions may take {100 * shared.share:.0f} % of the budget: give more with --budget,"
+            " or run: qed explain."
         )
         return Section(TITLE, words=(words,))
     share = (
