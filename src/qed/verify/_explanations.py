@@ -19,9 +19,8 @@ from qed.verify._verdict import Verdict
 
 Array = np.ndarray[Any, Any]
 UNIT = 2.0**-53
-BUDGET = (
-    100_000_000  # numbers of all leaves and rows: some seconds. At least one row is computed again whatever it costs
-)
+# At least one row is computed again whatever it costs.
+BUDGET = 50_000_000  # numbers of all leaves and rows: some seconds
 PREDICTIONS = 5_000_000  # the same of predictions
 MOST_PLAYERS = 12  # all coalitions of so many are what is evaluated by default
 PAIRS = 64  # orders and their reverses of a second sample, at least
