@@ -25,6 +25,9 @@ def held(holder: str, X: Any) -> Any:
         import polars as pl
 
         return pl.DataFrame({f"c{j}": X[:, j] for j in range(X.shape[1])})
+    if holder == "dicts":
+        names = [f"c{j}" for j in range(X.shape[1])]
+        return [dict(zip(names, row, strict=True)) for row in X.tolist()]
     return X[:, 0].tolist() if holder == "texts" else X
 
 
@@ -63,6 +66,17 @@ def _range(data: Data, _: dict[str, Any]) -> Any:
 def _filled(data: Data, _: dict[str, Any]) -> Any:
     rows = data.X[sample(len(data.X))]
     return np.where(np.isnan(rows), np.nanmean(data.X, axis=0), rows)
+
+
+def _nearest(data: Data, _: dict[str, Any]) -> Any:
+    """Five nearest rows with a value in the column, by differences in the columns that both rows have."""
+    rows = data.X[sample(len(data.X))].copy()
+    for row in rows:
+        apart = np.nanmean((data.X - row) ** 2, axis=1)
+        order = np.argsort(apart)
+        for j in np.flatnonzero(np.isnan(row)):
+            row[j] = data.X[order[~np.isnan(data.X[order, j])][:5], j].mean()
+    return rows
 
 
 def _products(data: Data, _: dict[str, Any]) -> Any:
@@ -109,6 +123,24 @@ def _ones(data: Data, _: dict[str, Any]) -> Any:
 def _numbers(data: Data, _: dict[str, Any]) -> Any:
     codes = [np.unique(column, return_inverse=True)[1] for column in data.X.T]
     return np.column_stack(codes)[sample(len(data.X))]
+
+
+def _named(data: Data, _: dict[str, Any]) -> Any:
+    """Words of dicts: a column for each name with each of its words, in the order of what they are called."""
+    names = sorted({f"c{j}={word}" for j, column in enumerate(data.X.T) for word in np.unique(column)})
+    rows = [[f"c{j}={word}" for j, word in enumerate(row)] for row in data.X[sample(len(data.X))]]
+    return np.array([np.isin(names, row) for row in rows])
+
+
+def _hashed(data: Data, params: dict[str, Any]) -> Any:
+    from sklearn.utils import murmurhash3_32
+
+    out = np.zeros((SAMPLED, params["n_features"]))
+    for own, row in zip(out, data.X[sample(len(data.X))], strict=True):
+        for j, word in enumerate(row):
+            code = int(murmurhash3_32(f"c{j}={word}"))
+            own[abs(code) % len(own)] += 1 if code >= 0 else -1
+    return out
 
 
 def _mean_targets(data: Data, params: dict[str, Any]) -> Any:
@@ -210,12 +242,15 @@ EXPECTED: dict[str, Callable[[Data, dict[str, Any]], Any]] = {
     "StandardScaler": _standard,
     "MinMaxScaler": _range,
     "SimpleImputer": _filled,
+    "KNNImputer": _nearest,
     "PolynomialFeatures": _products,
     "KBinsDiscretizer": _bins,
     "QuantileTransformer": _ranks,
     "PowerTransformer": _powers,
     "OneHotEncoder": _ones,
     "OrdinalEncoder": _numbers,
+    "DictVectorizer": _named,
+    "FeatureHasher": _hashed,
     "TargetEncoder": _mean_targets,
     "TfidfVectorizer": _weighed_words,
     "GridSearchCV": _best_score,

@@ -20,6 +20,7 @@ from tests.instances import instance, lacks
 
 import qed
 from qed import (
+    calibration,
     cluster,
     compose,
     decomposition,
@@ -66,9 +67,11 @@ class Configuration:
     make : callable
         Makes the unfitted model.
     rows : str
-        What X holds: numbers, counts, gaps, words, dates, texts, labels, sets; empty for what the traits of the model ask for.
+        What X holds: numbers, counts, gaps, words, dates, texts, labels, sets, dicts, pairs, column (of numbers, alone);
+        empty for what the traits of the model ask for.
     target : str
-        What y holds: number, several, positive, two, three, integers, indicator; empty for what the traits ask for.
+        What y holds: number, several, positive, two, three, integers, indicator, columns (of labels); empty for what the traits
+        ask for.
     layout : str
         One of ``LAYOUTS``.
     weight : str
@@ -102,7 +105,7 @@ class Configuration:
         model = self.make()
         traits = model._traits()
         rows = self.rows or _asked_rows(traits)
-        if rows in ("texts", "labels", "sets"):
+        if rows in ("texts", "labels", "sets", "dicts", "pairs"):
             return Data(_loose(rng, n, rows), None, None, _loose(rng, n, rows))
         X, score = _table(rng, 2 * n, rows, scale)
         y = _target(rng, score, self.target or _asked_target(model, traits))
@@ -118,13 +121,17 @@ class Configuration:
             options["sample_weight"] = data.weight
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if not model._traits().table or data.y is None:
+            if data.y is None:
                 return model.fit(data.X, **options)
             return model.fit(data.X, data.y, **options)
 
 
 def _asked_rows(traits: Any) -> str:
+    if not traits.table and traits.target:
+        return "column"
     if not traits.table:
+        if traits.mappings:
+            return "dicts"
         return "labels" if traits.labels_only else "texts" if traits.strings else "sets"
     return "words" if traits.categorical and traits.transforms else "counts" if traits.positive_only else "numbers"
 
@@ -144,7 +151,16 @@ def _loose(rng: Any, n: int, rows: str) -> Any:
         return [" ".join(rng.choice(words, int(rng.integers(1, 7)))) for _ in range(n - 1)] + [" ".join(WORDS)]
     if rows == "labels":
         return [*WORDS[:4], *rng.choice(words[:4], n - 4).tolist()]
+    if rows in ("dicts", "pairs"):
+        made = [_mapping(rng, words) for _ in range(n - 1)] + [dict.fromkeys(WORDS, 1.0) | {"legs": "ant"}]
+        return made if rows == "dicts" else [[(name, 1.5) for name in row] for row in made]
     return [set(rng.choice(words, int(rng.integers(1, 4))).tolist()) for _ in range(n - 1)] + [set(WORDS)]
+
+
+def _mapping(rng: Any, words: Any) -> dict[str, Any]:
+    """Return names with numbers, and one with a word."""
+    names = rng.choice(words, int(rng.integers(1, 4)), replace=False).tolist()
+    return {**{name: float(rng.normal()) for name in names}, "legs": str(rng.choice(words))}
 
 
 def _table(rng: Any, n: int, rows: str, scale: float) -> tuple[Any, Any]:
@@ -170,6 +186,8 @@ def _table(rng: Any, n: int, rows: str, scale: float) -> tuple[Any, Any]:
         X = np.round(base)
     elif rows == "positive":
         X = np.exp(base / 2)
+    elif rows == "column":
+        X = X[:, :1]
     return X, score
 
 
@@ -186,6 +204,8 @@ def _target(rng: Any, score: Any, kind: str) -> Any:  # noqa: PLR0911  one line 
         return np.where(score > 0, "yes", "no")
     if kind == "three":
         return np.array(["low", "middle", "top"])[np.digitize(score, [-1.0, 1.0])]
+    if kind == "columns":
+        return np.column_stack([_target(rng, score, "three"), _target(rng, score + rng.normal(size=len(score)), "two")])
     if kind == "indicator":
         return np.column_stack([score > 0, score + rng.normal(size=len(score)) > 0.3]).astype(int)
     return None
@@ -297,6 +317,14 @@ def _scalers(add: Callable[..., None]) -> None:
         add(lambda strategy=strategy: P.SimpleImputer(strategy=strategy, missing_values=1.0), rows="rounded")
     add(lambda: P.SimpleImputer(missing_values="bee", strategy="most_frequent", add_indicator=True), rows="words")
     add(lambda: P.SimpleImputer(missing_values="bee", strategy="constant", fill_value="yak"), rows="words")
+    for options in (
+        {},
+        {"weights": "distance", "add_indicator": True},
+        {"n_neighbors": 2, "keep_empty_features": True},
+    ):
+        for layout in ("array", "float32", "pandas"):
+            add(lambda options=options: P.KNNImputer(**options), rows="gaps", layout=layout)
+    add(lambda: P.KNNImputer(missing_values=1.0), rows="rounded")
     add(P.MissingIndicator, rows="gaps")
     add(lambda: P.MissingIndicator(features="all"), rows="gaps", layout="pandas")
     add(lambda: P.MissingIndicator(missing_values=1.0, error_on_new=False), rows="rounded")
@@ -340,6 +368,10 @@ def _texts(add: Callable[..., None]) -> None:
     add(lambda: P.TfidfTransformer(use_idf=False), rows="counts")
     add(lambda: P.TfidfTransformer(smooth_idf=False, norm=None), rows="counts", layout="float32")
     add(lambda: P.HashingVectorizer(n_features=16))
+    add(lambda: P.DictVectorizer(sparse=False, sort=False, separator=": "))
+    add(lambda: P.DictVectorizer(dtype=np.float32))
+    for kind, rows in (("dict", "dicts"), ("pair", "pairs"), ("string", "sets")):
+        add(lambda kind=kind: P.FeatureHasher(16, input_type=kind), rows=rows)
 
 
 def _linear(add: Callable[..., None]) -> None:  # noqa: PLR0912  a list
@@ -405,6 +437,20 @@ def _mixtures(add: Callable[..., None]) -> None:
         lambda: mixture.GaussianMixture(2, covariance_prior=0.5, degrees_of_freedom_prior=9, random_state=0),
         weight="wide",
     )
+
+
+def _curves(add: Callable[..., None]) -> None:
+    curve = calibration.IsotonicRegression
+    for weight in ("", "counts", "wide"):
+        add(lambda: curve(increasing="auto", out_of_bounds="clip"), weight=weight)
+        add(lambda: curve(y_min=-0.5, y_max=0.8, out_of_bounds="clip"), weight=weight)
+    add(lambda: curve(increasing=False, y_max=0.5), layout="float32")
+    add(lambda: curve(y_min=0.25), layout="pandas")
+    calibrated = calibration.CalibratedClassifierCV
+    for method in ("sigmoid", "isotonic"):
+        for target in ("two", "three"):
+            add(lambda method=method: calibrated(L.LogisticRegression(), method=method, cv=3), target=target)
+        add(lambda method=method: calibrated(method=method, ensemble=False, cv=2), weight="counts")
 
 
 def _forests(add: Callable[..., None]) -> None:
@@ -487,6 +533,9 @@ def _others(add: Callable[..., None]) -> None:
         add(lambda kind=kind: kind(min_samples_leaf=3, random_state=0), layout="float32")
         add(lambda kind=kind: kind(max_leaf_nodes=5, random_state=0), weight="wide")
     add(lambda: T.DecisionTreeClassifier(criterion="entropy", max_depth=3, random_state=0), target="integers")
+    add(lambda: T.DecisionTreeClassifier(class_weight="balanced", max_depth=3), target="columns", rows="gaps")
+    add(lambda: T.DecisionTreeClassifier(max_depth=2), target="columns", weight="counts")
+    add(lambda: T.ExtraTreeClassifier(max_depth=3, random_state=0), target="columns", weight="wide")
     add(lambda: T.DecisionTreeRegressor(criterion="absolute_error", max_depth=2, random_state=0))
     add(lambda: T.DecisionTreeRegressor(max_depth=3, monotonic_cst={"c0": 1}), layout="pandas")
     add(lambda: T.DecisionTreeRegressor(criterion="poisson", max_depth=2, random_state=0), target="positive")
@@ -498,6 +547,7 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: T.OptimalTreeClassifier(criterion="gini", max_depth=2), rows="gaps", weight="counts")
     add(lambda: T.OptimalTreeRegressor(max_depth=2), target="several", weight="wide")
     add(lambda: T.OptimalTreeRegressor(max_depth=2, max_visits=1000), layout="float32")
+    _curves(add)
     _forests(add)
     _copies(add)
     add(lambda: neighbors.KNeighborsClassifier(3, weights="distance"), target="three")
@@ -651,10 +701,10 @@ def varied(one: Configuration, rng: Any) -> Configuration:
         return one
     layout, weight, target = one.layout, one.weight, one.target
     rows = one.rows or _asked_rows(traits)
-    if traits.table and layout == "array" and rows in ("numbers", "rounded", "positive"):
+    if layout == "array" and rows in ("numbers", "rounded", "positive", "column"):
         allowed = [one for one in LAYOUTS if one[:2] != "cs" or traits.sparse]
         layout = str(rng.choice(allowed))
-    if takes_weights(model) and traits.table:
+    if takes_weights(model) and (traits.table or traits.target):
         weight = str(rng.choice(["", "counts", "wide"]))
     if (
         traits.target == "label"

@@ -45,6 +45,7 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     "QuantileTransformer": lambda kind: kind(n_quantiles=5),  # more than there are rows is warned about
     "TargetEncoder": lambda kind: kind(random_state=0),
     # with scores two of its checks ask a model of several targets for labels of one; scikit-learn's own fails them too
+    "CalibratedClassifierCV": lambda kind: kind(LogisticRegression(), cv=2),
     "ClassifierChain": lambda kind: kind(GaussianNB()),
     "RegressorChain": lambda kind: kind(Ridge()),
     "MultiOutputClassifier": lambda kind: kind(LogisticRegression()),
@@ -115,7 +116,11 @@ def instance(kind: Any) -> Any:
 def fit_arguments(model: Any) -> tuple[Any, ...]:
     """Return data that a model can be fitted on: a table and a target, or whatever stands for them."""
     traits = model._traits()
+    if not traits.table and traits.target:
+        return np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 5.0])  # a column alone
     if not traits.table:
+        if traits.mappings:
+            return ([{"a": 1.0, "b": "word"}, {"a": 2.0}],)
         if traits.labels_only:
             return (["yes", "no", "yes"],)
         return (["one text", "and one more"] if traits.strings else [["a"], ["a", "b"]],)

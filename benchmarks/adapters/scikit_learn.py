@@ -47,8 +47,7 @@ def score(task: str) -> Any:
 
 def workflow(task: str, **params: Any) -> Any:
     """A function of table and target: a transformer fitted and applied, or a way to use models."""
-    from sklearn import impute, linear_model, model_selection, pipeline, preprocessing
-    from sklearn.feature_extraction import text
+    from sklearn import feature_extraction, impute, linear_model, model_selection, pipeline, preprocessing
 
     if task == "GridSearchCV":
         grid = {"alpha": params["alphas"]}
@@ -64,6 +63,10 @@ def workflow(task: str, **params: Any) -> Any:
     if task == "Pipeline":
         steps = preprocessing.StandardScaler(), linear_model.Ridge()
         return lambda X, y: pipeline.make_pipeline(*steps).fit(X, y).predict(X)
-    home = next(module for module in (preprocessing, impute, text) if hasattr(module, task))
+    home = next(
+        module
+        for module in (preprocessing, impute, feature_extraction, feature_extraction.text)
+        if hasattr(module, task)
+    )
     kind = getattr(home, task)
     return lambda X, y: kind(**params).fit_transform(X, y)

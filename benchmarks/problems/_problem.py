@@ -75,7 +75,7 @@ class Problem:
     measure: Literal["fit", "predict", "process", "score", "workflow"] = "fit"
     is_sparse: bool = False
     scales: tuple[bool, bool] = (True, False)  # which sides shrink under --scale
-    holder: Literal["array", "objects", "polars", "texts"] = "array"  # what a workflow gets its table in
+    holder: Literal["array", "objects", "polars", "texts", "dicts"] = "array"  # what a workflow gets its table in
     judged_at: float | None = None  # the strength that a model which chooses one should have chosen
     # Of a workflow that libraries offer under the same names: from the name of the library and the parameters, a function of
     # table and target to time (None where it lacks what it needs); and what it should return, by definition.

@@ -91,6 +91,7 @@ void bind_factor(nb::module_& module);
 void bind_folds(nb::module_& module);
 void bind_glm(nb::module_& module);
 void bind_groups(nb::module_& module);
+void bind_isotonic(nb::module_& module);
 void bind_neighbors(nb::module_& module);
 void bind_online(nb::module_& module);
 void bind_coded(nb::module_& module);

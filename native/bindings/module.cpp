@@ -91,6 +91,7 @@ NB_MODULE(QED_MODULE, module) {
     bind_folds(module);
     bind_glm(module);
     bind_groups(module);
+    bind_isotonic(module);
     bind_neighbors(module);
     bind_online(module);
     bind_coded(module);

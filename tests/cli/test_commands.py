@@ -108,6 +108,48 @@ def test_predict_agrees_with_the_library(folder, capsys):
     assert answer(capsys)["predictions"]["prediction"] == model.predict(PENGUINS).tolist()
 
 
+def test_explain_writes_a_page(folder, tmp_path, capsys):
+    page = tmp_path / "why.html"
+    words = ["explain", str(folder / "mass.qed"), str(PENGUINS), "--rows", "12", "--out", str(page)]
+    assert main(words) == 0
+    told = capsys.readouterr()
+    assert "Mean contribution of each column to 12 predictions" in told.out
+    assert "The first 12 of 344 rows are explained" in told.out
+    assert "Row 4: " in page.read_text(encoding="utf-8")
+    assert main(words) == 2  # the page is there
+    assert "there is such a file already" in capsys.readouterr().err
+    assert main([*words, "--force", "-q"]) == 0
+
+
+def test_explain_answers_in_json(folder, capsys):
+    assert main(["explain", str(folder / "mass.qed"), str(PENGUINS), "--rows", "6", "--json", "-q"]) == 0
+    found = answer(capsys)
+    assert found["rows"] == len(found["contributions"]) == 6
+    assert found["out"] is None
+    for one in found["contributions"]:
+        assert found["base_value"] + sum(one["contributions"].values()) == pytest.approx(one["prediction"])
+    assert found["residual"] < 1e-6
+    assert main(["explain", str(folder / "sex.qed"), str(PENGUINS), "--rows", "2", "--json", "-q"]) == 0
+    assert answer(capsys)["outputs"] == ["male"]
+
+
+def test_explain_refuses_in_words(folder, tmp_path, capsys):
+    few = tmp_path / "few.csv"
+    few.write_text("\n".join(PENGUINS.read_text(encoding="utf-8").splitlines()[:4]), encoding="utf-8")
+    words = ["explain", str(folder / "mass.qed"), str(few), "--json", "-q"]
+    assert main(words) == 1
+    assert "--against" in answer(capsys)["error"]
+    assert main([*words, "--against", str(PENGUINS)]) == 0
+    assert answer(capsys)["rows"] == 3
+    assert main([*words, "--rows", "0"]) == 2
+    assert "--rows 0" in answer(capsys)["error"]
+    lacking = tmp_path / "lacking.csv"
+    lacking.write_text("species,sex\n" + "Adelie,male\n" * 12, encoding="utf-8")
+    assert main(["explain", str(folder / "mass.qed"), str(lacking), "--out", str(tmp_path / "no.html")]) == 1
+    assert "The model needs" in capsys.readouterr().err
+    assert not (tmp_path / "no.html").exists()
+
+
 def test_verify_accepts_and_refuses(folder, tmp_path, capsys):
     assert main(["verify", str(folder / "mass.qed"), str(PENGUINS)]) == 0
     assert "✓ accepted" in capsys.readouterr().out

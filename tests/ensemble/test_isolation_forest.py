@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.sparse import csr_matrix
 
 import qed
 from qed.core import CertificateError, InvalidParameter
-from qed.ensemble import IsolationForest, RandomTreesEmbedding
+from qed.ensemble import IsolationForest, RandomForestClassifier, RandomTreesEmbedding
 
 
 def table(n: int = 400, seed: int = 0) -> Any:
@@ -128,3 +129,65 @@ def test_a_row_is_in_one_leaf_of_each_tree() -> None:
     model.trees_.threshold[3] += 1e-6
     with pytest.raises(CertificateError):
         qed.verify(model, X)
+
+
+def cut_at_the_roots(model: Any, value: float, weight: float) -> None:
+    """Replace every tree by a leaf that holds all its rows."""
+    many = len(model.trees_)
+    model.trees_ = replace(
+        model.trees_,
+        sizes=np.ones(many, dtype=np.int64),
+        feature=np.full(many, -1, dtype=model.trees_.feature.dtype),
+        threshold=np.zeros(0),
+        missing_left=np.zeros(0, dtype=np.uint8),
+        value=np.full((many, 1), value),
+        weight=np.full(many, weight),
+    )
+
+
+def test_trees_that_end_before_they_have_to_are_refused() -> None:
+    X = table()
+    forest = IsolationForest(n_estimators=20, random_state=0).fit(X)
+    embedding = RandomTreesEmbedding(n_estimators=20, random_state=0).fit(X)
+    assert qed.verify(forest, X)
+    assert qed.verify(embedding, X)
+    cut_at_the_roots(forest, 2 * np.log(255) + 2 * np.euler_gamma - 2 + 2 / 256, 256.0)
+    cut_at_the_roots(embedding, 0.0, 400.0)
+    for model in (forest, embedding):
+        with pytest.raises(CertificateError, match="had to be split"):
+            qed.verify(model, X)
+
+
+@pytest.mark.parametrize("kind", [IsolationForest, RandomTreesEmbedding])
+def test_nodes_ask_about_the_columns_that_were_drawn_for_them(kind: Any) -> None:
+    X = np.repeat(np.random.default_rng(0).normal(size=(60, 1)), 2, axis=1)  # columns that tell the same
+    model = kind(n_estimators=1, random_state=0).fit(X)
+    assert qed.verify(model, X)
+    feature = model.trees_.feature.copy()
+    feature[0] = 1 - feature[0]
+    model.trees_ = replace(model.trees_, feature=feature)
+    with pytest.raises(CertificateError):
+        qed.verify(model, X)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"max_leaf_nodes": 5}, {"min_samples_leaf": 9}, {"min_weight_fraction_leaf": 0.1}, {"min_samples_split": 30}],
+    ids=str,
+)
+def test_limits_and_missing_values_leave_honest_embeddings_accepted(params: dict[str, Any]) -> None:
+    X = np.round(table(150), 1)
+    X[::7, 0] = np.nan
+    s = np.random.default_rng(2).random(150)
+    assert qed.verify(RandomTreesEmbedding(10, max_depth=None, random_state=0, **params).fit(X, None, s), X, None, s)
+    model = RandomTreesEmbedding(10, max_depth=None, random_state=0).fit(X, None, s)
+    assert qed.verify(model, X, None, s)
+    model.set_params(**params)
+    with pytest.raises(CertificateError):
+        qed.verify(model, X, None, s)
+
+
+def test_a_forest_whose_bags_are_smaller_than_its_leaves_may_be_is_accepted() -> None:
+    X, y = [[0.0], [1.0]], [0, 1]
+    model = RandomForestClassifier(n_estimators=9, min_samples_leaf=2, random_state=0).fit(X, y)
+    assert qed.verify(model, X, y)

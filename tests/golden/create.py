@@ -30,7 +30,9 @@ sys.path.insert(0, str(HERE.parent))
 
 from instances import instance  # noqa: E402  (it lies beside this folder)
 
-SETTINGS = {"HashingVectorizer": {"n_features": 16}}  # so that the answers can be read
+SETTINGS = {
+    name: {"n_features": 16} for name in ("FeatureHasher", "HashingVectorizer")
+}  # so that the answers can be read
 
 
 def table() -> tuple[Any, Any]:
@@ -41,9 +43,14 @@ def table() -> tuple[Any, Any]:
 
 
 def data(model: Any) -> tuple[Any, ...]:
-    """Return what a model is fitted on: texts, labels, sets of labels, or the table with a target that the model takes."""
+    """Return what a model is fitted on: dicts, texts, labels, sets of labels, or the table with a target that the model takes."""
     traits = model._traits()
+    if not traits.table and traits.target:
+        X, y = table()
+        return X[:, 2], y
     if not traits.table:
+        if traits.mappings:
+            return ([{"city": "Oslo", "degrees": 4.5}, {"city": "Rome", "seen": "sun"}, {"degrees": -1}],)
         if traits.labels_only:
             return (["low", "high", "middle", "low", "high"],)
         return (

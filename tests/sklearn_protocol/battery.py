@@ -166,7 +166,11 @@ def _ours(estimator: Any) -> Iterator[Callable[[Any], None]]:
 
 def _data(estimator: Any) -> tuple[Any, ...]:
     tags = get_tags(estimator)
-    if not tags.input_tags.two_d_array:  # models of labels, of sets of labels, of texts
+    if not tags.input_tags.two_d_array and tags.target_tags.required and not tags.target_tags.one_d_labels:
+        return np.arange(9.0), np.array([1.0, 3.0, 2.0, 4.0, 4.0, 6.0, 5.0, 8.0, 7.0])  # models of one column
+    if not tags.input_tags.two_d_array:  # models of labels, of sets of labels, of texts, of dicts
+        if tags.input_tags.dict:
+            return ([{"a": 1.0, "b": "word"}, {"a": 2.0}],)
         if tags.target_tags.one_d_labels:
             return (np.arange(24) % 3,)
         return (["one text", "and one more"] if tags.input_tags.string else [["a"], ["a", "b"]],)

@@ -685,6 +685,9 @@ def count_levels(X: Matrix, out: Matrix, levels: Vector, starts: NDArray[np.int6
     The levels of column j rise from ``starts[j]`` on and end before ``starts[j + 1]``.
     """
 
+def pool_adjacent_violators(x: Vector, y: Vector, s: Vector | None) -> Vector:
+    """Best rising values by weighted least squares, of rows sorted by x; equal x share one value. Weights are positive."""
+
 def follow_levels(X: Matrix, out: Matrix, levels: Matrix, values: Vector) -> None:
     """Write the curve through (levels, values) at each entry into ``out``, of the type of X; NaN stays.
 

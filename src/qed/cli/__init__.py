@@ -10,6 +10,7 @@ error is one JSON object too: ``{"error": sentence, "code": number}``.
     _screen            terminal, pipe, JSON, silence
     _files             whole files or none
     _fit, _predict     qed fit, qed predict
+    _explain           qed explain
     _verify, _compare  qed verify, qed compare
     _info, _demo       qed info, qed demo
 """

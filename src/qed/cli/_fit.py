@@ -204,6 +204,16 @@ def _show_files(options: argparse.Namespace, screen: Screen, report: str | None,
     screen.say(f"  {seconds:.1f} s", "dim")
 
 
+def _contributed(study: Study) -> list[dict[str, Any]] | None:
+    """Return the mean absolute Shapley value of each column, over classes too; None where there was no time for them."""
+    shared = study.held_out.contributions
+    if shared is None or shared.explanation is None:
+        return None
+    found = shared.explanation
+    sizes = found.importance().reshape(len(found.feature_names), -1).mean(axis=1)
+    return [{"column": name, "mean": size} for name, size in zip(found.feature_names, sizes.tolist(), strict=True)]
+
+
 def facts(study: Study) -> dict[str, Any]:
     """Return the study as plain values."""
     sheet = study.sheet
@@ -244,6 +254,7 @@ def facts(study: Study) -> dict[str, Any]:
             {"column": one.name, "rise": one.rise, "lower": one.lower, "upper": one.upper}
             for one in study.held_out.importances
         ],
+        "contributions": _contributed(study),
         "certificate": {"statement": proof.statement, "numbers": proof.numbers(), "reached": proof.reached},
         "checked": None if study.checked is None else study.checked.is_accepted,
         "notes": list(sheet.story.notes),

@@ -45,6 +45,7 @@ def parser(*, json_errors: bool = False) -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
     _fit(commands)
     _predict(commands)
+    _explain(commands)
     _verify(commands)
     _compare(commands)
     _info(commands)
@@ -126,6 +127,23 @@ def _predict(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="add a column that names, for each row, the columns whose entry is like nothing at the fit",
     )  # fmt: skip
     made.add_argument("--force", "-f", action="store_true", help="replace the file if it is there")
+
+
+def _explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    made = _command(commands, "explain", "show what each column contributes to each prediction")
+    made.add_argument("model", metavar="MODEL", help="a model file")
+    _source(made)
+    made.add_argument("--rows", type=int, default=100, metavar="N", help="explain the first N rows (100)")
+    made.add_argument(
+        "--against", metavar="DATA", help="a table to compare with, such as that of the fit; DATA itself by default"
+    )
+    made.add_argument(
+        "--out", "-o", metavar="FILE", help="the page to write (explanation.html; with --json none unless named)"
+    )
+    made.add_argument(
+        "--allow-missing", action="store_true", help="explain although columns are missing: their rows count as gaps"
+    )
+    made.add_argument("--force", "-f", action="store_true", help="replace the page if it is there")
 
 
 def _verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
             raise InvalidParameter(f"--out {options.out}: the name should end in {', '.join(ENDINGS)}.")
     model = load(options.model)
     table = read_table(options.data, table=options.table, query=options.query, encoding=options.encoding)
-    _require_columns(model, table, allow=options.allow_missing)
+    require_columns(model, table, allow=options.allow_missing)
     columns = {**_kept(table, options.keep), **_columns(model, table, options)}
     if options.outside:
         columns["outside"] = ["; ".join(model.strange.get(row, ())) for row in range(table.n_rows)]
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def _require_columns(model: Any, table: Any, *, allow: bool) -> None:
+def require_columns(model: Any, table: Any, *, allow: bool) -> None:
     """Refuse rows without the columns that the model was fitted on."""
     lacking = model.lacking(table)
     if lacking and not allow:

@@ -90,6 +90,11 @@ def one_column(owner: Estimator, y: Any) -> Any:
         )
         warnings.warn(DataConversionWarning(message), stacklevel=3)
         return array[:, 0]
+    if array.ndim != 1:
+        raise InvalidData(
+            f"y should be a 1d array, got an array of shape {array.shape} instead. {type(owner).__name__} takes one target for"
+            " each row."
+        )
     return array
 
 

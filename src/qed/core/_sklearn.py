@@ -92,6 +92,7 @@ def tags(traits: Traits) -> Any:
             pairwise=traits.pairwise,
             two_d_array=traits.table,
             string=traits.strings,
+            dict=traits.mappings,
             categorical=traits.categorical,
         ),
         no_validation=not traits.validates,

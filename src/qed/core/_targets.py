@@ -34,11 +34,14 @@ def as_target(values: Any, what: str) -> Array:
     return as_array(values, what)
 
 
-def read(y: Any, n_rows: int, traits: Traits, owner: str) -> tuple[Array, Array | None]:
-    """Read a target: floats for regressors; for classifiers codes, and the labels they stand for."""
+def read(y: Any, n_rows: int, traits: Traits, owner: str) -> tuple[Array, Any]:
+    """Read a target: floats for regressors; for classifiers codes, and the labels they stand for, a list for several columns."""
     array = _shaped(as_target(y, "y"), n_rows, traits)
     if traits.target == "number":
         return _as_numbers(array, traits, owner), None
+    if array.ndim == 2 and traits.label_columns:
+        columns = [encode(column) for column in array.T]
+        return np.stack([codes for _, codes in columns], axis=1), [classes for classes, _ in columns]
     if array.ndim == 2:
         return _indicators(array, traits)
     classes, codes = encode(array)
@@ -61,8 +64,8 @@ def labels(y: Any, n_rows: int, traits: Traits) -> Array:
 
 
 def _shaped(array: Array, n_rows: int, traits: Traits, *, warn: bool = True) -> Array:
-    if array.ndim == 2 and array.shape[1] == 1 and not traits.multi_output:
-        if warn:
+    if array.ndim == 2 and array.shape[1] == 1 and (traits.label_columns or not traits.multi_output):
+        if warn and not traits.multi_output:
             message = (
                 "A column-vector y was passed when a 1d array was expected. Please change the shape of y to"
                 " (n_samples, ), for example using ravel()."

@@ -31,6 +31,8 @@ class Traits(NamedTuple):
         Whether ``X`` is a square table of similarities between the rows.
     multi_class, multi_label : bool
         What a classifier can tell apart.
+    label_columns : bool
+        Whether several columns of ``y`` are targets with labels of their own; else they are zeros and ones, one column a label.
     poor_score : bool
         Whether the model is not meant to score well on ordinary data.
     deterministic : bool
@@ -45,6 +47,8 @@ class Traits(NamedTuple):
         Whether ``X`` is a table; False for models of labels or of texts.
     strings, categorical : bool
         Whether the columns of ``X`` may hold words, and whether they hold categories.
+    mappings : bool
+        Whether a row of ``X`` is a dict of names and values.
     labels_only : bool
         Whether the model is fitted on a target alone.
     validates : bool
@@ -64,6 +68,7 @@ class Traits(NamedTuple):
     pairwise: bool = False
     multi_class: bool = True
     multi_label: bool = False
+    label_columns: bool = False
     poor_score: bool = False
     deterministic: bool = True
     requires_fit: bool = True
@@ -72,6 +77,7 @@ class Traits(NamedTuple):
     table: bool = True
     strings: bool = False
     categorical: bool = False
+    mappings: bool = False
     labels_only: bool = False
     validates: bool = True
 

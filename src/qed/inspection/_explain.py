@@ -25,6 +25,7 @@ def explain(
     background: Any = None,
     players: Any = None,
     feature_names: Any = None,
+    max_evals: int | None = None,
     random_state: Any = None,
 ) -> Explanation:
     """Explain the predictions of any fitted model: what each column of its input contributes.
@@ -46,6 +47,8 @@ def explain(
         By column of X, the number of the group that it belongs to: an encoded block of columns is one group.
     feature_names : sequence of str, optional
         Names of the columns, or of the groups; by default those of the frame or of the fit.
+    max_evals : int, optional
+        For models that are sampled, most coalitions evaluated a row, as in `shapley_values`.
     random_state : None, int or Generator
         Seed, for models that are sampled.
 
@@ -71,11 +74,12 @@ def explain(
     """
     if n_rows(X) == 0:
         raise InvalidData("X has no rows to explain. Pass at least one.")
+    sampling = {"max_evals": max_evals, "random_state": random_state}
     steps = getattr(model, "steps_", None) or getattr(model, "steps", None)
     if not steps:
-        found = shapley_values(model, X, background=background, players=players, random_state=random_state)
+        found = shapley_values(model, X, background=background, players=players, **sampling)
     else:
-        found = _of_pipeline(model, X, background, players, random_state)
+        found = _of_pipeline(model, X, background, players, sampling)
     if feature_names is None:
         return found
     names = tuple(str(name) for name in feature_names)
@@ -84,20 +88,20 @@ def explain(
     return replace(found, feature_names=names)
 
 
-def _of_pipeline(model: Any, X: Any, background: Any, players: Any, random_state: Any) -> Explanation:
+def _of_pipeline(model: Any, X: Any, background: Any, players: Any, sampling: dict[str, Any]) -> Explanation:
     owners, count = owners_of(players, n_columns(X))
     last = model[-1]
     if len(model) == 1:
-        return shapley_values(last, X, background=background, players=players, random_state=random_state)
+        return shapley_values(last, X, background=background, players=players, **sampling)
     prepare = model[:-1].transform
     prepared = _dense(prepare(X))
     source = _sources(prepare, X if background is None else background, owners, prepared.shape[1])
     if source is None:
-        return shapley_values(model, X, background=background, players=players, random_state=random_state)
+        return shapley_values(model, X, background=background, players=players, **sampling)
     others = None if background is None else _dense(prepare(background))
     # groups that no prepared column follows from contribute nothing
     used, numbers = np.unique(source, return_inverse=True)
-    found = shapley_values(last, prepared, background=others, players=numbers, random_state=random_state)
+    found = shapley_values(last, prepared, background=others, players=numbers, **sampling)
     return _spread(found, X, used, owners, count)
 
 

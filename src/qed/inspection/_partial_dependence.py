@@ -213,6 +213,11 @@ def _response(estimator: Any, rows: Any, method: str) -> Array:
         raise InvalidParameter(f"{type(estimator).__name__} has no {method!r:.80}. Choose another response_method.")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        said = np.asarray(getattr(estimator, method)(rows), dtype=np.float64)
+        told = getattr(estimator, method)(rows)
+    if isinstance(told, list):
+        raise InvalidParameter(
+            f"{type(estimator).__name__} predicts {len(told)} columns of labels. Look at a model for each column."
+        )
+    said = np.asarray(told, dtype=np.float64)
     said = said.reshape(len(said), -1)
     return said[:, 1:] if method == "predict_proba" and said.shape[1] == 2 else said

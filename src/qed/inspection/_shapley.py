@@ -239,7 +239,12 @@ def predictor(model: Any, output: str) -> tuple[str, Callable[[Any], Array]]:
     def predict(rows: Any) -> Array:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            said = np.asarray(getattr(model, output)(rows))
+            told = getattr(model, output)(rows)
+        if isinstance(told, list):
+            raise InvalidParameter(
+                f"{type(model).__name__} predicts {len(told)} columns of labels. Explain a model for each column."
+            )
+        said = np.asarray(told)
         if said.dtype.kind not in "fiub":
             raise InvalidParameter(
                 f"{type(model).__name__}.{output} returns labels. Explain output='predict_proba' or 'decision_function'."

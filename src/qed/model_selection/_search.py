@@ -177,9 +177,10 @@ class _Search(Estimator):
         return getattr(self.best_estimator_, method)(X, **options)
 
     @property
-    def classes_(self) -> Array:
-        """The labels that the best model knows."""
-        return np.asarray(self._best().classes_)
+    def classes_(self) -> Any:
+        """The labels that the best model knows; for several columns of labels a list."""
+        found = self._best().classes_
+        return found if isinstance(found, list) else np.asarray(found)
 
     @property
     def n_features_in_(self) -> int:

@@ -73,8 +73,8 @@ def sparse_monomials(
     return columns, values
 
 
-def hashed(words: list[str]) -> Array:
-    """Return MurmurHash3 (32 bits, seed zero) of words, signed."""
-    coded = [word.encode() for word in words]
+def hashed(words: list[Any]) -> Array:
+    """Return MurmurHash3 (32 bits, seed zero) of words or bytes, signed."""
+    coded = [word if isinstance(word, bytes) else word.encode() for word in words]
     ends = np.cumsum([len(word) for word in coded], dtype=np.int64) if coded else np.zeros(0, np.int64)
     return _native.hash_words(np.frombuffer(b"".join(coded), np.uint8), ends)

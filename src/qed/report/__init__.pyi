@@ -1,3 +1,4 @@
+from qed.report._contributions import explanation_report as explanation_report
 from qed.report._parts import Figure as Figure
 from qed.report._parts import Section as Section
 from qed.report._parts import Table as Table

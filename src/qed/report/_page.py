@@ -49,6 +49,8 @@ svg .group2 { fill: var(--c); } svg .group3 { fill: var(--d); }
 svg .whisker { stroke: var(--a); stroke-width: 2.6; stroke-linecap: round; }
 svg .weak { stroke: var(--rule); }
 svg .fill0 { fill: var(--a); } svg .fill1 { fill: var(--b); } svg .fill3 { fill: var(--rule); }
+svg .shade0 { fill: var(--a); } svg .shade4 { fill: var(--b); } svg .shade1 { fill: color-mix(in srgb, var(--a) 70%, var(--b)); }
+svg .shade2 { fill: color-mix(in srgb, var(--a), var(--b)); } svg .shade3 { fill: color-mix(in srgb, var(--a) 30%, var(--b)); }
 svg .tone1 { stroke: var(--b); } svg .tone3 { stroke: var(--rule); }
 svg .thin { stroke-width: 1.6; opacity: 0.65; }
 svg .curve { fill: none; stroke: var(--a); stroke-width: 2.4; stroke-linejoin: round; } svg .faint { opacity: 0.4; }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qed.report._contributions import contributions_section
 from qed.report._figures import predicted_against_actual
 from qed.report._format_numbers import amount, interval, percent, said
 from qed.report._parts import Figure, Section, Table, Verdict
@@ -73,6 +74,7 @@ def study_report(
         threshold_choice(study, costs),
         class_by_class(study),
         _what_matters(study),
+        contributions_section(study),
         _effects(study),
         _where_it_fails(study),
         _proof(study),

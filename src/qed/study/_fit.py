@@ -15,6 +15,7 @@ from qed.core._events import Progress
 from qed.study._clock import Clock, seconds_of
 from qed.study._column_types import describe, said_form
 from qed.study._compare import compare, most_categories, row_limit
+from qed.study._contributions import BACKGROUND, SHARE, Contributions, contributions
 from qed.study._duplicates import together, twins_of
 from qed.study._encode import encode
 from qed.study._judge import TOP, HeldOut, judge
@@ -332,7 +333,7 @@ class _Work:
         # What comes after the comparison besides fits: judging, checking, writing. A guess, on the safe side.
         width = prepared_width(sheet.columns, self.most, form="splines")
         room = max(0.0, clock.left)
-        self.reserve = min(0.3 * room, 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width)
+        self.reserve = min(0.3 * room, 0.6 + 0.01 * len(sheet.used) + 1.5e-8 * n * width + SHARE * clock.budget)
         check = SECONDS_TO_CHECK * n * width + 2 * SECONDS_TO_CHECK_TREES * n
         if check < 0.2 * room:
             self.reserve += check
@@ -437,8 +438,18 @@ class _Work:
                 model, self.X[held], self.y[held], constant, self.sheet.columns, target, self.held_rows,
                 seconds=seconds, seed=self.seed,
             )  # fmt: skip
+            shared = None if candidate.is_constant else self._contributions(model, held, rows)
             progress.step(message=f"on {len(held):,} rows that were kept aside")
-        return replace(found, rows=self.places[held]), spent
+        return replace(found, rows=self.places[held], contributions=shared), spent
+
+    def _contributions(self, model: Any, held: Array, rows: Array) -> Contributions:
+        """Explain some of the rows kept aside, compared with rows of the fit, in the share of time that is kept for it."""
+        if self.found.is_interrupted:
+            return Contributions(None, "Ctrl-C came")
+        seconds = min(SHARE * self.clock.budget, self.clock.left / 4)
+        X, background = self.X[held], self.X[rows[:BACKGROUND]]  # in random order already
+        sheet = self.sheet
+        return contributions(model, X, background, sheet.columns, sheet.target, seconds=seconds, seed=self.seed)
 
     def _fitted(self, candidate: Candidate, final: int) -> Any:
         with Progress("fitting") as progress:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from qed.certificates import HeldOutCertificate
     from qed.metrics import Score
+    from qed.study._contributions import Contributions
     from qed.study._raw import RawTable
     from qed.study._schema import ColumnSchema, TargetSchema
 
@@ -82,6 +83,8 @@ class HeldOut:
         How the prediction moves with the most important columns.
     rows : ndarray of int or None
         Where the rows stand among those of the table that have a target, counted from zero.
+    contributions : Contributions or None
+        What each column contributes to the predictions of some of the rows; None for a constant.
     """
 
     actual: Array
@@ -95,6 +98,7 @@ class HeldOut:
     bound: HeldOutCertificate | None
     effects: tuple[Effect, ...] = ()
     rows: Array | None = None
+    contributions: Contributions | None = None
 
 
 def judge(

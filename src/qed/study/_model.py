@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import InvalidData, ModelFileError, QedError
+from qed.core import InvalidData, InvalidParameter, ModelFileError, QedError
 from qed.core._persistence import load as load_estimator
 from qed.study._column_types import YES
+from qed.study._contributions import BACKGROUND, FEWEST_ROWS, explained
 from qed.study._encode import encode
 from qed.study._losses import answers
 from qed.study._source import read_table
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from qed.certificates import Certificate
+    from qed.inspection import Explanation
     from qed.study._raw import RawTable
     from qed.study._schema import TableSchema, TargetSchema
     from qed.verify import Verdict
@@ -152,6 +154,41 @@ class TableModel:
         X = self._matrix(table)
         with sound_parts():
             return _in_blocks(lambda rows: answers(self.pipeline, rows, self.sheet.target), X)
+
+    def explain(self, table: Any, *, against: Any = None, rows: int | None = None, seed: int = 0) -> Explanation:
+        """Return what each column contributes to the predictions of rows: Shapley values, compared with other rows.
+
+        Parameters
+        ----------
+        table : frame, dict of columns, path or query
+            Rows to explain.
+        against : frame, dict of columns, path or query, optional
+            Rows to compare with, of which some are drawn: those of the fit, for example. By default those of ``table``.
+        rows : int, optional
+            How many rows to explain, from the first on; all by default.
+        seed : int
+            For the draw, and for models that are sampled.
+
+        Returns
+        -------
+        Explanation
+            In the columns of the table: base value plus contributions is the prediction, its probability or its score.
+        """
+        if rows is not None and rows < 1:
+            raise InvalidParameter(f"At least one row must be explained, got {rows}.")
+        others = None if against is None else encode(read_table(against), self.sheet.columns).X
+        X = self._matrix(table)
+        others = X if others is None else others
+        if not len(X):
+            raise InvalidData("The table has no rows to explain.")
+        if len(others) < FEWEST_ROWS:
+            raise InvalidData(
+                f"A row is explained by what sets it apart from others, and {len(others)} are too few to compare with: at least"
+                f" {FEWEST_ROWS} are needed. Name a table of others, such as that of the fit, with --against."
+            )
+        drawn = others[np.random.default_rng(seed).permutation(len(others))[:BACKGROUND]]
+        with sound_parts():
+            return explained(self.pipeline, X[:rows], drawn, self.sheet.columns, self.sheet.target, seed=seed)
 
     def rows_of_fit(self, table: Any) -> tuple[Array, Array]:
         """Return the numbers that the pipeline was fitted on, from the table that it was fitted on.

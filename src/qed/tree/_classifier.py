@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from qed.core import Array, Classifier, fitted, param
+from qed.core import Array, Classifier, InvalidData, InvalidParameter, fitted, param
 from qed.core._class_weights import class_weights
 from qed.tree._grow import learn, most_features
 from qed.tree._kernels import Targets
+from qed.tree._label_columns import LabelColumns
 from qed.tree._tree_model import GrownTree, TreeModel, float_like
 
 if TYPE_CHECKING:
@@ -19,8 +20,12 @@ if TYPE_CHECKING:
 class TreeClassifier(TreeModel, Classifier):
     """A tree whose leaves hold shares of labels."""
 
-    classes_: Array = fitted("Labels, sorted.", dtype="label", shape="(k,)", order="strictly rising")
-    n_classes_: int = fitted("Number of labels.", low="k", high="k")
+    classes_: Array | list[Array] = fitted(
+        "Labels, sorted; for several columns of y a list.", dtype="label", shape="(*,)", order="strictly rising"
+    )
+    n_classes_: int | list[int] = fitted(
+        "Number of labels; for several columns of y a list.", low="classes_[j]", high="classes_[j]"
+    )
 
     def predict(self, X: Any) -> Array:
         """Return the most frequent label of the leaf of each row; of equal ones the first.
@@ -32,13 +37,16 @@ class TreeClassifier(TreeModel, Classifier):
 
         Returns
         -------
-        ndarray of shape (n,)
-            Labels.
+        ndarray of shape (n,) or (n, m)
+            Labels, a column for each of y.
         """
         leaves = self.apply(X)
+        if isinstance(self.classes_, list):
+            best = self.tree_.value.argmax(axis=2)[leaves]
+            return np.stack([labels[own] for labels, own in zip(self.classes_, best.T, strict=True)], axis=1)
         return np.asarray(self.classes_[self.tree_.labels[leaves]])
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Any:
         """Return the shares of the labels in the leaf of each row, by weight.
 
         Parameters
@@ -49,12 +57,15 @@ class TreeClassifier(TreeModel, Classifier):
         Returns
         -------
         ndarray of shape (n, k)
-            Rows that sum to one, in the order of ``classes_``.
+            Rows that sum to one, in the order of ``classes_``; for several columns of y a list of such arrays.
         """
         rows = self._new_data(X)
-        return float_like(rows, self.tree_.predict(rows))
+        shares = float_like(rows, self.tree_.predict(rows))
+        if isinstance(self.classes_, list):
+            return [np.ascontiguousarray(shares[:, c, : len(labels)]) for c, labels in enumerate(self.classes_)]
+        return shares
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the shares; minus infinity where a label does not occur in the leaf.
 
         Parameters
@@ -65,13 +76,14 @@ class TreeClassifier(TreeModel, Classifier):
         Returns
         -------
         ndarray of shape (n, k)
-            Logarithms, in the order of ``classes_``.
+            Logarithms, in the order of ``classes_``; for several columns of y a list of such arrays.
         """
+        shares = self.predict_proba(X)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
+            return [np.log(own) for own in shares] if isinstance(shares, list) else np.asarray(np.log(shares))
 
 
-class DecisionTreeClassifier(GrownTree, TreeClassifier):
+class DecisionTreeClassifier(GrownTree, TreeClassifier, multi_output=True, multi_label=True, label_columns=True):
     r"""Predicts a label by nested questions, each whether one column is at most a threshold.
 
     Objective
@@ -106,6 +118,10 @@ class DecisionTreeClassifier(GrownTree, TreeClassifier):
     to the side of more rows. Rows of weight zero are not seen; numbers of rows count rows, not weights. Columns are read as they
     come: thresholds are float64.
 
+    Several columns of labels share one tree, whose impurity is the mean of theirs: for 'gini' alone, which squared errors of
+    indicators grow. The weights of a row's labels are multiplied. Columns whose labels have nothing to do with each other are
+    told better by a tree for each (MultiOutputClassifier).
+
     Examples
     --------
     >>> from qed.tree import DecisionTreeClassifier
@@ -120,19 +136,32 @@ class DecisionTreeClassifier(GrownTree, TreeClassifier):
         " frequent one, often gains nothing by any split: then the first one is made.",
     )
 
-    class_weight: dict[Any, Any] | Literal["balanced"] | None = param(
-        None, "What weights are multiplied by: by label, or 'balanced' for equal sums of weights; None for one."
+    class_weight: dict[Any, Any] | list[Any] | Literal["balanced"] | None = param(
+        None,
+        "What weights are multiplied by: by label, a dict, or a list of dicts for several columns of y; or 'balanced' for equal"
+        " sums of weights; None for one.",
     )
 
-    def _weights(self, data: FitData) -> Array | None:
-        """Return the weights of rows, times those of their classes."""
-        factor = class_weights(
-            type(self).__name__, self.class_weight, data.classes, data.y, data.weight, may_vanish=True
-        )
-        if factor is None:
-            return data.weight
-        own: Array = factor[data.y.astype(np.intp)]
-        return own if data.weight is None else data.weight * own
+    def _weights(self, data: FitData, classes: list[Array], codes: Array) -> Array | None:
+        """Return the weights of rows, times those of their classes in each column."""
+        owner, given, m = type(self).__name__, self.class_weight, len(classes)
+        if m > 1 and isinstance(given, dict):
+            raise InvalidParameter(
+                f"For multi-output, class_weight should be a list of dicts, one for each of the {m} columns of y: {owner} got one"
+                " dict."
+            )
+        if isinstance(given, list) and (m == 1 or len(given) != m or not all(isinstance(one, dict) for one in given)):
+            raise InvalidParameter(
+                f"For multi-output, number of elements in class_weight should match number of outputs: {owner}.class_weight takes"
+                f" a list of dicts for several columns of y. y has {m}, and class_weight is {given!r:.200}."
+            )
+        s = data.weight
+        for c, labels in enumerate(classes):
+            own = given[c] if isinstance(given, list) else given
+            factor = class_weights(owner, own, labels, codes[:, c], data.weight, may_vanish=True)
+            if factor is not None:
+                s = factor[codes[:, c]] if s is None else s * factor[codes[:, c]]
+        return s
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow the tree.
@@ -141,7 +170,7 @@ class DecisionTreeClassifier(GrownTree, TreeClassifier):
         ----------
         X : array-like, frame or sparse container of shape (n, p)
             Rows to learn from; NaN is a missing value.
-        y : array-like of shape (n,)
+        y : array-like of shape (n,) or (n, m)
             Labels.
         sample_weight : array-like of shape (n,), optional
             How often each row counts.
@@ -152,9 +181,22 @@ class DecisionTreeClassifier(GrownTree, TreeClassifier):
             The fitted model.
         """
         data = self._fit_data(X, y, sample_weight)
-        codes = np.ascontiguousarray(data.y, dtype=np.int64)
+        codes = np.ascontiguousarray(data.y, dtype=np.int64).reshape(data.n_rows, -1)
         criterion = "entropy" if self.criterion == "log_loss" else self.criterion
-        self.classes_, self.n_classes_ = data.classes, len(data.classes)
+        several = data.classes if isinstance(data.classes, list) else None
+        weight = self._weights(data, several or [data.classes], codes)
+        if several is not None and criterion != "gini":
+            raise InvalidData(
+                f"{criterion} is for one column of labels, and y has {len(several)}. Use criterion='gini', or a tree for each"
+                " column (MultiOutputClassifier)."
+            )
         self.max_features_ = most_features(self.max_features, data.X.shape[1])
-        learn(self, data, Targets(criterion, len(data.classes), codes, self._weights(data)))
+        self.classes_ = data.classes
+        if several is None:
+            self.n_classes_ = len(data.classes)
+            learn(self, data, Targets(criterion, len(data.classes), codes.reshape(-1), weight))
+        else:
+            self.n_classes_ = [len(labels) for labels in several]
+            columns = LabelColumns(codes, self.n_classes_, weight)
+            learn(self, data, columns.targets(), columns)
         return self

@@ -18,6 +18,7 @@ from qed.tree._structure import DecisionTree
 
 if TYPE_CHECKING:
     from qed.core import FitData
+    from qed.tree._label_columns import LabelColumns
 
 
 Array = np.ndarray[Any, Any]
@@ -33,8 +34,8 @@ TIED = (
 FEW = 512  # rows above which it is not begun for absolute errors
 
 
-def learn(model: Any, data: FitData, targets: _kernels.Targets) -> None:
-    """Grow the tree of a model, prune it, and store it with its certificate."""
+def learn(model: Any, data: FitData, targets: _kernels.Targets, columns: LabelColumns | None = None) -> None:
+    """Grow the tree of a model, prune it, and store it with its certificate; targets of label columns are their indicators."""
     n_rows, n_columns = data.X.shape
     require_memory(
         16 * n_rows * n_columns + 96 * n_rows,
@@ -44,18 +45,22 @@ def learn(model: Any, data: FitData, targets: _kernels.Targets) -> None:
     require_range(targets)
     total = float(n_rows if targets.s is None else targets.s.sum())
     limits = growth_limits(model, n_rows, n_columns, total)
+    unit = 1.0 if columns is None else columns.unit
+    limits = limits._replace(decrease=limits.decrease / unit)
     draws = model.splitter == "random" or limits.features < n_columns
     seed = int(generator(model.random_state).integers(2**63)) if draws else 0
     monotone = _monotone(model, targets, n_columns)
     is_random = model.splitter == "random"
     grown = _kernels.grow(data.X, targets, limits, is_random=is_random, seed=seed, monotone=monotone)
     tree = as_tree(grown, n_columns, is_class=targets.criterion in CLASS_CRITERIA)
+    if columns is not None:
+        tree = columns.shared(tree, data.X)
     if model.ccp_alpha > 0:
         tree = pruned(tree, model.ccp_alpha)
     model.tree_, model.n_outputs_ = tree, tree.n_outputs
     limited = monotone is not None
     model.certificate_ = _certify(
-        model, data.X, targets, limits, tree, all_distinct=grown.all_distinct, limited=limited
+        model, data.X, targets, limits, tree, unit=unit, all_distinct=grown.all_distinct, limited=limited
     )
 
 
@@ -148,6 +153,7 @@ def _certify(
     limits: _kernels.Limits,
     tree: DecisionTree,
     *,
+    unit: float,
     all_distinct: bool,
     limited: bool,
 ) -> TreeCertificate:
@@ -155,7 +161,7 @@ def _certify(
     weight = tree.weighted_n_node_samples
     objective = float(weight[leaf] @ tree.impurity[leaf] / weight[0])
     null, rows = float(tree.impurity[0]), int(tree.n_node_samples[0])
-    is_class = targets.criterion in CLASS_CRITERIA
+    is_class = "classes_" in model.__dict__
     # sums of counts are compared with one, sums of errors with what they add up to
     rounding = (rows + 16) * 2.0**-51 * max(null, float(is_class))
     is_free = (
@@ -168,14 +174,14 @@ def _certify(
     depth = min(limits.depth, limits.leaves - 1 if limits.leaves else ANY_DEPTH)
     lower, scope = 0.0, 0
     if objective > rounding:
-        lower = 0.0 if all_distinct else _kernels.contradictions(X, targets)
+        lower = 0.0 if all_distinct else unit * _kernels.contradictions(X, targets)
         # a column that tells all rows apart has as many cuts, each followed by a look at all values
         may_end = not all_distinct or X.shape[0] * X.shape[0] * X.shape[1] <= SEARCHED
         is_slow = targets.criterion == "absolute_error" and X.shape[0] > FEW  # to verify, which takes their square
         if depth == 1 and is_free and is_greedy and not is_slow:
             lower, scope = objective, 1
         elif depth <= 2 and X.shape[0] * X.shape[1] <= SMALL and not is_slow and (depth == 1 or may_end):
-            least = _kernels.least_impurity(X, targets, depth, SEARCHED)
+            least = unit * _kernels.least_impurity(X, targets, depth, SEARCHED)
             lower, scope = (lower, 0) if np.isnan(least) else (least, depth)
     lower = min(lower, objective)
     if scope:

@@ -30,7 +30,19 @@ TwoOrMore = Annotated[int, Number(low=2, whole=True)]
 
 def _fits_the_model(model: Any, tree: DecisionTree) -> str:
     labels = model.__dict__.get("classes_")
-    wanted = (model.n_outputs_, 1 if labels is None else len(labels))
+    if isinstance(labels, list):
+        widths = [len(one) for one in labels]
+        if len(labels) < 2 or model.n_outputs_ != len(labels) or model.n_classes_ != widths:
+            return (
+                f"should be over {model.n_outputs_} columns of {model.n_classes_} labels, and classes_ lists {widths}"
+            )
+        if tree.value.shape[2] == max(widths) and any(tree.value[:, c, k:].any() for c, k in enumerate(widths)):
+            return "should hold no shares beyond the labels of a column"
+        wanted = (len(labels), max(widths))
+    elif labels is not None and isinstance(model.n_classes_, list):
+        return "should be over one column of labels, and n_classes_ is a list"
+    else:
+        wanted = (model.n_outputs_, 1 if labels is None else len(labels))
     if tree.n_features != model.n_features_in_:
         return f"should be over {model.n_features_in_} columns, and is over {tree.n_features}"
     if tree.value.shape[1:] != wanted:

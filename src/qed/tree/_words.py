@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import InvalidParameter, _canvas
+from qed.core import InvalidParameter, NotSupported, _canvas
 
 if TYPE_CHECKING:
     from qed.tree._structure import DecisionTree
@@ -24,6 +24,12 @@ def tree_of(model: Any, owner: str) -> Any:
         instead = "" if tree is None else " Write trees with a branch for each value by export_text."
         msg = f"{owner} takes a DecisionTreeClassifier or DecisionTreeRegressor, got {type(model).__name__}.{instead}"
         raise InvalidParameter(msg)
+    labels = model.__dict__.get("classes_")
+    if isinstance(labels, list):
+        raise NotSupported(
+            f"{owner} takes a tree for one column of labels, and this one has {len(labels)}. Its splits are in tree_, as arrays; or"
+            " fit a tree for each column."
+        )
     return tree
 
 

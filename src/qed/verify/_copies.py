@@ -1,6 +1,6 @@
 """Bagging and AdaBoost, taken apart: rows, columns and weights of every copy are derived again before the copy is verified.
 
-What is drawn follows from a seed by a mixing of 64 bits that is written down in the checks of forests. A copy of AdaBoost is
+What is drawn follows from a seed by a mixing of 64 bits that is written down beside this module. A copy of AdaBoost is
 verified with weights that follow from the errors of the copies before it, each of which was verified first.
 """
 
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from qed.core import CertificateError, clone
-from qed.verify._forests import _ends, _stream, _uniform, mixed
+from qed.verify._forests import ends_of_interval
 from qed.verify._parts import Part
 from qed.verify._rows import read_data
+from qed.verify._seeds import columns_of_part, mixed, numbers_of, rows_with_replacement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,7 +162,7 @@ def _check_out_of_bag(
     error = float(s @ off / s.sum())
     low = high = error
     if most > 0:
-        ends = _ends(min(error / most, 1.0), np.log(2 / 0.05) * float(s @ s) / float(s.sum()) ** 2)
+        ends = ends_of_interval(min(error / most, 1.0), np.log(2 / 0.05) * float(s @ s) / float(s.sum()) ** 2)
         low, high = min(ends[0] * most, error), max(ends[1] * most, error)
     score = 1 - error
     if not is_class:
@@ -203,16 +204,8 @@ def _draws(model: Any, n: int, weight: Array | None) -> int:
 def _drawn(model: Any, n: int, draws: int, weight: Array | None, number: int) -> Array:
     """Draw the rows of a copy again."""
     if getattr(model, "bootstrap", True):
-        own = _stream(np.uint64(model.seed_), np.int64(number))
-        with np.errstate(over="ignore"):
-            share = _uniform(_stream(own, np.int64(-1)) + np.arange(draws, dtype=np.uint64))
-        if weight is None:
-            drawn = (share * n).astype(np.int64)
-        else:
-            cumulated = np.cumsum(weight)
-            drawn = np.searchsorted(cumulated, share * cumulated[-1], side="right")
-        return np.bincount(np.minimum(drawn, n - 1), minlength=n)
-    bits = _mixed_from(model.seed_, APART + number, n)
+        return np.bincount(rows_with_replacement(model.seed_, number, draws, n, weight), minlength=n)
+    bits = numbers_of(model.seed_, APART + number, n)
     uniform = ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
     wait = -np.log(uniform) / (1.0 if weight is None else np.where(weight > 0, weight, 1e-300))
     times = np.zeros(n, dtype=np.int64)
@@ -222,17 +215,11 @@ def _drawn(model: Any, n: int, draws: int, weight: Array | None, number: int) ->
 
 def _columns(model: Any, p: int, number: int) -> Array:
     given = model.max_features
-    many = int(given) if isinstance(given, int) else max(1, int(given * p))
-    bits = _mixed_from(model.seed_, COLUMNS + number, p)
     if model.bootstrap_features:
+        many = int(given) if isinstance(given, int) else max(1, int(given * p))
+        bits = numbers_of(model.seed_, COLUMNS + number, p)
         return np.asarray(((bits[:many] >> np.uint64(11)).astype(np.float64) * 2.0**-53 * p).astype(np.int64))
-    return np.sort(np.argsort(bits, kind="stable")[:many])
-
-
-def _mixed_from(seed: int, number: int, count: int) -> Array:
-    with np.errstate(over="ignore"):
-        first = np.uint64(int(mixed(np.uint64((int(seed) + number) % 2**64))) % 2**63)
-        return mixed(np.arange(count, dtype=np.uint64) + first)
+    return columns_of_part(model.seed_, COLUMNS + number, p, given)
 
 
 def _template(model: Any, number: int) -> Any:

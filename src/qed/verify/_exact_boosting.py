@@ -23,8 +23,8 @@ from qed.verify._boosting import (
     training_rows,
     trees_of,
 )
-from qed.verify._forests import mixed
 from qed.verify._names import called
+from qed.verify._seeds import mixed
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from qed.core import CertificateError
 from qed.verify._cuts import Sample, least_of_one_cut, mass_of
 from qed.verify._names import called
 from qed.verify._rows import read_data
+from qed.verify._seeds import columns_of_node, drawn_sides, mixed, rows_with_replacement, stream, uniform
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -28,24 +29,6 @@ RELATIVE = 1e-9  # of sums in double precision
 SMALLEST = 4_000  # values whose sorting takes as long as looking at a column at all
 SORTED_ROWS = 64  # rows of a node above which thresholds lie between bins
 BINS = 255
-
-
-def mixed(bits: Any) -> Array:
-    """Mix 64 bits: the finaliser of splitmix64."""
-    with np.errstate(over="ignore"):
-        bits = np.asarray(bits, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(bits ^ (bits >> np.uint64(31)))
-
-
-def _uniform(bits: Array) -> Array:
-    return (mixed(bits) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-def _stream(seed: Any, number: Any) -> Array:
-    with np.errstate(over="ignore"):
-        return mixed(np.asarray(seed, np.uint64) ^ mixed(np.asarray(number).astype(np.uint64) + np.uint64(1)))
 
 
 class Nodes(NamedTuple):
@@ -188,15 +171,8 @@ def _times(model: Any, rows: _Rows, number: int) -> Array:
     n = len(rows.X)
     if not rows.draws:
         return np.ones(n, dtype=np.int64)
-    own = _stream(np.uint64(model.seed_), np.int64(number))
-    with np.errstate(over="ignore"):
-        share = _uniform(_stream(own, np.int64(-1)) + np.arange(rows.draws, dtype=np.uint64))
-    if rows.weighted:
-        cumulated = np.cumsum(rows.share)
-        drawn = np.searchsorted(cumulated, share * cumulated[-1], side="right")
-    else:
-        drawn = (share * n).astype(np.int64)
-    return np.bincount(np.minimum(drawn, n - 1), minlength=n)
+    drawn = rows_with_replacement(model.seed_, number, rows.draws, n, rows.share if rows.weighted else None)
+    return np.bincount(drawn, minlength=n)
 
 
 def _weights(model: Any, rows: _Rows, times: Array) -> Array:
@@ -237,7 +213,7 @@ def _check_tree(
     n_nodes = len(tree.feature)
     count, held = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes)
     depth, seed = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.uint64)
-    seed[0] = mixed(_stream(np.uint64(model.seed_), np.int64(number)))
+    seed[0] = mixed(stream(np.uint64(model.seed_), np.int64(number)))
     levels: list[tuple[Array, Array]] = []
 
     def visit(here: Array, at: Array) -> None:
@@ -250,12 +226,12 @@ def _check_tree(
             seed[inner + 1] = mixed(seed[inner] * np.uint64(2))
             seed[tree.right[inner]] = mixed(seed[inner] * np.uint64(2) + np.uint64(1))
         levels.append((here, at))
-        _check_thresholds(model, number, tree, X, here, at, seed)
+        check_thresholds(model, number, tree, X, here, at, seed)
 
     leaf = levels_of(model, tree, X, visit)
     if (count == 0).any():
         _refuse(model, f"node {int(np.flatnonzero(count == 0)[0])} of tree {number} is reached by no row")
-    _check_sides(model, number, tree, X, levels, count)
+    check_sides(model, number, tree, X, levels, count)
     _check_limits(model, number, tree, len(rows.X), count, held, depth)
     masses = _check_leaves(model, number, tree, Sample(rows.sample.criterion, target, s), leaf, levels)
     _check_importance(model, number, tree, masses)
@@ -270,7 +246,7 @@ class _Bag(NamedTuple):
     total: int  # rows of the table, of which limits may be shares
 
 
-def _check_thresholds(model: Any, number: int, tree: Nodes, X: Array, here: Array, at: Array, seed: Array) -> None:
+def check_thresholds(model: Any, number: int, tree: Nodes, X: Array, here: Array, at: Array, seed: Array) -> None:
     """See that best thresholds lie midway between the values that they part, and drawn ones where the seed puts them."""
     inner = tree.feature[at] >= 0
     here, at = here[inner], at[inner]
@@ -284,7 +260,7 @@ def _check_thresholds(model: Any, number: int, tree: Nodes, X: Array, here: Arra
         least, most = np.full(len(nodes), np.inf), np.full(len(nodes), -np.inf)
         np.minimum.at(least, local[known], value[known])
         np.maximum.at(most, local[known], value[known])
-        share = _uniform(_stream(seed[nodes], tree.feature[nodes]))
+        share = uniform(stream(seed[nodes], tree.feature[nodes]))
         expected = least * (1 - share) + most * share
         expected = np.where((expected >= least) & (expected < most), expected, least)
         expected = np.where(least == most, np.inf, expected)
@@ -311,7 +287,7 @@ def _check_thresholds(model: Any, number: int, tree: Nodes, X: Array, here: Arra
         )
 
 
-def _check_sides(
+def check_sides(
     model: Any, number: int, tree: Nodes, X: Array, levels: list[tuple[Array, Array]], count: Array
 ) -> None:
     """See that missing values which no row of the node had go to the side of more rows."""
@@ -328,12 +304,12 @@ def _check_sides(
 
 def _check_limits(model: Any, number: int, tree: Nodes, n: int, count: Array, held: Array, depth: Array) -> None:
     leaf, inner = tree.feature < 0, tree.feature >= 0
-    fewest = _number_of_rows(model.min_samples_leaf, n)
+    fewest = number_of_rows(model.min_samples_leaf, n)
     bad = {
         "is deeper": model.max_depth is not None and depth.max() > model.max_depth,
         "has more leaves": model.max_leaf_nodes is not None and leaf.sum() > model.max_leaf_nodes,
-        "splits smaller nodes": (count[inner] < max(_number_of_rows(model.min_samples_split, n), 2)).any(),
-        "has smaller leaves": (count[leaf] < fewest).any(),
+        "splits smaller nodes": (count[inner] < max(number_of_rows(model.min_samples_split, n), 2)).any(),
+        "has smaller leaves": leaf.sum() > 1 and (count[leaf] < fewest).any(),  # a root is what it is
         "has lighter leaves": (held[leaf] < model.min_weight_fraction_leaf * held[0] * (1 - RELATIVE)).any(),
     }
     for what, holds in bad.items():
@@ -362,7 +338,7 @@ def _check_leaves(
         own = tree.value[leaf, 0]
         under = np.bincount(leaf, s * (target[:, 0] < own), minlength=n_nodes)
         over = np.bincount(leaf, s * (target[:, 0] > own), minlength=n_nodes)
-        if (np.maximum(under, over)[ends] > 0.5 * weight[ends] * (1 + RELATIVE)).any():
+        if not (np.maximum(under, over)[ends] <= 0.5 * weight[ends] * (1 + RELATIVE)).all():
             _refuse(model, f"a leaf of tree {number} does not predict a median")
     else:
         size = np.zeros(n_nodes)
@@ -442,7 +418,7 @@ def _check_splits(
     """See that no other cut of the drawn columns gains more, the largest nodes first."""
     p = bag.X.shape[1]
     features = _looked_at(model, p)
-    fewest = _number_of_rows(model.min_samples_leaf, bag.total)
+    fewest = number_of_rows(model.min_samples_leaf, bag.total)
     lightest = float(model.min_weight_fraction_leaf * bag.sample.s.sum())
     depth = np.zeros(len(tree.feature), dtype=np.int64)
     count = np.zeros(len(tree.feature), dtype=np.int64)
@@ -459,7 +435,7 @@ def _check_splits(
             return
         here, at = levels[int(depth[node])]
         own = here[at == node]
-        columns = _columns(bag.X[own], int(seed[node]), features)
+        columns = columns_of_node(bag.X[own], int(seed[node]), features)
         if tree.feature[node] not in columns:
             _refuse(model, f"node {int(node)} of tree {number} looks at a column that was not drawn for it")
         least = _least(model, bag, own, columns, int(seed[node]), bins, (fewest, lightest))
@@ -479,7 +455,7 @@ def _least(
     for j in columns:
         column = bag.X[own, j]
         if model._is_random:  # noqa: SLF001
-            column = _drawn_sides(column, seed, int(j))
+            column = drawn_sides(column, seed, int(j))
         elif len(own) > SORTED_ROWS and bag.sample.criterion != "absolute_error":
             ranks = np.where(np.isnan(column), np.nan, np.searchsorted(bins[j], column).astype(np.float64))
             if np.isnan(ranks).any() or np.ptp(ranks) > 0:
@@ -506,7 +482,7 @@ def _check_ends(
         return
     n_nodes, sample = len(tree.feature), bag.sample
     count, held = np.bincount(leaf, minlength=n_nodes), np.bincount(leaf, sample.s, minlength=n_nodes)
-    fewest = _number_of_rows(model.min_samples_leaf, bag.total)
+    fewest = number_of_rows(model.min_samples_leaf, bag.total)
     lightest = float(model.min_weight_fraction_leaf * sample.s.sum())
     least, most = (
         np.full((n_nodes, sample.target.shape[1]), np.inf),
@@ -514,9 +490,7 @@ def _check_ends(
     )
     np.minimum.at(least, leaf, sample.target)
     np.maximum.at(most, leaf, sample.target)
-    may = (most > least).any(axis=1) & (
-        count >= max(_number_of_rows(model.min_samples_split, bag.total), 2 * fewest, 2)
-    )
+    may = (most > least).any(axis=1) & (count >= max(number_of_rows(model.min_samples_split, bag.total), 2 * fewest, 2))
     may &= held >= 2 * lightest * (1 + RELATIVE)
     if model.max_depth is not None:
         may &= depth < model.max_depth
@@ -527,14 +501,15 @@ def _check_ends(
         spent += features * max(len(own) * (len(own) if sample.criterion == "absolute_error" else 1), SMALLEST)
         if spent > budget and place:
             return
-        columns = _columns(bag.X[own], int(seed[node]), features)
+        columns = columns_of_node(bag.X[own], int(seed[node]), features)
         after = _least(model, bag, own, columns, int(seed[node]), bins, (fewest, lightest * (1 + RELATIVE)))
         gain = (masses[node] - after) / sample.s.sum()
-        if gain > model.min_impurity_decrease * (1 + RELATIVE) + RELATIVE * masses[node] / sample.s.sum():
+        if not gain <= model.min_impurity_decrease * (1 + RELATIVE) + RELATIVE * masses[node] / sample.s.sum():
             _refuse(model, f"leaf {int(node)} of tree {number} holds several targets, and could be split")
 
 
-def _number_of_rows(given: Any, n: int) -> int:
+def number_of_rows(given: Any, n: int) -> int:
+    """Return a number of rows that is given as such, or as a share."""
     return int(given) if isinstance(given, int | np.integer) else int(np.ceil(given * n))
 
 
@@ -545,45 +520,6 @@ def _looked_at(model: Any, p: int) -> int:
     if isinstance(given, str):
         return max(1, int(np.sqrt(p) if given == "sqrt" else np.log2(p)))
     return min(int(given) if isinstance(given, int | np.integer) else max(1, int(given * p)), p)
-
-
-def _columns(X: Array, seed: int, features: int) -> list[int]:
-    """Draw the columns of a node: as many as asked for, and more while these hold a single value."""
-    p = X.shape[1]
-    if features >= p:
-        return list(range(p))
-    shares = _uniform((np.arange(p, dtype=np.uint64) + np.uint64(seed)) if seed + p < 2**64 else _wrapped(seed, p))
-    drawn, chosen, found = list(range(p)), [], False
-    for j in range(p):
-        if j >= features and found:
-            break
-        other = j + min(int(shares[j] * (p - j)), p - j - 1)
-        drawn[j], drawn[other] = drawn[other], drawn[j]
-        column = X[:, drawn[j]]
-        missing = np.isnan(column)
-        found = found or (missing.any() and not missing.all()) or (not missing.any() and column.min() < column.max())
-        chosen.append(drawn[j])
-    return chosen
-
-
-def _wrapped(seed: int, p: int) -> Array:
-    return np.array([(seed + j) % 2**64 for j in range(p)], dtype=np.uint64)
-
-
-def _drawn_sides(column: Array, seed: int, j: int) -> Array:
-    """Return 0 and 1 for the sides of the threshold that is drawn for a column at a node: its only cut."""
-    known = ~np.isnan(column)
-    if not known.any():
-        return np.zeros(len(column))
-    least, most = column[known].min(), column[known].max()
-    stream = _stream(np.uint64(seed), np.int64(j))
-    share = float(_uniform(stream))
-    threshold = least * (1 - share) + most * share
-    threshold = threshold if least <= threshold < most else least
-    if least == most:
-        return np.where(known, 0.0, 1.0)
-    missing_left = bool(mixed(stream) & np.uint64(1))
-    return np.where(known, column > threshold, not missing_left).astype(np.float64)
 
 
 def _judge(rows: _Rows, sums: Array, judged: Array) -> tuple[float, float, float, int]:
@@ -603,11 +539,11 @@ def _judge(rows: _Rows, sums: Array, judged: Array) -> tuple[float, float, float
         return error, error, error, int(seen.sum())
     bound = np.log(2 / 0.05) * float(s @ s) / float(s.sum()) ** 2
     share = min(error / most, 1.0)
-    grid_low, grid_high = _ends(share, bound)
+    grid_low, grid_high = ends_of_interval(share, bound)
     return error, min(grid_low * most, error), max(grid_high * most, error), int(seen.sum())
 
 
-def _ends(share: float, bound: float) -> tuple[float, float]:
+def ends_of_interval(share: float, bound: float) -> tuple[float, float]:
     """Return where the relative entropy of a coin of that share reaches the bound, by Newton's steps from outside."""
     from scipy.optimize import brentq  # noqa: PLC0415  (a root, found by other code than that of the fit)
 

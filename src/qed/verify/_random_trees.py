@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from qed.core import CertificateError
 from qed.verify._forests import (
+    RELATIVE,
     Nodes,
-    _check_sides,
-    _check_thresholds,
-    _stream,
-    _uniform,
+    check_sides,
+    check_thresholds,
     levels_of,
-    mixed,
     nodes_of,
+    number_of_rows,
 )
 from qed.verify._rows import read_data
+from qed.verify._seeds import (
+    columns_of_part,
+    drawn_sides,
+    has_several,
+    mixed,
+    numbers_of,
+    rows_with_replacement,
+    shuffled,
+    side_of_missing,
+    stream,
+    uniform,
+)
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -45,12 +56,11 @@ def isolation(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_
     most, total, worst = int(np.ceil(np.log2(max(draws, 2)))), np.zeros(len(table)), 0.0
     for number in range(len(trees.sizes)):
         tree, own = nodes_of(model, trees, number), _drawn(model, pool, rate, number, draws)
-        columns = _columns(model, table.shape[1], number)
+        columns = columns_of_part(model.seed_, COLUMNS + number, table.shape[1], model.max_features)
         seed = np.uint64(int(mixed(np.uint64((int(model.seed_) + GROWTH + number) % 2**64))) % 2**63)
-        depth, count = _descended(model, number, tree, table[own], columns, _stream(seed, np.int64(0)))
+        rows = _Rows(table[own], columns, np.ones(len(own)), _Limits(most))
+        depth, count = _descended(model, number, tree, rows, stream(seed, np.int64(0)))
         ends = np.flatnonzero(tree.feature < 0)
-        if depth.max() > most:
-            _refuse(model, f"tree {number} is deeper than {most}")
         length = depth[ends] + _usual(count[ends])
         worst = max(worst, float(np.abs(tree.value[ends, 0] - length).max()))
         if not (np.abs(tree.value[ends, 0] - length) <= ROUNDING * np.maximum(length, 1.0)).all():
@@ -77,55 +87,128 @@ def embedding(model: Any, certificate: ExactCertificate, X: Any, y: Any, sample_
         _refuse(model, "states something else than leaves of random trees of these rows")
     if not 1 <= len(trees.sizes) <= model.n_estimators:
         _refuse(model, f"has {len(trees.sizes)} trees, and {model.n_estimators} were asked for")
+    n, fewest = len(table), number_of_rows(model.min_samples_leaf, len(table))
+    split = max(number_of_rows(model.min_samples_split, n), 2 * fewest, 2)
+    limits = _Limits(model.max_depth, split, fewest, model.min_weight_fraction_leaf * s.sum(), model.max_leaf_nodes)
+    rows = _Rows(table, np.arange(table.shape[1]), s, limits)
     for number in range(len(trees.sizes)):
         tree = nodes_of(model, trees, number)
-        every = np.arange(table.shape[1])
-        depth, _ = _descended(model, number, tree, table, every, _stream(np.uint64(model.seed_), np.int64(number)), s)
-        if model.max_depth is not None and depth.max() > model.max_depth:
-            _refuse(model, f"tree {number} is deeper than {model.max_depth}")
+        _descended(model, number, tree, rows, stream(np.uint64(model.seed_), np.int64(number)))
         if tree.value.any():
             _refuse(model, "its leaves hold values, and they mean nothing")
     return Verdict(certificate.statement, 0.0, 0.0, 0.0, 0.0, measure="")
 
 
-def _descended(
-    model: Any, number: int, tree: Nodes, X: Array, columns: Array, first: Array, s: Array | None = None
-) -> tuple[Array, Array]:
-    """Send rows down; check thresholds, sides and the weights of leaves. Return depth and weight of every node."""
+class _Limits(NamedTuple):
+    """Up to where nodes are split."""
+
+    depth: int | None
+    split: int = 2  # fewest rows of a node that is split
+    leaf: int = 1
+    leaf_weight: float = 0.0
+    leaves: int | None = None
+
+
+class _Rows(NamedTuple):
+    """Rows of a tree, the columns that were drawn for it, weights, and limits."""
+
+    X: Array
+    columns: Array
+    s: Array
+    limits: _Limits
+
+
+def _descended(model: Any, number: int, tree: Nodes, rows: _Rows, first: Array) -> tuple[Array, Array]:
+    """Send rows down; check columns, thresholds, sides, limits and leaves. Return depth and rows of every node."""
     n_nodes = len(tree.feature)
     inner = tree.feature >= 0
-    if not np.isin(tree.feature[inner], columns).all():
+    if not np.isin(tree.feature[inner], rows.columns).all():
         _refuse(model, f"tree {number} asks about columns that its seed does not draw")
-    place = np.where(inner, np.searchsorted(columns, tree.feature), -1)
+    place = np.where(inner, np.searchsorted(rows.columns, tree.feature), -1)
     # streams of thresholds number the columns of the tree, not those of the table
     local = tree._replace(feature=place)
-    own = X[:, columns]
+    own = rows.X[:, rows.columns]
     depth, seed = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.uint64)
-    count, weight = np.zeros(n_nodes), np.zeros(n_nodes)
+    count, weight = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes)
     seed[0] = mixed(first)
     levels: list[tuple[Array, Array]] = []
-    s = np.ones(len(X)) if s is None else s
 
     def visit(here: Array, at: Array) -> None:
         nodes = np.unique(at)
         count[:] += np.bincount(at, minlength=n_nodes)
-        weight[:] += np.bincount(at, s[here], minlength=n_nodes)
+        weight[:] += np.bincount(at, rows.s[here], minlength=n_nodes)
         depth[nodes] = len(levels)
         with np.errstate(over="ignore"):
             open_ = nodes[place[nodes] >= 0]
             seed[open_ + 1] = mixed(seed[open_] * np.uint64(2))
             seed[tree.right[open_]] = mixed(seed[open_] * np.uint64(2) + np.uint64(1))
-        _check_thresholds(model, number, local, own, here, at, seed)
+        check_thresholds(model, number, local, own, here, at, seed)
         levels.append((here, at))
 
     levels_of(model, local, own, visit)
     if (count == 0).any():
         _refuse(model, f"a node of tree {number} is reached by no row")
-    _check_sides(model, number, local, own, levels, count)
+    check_sides(model, number, local, own, levels, count)
+    _check_limits(model, number, tree, rows.limits, depth, count, weight)
     ends = np.flatnonzero(~inner)
-    if not (np.abs(tree.weight[ends] - weight[ends]) <= 1e-9 * weight[ends]).all():
+    if not (np.abs(tree.weight[ends] - weight[ends]) <= RELATIVE * weight[ends]).all():
         _refuse(model, f"a leaf of tree {number} states another weight than its rows have")
+    may = (count >= rows.limits.split) & (weight >= 2 * rows.limits.leaf_weight * (1 + RELATIVE))
+    if rows.limits.depth is not None:
+        may &= depth < rows.limits.depth
+    if rows.limits.leaves is not None and len(ends) >= rows.limits.leaves:
+        may &= inner
+    for here, at in levels:
+        asked = (may | inner)[at]
+        if asked.any():
+            _check_draws(model, number, local, rows._replace(X=own), here[asked], at[asked], seed)
     return depth, count
+
+
+def _check_limits(model: Any, number: int, tree: Nodes, limits: _Limits, depth: Array, count: Array, s: Array) -> None:
+    leaf = tree.feature < 0
+    fine = {
+        "is deeper": limits.depth is None or depth.max() <= limits.depth,
+        "has more leaves": limits.leaves is None or leaf.sum() <= limits.leaves,
+        "splits smaller nodes": (count[~leaf] >= limits.split).all(),
+        "has smaller leaves": leaf.sum() == 1 or (count[leaf] >= limits.leaf).all(),
+        "has lighter leaves": leaf.sum() == 1 or (s[leaf] >= limits.leaf_weight * (1 - RELATIVE)).all(),
+    }
+    for what, holds in fine.items():
+        if not holds:
+            _refuse(model, f"holds tree {number}, which {what} than its parameters allow")
+
+
+def _check_draws(model: Any, number: int, tree: Nodes, rows: _Rows, here: Array, at: Array, seed: Array) -> None:
+    """See that nodes ask about the column that was drawn for them, and that no leaf had to be split in its own."""
+    order = np.argsort(at, kind="stable")
+    here = here[order]
+    nodes, starts, sizes = np.unique(at[order], return_index=True, return_counts=True)
+    parts, p = np.split(here, starts[1:]), rows.X.shape[1]
+    column = np.minimum((uniform(seed[nodes]) * p).astype(np.int64), p - 1)
+    value = rows.X[here, np.repeat(column, sizes)]
+    several = np.logical_or.reduceat(value != np.repeat(value[starts], sizes), starts)
+    several &= np.logical_or.reduceat(~np.isnan(value), starts)
+    for k in np.flatnonzero(~several):  # more are drawn, while these hold a single value
+        varies = has_several(rows.X[parts[k]])
+        if varies.any():
+            column[k] = next(j for j in shuffled(int(seed[nodes[k]]), p) if varies[j])
+            several[k] = True
+    inner = tree.feature[nodes] >= 0
+    if not (several & (tree.feature[nodes] == column))[inner].all():
+        _refuse(model, f"holds tree {number}, which asks a node about a column that was not drawn for it")
+    value = rows.X[here, np.repeat(column, sizes)]
+    missing = np.logical_or.reduceat(np.isnan(value), starts)
+    ranges = np.fmin.reduceat(value, starts) < np.fmax.reduceat(value, starts)
+    goes_left = ranges & side_of_missing(seed[nodes], column)
+    if not (tree.missing_left[nodes] == goes_left)[inner & missing].all():
+        _refuse(model, f"holds tree {number}, which sends missing values to the side that was not drawn for them")
+    for k in np.flatnonzero(~inner & several):
+        right = drawn_sides(rows.X[parts[k], column[k]], int(seed[nodes[k]]), int(column[k])) == 1
+        s = rows.s[parts[k]]
+        fewest, lightest = min(right.sum(), (~right).sum()), min(s[right].sum(), s[~right].sum())
+        if fewest >= rows.limits.leaf and lightest >= rows.limits.leaf_weight * (1 + RELATIVE):
+            _refuse(model, f"holds tree {number}, whose leaf {int(nodes[k])} had to be split")
 
 
 def _dense(X: Any) -> Array:
@@ -160,45 +243,24 @@ def _draws(model: Any, total: int) -> int:
     return min(given, total) if isinstance(given, int) else max(1, int(given * total))
 
 
-def _bits(seed: int, number: int, count: int) -> Array:
-    with np.errstate(over="ignore"):
-        first = np.uint64(int(mixed(np.uint64((int(seed) + number) % 2**64))) % 2**63)
-        return mixed(np.arange(count, dtype=np.uint64) + first)
-
-
 def _drawn(model: Any, pool: Array, rate: Array | None, number: int, draws: int) -> Array:
     n = len(pool)
     if model.bootstrap:
-        own = _stream(np.uint64(model.seed_), np.int64(number))
-        with np.errstate(over="ignore"):
-            share = _uniform(_stream(own, np.int64(-1)) + np.arange(draws, dtype=np.uint64))
-        cumulated = np.arange(1.0, n + 1) if rate is None else np.cumsum(rate)
-        drawn = (
-            (share * n).astype(np.int64)
-            if rate is None
-            else np.searchsorted(cumulated, share * cumulated[-1], side="right")
-        )
-        return np.asarray(pool[np.sort(np.minimum(drawn, n - 1))])
+        return np.asarray(pool[np.sort(rows_with_replacement(model.seed_, number, draws, n, rate))])
     if rate is not None:
-        uniform = ((_bits(model.seed_, number, n) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-        return pool[np.argsort(-np.log(uniform) / rate, kind="stable")[:draws]]
+        share = ((numbers_of(model.seed_, number, n) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+        return pool[np.argsort(-np.log(share) / rate, kind="stable")[:draws]]
     if draws == n or 2 * draws > n:
-        return pool[np.argsort(_bits(model.seed_, number, n), kind="stable")[:draws]]
+        return pool[np.argsort(numbers_of(model.seed_, number, n), kind="stable")[:draws]]
     chosen: dict[int, None] = {}  # the first different ones
     count = 2 * draws
     while len(chosen) < draws:
-        share = (_bits(model.seed_, number, count) >> np.uint64(11)).astype(np.float64)
+        share = (numbers_of(model.seed_, number, count) >> np.uint64(11)).astype(np.float64)
         for place in (share * (2.0**-53 * n)).astype(np.int64).tolist():
             if len(chosen) < draws:
                 chosen[place] = None
         count *= 2
     return np.asarray(pool[np.array(list(chosen))])
-
-
-def _columns(model: Any, p: int, number: int) -> Array:
-    given = model.max_features
-    many = int(given) if isinstance(given, int) else max(1, int(given * p))
-    return np.sort(np.argsort(_bits(model.seed_, COLUMNS + number, p), kind="stable")[:many])
 
 
 def _refuse(model: Any, what: str) -> NoReturn:

@@ -48,6 +48,7 @@ from qed.core._validation import is_source
 from qed.verify import (
     _boosting,
     _bounded,
+    _calibrated,
     _chains,
     _clusters,
     _copies,
@@ -57,6 +58,7 @@ from qed.verify import (
     _exact_boosting,
     _forests,
     _hard_margin,
+    _isotonic,
     _largest,
     _least_squares,
     _likelihood,
@@ -139,6 +141,8 @@ _BOOSTED = _by(StagedCertificate, _boosting.check)
 _EXACTLY_BOOSTED = _by(StagedCertificate, _exact_boosting.check)
 
 TABLE: dict[str, Entry] = {
+    "qed.calibration.CalibratedClassifierCV": _of(_calibrated.calibrated),
+    "qed.calibration.IsotonicRegression": _by(ExactCertificate, _isotonic.check),
     "qed.cluster.KMeans": _by(ClustersCertificate, _clusters.check),
     "qed.compose.ClassifierChain": _of(_chains.chain),
     "qed.compose.ColumnTransformer": _of(_parts.column_transformer),
@@ -253,9 +257,12 @@ TABLE: dict[str, Entry] = {
             "Binarizer",
             "CountVectorizer",
             "DateFeatures",
+            "DictVectorizer",
             "FactoredEncoder",
+            "FeatureHasher",
             "HashingVectorizer",
             "KBinsDiscretizer",
+            "KNNImputer",
             "LabelBinarizer",
             "LabelEncoder",
             "MaxAbsScaler",
@@ -457,6 +464,10 @@ def _require_labels(model: Any, X: Any, y: Any) -> None:
             _require_labels_of_columns(model, stored, target)
             return
         labels = _sorted_labels(target.reshape(-1))
+    if isinstance(stored, list) and len(stored) > 1:
+        raise OtherData(
+            f"{cls.__name__} knows {len(stored)} columns of labels, and y is one. Pass the labels of the fit."
+        )
     if not isinstance(stored, np.ndarray) or stored.ndim != 1 or stored.dtype.kind in "cmMV":
         _refuse(model, "has labels that are no list of labels")
     if stored.dtype.kind == "O" and labels.dtype.kind in "biuf":

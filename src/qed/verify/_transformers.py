@@ -63,6 +63,7 @@ _CHECKS: dict[str, Callable[[Learnt], float]] = {
     "Binarizer": _check_nothing,
     "CountVectorizer": _words.check_vocabulary,
     "DateFeatures": _check_calendar,
+    "DictVectorizer": _words.check_names,
     **dict.fromkeys(
         (
             "GenericUnivariateSelect",
@@ -76,8 +77,10 @@ _CHECKS: dict[str, Callable[[Learnt], float]] = {
     ),
     "VarianceThreshold": _column_scores.check_variances,
     "FactoredEncoder": _categories.check_parts,
+    "FeatureHasher": _words.check_hashed,
     "HashingVectorizer": _words.check_hashed,
     "KBinsDiscretizer": _levels.check_bins,
+    "KNNImputer": _fillings.check_donors,
     "LabelBinarizer": _categories.check_labels,
     "LabelEncoder": _categories.check_labels,
     "MaxAbsScaler": _scales.check_largest,

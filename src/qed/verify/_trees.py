@@ -43,7 +43,7 @@ def check(model: Any, certificate: TreeCertificate, X: Any, y: Any, sample_weigh
         _refuse(model, "its leaves ask where missing values go, or a node answers with another number than 0 and 1")
     total = float(rows.sample.s.sum())
     objective, null = float(masses[leaf].sum() / total), float(masses[0] / total)
-    is_class = rows.sample.criterion in ("gini", "entropy", "misclassification")
+    is_class = "classes_" in model.__dict__
     rounding = (len(rows.X) + 16) * UNIT * max(null, float(is_class)) + TIED * null
     if not certificate.rounding <= 2 * rounding:
         _refuse(model, f"a rounding of {certificate.rounding:.3g} is stated, and sums round by {rounding:.3g} at most")
@@ -81,24 +81,44 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
     s = np.ones(data.n_rows) if data.weight is None else data.weight
     criterion = {"log_loss": "entropy", "friedman_mse": "squared_error"}.get(model.criterion, model.criterion)
     if "classes_" in model.__dict__:
-        if not np.array_equal(data.classes, model.classes_):
-            _refuse(model, f"the labels are {data.classes.tolist()!r:.100}")
-        s = s * _class_factors(model, data.y, s)
-        target = np.eye(len(data.classes))[data.y.astype(np.intp)]
+        several = isinstance(data.classes, list)
+        found, stored = (data.classes, model.classes_) if several else ([data.classes], [model.classes_])
+        if several != isinstance(model.classes_, list) or len(found) != len(stored):
+            _refuse(model, f"y has {len(found)} column(s) of labels, and it knows others")
+        if not all(np.array_equal(seen, known) for seen, known in zip(found, stored, strict=True)):
+            _refuse(model, f"the labels are {[labels.tolist() for labels in found]!r:.100}")
+        codes = data.y.astype(np.intp).reshape(data.n_rows, -1)
+        s = s * _class_factors(model, found, codes, s)
+        target = np.concatenate([np.eye(len(labels))[own] for labels, own in zip(found, codes.T, strict=True)], axis=1)
+        if several:  # the Gini impurities of columns are the variances of their indicators, added up
+            if criterion != "gini":
+                _refuse(model, f"{criterion} is for one column of labels, and y has {len(found)}")
+            criterion, target = "squared_error", target * _indicator(found)
     else:
         target = data.y.astype(np.float64).reshape(data.n_rows, -1)
     used = s > 0
     return _Rows(table[used], Sample(criterion, target[used], s[used]))
 
 
-def _class_factors(model: Any, codes: Array, s: Array) -> Array:
-    given, labels, codes = getattr(model, "class_weight", None), model.classes_.tolist(), codes.astype(np.intp)
+def _indicator(classes: list[Array]) -> float:
+    """Return how large indicators are for the mean of their variances to be the mean impurity of the columns."""
+    return float(np.sqrt(sum(len(labels) for labels in classes) / len(classes)))
+
+
+def _class_factors(model: Any, classes: list[Array], codes: Array, s: Array) -> Array:
+    """Return the product of the weights of the labels of each row."""
+    given, product = getattr(model, "class_weight", None), np.ones(len(codes))
     if given is None:
-        return np.ones(len(codes))
-    if isinstance(given, str):
-        sums = np.array([s[codes == k].sum() for k in range(len(labels))])
-        return np.asarray((s.sum() / (len(labels) * np.where(sums > 0, sums, 1.0)))[codes])
-    return np.asarray(np.array([float(given.get(label, 1.0)) for label in labels])[codes])
+        return product
+    for c, labels in enumerate(classes):
+        if isinstance(given, str):
+            sums = np.array([s[codes[:, c] == k].sum() for k in range(len(labels))])
+            factor = s.sum() / (len(labels) * np.where(sums > 0, sums, 1.0))
+        else:
+            own = given[c] if len(classes) > 1 else given
+            factor = np.array([float(own.get(label, 1.0)) for label in labels.tolist()])
+        product = product * factor[codes[:, c]]
+    return product
 
 
 def _descend(model: Any, tree: Any, rows: _Rows) -> list[tuple[Array, Array]]:
@@ -132,9 +152,9 @@ def _check_nodes(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, A
     limits = _Limits(model, tree)
     n_nodes, is_class = len(tree.children_left), "classes_" in model.__dict__
     width = target.shape[1]
-    if tree.value.reshape(n_nodes, -1).shape[1] != width:
+    value = _values(model, tree)
+    if value.shape[1] != width:
         _refuse(model, "its values do not fit the targets")
-    value = tree.value.reshape(n_nodes, width)
     masses = np.zeros(n_nodes)
     for here, at in levels:
         nodes, local = np.unique(at, return_inverse=True)
@@ -173,6 +193,22 @@ def _check_nodes(model: Any, tree: Any, rows: _Rows, levels: list[tuple[Array, A
         _compare(model, nodes, tree.impurity[nodes], mass / weight, scale, "impurity")
         _check_thresholds(model, tree, rows, here, at)
     return masses, limits
+
+
+def _values(model: Any, tree: Any) -> Array:
+    """Return what each node predicts, one column for each of the targets."""
+    n_nodes, classes = len(tree.children_left), model.__dict__.get("classes_")
+    if not isinstance(classes, list):
+        return np.asarray(tree.value.reshape(n_nodes, -1))
+    widths = [len(labels) for labels in classes]
+    if tree.value.shape != (n_nodes, len(widths), max(widths)) or (model.n_outputs_, model.n_classes_) != (
+        len(widths),
+        widths,
+    ):
+        _refuse(model, "its values do not fit the labels")
+    if any(tree.value[:, c, k:].any() for c, k in enumerate(widths)):
+        _refuse(model, "it holds shares of labels that a column does not have")
+    return _indicator(classes) * np.concatenate([tree.value[:, c, :k] for c, k in enumerate(widths)], axis=1)
 
 
 class _Limits:
@@ -363,11 +399,7 @@ def _check_splits(
     )
     lightest = model.min_weight_fraction_leaf * total
     is_absolute = rows.sample.criterion == "absolute_error"
-    is_class = rows.sample.criterion in (
-        "gini",
-        "entropy",
-        "misclassification",
-    )  # whose impurities are compared with one
+    is_class = "classes_" in model.__dict__  # whose impurities are compared with one
     for node in inner:
         size = int(tree.n_node_samples[node])
         spent += size * p * (size if is_absolute else 1)

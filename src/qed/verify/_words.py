@@ -175,3 +175,25 @@ def check_hashed(fit: Learnt) -> float:
     """Check that nothing is claimed of words that are hashed: nothing is learnt."""
     fit.require_claim("nothing is learnt", 0, 0.0)
     return 0.0
+
+
+def check_names(fit: Learnt) -> float:
+    """Check that columns are exactly the names that occur in dicts, those of words with their words, in order."""
+    model, stored = fit.model, fit.model.vocabulary_
+    rows = [fit.X] if isinstance(fit.X, dict) else fit.X
+    found: dict[str, None] = {}
+    for row in rows:
+        for name, value in row.items():
+            is_number = value is None or (np.ndim(value) == 0 and not isinstance(value, str | set | frozenset))
+            words = [value] if isinstance(value, str) else [] if is_number else list(value)
+            found.update(dict.fromkeys([model.separator.join((name, word)) for word in words]))
+            if is_number:
+                found[name] = None
+    names = sorted(found) if model.sort else list(found)
+    good = isinstance(stored, dict) and all(type(place) is int for place in stored.values())
+    fit.require(good, "stores no names with their columns")
+    differ = sorted(set(names) ^ set(stored))
+    fit.require(not differ, f"stores other names than the rows have: they differ in {differ[:5]}")
+    fit.require([stored[name] for name in names] == list(range(len(names))), "stores names in other columns")
+    fit.require_claim(f"{len(names)} names", len(rows), 0.0)
+    return 0.0
