@@ -43,7 +43,7 @@ decompositions; importing anything that fits is barred by contract. The one exce
     _chains          models of several targets, each with the targets before its own
     _claims          words, tolerances and counts of certificates
     _names           how messages name columns
-    _explanations    contributions of columns to predictions
+    _explanations    contributions of columns to predictions; _tree_paths: those of trees, leaf by leaf
     _verdict         what is reported
 
 The package is callable: ``qed.verify(model, X, y)`` is ``qed.verify.verify(model, X, y)``.
@@ -144,7 +144,7 @@ def _explained(explanation: Any, model: Any, background: Any) -> Verdict:
     try:
         with np.errstate(all="ignore"):
             return _explanations.check(explanation, model, background)
-    except (CertificateError, InvalidData, MemoryError):
+    except (CertificateError, InvalidData, InvalidParameter, MemoryError):
         raise
     except Exception as error:
         raise CertificateError(
