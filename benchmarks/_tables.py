@@ -68,6 +68,17 @@ def _filled(data: Data, _: dict[str, Any]) -> Any:
     return np.where(np.isnan(rows), np.nanmean(data.X, axis=0), rows)
 
 
+def _nearest(data: Data, _: dict[str, Any]) -> Any:
+    """Five nearest rows with a value in the column, by differences in the columns that both rows have."""
+    rows = data.X[sample(len(data.X))].copy()
+    for row in rows:
+        apart = np.nanmean((data.X - row) ** 2, axis=1)
+        order = np.argsort(apart)
+        for j in np.flatnonzero(np.isnan(row)):
+            row[j] = data.X[order[~np.isnan(data.X[order, j])][:5], j].mean()
+    return rows
+
+
 def _products(data: Data, _: dict[str, Any]) -> Any:
     rows = data.X[sample(len(data.X))]
     p = rows.shape[1]
@@ -231,6 +242,7 @@ EXPECTED: dict[str, Callable[[Data, dict[str, Any]], Any]] = {
     "StandardScaler": _standard,
     "MinMaxScaler": _range,
     "SimpleImputer": _filled,
+    "KNNImputer": _nearest,
     "PolynomialFeatures": _products,
     "KBinsDiscretizer": _bins,
     "QuantileTransformer": _ranks,

@@ -317,6 +317,14 @@ def _scalers(add: Callable[..., None]) -> None:
         add(lambda strategy=strategy: P.SimpleImputer(strategy=strategy, missing_values=1.0), rows="rounded")
     add(lambda: P.SimpleImputer(missing_values="bee", strategy="most_frequent", add_indicator=True), rows="words")
     add(lambda: P.SimpleImputer(missing_values="bee", strategy="constant", fill_value="yak"), rows="words")
+    for options in (
+        {},
+        {"weights": "distance", "add_indicator": True},
+        {"n_neighbors": 2, "keep_empty_features": True},
+    ):
+        for layout in ("array", "float32", "pandas"):
+            add(lambda options=options: P.KNNImputer(**options), rows="gaps", layout=layout)
+    add(lambda: P.KNNImputer(missing_values=1.0), rows="rounded")
     add(P.MissingIndicator, rows="gaps")
     add(lambda: P.MissingIndicator(features="all"), rows="gaps", layout="pandas")
     add(lambda: P.MissingIndicator(missing_values=1.0, error_on_new=False), rows="rounded")
@@ -438,6 +446,11 @@ def _curves(add: Callable[..., None]) -> None:
         add(lambda: curve(y_min=-0.5, y_max=0.8, out_of_bounds="clip"), weight=weight)
     add(lambda: curve(increasing=False, y_max=0.5), layout="float32")
     add(lambda: curve(y_min=0.25), layout="pandas")
+    calibrated = calibration.CalibratedClassifierCV
+    for method in ("sigmoid", "isotonic"):
+        for target in ("two", "three"):
+            add(lambda method=method: calibrated(L.LogisticRegression(), method=method, cv=3), target=target)
+        add(lambda method=method: calibrated(method=method, ensemble=False, cv=2), weight="counts")
 
 
 def _forests(add: Callable[..., None]) -> None:

@@ -49,6 +49,7 @@ PROBLEMS = (
     row("table-standard", "StandardScaler 1e6 × 100", (1_000_000, 100), normal, "StandardScaler"),
     row("table-minmax", "MinMaxScaler 1e6 × 20", (1_000_000, 20), normal, "MinMaxScaler"),
     row("table-impute", "SimpleImputer 1e6 × 20, 10 % gaps", (1_000_000, 20), partial(normal, gaps=0.1), "SimpleImputer"),
+    row("table-neighbours", "KNNImputer 3000 × 20, 5 % gaps", (3_000, 20), partial(normal, gaps=0.05), "KNNImputer"),
     row("table-poly", "PolynomialFeatures(2) 1e5 × 30", (100_000, 30), normal, "PolynomialFeatures"),
     row("table-bins", "KBinsDiscretizer 2e5 × 10, quantiles", (200_000, 10), normal, "KBinsDiscretizer",
         params={"n_bins": 10, "encode": "ordinal", "subsample": None}),

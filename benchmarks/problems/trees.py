@@ -31,6 +31,14 @@ def flowers(rng: np.random.Generator, n: int, p: int) -> Data:
     return Data(np.round(rng.normal(y[:, None] * np.linspace(0.2, 1.5, p), 0.5, (n, p)), 1), y)
 
 
+def columns(rng: np.random.Generator, n: int, p: int) -> Data:
+    """Three columns of two, three and five classes."""
+    X = rng.standard_normal((n, p), dtype=np.float32).astype(np.float64)
+    scores = (X[:, j] + X[:, j + 1] * X[:, j + 2] + rng.standard_normal(n) for j in range(3))
+    cuts = ([0.0], [-0.7, 0.7], [-1.5, -0.5, 0.5, 1.5])
+    return Data(X, np.column_stack([np.digitize(score, cut) for score, cut in zip(scores, cuts, strict=True)]))
+
+
 def left_by(tree: Any) -> float:
     """The mean impurity of the leaves, by weight."""
     leaf = tree.children_left < 0
@@ -86,8 +94,11 @@ def least_left(data: Data, params: dict[str, Any]) -> Any:
     depth = params.get("max_depth", 10)
     if depth is None:
         return [0.0]
-    target = data.y.astype(np.float64)[:, None] if data.y.dtype.kind == "f" else np.eye(int(data.y.max()) + 1)[data.y]
-    return [greedy(data.X, target, depth) / len(data.y)]
+    if data.y.dtype.kind == "f":
+        return [greedy(data.X, data.y.astype(np.float64)[:, None], depth) / len(data.y)]
+    labels = data.y.reshape(len(data.y), -1)
+    target = np.eye(int(labels.max()) + 1)[labels].reshape(len(labels), -1)  # the indicators of all columns of labels
+    return [greedy(data.X, target, depth) / labels.size]
 
 
 def row(name: str, title: str, shape: tuple[int, int], make: Any, task: str, **params: Any) -> Problem:
@@ -100,6 +111,17 @@ PROBLEMS = (
     row("tree-tiny", "DecisionTreeClassifier 150×4, three classes, depth 3", (150, 4), flowers, CLASSES, max_depth=3),
     row("tree-small", "DecisionTreeClassifier 1000×20", (1000, 20), pairs, CLASSES, max_depth=None),
     row("tree-small-numbers", "DecisionTreeRegressor 1000×20, depth 6", (1000, 20), numbers, NUMBERS, max_depth=6),
+    row(
+        "tree-label-columns", "DecisionTreeClassifier 20000×20, 3 columns", (20_000, 20), columns, CLASSES, max_depth=10
+    ),
+    row(
+        "tree-label-columns-small",
+        "DecisionTreeClassifier 1000×10, 3 columns",
+        (1000, 10),
+        columns,
+        CLASSES,
+        max_depth=None,
+    ),
     row("tree-shallow", "DecisionTreeClassifier 1e5×50, depth 10", (100_000, 50), pairs, CLASSES, max_depth=10),
     row("tree-full", "DecisionTreeClassifier 1e5×50, pure leaves", (100_000, 50), pairs, CLASSES, max_depth=None),
     row("tree-numbers", "DecisionTreeRegressor 1e5×50, depth 10", (100_000, 50), numbers, NUMBERS, max_depth=10),

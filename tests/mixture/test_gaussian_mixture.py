@@ -391,3 +391,13 @@ def test_equal_rows_and_far_offsets():
     near, far = (GaussianMixture(3, random_state=0).fit(X + shift) for shift in (0.0, 1e6))
     assert near.lower_bound_ == pytest.approx(far.lower_bound_, rel=1e-7)
     assert qed.verify(far, X + 1e6).holds
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e5, 1e9])
+def test_a_moved_mean_is_refused_whatever_the_units_of_columns(unit):
+    X = _blobs() * [1.0, unit]
+    model = GaussianMixture(2, random_state=0, reg_covar=0.0).fit(X)
+    assert qed.verify(model, X).holds
+    model.means_[0, 1] += 1e-5 * unit
+    with pytest.raises(qed.CertificateError):
+        qed.verify(model, X)

@@ -52,7 +52,9 @@ class OutOfBagCertificate(Certificate):
     @property
     def statement(self) -> str:
         """The claim in one sentence."""
-        how = "the best split among the columns drawn" if self.is_greedy else "the threshold drawn that is best"
+        how = (
+            "the best split between bins of the columns drawn" if self.is_greedy else "the threshold drawn that is best"
+        )
         shown = f"The {self.measure} is {self.error:.4g}"
         if self.judged:
             shown += f" (from {self.low:.4g} to {self.high:.4g})"

@@ -18,7 +18,8 @@ class StagedCertificate(Certificate):
     """The training loss after every round, and that each leaf takes the step that its rows ask for.
 
     A leaf adds the learning rate times the step that minimises the second-order model of the loss over its rows (or, for absolute
-    and quantile losses, the loss itself), within the limits of monotonic constraints. Nothing is claimed about new rows: for those
+    and quantile losses, the loss itself; with Friedman's rules for Huber's loss and for several classes), within the limits of
+    monotonic constraints. Nothing is claimed about new rows: for those
     there is ``certify`` with rows that were kept out.
 
     Attributes
@@ -46,10 +47,12 @@ class StagedCertificate(Certificate):
     @property
     def statement(self) -> str:
         """The claim in one sentence."""
+        rounds = len(self.losses) - 1
         how = "never rose" if self.rises == 0 else f"rose in {self.rises} of them"
         return (
-            f"In {len(self.losses) - 1} rounds the training loss went from {self.losses[0]:.6g} to {self.losses[-1]:.6g} and {how};"
-            f" each of {self.leaves} leaves takes the best step for its rows."
+            f"In {rounds} round{'' if rounds == 1 else 's'} the training loss went from {self.losses[0]:.6g} to"
+            f" {self.losses[-1]:.6g} and {how};"
+            f" each of {self.leaves} leaves takes the step that the loss prescribes for its rows."
         )
 
     def numbers(self) -> dict[str, str]:

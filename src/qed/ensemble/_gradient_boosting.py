@@ -28,7 +28,8 @@ class GradientBoostingRegressor(ExactBoostingModel, BoostedRegressor):
 
     Certificate
     -----------
-    StagedCertificate: the training loss after every round, whether it ever rose, and that each leaf takes the best step.
+    StagedCertificate: the training loss after every round, whether it ever rose, and that each leaf takes the step that the loss
+    prescribes.
 
     Cost
     ----
@@ -122,7 +123,8 @@ class GradientBoostingClassifier(ExactBoostingModel, BoostedClassifier):
 
     Certificate
     -----------
-    StagedCertificate: the training loss after every round, whether it ever rose, and that each leaf takes the best step.
+    StagedCertificate: the training loss after every round, whether it ever rose, and that each leaf takes the step that the loss
+    prescribes.
 
     Cost
     ----

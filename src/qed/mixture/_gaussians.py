@@ -64,11 +64,12 @@ class Gaussians:
 
     @property
     def condition(self) -> float:
-        """Bound on the condition numbers of the Cholesky factors."""
+        """Bound on the condition numbers of the Cholesky factors, columns in units of their deviations."""
         if self.structure in ("diag", "spherical"):
             return 1.0
-        factors = np.linalg.norm(np.linalg.inv(self.whiten), axis=(-2, -1))
-        return float(np.max(factors * np.linalg.norm(self.whiten, axis=(-2, -1))))
+        deviations = np.sqrt(np.diagonal(self.covariances, axis1=-2, axis2=-1))
+        factors = np.linalg.norm(np.linalg.inv(self.whiten) / deviations[..., :, None], axis=(-2, -1))
+        return float(np.max(factors * np.linalg.norm(self.whiten * deviations[..., None, :], axis=(-2, -1))))
 
 
 def _collapsed() -> InvalidData:

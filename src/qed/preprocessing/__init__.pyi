@@ -14,6 +14,7 @@ from qed.preprocessing._labels import MultiLabelBinarizer as MultiLabelBinarizer
 from qed.preprocessing._labels import label_binarize as label_binarize
 from qed.preprocessing._mappings import DictVectorizer as DictVectorizer
 from qed.preprocessing._mappings import FeatureHasher as FeatureHasher
+from qed.preprocessing._nearest_impute import KNNImputer as KNNImputer
 from qed.preprocessing._one_hot import OneHotEncoder as OneHotEncoder
 from qed.preprocessing._ordered_codes import FactoredEncoder as FactoredEncoder
 from qed.preprocessing._ordered_codes import ThermometerEncoder as ThermometerEncoder

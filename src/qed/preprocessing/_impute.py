@@ -97,6 +97,25 @@ def _why_no_gap(value: Any) -> str:
     return "" if value is None or np.isscalar(value) else "should be a number, a word or None"
 
 
+def beside(filled: Any, marks: Any) -> Any:
+    """Return a filled table with the marks of its gaps beside it."""
+    if is_sparse(filled):
+        from scipy import sparse  # noqa: PLC0415
+
+        return sparse.hstack([filled, marks], format=filled.format)
+    marks = marks.toarray() if is_sparse(marks) else np.asarray(marks)
+    return np.hstack([filled, marks.astype(filled.dtype)])
+
+
+def names_with_marks(model: Any, input_features: Any) -> Any:
+    """Name the columns that a model keeps, then those of its marks."""
+    inside = _input_names(model, input_features)
+    names = inside[model._kept]  # noqa: SLF001
+    if model.indicator_ is None:
+        return names
+    return np.concatenate([names, model.indicator_.get_feature_names_out(inside)])
+
+
 class SimpleImputer(Transformer, sparse=True):
     r"""Gaps filled by one number or word for each column.
 
@@ -277,7 +296,7 @@ class SimpleImputer(Transformer, sparse=True):
         else:
             filled = self._filled(array, given)
             filled = filled if len(kept) == filled.shape[1] else filled[:, kept]
-        return filled if self.indicator_ is None else self._with_marks(filled, given)
+        return filled if self.indicator_ is None else beside(filled, self.indicator_.transform(given))
 
     def _filled(self, array: Array, given: Any) -> Array:
         may_write = not self.copy and array is given and array.flags.writeable
@@ -310,16 +329,6 @@ class SimpleImputer(Transformer, sparse=True):
         column_of = np.repeat(np.arange(out.shape[1]), np.diff(out.indptr))
         out.data[mask] = self._values(out.dtype)[column_of[mask]]
         return out
-
-    def _with_marks(self, filled: Any, given: Any) -> Any:
-        indicator: Any = self.indicator_
-        marks = indicator.transform(given)
-        if is_sparse(filled):
-            from scipy import sparse  # noqa: PLC0415
-
-            return sparse.hstack([filled, marks], format=filled.format)
-        marks = marks.toarray() if is_sparse(marks) else np.asarray(marks)
-        return np.hstack([filled, marks.astype(filled.dtype)])
 
     @property
     def inverse_transform(self) -> Callable[[Any], Any]:
@@ -360,11 +369,7 @@ class SimpleImputer(Transformer, sparse=True):
             The names, then those of the marks.
         """
         self._check_is_fitted()
-        inside = _input_names(self, input_features)
-        names = inside[self._kept]
-        if self.indicator_ is None:
-            return names
-        return np.concatenate([names, self.indicator_.get_feature_names_out(inside)])
+        return names_with_marks(self, input_features)
 
 
 class MissingIndicator(Transformer, sparse=True, strings=True, keeps_dtype=None):

@@ -42,18 +42,24 @@ class LabelColumns(NamedTuple):
 
         Counts add up without rounding where weights are whole numbers: labels that are equally frequent have equal shares.
         """
-        leaves, n_nodes = tree.apply(X), tree.node_count
-        value = np.zeros((n_nodes, len(self.widths), max(self.widths)))
-        impurity = np.zeros(n_nodes)
-        levels = [np.flatnonzero(tree.depths == depth) for depth in range(tree.max_depth, 0, -1)]
-        for c, (k, codes) in enumerate(zip(self.widths, self.codes.T, strict=True)):
-            counts = np.bincount(leaves * k + codes, self.s, minlength=n_nodes * k).reshape(n_nodes, k).astype(float)
-            for nodes in levels:  # the deepest first
-                np.add.at(counts, tree.parents[nodes], counts[nodes])
-            share = counts / counts.sum(axis=1, keepdims=True)
-            others = np.zeros_like(share)  # never by subtraction from one
-            others[:, 1:] += np.cumsum(share[:, :-1], axis=1)
-            others[:, :-1] += np.cumsum(share[:, :0:-1], axis=1)[:, ::-1]
+        leaves, n_nodes, width = tree.apply(X), tree.node_count, sum(self.widths)
+        starts = np.cumsum([0, *self.widths[:-1]])
+        at = (leaves * width)[:, None] + starts + self.codes
+        s = None if self.s is None else np.repeat(self.s, len(self.widths))
+        counts = np.bincount(at.reshape(-1), s, minlength=n_nodes * width).reshape(n_nodes, width).astype(np.float64)
+        inner = np.flatnonzero(tree.children_left >= 0)
+        inner = inner[np.argsort(-tree.depths[inner], kind="stable")]  # the deepest first
+        for nodes in np.split(inner, np.flatnonzero(np.diff(tree.depths[inner])) + 1):
+            counts[nodes] = counts[tree.children_left[nodes]] + counts[tree.children_right[nodes]]
+        return self._as_shares(tree, counts)
+
+    def _as_shares(self, tree: DecisionTree, counts: Array) -> DecisionTree:
+        value = np.zeros((tree.node_count, len(self.widths), max(self.widths)))
+        impurity = np.zeros(tree.node_count)
+        blocks = np.split(counts, np.cumsum(self.widths[:-1]), axis=1)
+        for c, (k, own) in enumerate(zip(self.widths, blocks, strict=True)):
+            share = own / own.sum(axis=1, keepdims=True)
             value[:, c, :k] = share
-            impurity += (share * others).sum(axis=1) / len(self.widths)
+            pairs = share[:, 1:] * np.cumsum(share[:, :-1], axis=1)  # each two labels once; nothing is subtracted
+            impurity += 2 * pairs.sum(axis=1) / len(self.widths)
         return dataclasses.replace(tree, value=value, impurity=impurity)

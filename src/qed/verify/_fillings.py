@@ -117,6 +117,24 @@ def _filling(model: Any, there: Array, *, numbers: bool) -> Any:
     return wide[half] if len(wide) % 2 else (wide[half - 1] + wide[half]) / 2
 
 
+def check_donors(fit: Learnt) -> float:
+    """Check that the rows that gaps are filled from are those of the fit, entry by entry, and the model that marks gaps."""
+    model = fit.model
+    fit.require_claim(f"rows of {fit.p} columns", fit.n, 0.0)
+    stored = fit.numbers("rows_", (fit.n, fit.p))
+    fit.require(model.rows_.dtype == (np.float32 if fit.is_single else np.float64), "stores rows of another type")
+    columns, _, numbers = _entries(fit)
+    for j, column in enumerate(columns):
+        true = column.astype(np.float64).astype(EXTENDED)
+        true[_gaps(column, model.missing_values, numbers=numbers)] = np.nan
+        fit.compare("the entry", stored[:, j], true, 0.0, j)
+    if not model.add_indicator:
+        fit.nothing("indicator_")
+    else:
+        _check_indicator(fit)
+    return 0.0
+
+
 def _check_indicator(fit: Learnt) -> None:
     marks, model = fit.model.indicator_, fit.model
     fit.require(type(marks).__name__ == "MissingIndicator", f"holds {marks!r:.40} where a MissingIndicator belongs")

@@ -51,14 +51,18 @@ def check(model: Any, certificate: AscentCertificate, X: Any, y: Any, sample_wei
     beyond = _step(model, rows, here.following)
     moved = _displacement(stored, here.following)
     gained = beyond.objective - here.objective
-    gained = gained if certificate.gain != 0 or abs(gained) > 20 * rounding else 0.0
-    _require(model, "the next step gains something else", gained, certificate.gain, 4 * rounding)
+    gained = 0.0 if certificate.gain == 0 and abs(gained) <= 20 * rounding else gained
+    # the step may lead to components that are flatter than these, and its rounding grows with them
+    beyond_rounding = 64 * (rows.p + 8) * DOUBLE * (1 + abs(beyond.objective)) * _condition(model, here.following) ** 2
+    _require(model, "the next step gains something else", gained, certificate.gain, 4 * rounding + beyond_rounding)
     noise = (
         64 * (rows.p + 8) * DOUBLE * condition**2
         + 1e-9
         + 8 * DOUBLE * float(np.sqrt(np.sum(1 / np.maximum(stored.weights, np.finfo(float).tiny))))
     )
-    moved = moved if certificate.displacement > 0 or moved > 5 * noise else 0.0  # sums of rounded numbers move by less
+    moved = (
+        0.0 if certificate.displacement == 0 and moved <= 5 * noise else moved
+    )  # sums of rounded numbers move by less
     _require(
         model,
         "the next step moves differently",
@@ -123,14 +127,23 @@ def _whole(stored: Array, kind: str, k: int, p: int) -> Array:
     return np.asarray(variances[:, :, None] * np.eye(p))
 
 
+def _condition(model: Any, at: Parameters) -> float:
+    """Return how flat components are, columns in units of their deviations."""
+    if model.covariance_type in ("diag", "spherical"):
+        return 1.0
+    factors = np.stack([_cholesky(model, one).astype(np.float64) for one in at.covariances])
+    units = np.sqrt(np.diagonal(at.covariances, axis1=-2, axis2=-1)).astype(np.float64)
+    inverses = np.linalg.inv(factors) * units[:, None, :]
+    return float(
+        np.max(np.linalg.norm(factors / units[:, :, None], axis=(-2, -1)) * np.linalg.norm(inverses, axis=(-2, -1)))
+    )
+
+
 def _rounding(model: Any, stored: Parameters, certificate: AscentCertificate, p: int) -> tuple[float, float]:
     """Return how flat components are, and a bound on the rounding of the objective in double precision."""
-    factors = np.stack([_cholesky(model, one).astype(np.float64) for one in stored.covariances])
-    inverses = np.linalg.inv(factors)
-    condition = 1.0
-    if model.covariance_type in ("full", "tied"):
-        condition = float(np.max(np.linalg.norm(factors, axis=(-2, -1)) * np.linalg.norm(inverses, axis=(-2, -1))))
-    size = 1.0 + p + float(np.max(np.abs(certificate.trace))) + p * abs(float(np.log(np.max(np.abs(inverses)))))
+    condition = _condition(model, stored)
+    least = min(float(np.min(np.diagonal(_cholesky(model, one)))) for one in stored.covariances)
+    size = 1.0 + p + float(np.max(np.abs(certificate.trace))) + p * (1 + abs(np.log(least)) + abs(np.log(condition)))
     return condition, 64 * (p + 8) * DOUBLE * condition * size
 
 

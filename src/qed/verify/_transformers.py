@@ -80,6 +80,7 @@ _CHECKS: dict[str, Callable[[Learnt], float]] = {
     "FeatureHasher": _words.check_hashed,
     "HashingVectorizer": _words.check_hashed,
     "KBinsDiscretizer": _levels.check_bins,
+    "KNNImputer": _fillings.check_donors,
     "LabelBinarizer": _categories.check_labels,
     "LabelEncoder": _categories.check_labels,
     "MaxAbsScaler": _scales.check_largest,
