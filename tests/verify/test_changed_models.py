@@ -191,3 +191,26 @@ def test_a_step_that_is_no_number_is_no_quantile():
     model = HistGradientBoostingRegressor(loss="absolute_error", max_iter=2, min_samples_leaf=5).fit(X, WAVE)
     with pytest.raises(qed.CertificateError, match="quantile"):
         check_quantile(model, "its constant", WAVE, np.ones(80), float("nan"), 0.5)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"max_depth": None}, {"min_impurity_decrease": 0.1}, {"max_leaf_nodes": 9}], ids=str
+)
+def test_leaves_of_boosted_trees_end_where_parameters_end_them(changes):
+    honest = GradientBoostingRegressor(n_estimators=4, max_depth=2, random_state=0).set_params(**changes)
+    assert qed.verify(honest.fit(X, WAVE), X, WAVE).holds
+    limits = {"max_leaf_nodes": 3} if "max_leaf_nodes" in changes else {}
+    model = GradientBoostingRegressor(n_estimators=4, max_depth=2, random_state=0, **limits).fit(X, WAVE)
+    assert qed.verify(model, X, WAVE).holds
+    model.set_params(**changes)
+    with pytest.raises(qed.CertificateError, match=r"could be split|min_impurity_decrease"):
+        qed.verify(model, X, WAVE)
+
+
+@pytest.mark.parametrize("seed", [10, 37, 38, 54])
+def test_steps_of_labels_that_are_all_but_certain_are_accepted(seed):
+    drawn = np.random.default_rng(seed)
+    rows, labels = drawn.standard_normal((24, 2)), np.arange(24) % 3
+    s = 10.0 ** drawn.uniform(-12, 3, 24)
+    model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(rows, labels, s)
+    assert qed.verify(model, rows, labels, s).holds

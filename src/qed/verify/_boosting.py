@@ -189,11 +189,14 @@ def curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, Ar
     """Return loss (n,), slopes and curvatures (n, k), by definition."""
     if loss == "softmax":
         top = t.max(axis=1, keepdims=True)
-        log_total = top[:, 0] + np.log(np.exp(t - top).sum(axis=1))
-        p = np.exp(t - log_total[:, None])
-        label = y.astype(np.intp)
-        own = np.eye(t.shape[1])[label]
-        return log_total - t[np.arange(len(t)), label], p - own, p * (1 - p)
+        odds = np.exp(t - top)
+        others = np.zeros_like(odds)  # added up, since one minus a probability near one is rounding
+        others[:, 1:] += np.cumsum(odds[:, :-1], axis=1)
+        others[:, :-1] += np.cumsum(odds[:, :0:-1], axis=1)[:, ::-1]
+        total = odds.sum(axis=1, keepdims=True)
+        p, rest, label = odds / total, others / total, y.astype(np.intp)
+        own = np.eye(t.shape[1], dtype=bool)[label]
+        return top[:, 0] + np.log(total[:, 0]) - t[own], np.where(own, -rest, p), p * rest
     t = t[:, 0]
     if loss == "log_loss":
         value = np.logaddexp(0, -y * t)

@@ -2,7 +2,7 @@
 
 Thresholds must lie midway between neighbouring values of the rows of their node; leaves must hold the weight of their rows and
 take the step of scikit-learn: a quantile of what is left, Huber's step, or a Newton step. Where all columns are looked at, the
-split of every root must gain what the best split gains.
+split of every root must gain what the best split gains, and the largest leaves must gain nothing by a split that limits allow.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 RELATIVE = 1e-9  # of steps: sums in double precision
 ROOTS = 20_000_000  # values looked at, over all trees, to see that roots take the best splits
+LEAVES = 4  # of a tree that are looked at to see that they could not be split, the largest
 NEAR = 1e-50  # residuals below this are taken for zero
 
 
@@ -264,27 +265,57 @@ class _Look:
         if not (np.abs(found - stated) <= RELATIVE * max(spread, float(np.abs(residual).max(initial=0)) ** 2)).all():
             refuse(self.model, f"the splits of {self.where} lower the error by other amounts than it states")
         model, size = self.model, order.size * len(model_trees(self.model))
+        if not (gain >= model.min_impurity_decrease * total * (1 - 1e-7) - RELATIVE * total * spread).all():
+            refuse(model, f"a split of {self.where} gains less than min_impurity_decrease")
         is_free = model.max_features is None and model.min_weight_fraction_leaf == model.ccp_alpha == 0
-        if len(inner) and is_free and size <= ROOTS and not np.isnan(self.rows.X).any():
-            best = self._best_of_root(centred, order, total)
+        if not is_free or size > ROOTS or np.isnan(self.rows.X).any():
+            return
+        if len(inner):
+            best = self._best_cut(centred, order, self.used)
             if not gain[0] >= best * (1 - 1e-7) - RELATIVE * total * spread:
                 refuse(
                     model, f"the root of {self.where} takes {gain[0]:.10g} off the error, and another takes {best:.10g}"
                 )
+        for node in self._open_leaves():
+            own = np.zeros(len(centred), dtype=bool)
+            for here, at in self.levels:
+                own[here[at == node]] = True
+            best = self._best_cut(centred, order, own)
+            least = model.min_impurity_decrease * total * (1 + 1e-7) + 1e-7 * total * spread
+            if not best <= least:
+                refuse(model, f"leaf {node} of {self.where} could be split, which takes {best:.10g} off the error")
 
-    def _best_of_root(self, centred: Array, order: Array, total: float) -> float:
-        rows, best, model = self.rows, 0.0, self.model
-        least = number_of_rows(model.min_samples_leaf, len(rows.X))
+    def _open_leaves(self) -> list[int]:
+        """Return the largest leaves that the limits allow to be split, as many as are few beside the rows of the tree."""
+        model, n, ends = self.model, len(self.rows.X), np.flatnonzero(self.tree.feature < 0)
+        if model.max_leaf_nodes is not None and len(ends) >= model.max_leaf_nodes:
+            return []
+        least = number_of_rows(model.min_samples_leaf, n)
+        depth = np.zeros(len(self.tree.feature), dtype=np.int64)
+        for level, (_, at) in enumerate(self.levels):
+            depth[at] = level
+        may = self.count[ends] >= max(number_of_rows(model.min_samples_split, n), 2 * least, 2)
+        if model.max_depth is not None:
+            may &= depth[ends] < model.max_depth
+        ends = ends[may]
+        return [int(node) for node in ends[np.argsort(-self.count[ends], kind="stable")][:LEAVES]]
+
+    def _best_cut(self, centred: Array, order: Array, inside: Array) -> float:
+        """Return the most that a cut of some rows takes off their squared error."""
+        rows, best = self.rows, 0.0
+        least = number_of_rows(self.model.min_samples_leaf, len(rows.X))
+        apart = centred - float(rows.s[inside] @ centred[inside]) / float(rows.s[inside].sum())
         for j in range(rows.X.shape[1]):
-            own = order[:, j][self.used[order[:, j]]]
-            value = rows.X[own, j]
-            weight, sums = np.cumsum(rows.s[own]), np.cumsum(rows.s[own] * centred[own])
+            own = order[:, j][inside[order[:, j]]]
+            value, s = rows.X[own, j], rows.s[own]
             places = np.flatnonzero(value[1:] > value[:-1])
             places = places[(places + 1 >= least) & (len(own) - places - 1 >= least)]
             if len(places):
-                left = weight[places]
-                gains = sums[places] ** 2 * (1 / left + 1 / np.maximum(total - left, 1e-300))
-                best = max(best, float(gains.max()))
+                # sides are added up on their own: a light one would be the rounding of a heavy one
+                left, right = np.cumsum(s)[places], np.cumsum(s[::-1])[::-1][places + 1]
+                pull = s * apart[own]
+                below, above = np.cumsum(pull)[places], np.cumsum(pull[::-1])[::-1][places + 1]
+                best = max(best, float((below**2 / left + above**2 / right - pull.sum() ** 2 / s.sum()).max()))
         return best
 
     def check_steps(self, slope: Array, bend: Array, left: Array, leaf: Array, level: float) -> None:
@@ -301,7 +332,7 @@ class _Look:
                 if rows.loss == "huber":
                     apart = left[own] - step[place]
                     step[place] += float(s[own] @ np.clip(apart, -level, level) / s[own].sum())
-            size = np.abs(left).max(initial=0.0) * np.ones(len(ends))
+            size, rounding = np.abs(left).max(initial=0.0) * np.ones(len(ends)), np.zeros(len(ends))
         else:
             G, H, A, W = (
                 np.bincount(leaf, s * one, minlength=len(tree.feature))[ends]
@@ -310,7 +341,10 @@ class _Look:
             steep = 1e-150 * W < H
             factor = (rows.k - 1) / rows.k if rows.k > 1 else 1.0
             step, size = (np.where(steep, factor * one / np.where(steep, H, 1.0), 0.0) for one in (-G, A))
-        off = ~(np.abs(tree.value[ends] - rate * step) <= RELATIVE * rate * size + 1e-300)
+            # probabilities of several labels round as one does, however near to it they are
+            unit = 8 * np.finfo(np.float64).eps if rows.k > 1 else 0.0
+            rounding = np.where(steep, unit * W * (1 + np.abs(step)) / np.where(steep, H, 1.0), 0.0)
+        off = ~(np.abs(tree.value[ends] - rate * step) <= rate * (RELATIVE * size + rounding) + 1e-300)
         if off.any():
             worst = int(ends[np.flatnonzero(off)[0]])
             refuse(
