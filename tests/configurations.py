@@ -446,6 +446,11 @@ def _curves(add: Callable[..., None]) -> None:
         add(lambda: curve(y_min=-0.5, y_max=0.8, out_of_bounds="clip"), weight=weight)
     add(lambda: curve(increasing=False, y_max=0.5), layout="float32")
     add(lambda: curve(y_min=0.25), layout="pandas")
+    calibrated = calibration.CalibratedClassifierCV
+    for method in ("sigmoid", "isotonic"):
+        for target in ("two", "three"):
+            add(lambda method=method: calibrated(L.LogisticRegression(), method=method, cv=3), target=target)
+        add(lambda method=method: calibrated(method=method, ensemble=False, cv=2), weight="counts")
 
 
 def _forests(add: Callable[..., None]) -> None:

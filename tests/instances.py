@@ -45,6 +45,7 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     "QuantileTransformer": lambda kind: kind(n_quantiles=5),  # more than there are rows is warned about
     "TargetEncoder": lambda kind: kind(random_state=0),
     # with scores two of its checks ask a model of several targets for labels of one; scikit-learn's own fails them too
+    "CalibratedClassifierCV": lambda kind: kind(LogisticRegression(), cv=2),
     "ClassifierChain": lambda kind: kind(GaussianNB()),
     "RegressorChain": lambda kind: kind(Ridge()),
     "MultiOutputClassifier": lambda kind: kind(LogisticRegression()),

@@ -65,6 +65,12 @@ def test_a_moved_row_changes_a_tree_more_than_a_forest() -> None:
     tree = [DecisionTreeClassifier().fit(one, labels).predict(new) for one in (X, moved)]
     forest = [RandomForestClassifier(random_state=0).fit(one, labels).predict(new) for one in (X, moved)]
     assert (tree[0] != tree[1]).mean() > (forest[0] != forest[1]).mean()
+    # both columns cut these rows equally well; one moved point makes the second column the better one
+    near = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    other = near.copy()
+    other[1, 0] = 2.5
+    roots = [DecisionTreeClassifier().fit(one, [0, 0, 1, 1]).tree_.feature[0] for one in (near, other)]
+    assert roots == [0, 1]
 
 
 @pytest.mark.parametrize("kind", FORESTS, ids=lambda kind: kind.__name__)

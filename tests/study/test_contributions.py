@@ -6,7 +6,7 @@ import pytest
 from qed import study
 from qed.core import InvalidData, InvalidParameter
 from qed.study._clock import Clock
-from qed.study._contributions import Contributions, contributions, entry_of
+from qed.study._contributions import Contributions, contributions, entry_of, explained
 from qed.study._encode import encode
 from qed.study._fit import _understood
 from qed.study._model import TableModel
@@ -36,7 +36,7 @@ def prepared(task):
     return sheet, encode(rows, sheet.columns).X, y
 
 
-def winners(task, sheet):
+def winners(sheet):
     """One candidate of each way to prepare columns, and an average of two models."""
     found = {one.preparation: one for one in candidates(sheet.target, sheet.columns)}
     kinds = [found["linear"], found["splines"], found["trees"]]
@@ -47,7 +47,7 @@ def winners(task, sheet):
 @pytest.mark.parametrize("task", TARGETS)
 def test_contributions_add_up_in_the_columns_of_the_table(task):
     sheet, rows, y = prepared(task)
-    for candidate in winners(task, sheet):
+    for candidate in winners(sheet):
         model = pipeline(candidate, sheet.columns, sheet.target, y, 20).fit(rows[:90], y[:90])
         found = contributions(
             model, rows[90:], rows[:90], sheet.columns, sheet.target, seconds=np.inf, seed=0
@@ -62,6 +62,19 @@ def test_contributions_add_up_in_the_columns_of_the_table(task):
         assert set(found.output_names) <= set(sheet.target.labels) | {"y"}
 
 
+def test_few_permutations_state_their_standard_error():
+    sheet, rows, y = prepared("regression")
+    model = pipeline(winners(sheet)[-1], sheet.columns, sheet.target, y, 20).fit(rows, y)
+    few, all_of_them = (
+        explained(model, rows[:4], rows[:20], sheet.columns, sheet.target, seed=0, pairs=pairs) for pairs in (2, 16)
+    )
+    assert few.certificate.method == "permutations"
+    assert few.certificate.standard_error > 0
+    assert few.certificate.reached
+    assert all_of_them.certificate.method == "enumeration"
+    np.testing.assert_allclose(few.values.sum(axis=1), all_of_them.values.sum(axis=1), atol=1e-8)
+
+
 def test_a_constant_gets_nothing_from_any_column():
     sheet, rows, y = prepared("regression")
     model = pipeline(constant(sheet.target), sheet.columns, sheet.target, y, 20).fit(rows, y)
@@ -71,7 +84,7 @@ def test_a_constant_gets_nothing_from_any_column():
 
 def test_time_that_is_too_short_is_said():
     sheet, rows, y = prepared("regression")
-    model = pipeline(winners("regression", sheet)[0], sheet.columns, sheet.target, y, 20).fit(rows, y)
+    model = pipeline(winners(sheet)[0], sheet.columns, sheet.target, y, 20).fit(rows, y)
     for seconds in (0.0, 1e-9):
         found = contributions(model, rows, rows, sheet.columns, sheet.target, seconds=seconds, seed=0)
         assert found.explanation is None
@@ -80,9 +93,7 @@ def test_time_that_is_too_short_is_said():
 
 def test_the_model_explains_rows_of_a_table():
     sheet, rows, y = prepared("regression")
-    model = TableModel(
-        pipeline(winners("regression", sheet)[0], sheet.columns, sheet.target, y, 20).fit(rows, y), sheet
-    )
+    model = TableModel(pipeline(winners(sheet)[0], sheet.columns, sheet.target, y, 20).fit(rows, y), sheet)
     found = model.explain(COLUMNS, rows=5)
     np.testing.assert_allclose(found.predictions, model.predict(COLUMNS)[:5])
     one = {name: values[:1] for name, values in COLUMNS.items()}

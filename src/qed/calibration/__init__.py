@@ -4,6 +4,7 @@ One rule: **a calibrated score is a monotone function of one number.**
 
 ::
 
+    _classifier      any classifier, its scores turned into probabilities on folds left out
     _isotonic        the best rising (or falling) curve, by pooling adjacent violators
     _curve           predicted probabilities against what happened, counted and drawn
     _kernels         the interface to compiled code

@@ -1,3 +1,4 @@
+from qed.calibration._classifier import CalibratedClassifierCV as CalibratedClassifierCV
 from qed.calibration._curve import CalibrationDisplay as CalibrationDisplay
 from qed.calibration._curve import calibration_curve as calibration_curve
 from qed.calibration._isotonic import IsotonicRegression as IsotonicRegression

@@ -22,6 +22,7 @@ PAGE = "explanation.html"
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Explain, and write a page or answer in JSON."""
+    from qed import listen  # noqa: PLC0415
     from qed.study import load, read_table  # noqa: PLC0415
 
     if options.rows < 1:
@@ -36,7 +37,9 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     if options.against is not None:
         against = read_table(options.against)
         require_columns(model, against, allow=options.allow_missing)
-    found = model.explain(table, against=against, rows=options.rows)
+    with listen(screen.follow):
+        found = model.explain(table, against=against, rows=options.rows)
+    screen.stop()
     notices = list(model.notices)
     if table.n_rows > len(found):
         notices.append(f"The first {len(found):,} of {table.n_rows:,} rows are explained. Say --rows to have more.")

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 # Events of a study that people want to see; solvers inside it speak too.
-SPEAKERS = frozenset({"reading", "columns", "comparing", "note", "judging", "fitting", "checking", "interrupted"})
+SPEAKERS = frozenset(
+    {"reading", "columns", "comparing", "note", "judging", "fitting", "checking", "interrupted", "shapley_values"}
+)
 
 
 def told(error: Exception) -> tuple[int, str]:

@@ -69,7 +69,8 @@ def shapley_values(
     Certificate
     -----------
     ExplanationCertificate: contributions add up to prediction minus base value up to a stated rounding, and are exact or have
-    standard errors. ``qed.verify(explanation, model, background)`` computes some rows again, by another algorithm.
+    standard errors. ``qed.verify(explanation, model, background)`` computes them again, by another algorithm, and says of how
+    many rows.
 
     Cost
     ----

@@ -137,6 +137,8 @@ def waterfall(steps: Sequence[tuple[str, float]], start: float, **words: Any) ->
     **words : str
         ``label`` of the axis, and ``description`` for those who cannot see.
     """
+    least = 1e-6 * max(abs(size) for _, size in steps)  # what is less is nothing beside the others
+    steps = [(name, size if abs(size) > least else 0.0) for name, size in steps]
     ends = start + np.cumsum([size for _, size in steps])
     low, high = min(start, float(ends.min())), max(start, float(ends.max()))
     room = 0.2 * (high - low) or 1.0  # for the numbers beside the bars

@@ -37,11 +37,14 @@ def contributions_section(study: Study) -> Section | None:
     found = shared.explanation
     if found is None:
         words = (
-            f"Not shown: {shared.words}. They may take {100 * shared.share:.0f} % of the time; give it more with --budget, or"
-            " run: qed explain."
+            f"Not shown: {shared.words}. Contributions may take {100 * shared.share:.0f} % of the budget: give more with --budget,"
+            " or run: qed explain."
         )
         return Section(TITLE, words=(words,))
-    share = f"At most {100 * shared.share:.0f} % of the time go into this, enough here for {len(found):,} rows."
+    share = (
+        f"At most {100 * shared.share:.0f} % of the time go into this, enough here for {len(found):,} rows, compared with"
+        f" {found.certificate.background_rows} rows of the fit."
+    )
     return Section(
         TITLE, figures=_overview(found, study.sheet, "rows kept aside"), words=(_proven(found), f"{share} {CAUTION}")
     )

@@ -22,9 +22,12 @@ Array = np.ndarray[Any, Any]
 
 ROWS = 200  # a swarm of more dots shows no more
 FEWEST_ROWS = 10  # a mean of fewer says little
+MANY_ROWS = 30  # rather these with a larger standard error than fewer with a smaller one
 BACKGROUND = 50  # rows that an average prediction is taken of
 PAIRS = 16  # permutations and their reverses, of models that can only be asked for predictions
+EFFORTS = ((50, 16), (20, 8), (10, 4))  # rows of the background and pairs of permutations, as time allows
 ALL_COALITIONS = 256  # eight columns: all coalitions cost no more than permutations do
+GROWTH = 5  # times as many rows at each step, until time is up: all steps before the last cost a quarter of it
 SHARE = 0.05  # of the budget
 
 
@@ -74,9 +77,7 @@ def contributions(
     seed : int
         For the choice of rows, and for models that are sampled.
     """
-    short = Contributions(
-        None, f"the {100 * SHARE:.0f} % of the time that are kept for it are too short for this model"
-    )
+    short = Contributions(None, "the time that is kept for it is too short for this model")
     if seconds <= 0:
         return short
     random = np.random.default_rng(seed)
@@ -87,15 +88,28 @@ def contributions(
         # few permutations of one row tell what all of them cost; models whose form is known are solved at once
         quick = explained(model, rows[:1], others, columns, target, seed=seed, pairs=2)
         spent = time.perf_counter() - begin
-        one = spent * (PAIRS / 2 if quick.certificate.method == "permutations" else 1)
-        if spent + one > seconds:
+        pairs = PAIRS
+        if quick.certificate.method in ("permutations", "enumeration"):
+            one = spent / (2 * len(others))  # of one row, by pairs and rows of the background
+            costs = [one * k * min(b, len(others)) for b, k in EFFORTS]
+            if FEWEST_ROWS * costs[-1] > seconds - spent:
+                return short
+            level = next((at for at, cost in enumerate(costs) if MANY_ROWS * cost < seconds - spent), len(costs) - 1)
+            others, pairs = others[: EFFORTS[level][0]], EFFORTS[level][1]
+        elif 2 * spent > seconds:
             return short
-        explained(model, rows[:2], others, columns, target, seed=seed)
-        one = (time.perf_counter() - begin - spent) / 2
-        count = int(min(len(rows), (seconds - spent - 2 * one) / max(one, 1e-9)))
-        if count < min(FEWEST_ROWS, len(rows)):
-            return short
-        return Contributions(explained(model, rows[:count], others, columns, target, seed=seed))
+        count = 2
+        while True:
+            start = time.perf_counter()
+            found = explained(model, rows[:count], others, columns, target, seed=seed, pairs=pairs)
+            took = time.perf_counter() - start
+            # so many rows cost at most in proportion, since part of the cost is the same for any number
+            afford = count * (seconds - (time.perf_counter() - begin)) / max(took, 1e-9)
+            more = int(min(len(rows), GROWTH * count, afford))
+            if more < min(len(rows), 1.5 * count) or len(found) == len(rows):
+                break
+            count = more
+        return Contributions(found) if len(found) >= min(FEWEST_ROWS, len(rows)) else short
     except (InvalidData, InvalidParameter) as error:
         return Contributions(None, f"the model cannot be explained ({str(error)[:200].rstrip('.')})")
 

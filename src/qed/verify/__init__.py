@@ -1,7 +1,8 @@
 """The independent checker: recomputes what a certificate claims, by other code than the code that claimed it.
 
 One rule: **nothing here is shared with the solvers.** Plain NumPy in extended precision, its own passes over the rows, its own
-decompositions; importing anything that fits is barred by contract.
+decompositions; importing anything that fits is barred by contract. The one exception is searches over columns that refit a model
+(``_steps``, ``_selected``): they ask the user's model to fit again, since nothing else can say what it would have chosen.
 
 ::
 
@@ -31,15 +32,18 @@ decompositions; importing anything that fits is barred by contract.
     _column_scores   variances, tests and mutual information of single columns; _selected: columns that a model chose
     _steps           greedy steps over columns, each fitted and scored again
     _trees           nodes of decision trees; _cuts: what cuts through columns leave
-    _boosting        steps of the leaves of boosted trees
-    _forests         trees of a forest, from the seed that drew their rows
+    _small_trees     all trees of a small depth; _multiway_trees: nodes with a branch for each value
+    _boosting        steps of the leaves of boosted trees; _exact_boosting: of those grown by exact splits
+    _forests         trees of a forest, from the seed that drew their rows; _random_trees: of those that look at no target
+    _copies          copies of a model on drawn or weighted rows: bagging and AdaBoost
+    _mixtures        mixtures: the objective, and one more step
     _powers          powers of columns, by the slopes of their objectives
     _neighbors       nearest neighbours, votes, means and densities, from every row
     _parts           the parts of a model of models, each on what reached it
     _chains          models of several targets, each with the targets before its own
     _claims          words, tolerances and counts of certificates
     _names           how messages name columns
-    _explanations    contributions of columns to predictions
+    _explanations    contributions of columns to predictions; _tree_paths: those of trees, leaf by leaf
     _verdict         what is reported
 
 The package is callable: ``qed.verify(model, X, y)`` is ``qed.verify.verify(model, X, y)``.
@@ -140,7 +144,7 @@ def _explained(explanation: Any, model: Any, background: Any) -> Verdict:
     try:
         with np.errstate(all="ignore"):
             return _explanations.check(explanation, model, background)
-    except (CertificateError, InvalidData, MemoryError):
+    except (CertificateError, InvalidData, InvalidParameter, MemoryError):
         raise
     except Exception as error:
         raise CertificateError(

@@ -48,6 +48,7 @@ from qed.core._validation import is_source
 from qed.verify import (
     _boosting,
     _bounded,
+    _calibrated,
     _chains,
     _clusters,
     _copies,
@@ -140,6 +141,7 @@ _BOOSTED = _by(StagedCertificate, _boosting.check)
 _EXACTLY_BOOSTED = _by(StagedCertificate, _exact_boosting.check)
 
 TABLE: dict[str, Entry] = {
+    "qed.calibration.CalibratedClassifierCV": _of(_calibrated.calibrated),
     "qed.calibration.IsotonicRegression": _by(ExactCertificate, _isotonic.check),
     "qed.cluster.KMeans": _by(ClustersCertificate, _clusters.check),
     "qed.compose.ClassifierChain": _of(_chains.chain),
