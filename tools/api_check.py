@@ -91,7 +91,7 @@ def write_pages() -> None:
     for package in packages:
         name = package.__name__
         first = (package.__doc__ or "").strip().splitlines()[0]
-        names = "\n".join(f"   {public}" for public in sorted(names_of(package), key=str.casefold))
+        names = "\n".join(f"   {public}" for public in sorted(names_of(package), key=lambda one: (one.casefold(), one)))
         page = f"# {name}\n\n{first}\n\n```{{eval-rst}}\n.. currentmodule:: {name}\n"
         page += ".. autosummary::\n   :toctree: generated/\n"
         (REFERENCE / f"{name.removeprefix('qed.')}.md").write_text(f"{page}\n{names}\n```\n", encoding="utf-8")

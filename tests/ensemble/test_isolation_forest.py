@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 import qed
 from qed.core import CertificateError, InvalidParameter
 from qed.ensemble import IsolationForest, RandomForestClassifier, RandomTreesEmbedding
+from qed.verify._seeds import mixed, stream, uniform
 
 
 def table(n: int = 400, seed: int = 0) -> Any:
@@ -158,15 +159,23 @@ def test_trees_that_end_before_they_have_to_are_refused() -> None:
             qed.verify(model, X)
 
 
-@pytest.mark.parametrize("kind", [IsolationForest, RandomTreesEmbedding])
-def test_nodes_ask_about_the_columns_that_were_drawn_for_them(kind: Any) -> None:
+def test_nodes_ask_about_the_columns_that_were_drawn_for_them() -> None:
     X = np.repeat(np.random.default_rng(0).normal(size=(60, 1)), 2, axis=1)  # columns that tell the same
-    model = kind(n_estimators=1, random_state=0).fit(X)
+    model = RandomTreesEmbedding(1, max_depth=1, random_state=0).fit(X)
     assert qed.verify(model, X)
-    feature = model.trees_.feature.copy()
-    feature[0] = 1 - feature[0]
-    model.trees_ = replace(model.trees_, feature=feature)
-    with pytest.raises(CertificateError):
+    other = 1 - int(model.trees_.feature[0])
+    root = mixed(stream(np.uint64(model.seed_), np.int64(0)))
+    share = float(uniform(stream(root, np.int64(other))))
+    threshold = X.min() * (1 - share) + X.max() * share  # as if the other column had been drawn
+    below = int((X[:, 0] <= threshold).sum())
+    model.trees_ = replace(
+        model.trees_,
+        feature=np.array([other, -1, -1], dtype=model.trees_.feature.dtype),
+        threshold=np.array([threshold]),
+        missing_left=np.packbits([2 * below > 60]),
+        weight=np.array([below, 60 - below], dtype=np.float64),
+    )
+    with pytest.raises(CertificateError, match="not drawn"):
         qed.verify(model, X)
 
 

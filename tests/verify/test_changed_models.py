@@ -9,6 +9,13 @@ import pytest
 
 import qed
 from qed.compose import OneVsRestClassifier
+from qed.core import clone
+from qed.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from qed.linear_model import (
     HuberRegressor,
     Lasso,
@@ -24,6 +31,7 @@ from qed.linear_model import (
     SGDClassifier,
     VotedPerceptron,
 )
+from qed.verify._boosting import check_quantile
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((80, 3))
@@ -125,3 +133,61 @@ def test_a_strength_other_than_the_chosen_one_is_refused(model, alpha):
     model.alpha_ = alpha
     with pytest.raises(qed.CertificateError):
         qed.verify(model, X, TWO)
+
+
+WAVE = np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2]
+
+
+@pytest.mark.parametrize(
+    ("model", "changes"),
+    [
+        (HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=5), {"interaction_cst": "no_interactions"}),
+        (HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=5), {"interaction_cst": [[0, 1]]}),
+        (HistGradientBoostingRegressor(max_iter=5), {"max_iter": 4}),
+        (GradientBoostingRegressor(n_estimators=5), {"n_estimators": 4}),
+        (GradientBoostingRegressor(n_estimators=5), {"min_samples_split": 40}),
+        (GradientBoostingRegressor(n_estimators=5), {"min_weight_fraction_leaf": 0.3}),
+    ],
+    ids=str,
+)
+def test_boosted_trees_keep_to_their_parameters(model, changes):
+    for one in (model, clone(model).set_params(**changes)):
+        one.fit(X, WAVE)
+        assert qed.verify(one, X, WAVE).holds
+    model.set_params(**changes)
+    with pytest.raises(qed.CertificateError):
+        qed.verify(model, X, WAVE)
+
+
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (GradientBoostingRegressor(n_iter_no_change=3, random_state=0), WAVE),
+        (GradientBoostingRegressor(loss="huber", n_iter_no_change=3, random_state=0), WAVE),
+        (GradientBoostingClassifier(n_iter_no_change=3, random_state=0), THREE),
+        (HistGradientBoostingRegressor(early_stopping=True, max_iter=20, random_state=0), WAVE),
+        (HistGradientBoostingClassifier(early_stopping=True, max_iter=20, random_state=0), THREE),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_scores_of_rows_that_stopped_the_rounds_are_theirs(model, y):
+    model.fit(X, y)
+    assert qed.verify(model, X, y).holds
+    model.validation_score_ = model.validation_score_.copy()
+    model.validation_score_[-1] *= 0.9
+    with pytest.raises(qed.CertificateError, match="validation_score_"):
+        qed.verify(model, X, y)
+
+
+def test_a_score_of_rows_with_categories_that_no_tree_has_met_is_theirs():
+    table = np.column_stack([np.arange(80) % 40, X])
+    model = HistGradientBoostingRegressor(
+        early_stopping=True, max_iter=9, min_samples_leaf=2, categorical_features=[0], random_state=0
+    ).fit(table, WAVE)
+    assert qed.verify(model, table, WAVE).holds
+
+
+def test_a_step_that_is_no_number_is_no_quantile():
+    model = HistGradientBoostingRegressor(loss="absolute_error", max_iter=2, min_samples_leaf=5).fit(X, WAVE)
+    with pytest.raises(qed.CertificateError, match="quantile"):
+        check_quantile(model, "its constant", WAVE, np.ones(80), float("nan"), 0.5)

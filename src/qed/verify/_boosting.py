@@ -7,6 +7,7 @@ directions of columns impose on its path. Every threshold must lie midway betwee
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -54,9 +55,10 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
     """Go through all rounds again; raise CertificateError when they are not as stated."""
     read = read_rows(model, X, y, sample_weight)
     _check_level(model, read[0])
-    rows = training_rows(model, read)
+    rows, held = parted_rows(model, read)
     k, trees = rows.k, model.trees_
     rounds = len(trees.sizes) // k
+    check_rounds(model, rounds, model.max_iter)
     if (len(trees.sizes), model.n_iter_, model.n_trees_per_iteration_) != (rounds * k, rounds, k):
         refuse(model, "its trees are not whole rounds")
     stated = np.asarray(certificate.losses)
@@ -77,6 +79,7 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
             steps[:, c] = tree.value[leaf]
         scores = scores + steps
         found.append(_mean_loss(model, rows, scores))
+    check_held(model, held, base, taken, model.loss_level_)
     found_array = np.array(found)
     size = LOSSES * np.maximum(np.abs(found_array), np.abs(found_array[0]))
     if not (np.abs(found_array - stated) <= size).all() or not (np.abs(model.train_score_ + stated) <= size).all():
@@ -119,12 +122,12 @@ def read_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Arr
     return rows, None if strata is None else strata[used]
 
 
-def training_rows(model: Any, read: tuple[Rows, Array | None]) -> Rows:
-    """Leave out the rows that early stopping looked at: drawn from the seed, from each label alike."""
+def parted_rows(model: Any, read: tuple[Rows, Array | None]) -> tuple[Rows, Rows | None]:
+    """Return rows that trees learnt from, and those that early stopping looked at: drawn from the seed, from each label alike."""
     rows, strata = read
     n = len(rows.X)
     if len(model.validation_score_) == 0 or model.validation_fraction is None or model.certificate_.rows == n:
-        return rows
+        return rows, None
     with np.errstate(over="ignore"):
         keys = mixed(np.arange(n, dtype=np.uint64) + np.uint64(model.seed_))
     size = model.validation_fraction
@@ -134,7 +137,52 @@ def training_rows(model: Any, read: tuple[Rows, Array | None]) -> Rows:
         group = np.arange(n) if label is None else np.flatnonzero(strata == label)
         many = min(round(share * len(group)), len(group) - 1)
         kept[group[np.argsort(keys[group], kind="stable")[:many]]] = True
-    return rows._replace(X=rows.X[~kept], y=rows.y[~kept], s=rows.s[~kept], counts=rows.counts[~kept])
+    if not kept.any():
+        refuse(model, "it was stopped by rows that nothing is drawn of")
+    train, held = (
+        rows._replace(X=rows.X[own], y=rows.y[own], s=rows.s[own], counts=rows.counts[own]) for own in (~kept, kept)
+    )
+    return train, held
+
+
+def check_held(model: Any, held: Rows | None, base: Array, trees: list[Tree], level: float) -> None:
+    """Send the rows that early stopping looked at down the trees, and compare their losses; those of others are not at hand."""
+    if held is None:
+        return
+    scores = np.tile(base, (len(held.X), 1))
+    losses = [held.s @ curve(held.loss, level, scores, held.y)[0] / held.s.sum()]
+    for first in range(0, len(trees), held.k):
+        steps = [tree.value[leaf_of(tree, held.X)] for tree in trees[first : first + held.k]]
+        scores = scores + np.column_stack(steps)
+        losses.append(held.s @ curve(held.loss, level, scores, held.y)[0] / held.s.sum())
+    stated, found = np.asarray(model.validation_score_), -np.array(losses)
+    size = LOSSES * np.maximum(np.abs(found), np.abs(found[0]))
+    if stated.shape != found.shape or not (np.abs(stated - found) <= size).all():
+        refuse(model, "validation_score_ is not minus the loss of the rows that its seed keeps from the trees")
+
+
+def leaf_of(tree: Tree, X: Array) -> Array:
+    """Return the leaf of each row; categories that a node has not met go where missing values go."""
+    at = np.zeros(len(X), dtype=np.int64)
+    open_ = np.flatnonzero(tree.feature[at] >= 0)
+    while len(open_):
+        here = at[open_]
+        value = X[open_, tree.feature[here]]
+        is_left = np.where(np.isnan(value), tree.missing_left[here], value <= tree.threshold[here])
+        for node in set(tree.sets) & set(here.tolist()):
+            own = (here == node) & ~np.isnan(value)
+            goes, met = _bits_of(tree.sets[node])
+            category = value[own].astype(np.intp)
+            is_left[own] = np.where(met[category], goes[category], tree.missing_left[node])
+        at[open_] = np.where(is_left, here + 1, tree.right[here])
+        open_ = open_[tree.feature[at[open_]] >= 0]
+    return at
+
+
+def _bits_of(words: Array) -> tuple[Array, Array]:
+    """Return which categories go left, and which a node has met."""
+    bits = np.unpackbits(np.asarray(words, dtype=np.uint32).astype("<u4").view(np.uint8), bitorder="little")
+    return bits[:256].astype(bool), bits[256:].astype(bool)
 
 
 def curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, Array]:
@@ -176,6 +224,12 @@ def curve(loss: str, level: float, t: Array, y: Array) -> tuple[Array, Array, Ar
             value = np.where(far, level * np.abs(r) - level**2 / 2, r**2 / 2)
             slope = -np.where(far, level * np.sign(r), r)
     return value, slope[:, None], bend[:, None]
+
+
+def check_rounds(model: Any, rounds: int, most: int) -> None:
+    """See that no more rounds were made than asked for; fewer are those of a fit that someone stopped."""
+    if not 1 <= rounds <= most:
+        refuse(model, f"it holds {rounds} rounds, and {most} were asked for")
 
 
 def _mean_loss(model: Any, rows: Rows, scores: Array) -> float:
@@ -226,10 +280,8 @@ def check_quantile(model: Any, where: str, left: Array, s: Array, value: float, 
     """See that a value is a quantile of the rows that it stands for."""
     slack = 1e-9 * s.sum()
     near = 1e-9 * (np.abs(left).max(initial=0) + abs(value)) + 1e-300
-    if (
-        s[left < value - near].sum() > level * s.sum() + slack
-        or s[left > value + near].sum() > (1 - level) * s.sum() + slack
-    ):
+    under, over = s[left < value - near].sum(), s[left > value + near].sum()
+    if not (under <= level * s.sum() + slack and over <= (1 - level) * s.sum() + slack and np.isfinite(value)):
         refuse(model, f"{where} is not a quantile of its rows")
 
 
@@ -282,6 +334,7 @@ def _check_tree(
     if not (count > 0).all():
         refuse(model, f"a node of {where} is reached by no row")
     _check_limits(model, where, tree, count, depth)
+    _check_meetings(model, where, tree, rows.X.shape[1])
     ends = np.flatnonzero(tree.feature < 0)
     if not np.array_equal(tree.weight[ends], count[ends]):
         refuse(model, f"a leaf of {where} holds other rows than it states")
@@ -339,9 +392,7 @@ def _next(model: Any, where: str, tree: Tree, rows: Rows, here: Array, at: Array
 
 
 def _in_set(model: Any, what: str, tree: Tree, node: int, value: Array) -> Array:
-    words = np.asarray(tree.sets[node], dtype=np.uint32)
-    bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little").astype(bool)
-    goes, met = bits[:256], bits[256:]
+    goes, met = _bits_of(tree.sets[node])
     known = ~np.isnan(value)
     expected = np.zeros(256, dtype=bool)
     expected[value[known].astype(np.intp)] = True
@@ -362,6 +413,35 @@ def _check_limits(model: Any, where: str, tree: Tree, count: Array, depth: Array
     for what, holds in bad.items():
         if holds:
             refuse(model, f"{where} {what} than its parameters allow")
+
+
+def _check_meetings(model: Any, where: str, tree: Tree, p: int) -> None:
+    """See that columns meet on a path only where a group holds them all."""
+    groups = groups_of(model, p)
+    if groups is None:
+        return
+    met = np.zeros((len(tree.feature), p), dtype=bool)
+    for node in np.flatnonzero(tree.feature >= 0).tolist():
+        path = met[node].copy()
+        path[tree.feature[node]] = True
+        if not (groups | ~path).all(axis=1).any():
+            names = " and ".join(called(model, int(j)) for j in np.flatnonzero(path))
+            refuse(model, f"{names} meet on a path of {where}, and interaction_cst keeps them apart")
+        met[node + 1] = met[tree.right[node]] = path
+
+
+def groups_of(model: Any, p: int) -> Array | None:
+    """Return which columns each group holds, None where all may meet."""
+    given = model.interaction_cst
+    if given is None:
+        return None
+    if isinstance(given, str):
+        given = list(combinations(range(p), 1 if given == "no_interactions" else 2))
+    groups = np.zeros((len(given) + 1, p), dtype=bool)
+    for place, group in enumerate(given):
+        groups[place, [int(j) for j in group]] = True
+    groups[-1] = ~groups.any(axis=0)  # columns that no group names
+    return groups
 
 
 def _bounds(model: Any, tree: Tree, G: Array, H: Array) -> tuple[Array, Array]:

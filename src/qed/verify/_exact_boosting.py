@@ -15,14 +15,17 @@ from qed.verify._boosting import (
     LOSSES,
     Rows,
     Tree,
+    check_held,
     check_quantile,
+    check_rounds,
     curve,
+    parted_rows,
     quantile,
     read_rows,
     refuse,
-    training_rows,
     trees_of,
 )
+from qed.verify._forests import number_of_rows
 from qed.verify._names import called
 from qed.verify._seeds import mixed
 from qed.verify._verdict import Verdict
@@ -39,14 +42,16 @@ NEAR = 1e-50  # residuals below this are taken for zero
 
 def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:
     """Go through all rounds again; raise CertificateError when they are not as stated."""
-    rows = training_rows(model, read_rows(model, X, y, sample_weight))
+    read = read_rows(model, X, y, sample_weight)
+    rows, held = parted_rows(model, read)
     trees = model.trees_
     k, rounds = rows.k, len(trees.sizes) // rows.k
     if (len(trees.sizes), model.n_iter_, model.n_trees_per_iteration_) != (rounds * k, rounds, k):
         refuse(model, "its trees are not whole rounds")
     if certificate.rows != len(rows.X) or certificate.leaves != len(trees.value):
         refuse(model, f"it states {certificate.leaves} leaves over {certificate.rows} rows")
-    level, base = _level(model, rows), np.asarray(model.baseline_, dtype=np.float64)
+    check_rounds(model, rounds, model.n_estimators)
+    level, base = _level(model, read[0]), np.asarray(model.baseline_, dtype=np.float64)
     _check_constant(model, rows, base)
     taken, order = trees_of(model, trees), np.argsort(rows.X, axis=0, kind="stable")
     scores = np.tile(base, (len(rows.X), 1))
@@ -67,6 +72,7 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
             steps[:, c] = look.tree.value[leaf]
         scores = scores + steps
         trace.add(curve(rows.loss, level, scores, rows.y)[0], used)
+    check_held(model, held, base, taken, level)
     return trace.verdict(certificate)
 
 
@@ -124,7 +130,7 @@ def _level(model: Any, rows: Rows) -> float:
             refuse(model, "the threshold of its loss is not positive")
         errors = np.abs(rows.y - quantile(rows.y, rows.s, 0.5))
         wanted = quantile(errors, rows.s, float(model.alpha)) or float(errors.max()) or 1.0
-        if len(model.validation_score_) == 0 and not abs(found - wanted) <= 1e-12 * wanted:
+        if not abs(found - wanted) <= 1e-12 * wanted:
             refuse(model, f"the level of its loss is {wanted:.10g}, and {found:.10g} is stated")
     elif model.loss_level_ != found:
         refuse(model, f"the level of its loss is {found:.10g}, and {model.loss_level_:.10g} is stated")
@@ -225,12 +231,15 @@ class _Look:
 
     def _check_limits(self, ends: Array) -> None:
         model, n = self.model, len(self.rows.X)
-        least = model.min_samples_leaf
-        least = least if isinstance(least, int | np.integer) else int(np.ceil(least * n))
+        least = number_of_rows(model.min_samples_leaf, n)
+        split = max(number_of_rows(model.min_samples_split, n), 2 * least, 2)
+        lightest = model.min_weight_fraction_leaf * self.rows.s[self.used].sum() * (1 - RELATIVE)
         bad = {
             "is deeper": model.max_depth is not None and len(self.levels) - 1 > model.max_depth,
             "has more leaves": model.max_leaf_nodes is not None and ends.sum() > model.max_leaf_nodes,
             "has smaller leaves": ends.sum() > 1 and (self.count[ends] < least).any(),
+            "splits smaller nodes": (self.count[~ends] < split).any(),
+            "has lighter leaves": ends.sum() > 1 and (self.tree.weight[ends] < lightest).any(),
         }
         for what, holds in bad.items():
             if holds:
@@ -265,8 +274,7 @@ class _Look:
 
     def _best_of_root(self, centred: Array, order: Array, total: float) -> float:
         rows, best, model = self.rows, 0.0, self.model
-        least = model.min_samples_leaf
-        least = least if isinstance(least, int | np.integer) else int(np.ceil(least * len(rows.X)))
+        least = number_of_rows(model.min_samples_leaf, len(rows.X))
         for j in range(rows.X.shape[1]):
             own = order[:, j][self.used[order[:, j]]]
             value = rows.X[own, j]

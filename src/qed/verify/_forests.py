@@ -63,7 +63,7 @@ def check(model: Any, certificate: OutOfBagCertificate, X: Any, y: Any, sample_w
     if stated != (len(trees.sizes), n, not model._is_random) or certificate.delta != 0.05:  # noqa: SLF001
         _refuse(model, f"it states {stated[0]} trees and {stated[1]} rows")
     sums, judged = np.zeros((n, rows.sample.target.shape[1])), np.zeros(n)
-    rank_bins = None if model._is_random else _bins(rows)  # noqa: SLF001
+    rank_bins = None if model._is_random else bins_of(rows.X, rows.share if rows.weighted else None, BINS)  # noqa: SLF001
     budget = BUDGET // len(trees.sizes)
     for number in range(len(trees.sizes)):
         tree = nodes_of(model, trees, number)
@@ -390,20 +390,20 @@ def _check_importance(model: Any, number: int, tree: Nodes, masses: Array) -> No
         _refuse(model, f"the importances of the columns in tree {number} are others")
 
 
-def _bins(rows: _Rows) -> list[Array]:
+def bins_of(X: Array, weight: Array | None, most: int) -> list[Array]:
     """Return for each column the values after which a bin ends: all of them where they are few."""
     ends = []
-    for column in rows.X.T:
+    for column in X.T:
         known = ~np.isnan(column)
         values, group = np.unique(column[known], return_inverse=True)
-        if len(values) <= BINS:
+        if len(values) <= most:
             ends.append(values)
             continue
-        seen = np.cumsum(np.bincount(group.reshape(-1), rows.share[known] if rows.weighted else None))
+        seen = np.cumsum(np.bincount(group.reshape(-1), None if weight is None else weight[known]))
         own: list[float] = []
         total, first = seen[-1], 0
-        while len(own) < BINS - 1 and first < len(values):
-            end = max(int(np.searchsorted(seen * BINS, total * (len(own) + 1))), first)
+        while len(own) < most - 1 and first < len(values):
+            end = max(int(np.searchsorted(seen * most, total * (len(own) + 1))), first)
             if end >= len(values) - 1:
                 break
             own.append(values[end])
