@@ -18,6 +18,7 @@ from qed.inspection import explain, shapley_values
 from qed.linear_model import LinearRegression, Ridge
 from qed.naive_bayes import GaussianNB
 from qed.neighbors import KNeighborsRegressor
+from qed.neural_network import MLPRegressor
 from qed.preprocessing import StandardScaler
 from qed.tree import DecisionTreeRegressor
 from qed.verify import _explanations
@@ -186,6 +187,19 @@ def test_single_precision_is_verified():
         model.fit(single, y)
         found = shapley_values(model, single[:3], background=single[:9], random_state=0)
         assert qed.verify(found, model, single[:9]).holds
+
+
+def test_all_coalitions_in_single_precision_are_verified():
+    X, y = table()
+    single = X[:, :6].astype(np.float32)
+    model = MLPRegressor(max_iter=20, random_state=0).fit(single, y)
+    found = shapley_values(model, single[:2], background=single[:5])
+    assert found.certificate.method == "enumeration"
+    assert qed.verify(found, model, single[:5]).holds
+    values = found.values.copy()
+    values[0, :2] += [1e-4, -1e-4]
+    with pytest.raises(CertificateError, match="row 0"):
+        qed.verify(dataclasses.replace(found, values=values), model, single[:5])
 
 
 def test_of_a_pipeline_the_last_step_is_verified():

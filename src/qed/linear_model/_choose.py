@@ -39,7 +39,6 @@ class Choice:
     per_target: bool
     keep: bool
     owner: str = "RidgeCV"
-    one: Array | None = None  # the weight of one observation of each row; None means one
     scores: Mapping[str, Score] | None = None  # by name; None means those of numbers
     score_of_folds: str = "r2"
 
@@ -85,7 +84,7 @@ def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Fou
     if n > X.shape[1]:
         moments = fold(ArraySource(X, y, s), Moments.of)
         require_range(ArraySource(X, y, s), fingerprint_of(moments))
-        blocks = predictions_left_out(X, y, s, moments, choice.alphas, intercept=choice.intercept, one=choice.one)
+        blocks = predictions_left_out(X, y, s, moments, choice.alphas, intercept=choice.intercept)
     else:
         wide, used = _used_rows(X, y, s, choice)
         require_range(ArraySource(X, y, s), fingerprint(X, y, s))
@@ -114,8 +113,8 @@ def by_leaving_one_out(choice: Choice, X: Any, y: Array, s: Array | None) -> Fou
 
 
 def _require_rows_to_leave_out(choice: Choice, s: Array | None, n: int) -> None:
-    rows, weight = (n, float(n)) if s is None else (int(np.count_nonzero(s)), float(s.sum()))
-    if choice.intercept and rows == 1 and weight <= 1:
+    rows = n if s is None else int(np.count_nonzero(s))
+    if choice.intercept and rows == 1:
         raise InvalidData(
             f"{choice.owner} leaves out one row at a time, and n_samples=1 row of positive weight leaves none to learn from. Pass"
             " at least two rows, or use Ridge(alpha)."
@@ -129,7 +128,7 @@ def _used_rows(X: Any, y: Array, s: Array | None, choice: Choice) -> tuple[Wide,
 
 
 def _wide_blocks(wide: Wide, K: Array, used: Indices, y: Array, choice: Choice) -> Iterator[tuple[Rows, Array]]:
-    yield used, wide_left_out(wide, K, y[used], choice.alphas, one=None if choice.one is None else choice.one[used])
+    yield used, wide_left_out(wide, K, y[used], choice.alphas)
     unused = np.setdiff1d(np.arange(len(y)), used)
     if len(unused):  # rows that do not count are predicted by nobody: their own value keeps every score as it is
         yield unused, np.repeat(y[unused][:, :, None], len(choice.alphas), axis=2)

@@ -1,12 +1,11 @@
 """Exact leave-one-out errors of ridge for many strengths, from one decomposition.
 
-Leaving out a share ``t`` of row ``i`` and refitting changes its residual ``e`` to ``e / (1 - t h)``, where
+Leaving out row ``i`` of weight ``s`` and refitting changes its residual ``e`` to ``e / (1 - s h)``, where
 
     h_i(alpha) = 1/weight + Σ_k z_ik² / (lambda_k + alpha)
 
-is the leverage of one observation, ``z`` the row in the coordinates of the eigenvectors. One observation is left out; a row
-whose weight is below one is left out whole. So a weight of two is the same as the row twice, exactly. Where classes are weighted,
-one observation of a row weighs ``one``.
+is the leverage of one observation, ``z`` the row in the coordinates of the eigenvectors. A row is left out whole, whatever its
+weight: what is left of a repeated row would tell the answer.
 """
 
 from __future__ import annotations
@@ -44,7 +43,6 @@ def predictions_left_out(
     alphas: Array,
     *,
     intercept: bool,
-    one: Array | None = None,
 ) -> Iterator[tuple[slice | NDArray[np.intp], Array]]:
     """Yield, for blocks of rows, predictions for rows that the fit did not see, shape (rows, m, strengths)."""
     quadratic = Quadratic.of(moments, intercept=intercept)
@@ -57,13 +55,13 @@ def predictions_left_out(
     for first in range(0, len(X), ROWS):
         rows = slice(first, min(first + ROWS, len(X)))
         lever, predicted = projected_squares(X[rows], quadratic.mean_x, vectors, shrink, fitted)
-        share = 1.0 if s is None else np.minimum(s[rows], 1.0 if one is None else one[rows])[:, None]
+        share = 1.0 if s is None else s[rows][:, None]
         kept = 1 - share * (lever + base)
         residual = (y[rows] - quadratic.mean_y)[:, :, None] - predicted.reshape(-1, m, k)
         yield rows, y[rows][:, :, None] - residual / kept[:, None, :]
 
 
-def wide_left_out(wide: Wide, K: Array, y: Array, alphas: Array, *, one: Array | None = None) -> Array:
+def wide_left_out(wide: Wide, K: Array, y: Array, alphas: Array) -> Array:
     """Return the same for fewer rows than columns, from the products of rows; shape (n, m, strengths).
 
     In the basis of eigenvectors ``q`` of ``K`` the kept share of a row is ``Σ_k q_ik² alpha / (lambda_k + alpha)``, a sum of
@@ -79,9 +77,6 @@ def wide_left_out(wide: Wide, K: Array, y: Array, alphas: Array, *, one: Array |
     shrink = alphas / (np.maximum(values, 0.0)[:, None] + alphas)
     kept = vectors**2 @ shrink
     residual = np.einsum("ik,km,ka->ima", vectors, vectors.T @ wide.y, shrink, optimize=True)
-    weight = wide.root**2  # (n, 1)
-    share = np.minimum(weight, 1.0 if one is None else one[:, None]) / weight
-    kept = (1 - share) + share * kept  # both terms are positive here too
     return np.asarray(y[:, :, None] - residual / (wide.root * kept)[:, None, :])
 
 

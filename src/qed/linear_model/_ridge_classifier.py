@@ -139,7 +139,6 @@ class Signed(NamedTuple):
     X: Any
     signs: Array
     weight: Array | None
-    factor: Array | None  # what class weights multiply each row by
     codes: Array
     classes: Array
 
@@ -154,7 +153,7 @@ def signs_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Signed:
     require_classes(name, data.classes, codes[weight > 0])
     factor = class_factors(name, model.class_weight, data.classes, codes, weight)
     signs = _signs(codes, len(data.classes))
-    return Signed(data.X, signs, data.weight if factor is None else weight * factor, factor, data.y, data.classes)
+    return Signed(data.X, signs, data.weight if factor is None else weight * factor, data.y, data.classes)
 
 
 def _signs(codes: Array, n_classes: int) -> Array:

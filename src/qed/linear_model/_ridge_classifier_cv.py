@@ -44,7 +44,7 @@ class RidgeClassifierCV(LinearClassifier):
     Notes
     -----
     Without ``cv`` each row is left out exactly, from one decomposition, and the squared distance from its signs is the score.
-    Leaving out means one observation, also where classes are weighted: a row of weight two is the row twice. In folds, class
+    A row is left out whole, whatever its weight. In folds, class
     weights are those of all rows.
 
     Examples
@@ -111,7 +111,6 @@ class RidgeClassifierCV(LinearClassifier):
             per_target=False,
             keep=self.store_cv_results,
             owner="RidgeClassifierCV",
-            one=signed.factor,
             scores={**SCORES, "accuracy": _accuracy, "balanced_accuracy": _balanced_accuracy},
             score_of_folds="accuracy",
         )

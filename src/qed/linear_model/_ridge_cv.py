@@ -45,8 +45,7 @@ class RidgeCV(Solved):
 
     Notes
     -----
-    Leaving out means one observation: a row of weight two is the row twice, and loses one of the two. A row of weight below
-    one is left out whole.
+    A weight counts as repetition in a fit and in the score. A row is left out whole, whatever its weight.
 
     Examples
     --------

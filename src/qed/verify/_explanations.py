@@ -25,9 +25,9 @@ PREDICTIONS = 5_000_000  # the same of predictions
 MOST_PLAYERS = 12  # all coalitions of so many are what is evaluated by default
 PAIRS = 64  # orders and their reverses of a second sample, at least
 SLACK = 64.0  # times the rounding of one algorithm: two algorithms differ by no more
-Z_SCORE = (
-    7.0 * 1.5
-)  # of a second sample; a false alarm in 1e11 contributions, and standard errors of few orders are small
+# Of a second sample: a false alarm in 1e11 contributions, and half as much again since few orders leave small standard errors.
+Z_SCORE = 7.0 * 1.5
+SINGLE = 2.0**-18  # 64 units of single precision, for models that predict in it
 ERROR_BAND = 3.0  # standard errors of two samples of equal size differ by less
 GAMES = {
     "trees": ("path-dependent", "interventional"),
@@ -150,6 +150,12 @@ def _predict(explanation: Any, model: Any, X: Array) -> Array:
     told = np.log(told) if method.startswith("log of ") else told
     told = told.reshape(len(X), -1)
     return told[:, 1:] if method == "predict_proba" and told.shape[1] == 2 else told
+
+
+def _in_single(explanation: Any, model: Any) -> bool:
+    """Return whether the model predicts in single precision, so that a row's result depends on the rows beside it."""
+    told = getattr(model, explanation.output.removeprefix("log of "))(explanation.data[:1])
+    return bool(np.asarray(told).dtype == np.float32)
 
 
 def _background(certificate: Any, explanation: Any, background: Any) -> Array | None:
@@ -283,6 +289,7 @@ def _of_any_model(explanation: Any, model: Any, background: Array, owners: Array
     said = np.asarray(explanation.predictions, dtype=np.float64).reshape(len(explanation.data), -1)
     size = float(np.abs(said).max(initial=0.0) + np.abs(base).max(initial=0.0))
     unit = 64 * UNIT * (many + n)
+    off = SLACK * unit + (SINGLE if _in_single(explanation, model) else 0.0)  # relative
     if explanation.certificate.method == "enumeration":
         cost = float(many) * 2.0**n
         if n > MOST_PLAYERS and cost > PREDICTIONS:
@@ -301,13 +308,13 @@ def _of_any_model(explanation: Any, model: Any, background: Array, owners: Array
         values, spread = np.zeros((len(rows), n, len(base))), np.zeros((len(rows), len(base)))
         for place, row in enumerate(rows):
             values[place], spread[place] = _second_sample(
-                explanation, model, background, int(row), owners, errors[row], SLACK * unit * size
+                explanation, model, background, int(row), owners, errors[row], off * size
             )
     largest = np.maximum(size, np.abs(values).max(axis=1, initial=0.0))
     held = float(np.abs(np.asarray(explanation.values)).max(initial=0.0))
     # contributions can be larger than what they add up to; those that were not computed again allow a statement, not an error
     stated = unit * max(size, held)
-    return Recomputed(rows, values, SLACK * unit * largest + spread, base, stated, SLACK * unit * size, None)
+    return Recomputed(rows, values, off * largest + spread, base, stated, off * size, None)
 
 
 def _by_dividends(explanation: Any, model: Any, background: Array, row: int, owners: Array) -> Array:
