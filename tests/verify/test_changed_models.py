@@ -214,3 +214,17 @@ def test_steps_of_labels_that_are_all_but_certain_are_accepted(seed):
     s = 10.0 ** drawn.uniform(-12, 3, 24)
     model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(rows, labels, s)
     assert qed.verify(model, rows, labels, s).holds
+
+
+def test_a_median_of_an_even_number_of_rows_lies_midway():
+    y = np.repeat([0.0, 1.0, 3.0, 9.0], 20)
+    rows = np.repeat([0.0, 1.0], 40)[:, None]
+    model = HistGradientBoostingRegressor(loss="absolute_error", max_iter=1, learning_rate=1.0).fit(rows, y)
+    assert qed.verify(model, rows, y).holds
+    medians = model.trees_.value[:, 0] + model.baseline_[0]
+    assert np.array_equal(np.sort(medians), [0.5, 6.0])
+    model.trees_.value[0, 0] += 0.25
+    after = np.abs(y - model.predict(rows)).mean()
+    assert after == np.abs(y - np.repeat(np.sort(medians), 40)).mean()  # as good a median, but not the stated one
+    with pytest.raises(qed.CertificateError, match="midway"):
+        qed.verify(model, rows, y)

@@ -354,6 +354,11 @@ def _check_tree(
             if not low[node] <= step <= high[node]:
                 refuse(model, f"the step of leaf {int(node)} of {where} leaves its limits")
             check_quantile(model, f"the step of leaf {int(node)} of {where}", left[own], rows.s[own], step, share)
+            if (rows.s == np.rint(rows.s)).all():  # which value the share falls on is no matter of rounding
+                wanted = quantile(left[own], rows.s[own], share)
+                size = np.abs(left[own]).max() + np.abs(rows.y[own]).max()
+                if not abs(step - wanted) <= 1e-9 * size + 1e-300:
+                    refuse(model, f"the step of leaf {int(node)} of {where} is {step:.12g}, and not midway")
         return leaf
     steep = H[ends] + model.l2_regularization
     step = np.clip(-G[ends] / np.where(steep > 0, steep, np.inf), low[ends], high[ends])
