@@ -71,7 +71,7 @@ class BoostedSum(Estimator, allow_nan=True):
     seed_: int = fitted("What everything that was drawn follows from.", low=0, answers=False)
     loss_level_: float = fitted("Quantile of the quantile loss, threshold of Huber's.", low=0)
     validation_score_: Array = fitted(
-        "Minus the mean loss of the rows that early stopping looks at; empty without.",
+        "Minus the mean loss of the rows that early stopping looks at; empty without. Of `X_val` it is not verified.",
         shape="(0,) or (n_iter_ + 1,)",
         answers=False,
     )
