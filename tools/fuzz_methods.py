@@ -23,7 +23,7 @@ LEFT_OUT = ("save", "set_params", "set_output", "get_metadata_routing", *(f"set_
     "fit", "partial_fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score", "transform",
     "inverse_transform", "forget",
 )))  # fmt: skip
-LAST = ("score", "certify", "forget", "partial_fit", "update")
+LAST = ("score", "certify", "forget", "partial_fit", "update", "restrict")
 
 
 @functools.cache
@@ -55,7 +55,11 @@ ROWS = (
     "predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "inverse_transform", "score_samples",
     "kneighbors", "radius_neighbors", "staged_predict",
 )  # fmt: skip
-ARGUMENTS = {**dict.fromkeys(ROWS, ("X",)), **dict.fromkeys(("score", "certify", "partial_fit", "forget"), ("X", "y"))}
+ARGUMENTS = {
+    **dict.fromkeys(ROWS, ("X",)),
+    **dict.fromkeys(("score", "certify", "partial_fit", "forget"), ("X", "y")),
+    "restrict": (),
+}
 SPARSE = ("transform", "predict")
 REFUSED = object()
 
@@ -74,6 +78,8 @@ class Inputs:
             return [self.changed]
         if method == "decode":
             return ["a text"]
+        if method == "restrict":
+            return [[0]]
         return [self.target if name in TARGETS else self.rows for name in names]
 
 

@@ -25,7 +25,7 @@ from qed.core import (
 from qed.core._events import Progress, guard
 from qed.core._parts import accepts_weight
 from qed.ensemble import _kernels
-from qed.ensemble._copies import CopiesModel, codes_of, copies_of_codes, copies_with_predict, row_numbers
+from qed.ensemble._copies import CopiesModel, codes_of, copies_of_codes, copies_with_predict, numbers_of, row_numbers
 from qed.tree._tree_model import float_like
 
 if TYPE_CHECKING:
@@ -432,7 +432,7 @@ class AdaBoostRegressor(AdaBoostModel, Regressor):
             times = _kernels.draw_rows(self.seed_, number, n_rows, n_rows, np.cumsum(share))
             rows = row_numbers(times)
             model = self._copy(self.seed_, number).fit(X_rows[rows], target[rows])
-            off = np.abs(np.asarray(model.predict(X_rows), dtype=np.float64) - target)
+            off = np.abs(numbers_of(model.predict(X_rows), len(target)) - target)
             used = share > 0
             most = float(off[used].max(initial=0.0))
             loss = off / most if most > 0 else off
@@ -452,7 +452,7 @@ class AdaBoostRegressor(AdaBoostModel, Regressor):
         return self
 
     def _medians(self, rows: Any, *, staged: bool) -> Iterator[Array]:
-        said = np.column_stack([np.asarray(one.predict(rows), dtype=np.float64) for one in self.estimators_])
+        said = np.column_stack([numbers_of(one.predict(rows), rows.shape[0]) for one in self.estimators_])
         for last in range(1 if staged else said.shape[1], said.shape[1] + 1):
             order = np.argsort(said[:, :last], axis=1)  # of equal predictions any order gives the same median
             reached = np.cumsum(self.estimator_weights_[:last][order], axis=1)

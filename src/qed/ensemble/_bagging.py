@@ -26,7 +26,7 @@ from qed.core import (
 from qed.core._events import Progress, guard
 from qed.core._jobs import mapped
 from qed.ensemble import _kernels
-from qed.ensemble._copies import CopiesModel, codes_of, copies_of_codes, copies_with_predict, row_numbers
+from qed.ensemble._copies import CopiesModel, codes_of, copies_of_codes, copies_with_predict, numbers_of, row_numbers
 from qed.ensemble._forest_model import _draws as number_of_draws
 from qed.ensemble._forest_model import interval_of
 from qed.tree._kernels import Targets
@@ -394,7 +394,7 @@ class BaggingRegressor(BaggingModel, Regressor):
         return self
 
     def _said(self, model: Any, rows: Any) -> Array:
-        return np.asarray(model.predict(rows), dtype=np.float64).reshape(rows.shape[0], 1)
+        return numbers_of(model.predict(rows), rows.shape[0])[:, None]
 
     def predict(self, X: Any) -> Array:
         """Return the mean of what the copies predict.

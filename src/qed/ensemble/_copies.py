@@ -65,6 +65,16 @@ def codes_of(said: Any, n_rows: int, k: int) -> Array:
     return found.astype(np.intp)
 
 
+def numbers_of(said: Any, n_rows: int) -> Array:
+    """Return predictions as one number a row; refuse others."""
+    found = np.asarray(said, dtype=np.float64)
+    if found.shape not in ((n_rows,), (n_rows, 1)):
+        raise InvalidParameter(
+            f"A member predicts shape {found.shape} for {n_rows} rows. Choose an estimator of one target."
+        )
+    return found.reshape(n_rows)
+
+
 def row_numbers(times: Array) -> Array:
     """Return the rows that were drawn, each as often as it was."""
     return np.repeat(np.arange(len(times)), times)
