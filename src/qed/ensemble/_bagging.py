@@ -27,8 +27,7 @@ from qed.core._events import Progress, guard
 from qed.core._jobs import mapped
 from qed.ensemble import _kernels
 from qed.ensemble._copies import CopiesModel, codes_of, copies_of_codes, copies_with_predict, numbers_of, row_numbers
-from qed.ensemble._forest_model import _draws as number_of_draws
-from qed.ensemble._forest_model import interval_of
+from qed.ensemble._forest_model import interval_of, number_of_draws
 from qed.tree._kernels import Targets
 from qed.tree._tree_model import float_like
 

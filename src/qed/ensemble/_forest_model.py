@@ -289,14 +289,14 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
             X = X[np.flatnonzero(used)]
             y = y.reshape(len(used), -1)[used].reshape(-1)
             s, factor = (None if s is None else s[used]), (None if factor is None else factor[used])
-        draws = _draws(self, X.shape[0], s) if self.__dict__["bootstrap"] else 0
+        draws = number_of_draws(self, X.shape[0], s) if self.__dict__["bootstrap"] else 0
         inside = factor if draws else (s if factor is None else (factor if s is None else s * factor))
         share = None if s is None else np.ascontiguousarray(s, dtype=np.float64)
         inside = None if inside is None else np.ascontiguousarray(inside, dtype=np.float64)
         return ForestRows(X, Targets(criterion, width, np.ascontiguousarray(y), inside), share, draws, used)
 
 
-def _draws(model: Any, n_rows: int, s: Array | None) -> int:
+def number_of_draws(model: Any, n_rows: int, s: Array | None) -> int:
     """Return how many rows a tree draws: weights that are whole numbers stand for as many rows."""
     is_whole = s is not None and bool((s == np.rint(s)).all()) and s.sum() < 2**31
     total = float(s.sum()) if is_whole else float(n_rows)  # type: ignore[union-attr]
