@@ -73,3 +73,9 @@ from qed.metrics._scorers import get_scorer_names as get_scorer_names
 from qed.metrics._scorers import make_scorer as make_scorer
 from qed.metrics._tally import Tally as Tally
 from qed.metrics._tally import score_interval as score_interval
+from qed.metrics._pairwise_kernels import laplacian_kernel as laplacian_kernel
+from qed.metrics._pairwise_kernels import linear_kernel as linear_kernel
+from qed.metrics._pairwise_kernels import pairwise_kernels as pairwise_kernels
+from qed.metrics._pairwise_kernels import polynomial_kernel as polynomial_kernel
+from qed.metrics._pairwise_kernels import rbf_kernel as rbf_kernel
+from qed.metrics._pairwise_kernels import sigmoid_kernel as sigmoid_kernel
