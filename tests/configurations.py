@@ -425,6 +425,8 @@ def _linear(add: Callable[..., None]) -> None:  # noqa: PLR0912  a list
 
 
 def _clusters(add: Callable[..., None]) -> None:
+    add(lambda: cluster.KMeans(3, n_init=1, random_state=0))
+    add(lambda: cluster.KMeans(2, n_init=2, random_state=0), weight="counts", layout="float32")
     for init in ("distance", "farthest", "random"):
         add(lambda init=init: cluster.KMeans(3, init=init, n_init=1, random_state=0))
     add(lambda: cluster.BisectingKMeans(4, bisecting_strategy="largest_cluster", random_state=0), weight="counts")
@@ -566,8 +568,6 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: neighbors.KNeighborsRegressor(4, algorithm="brute"), layout="float32")
     add(lambda: neighbors.NearestNeighbors(n_neighbors=3, metric="chebyshev"))
     add(lambda: neighbors.KernelDensity(bandwidth=0.7, kernel="epanechnikov"), weight="counts")
-    add(lambda: cluster.KMeans(3, n_init=1, random_state=0))
-    add(lambda: cluster.KMeans(2, n_init=2, random_state=0), weight="counts", layout="float32")
     _clusters(add)
     _mixtures(add)
     add(lambda: decomposition.PCA(2))

@@ -142,7 +142,7 @@ def test_shares_sum_to_one_and_harden_with_beta():
     np.testing.assert_allclose(model.cluster_centers_, shares.T @ X / shares.sum(axis=0)[:, None], rtol=1e-3)
     assert np.all(np.diff(model.certificate_.trace) >= -1e-12)
     assert model.certificate_.reached
-    start = X[[int(np.flatnonzero(WHICH == j)[0]) for j in range(4)]]
+    start = X[[int(np.flatnonzero(j == WHICH)[0]) for j in range(4)]]
     hard, soft = KMeans(4, init=start, tol=0).fit(X), SoftKMeans(4, beta=1e4, init=start).fit(X)
     np.testing.assert_allclose(soft.cluster_centers_, hard.cluster_centers_, rtol=1e-6)
     blurred = SoftKMeans(4, beta=1e-6, random_state=0).fit(X)  # no minimum but the mean is left

@@ -39,7 +39,7 @@ class BisectingKMeans(CentreModel):
     ---------
     .. math:: \sum_i s_i \| x_i - c_{\ell(i)} \|^2
 
-    the inertia of the leaves, lowered by each split. Rows go down the tree, at each node to the nearer of two centres, so that a leaf
+    the inertia of the leaves, lowered by each split. Rows go down the tree, at each node to the nearer of two centres: a leaf
     need not be the nearest of all.
 
     Certificate
@@ -49,7 +49,7 @@ class BisectingKMeans(CentreModel):
 
     Cost
     ----
-    O(np) a split and step, of the rows of one cluster; k - 1 splits. Memory beyond X: a copy of the rows of the cluster that is split.
+    O(np) a split and step, of the rows of one cluster; k - 1 splits. Memory beyond X: a copy of the rows that are split.
 
     Examples
     --------

@@ -206,7 +206,8 @@ class KernelKMeans(Clusterer):
         else:
             K, own = self._kernel(X, self.rows_), self._kernel(self.rows_, None)
         within = _within(own, self.weights_, self.labels_, self.n_clusters)
-        return np.argmin(_between(K, self.weights_, self.labels_, self.n_clusters) + within, axis=1).astype(np.int32)
+        away = _between(K, self.weights_, self.labels_, self.n_clusters) + within
+        return np.asarray(np.argmin(away, axis=1), dtype=np.int32)
 
 
 def _shares(s: Array, labels: Array, k: int) -> Array:

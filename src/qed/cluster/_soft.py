@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable  # noqa: TC003  (read from an annotation)
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from qed.certificates import AscentCertificate
 from qed.cluster._centres import CentreModel
-from qed.cluster._kernels import Places
 from qed.cluster._seeding import STARTS, Init, starting_centres, starts
 from qed.core import (
     KW_ONLY,
@@ -28,6 +27,9 @@ from qed.core._events import STOP, Progress
 from qed.core._shared_params import VERBOSE
 from qed.core._tables import is_sparse
 from qed.data._kernels import UNIT
+
+if TYPE_CHECKING:
+    from qed.cluster._kernels import Places
 
 ROWS_AT_ONCE = 4096
 

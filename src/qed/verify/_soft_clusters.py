@@ -1,4 +1,4 @@
-"""Soft k-means, checked: the objective at the stored centres, and one more step from there, by definition and in extended precision."""
+"""Soft k-means, checked: the objective at the stored centres, and one more step from there, in extended precision."""
 
 from __future__ import annotations
 
