@@ -25,11 +25,13 @@ OPEN = {"DummyClassifier", "BasisFunctions"}
 
 
 def test_every_answer_that_can_be_handed_on_is_defined():
+    """Rows by transformers, labels and numbers by models of a target: a part without a definition would be refused."""
     lacking = {
         f"{name}.{method}"
         for name, cls in qed.all_estimators()
         for method in METHODS
-        if name not in OF_TARGETS and hasattr(cls, method) and method not in answers_known(public_name(cls))
+        if name not in OF_TARGETS and hasattr(cls, method) and (method == "transform" or cls._declared_traits.target)
+        if method not in answers_known(public_name(cls))
     }
     assert lacking == set()
 
@@ -70,8 +72,6 @@ def test_answers_agree_with_their_definition_and_changed_ones_do_not(kind):
                 except CertificateError:
                     continue
                 assert kind in OPEN, f"{model!r:.100}.{method}"
-    answers = [method for method in METHODS if hasattr(type(ALL[[one.kind for one in ALL].index(kind)].make()), method)]
-    assert tried or not answers
     assert changed or not tried
 
 

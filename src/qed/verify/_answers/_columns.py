@@ -202,24 +202,27 @@ def unit_rows(model: Any, X: Any, told: Any) -> None:
         require(model, "transform", one, dense(answers[some]), terms=x.shape[1], is_single=rows.dtype == np.float32)
 
 
+def _subspace(model: Any) -> tuple[Array, Array, Any]:
+    """Return the point that coordinates are counted from, the directions, and what coordinates are divided by."""
+    axes = np.asarray(model.components_).astype(EXTENDED)
+    mean = np.asarray(vars(model).get("mean_", np.zeros(axes.shape[1]))).astype(EXTENDED)
+    if not getattr(model, "whiten", False):
+        return mean, axes, EXTENDED(1)
+    deviation = np.sqrt(np.asarray(model.explained_variance_).astype(EXTENDED))
+    return mean, axes, np.maximum(deviation, np.finfo(np.float64).eps)
+
+
 def projections(model: Any, X: Array) -> Numbers:
     """Project rows on directions of largest variance."""
-    x, mean = X.astype(EXTENDED), np.asarray(model.mean_).astype(EXTENDED)
-    axes = np.asarray(model.components_).astype(EXTENDED).T
-    values, size = (x - mean) @ axes, (np.abs(x) + np.abs(mean)) @ np.abs(axes)
-    if not model.whiten:
-        return Numbers(values, size)
-    deviation = np.sqrt(np.asarray(model.explained_variance_).astype(EXTENDED))
-    deviation = np.maximum(deviation, np.finfo(np.float64).eps)
-    return Numbers(values / deviation, size / deviation)
+    mean, axes, deviation = _subspace(model)
+    x = X.astype(EXTENDED)
+    return Numbers((x - mean) @ axes.T / deviation, (np.abs(x) + np.abs(mean)) @ np.abs(axes.T) / deviation)
 
 
 def projections_back(model: Any, X: Array) -> Numbers:
     """Return the points that coordinates are of."""
-    x, axes = X.astype(EXTENDED), np.asarray(model.components_).astype(EXTENDED)
-    if model.whiten:
-        axes = axes * np.sqrt(np.asarray(model.explained_variance_).astype(EXTENDED))[:, None]
-    mean = np.asarray(model.mean_).astype(EXTENDED)
+    mean, axes, deviation = _subspace(model)
+    x = X.astype(EXTENDED) * deviation
     return Numbers(x @ axes + mean, np.abs(x) @ np.abs(axes) + np.abs(mean))
 
 

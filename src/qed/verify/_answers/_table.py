@@ -66,13 +66,18 @@ _LEFT = {
 }
 _KEPT: dict[str, Rule] = {"transform": _columns.kept_columns}
 
+_PROJECTED = _defined(transform=_columns.projections, inverse_transform=_columns.projections_back)
+
 RULES: dict[str, dict[str, Rule]] = {
     "qed.calibration.CalibratedClassifierCV": {
         "predict": _composites.calibrated_label,
         "predict_proba": _composites.calibrated_chances,
     },
     "qed.calibration.IsotonicRegression": _defined(predict=_columns.rising, transform=_columns.rising),
+    "qed.cluster.BisectingKMeans": _defined(transform=_columns.distances),
     "qed.cluster.KMeans": _defined(predict=_columns.nearest_centre, transform=_columns.distances),
+    "qed.cluster.MiniBatchKMeans": _defined(predict=_columns.nearest_centre, transform=_columns.distances),
+    "qed.cluster.SoftKMeans": _defined(transform=_columns.distances),
     "qed.compose.ClassifierChain": {one: _composites.chain(one) for one in METHODS[:3]},
     "qed.compose.ColumnTransformer": {"transform": _composites.columns},
     "qed.compose.FeatureUnion": {"transform": _composites.union},
@@ -91,7 +96,9 @@ RULES: dict[str, dict[str, Rule]] = {
     "qed.compose.Pipeline": {one: _composites.pipeline(one) for one in METHODS},
     "qed.compose.RegressorChain": {"predict": _composites.chain("predict")},
     "qed.compose.TransformedTargetRegressor": {"predict": _composites.target},
-    "qed.decomposition.PCA": _defined(transform=_columns.projections, inverse_transform=_columns.projections_back),
+    "qed.decomposition.IncrementalPCA": _PROJECTED,
+    "qed.decomposition.PCA": _PROJECTED,
+    "qed.decomposition.TruncatedSVD": _PROJECTED,
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": {
         **_PROBABLE,
         **_linear_in(transform=_linear.discriminant_axes),
