@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import closing
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -318,6 +320,19 @@ class RandomizedSearchCV(_Search):
         return list(ParameterSampler(self.param_distributions, self.n_iter, random_state=self.random_state))
 
 
+def _judge_one(
+    estimator: Any,
+    table: Table,
+    settings: Sequence[Mapping[str, Any]],
+    folds: Sequence[Any],
+    scorers: Any,
+    options: Mapping[str, Any],
+    pair: tuple[int, int],
+) -> Judged:
+    setting, fold = pair
+    return judge(estimator, table, folds[fold], setting=settings[setting], scorers=scorers, **options)
+
+
 class _Run:
     """One search: the settings, the folds, and what is known so far."""
 
@@ -385,15 +400,15 @@ class _Run:
         search = self.search
         options = {"error_score": search.error_score, "with_train": search.return_train_score, "keep": False}
         start = time.perf_counter()
-        with Progress(type(search).__name__, len(left), verbose=search.verbose) as progress:
+        one = partial(_judge_one, search.estimator, self.table, self.settings, self.folds, self.scorers, options)
+        pairs = [(k, fold) for k in left for fold in range(len(self.folds))]
+        results = mapped(one, pairs, search.n_jobs, pure=True)  # candidates and folds alike
+        with Progress(type(search).__name__, len(left), verbose=search.verbose) as progress, closing(results):
             for k in left:
                 if search.budget is not None and judged and time.perf_counter() - start > search.budget:
                     return "budget"
-                one = partial(
-                    judge, search.estimator, self.table, setting=self.settings[k], scorers=self.scorers, **options
-                )
                 try:
-                    judged[k] = list(mapped(one, self.folds, search.n_jobs))
+                    judged[k] = list(islice(results, len(self.folds)))
                 except KeyboardInterrupt:
                     return "interrupted"
                 name = next(iter(self.scorers))
