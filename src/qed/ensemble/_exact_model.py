@@ -22,7 +22,7 @@ from qed.core import (
 from qed.core._memory import require_memory
 from qed.ensemble import _kernels
 from qed.ensemble._boost_losses import weighted_quantile
-from qed.ensemble._boosting import BoostData, BoostedSum, GrownStep, Rounds
+from qed.ensemble._boosting import BoostData, BoostedSum, GrownRound, Rounds
 from qed.ensemble._tree_ensemble import TreeEnsemble, narrow
 from qed.tree._grow import LEAST, as_tree, growth_limits, require_range
 from qed.tree._kernels import Targets, grow_sorted, sort_table
@@ -239,7 +239,7 @@ class ExactSteps:
                 "warm_start=True goes on with the subsample of the earlier fit: keep it, or start again."
             )
 
-    def grow(self, rounds: Rounds) -> list[GrownStep]:
+    def grow(self, rounds: Rounds) -> GrownRound:
         """Return the trees of the next round, one for each class."""
         model = self.model
         s = rounds.s
@@ -254,7 +254,7 @@ class ExactSteps:
         if rounds.loss.name == "huber":  # the threshold follows the errors, round by round
             level = weighted_quantile(np.abs(rounds.y - rounds.scores[:, 0]), rounds.s, model.alpha, middle=False)  # type: ignore[attr-defined]
             slope = np.clip(rounds.scores - rounds.y[:, None], -level, level)
-        found = []
+        found, scores = [], rounds.scores.copy()
         for c in range(rounds.k):
             tree = self._tree(
                 -slope[:, c], None if self.used is None and rounds.is_plain else s, rounds.count * rounds.k + c
@@ -265,8 +265,9 @@ class ExactSteps:
                 rounds, slope[:, c], rounds.bend[:, c], s, leaf, len(part.value), level
             )
             self.importances.append(tree.compute_feature_importances(normalize=False))
-            found.append(GrownStep(_as_ensemble(tree, values), leaf))
-        return found
+            found.append(_as_ensemble(tree, values))
+            scores[:, c] += found[-1].numbers[leaf, 0]
+        return GrownRound(found, scores)
 
     def _tree(self, residual: Array, s: Array | None, number: int) -> DecisionTree:
         model, n_columns = self.model, self.X.shape[1]
