@@ -1,5 +1,5 @@
 // Run while a build is configured: its status is the level to build for this machine.
-#include "qed/cpu.hpp"
+#include "qed/machine/cpu.hpp"
 
 int main() {
     return qed::widest_level();

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "qed/panel.hpp"
-#include "qed/scratch.hpp"
+#include "qed/dense/panel.hpp"
+#include "qed/machine/scratch.hpp"
 
 using namespace qed;
 

@@ -13,8 +13,8 @@
 #include <optional>
 #include <string>
 
-#include "qed/matrix.hpp"
-#include "qed/parallel.hpp"
+#include "qed/machine/matrix.hpp"
+#include "qed/machine/parallel.hpp"
 
 namespace qed::bindings {
 

@@ -1,4 +1,4 @@
-#include "qed/by_class.hpp"
+#include "qed/tables/by_class.hpp"
 
 #include "arrays.hpp"
 

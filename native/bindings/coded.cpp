@@ -1,4 +1,4 @@
-#include "qed/coded.hpp"
+#include "qed/svm/coded.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "qed/coordinate.hpp"
+#include "qed/convex/coordinate.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
@@ -9,11 +9,11 @@
 
 #include "arrays.hpp"
 #include "loss_names.hpp"
-#include "qed/columns.hpp"
-#include "qed/curved.hpp"
-#include "qed/face_factor.hpp"
-#include "qed/multipliers.hpp"
-#include "qed/narrow.hpp"
+#include "qed/convex/curved.hpp"
+#include "qed/convex/face_factor.hpp"
+#include "qed/convex/multipliers.hpp"
+#include "qed/convex/narrow.hpp"
+#include "qed/dense/columns.hpp"
 #include "sparse_arrays.hpp"
 
 namespace qed::bindings {

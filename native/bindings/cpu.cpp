@@ -1,6 +1,6 @@
 // Answers which instruction-set levels this processor has. Compiled for the plainest one, so that it loads everywhere.
 #define PY_SSIZE_T_CLEAN
-#include "qed/cpu.hpp"
+#include "qed/machine/cpu.hpp"
 
 #include <Python.h>
 

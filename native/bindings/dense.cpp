@@ -2,10 +2,10 @@
 #include <type_traits>
 
 #include "arrays.hpp"
-#include "qed/finite.hpp"
-#include "qed/moments.hpp"
-#include "qed/pair.hpp"
-#include "qed/rows.hpp"
+#include "qed/dense/moments.hpp"
+#include "qed/dense/rows.hpp"
+#include "qed/machine/finite.hpp"
+#include "qed/machine/pair.hpp"
 
 namespace qed::bindings {
 namespace {

@@ -1,4 +1,4 @@
-#include "qed/boost.hpp"
+#include "qed/tree/boost.hpp"
 
 #include <nanobind/stl/string.h>
 
@@ -11,9 +11,9 @@
 #include <nanobind/stl/vector.h>
 
 #include "loss_names.hpp"
-#include "qed/forest.hpp"
-#include "qed/loss.hpp"
-#include "qed/tree_rows.hpp"
+#include "qed/convex/loss.hpp"
+#include "qed/tree/forest.hpp"
+#include "qed/tree/rows.hpp"
 #include "tree_arrays.hpp"
 
 namespace qed::bindings {

@@ -1,4 +1,4 @@
-#include "qed/entries.hpp"
+#include "qed/tables/entries.hpp"
 
 #include <algorithm>
 #include <string>

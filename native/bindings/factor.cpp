@@ -1,6 +1,6 @@
 #include "arrays.hpp"
-#include "qed/reflect.hpp"
-#include "qed/triangular.hpp"
+#include "qed/dense/reflect.hpp"
+#include "qed/dense/triangular.hpp"
 
 namespace qed::bindings {
 namespace {

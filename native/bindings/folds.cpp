@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "qed/fold_columns.hpp"
+#include "qed/convex/fold_columns.hpp"
 
 namespace qed::bindings {
 namespace {

@@ -1,4 +1,4 @@
-#include "qed/glm.hpp"
+#include "qed/convex/glm.hpp"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 #include "arrays.hpp"
 #include "loss_names.hpp"
-#include "qed/pair.hpp"
+#include "qed/machine/pair.hpp"
 #include "sparse_arrays.hpp"
 
 namespace qed::bindings {

@@ -1,4 +1,4 @@
-#include "qed/groups.hpp"
+#include "qed/convex/groups.hpp"
 
 #include <nanobind/stl/vector.h>
 

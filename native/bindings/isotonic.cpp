@@ -1,4 +1,4 @@
-#include "qed/isotonic.hpp"
+#include "qed/tables/isotonic.hpp"
 
 #include "arrays.hpp"
 

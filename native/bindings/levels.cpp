@@ -1,4 +1,4 @@
-#include "qed/levels.hpp"
+#include "qed/tables/levels.hpp"
 
 #include "arrays.hpp"
 #include "targets.hpp"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "qed/loss.hpp"
+#include "qed/convex/loss.hpp"
 
 namespace qed::bindings {
 

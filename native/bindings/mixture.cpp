@@ -1,4 +1,4 @@
-#include "qed/mixture.hpp"
+#include "qed/tables/mixture.hpp"
 
 #include <nanobind/stl/string.h>
 

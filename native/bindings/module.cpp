@@ -1,9 +1,9 @@
 #include <string>
 
 #include "arrays.hpp"
-#include "qed/finite.hpp"
-#include "qed/product.hpp"
-#include "qed/simd.hpp"
+#include "qed/dense/product.hpp"
+#include "qed/machine/finite.hpp"
+#include "qed/machine/simd.hpp"
 
 namespace qed::bindings {
 

@@ -1,4 +1,4 @@
-#include "qed/nearest.hpp"
+#include "qed/neighbors/nearest.hpp"
 
 #include <cstdint>
 

@@ -1,11 +1,11 @@
-#include "qed/neighbors.hpp"
+#include "qed/neighbors/neighbors.hpp"
 
 #include <algorithm>
 #include <tuple>
 #include <vector>
 
 #include "arrays.hpp"
-#include "qed/density.hpp"
+#include "qed/tables/density.hpp"
 
 namespace qed::bindings {
 namespace {

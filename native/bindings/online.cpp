@@ -1,11 +1,11 @@
-#include "qed/online.hpp"
+#include "qed/online/online.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "arrays.hpp"
-#include "qed/online_proof.hpp"
+#include "qed/online/proof.hpp"
 #include "sparse_arrays.hpp"
 
 namespace qed::bindings {

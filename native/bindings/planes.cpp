@@ -1,4 +1,4 @@
-#include "qed/planes.hpp"
+#include "qed/svm/planes.hpp"
 
 #include <nanobind/stl/string.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "qed/class_planes.hpp"
+#include "qed/svm/class_planes.hpp"
 #include "sparse_arrays.hpp"
 
 namespace qed::bindings {

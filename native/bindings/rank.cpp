@@ -1,4 +1,4 @@
-#include "qed/rank.hpp"
+#include "qed/tables/rank.hpp"
 
 #include "arrays.hpp"
 

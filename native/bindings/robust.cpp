@@ -5,9 +5,9 @@
 #include <iterator>
 
 #include "arrays.hpp"
-#include "qed/central_path.hpp"
-#include "qed/dual_ascent.hpp"
-#include "qed/scale.hpp"
+#include "qed/convex/central_path.hpp"
+#include "qed/convex/dual_ascent.hpp"
+#include "qed/convex/scale.hpp"
 #include "sparse_arrays.hpp"
 
 namespace qed::bindings {

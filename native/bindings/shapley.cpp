@@ -1,4 +1,4 @@
-#include "qed/shapley.hpp"
+#include "qed/tree/shapley.hpp"
 
 #include <nanobind/stl/tuple.h>
 

@@ -1,4 +1,4 @@
-#include "qed/sparse.hpp"
+#include "qed/sparse/sparse.hpp"
 
 #include <nanobind/stl/pair.h>
 

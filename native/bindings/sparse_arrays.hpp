@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "arrays.hpp"
-#include "qed/sparse.hpp"
+#include "qed/sparse/sparse.hpp"
 
 namespace qed::bindings {
 

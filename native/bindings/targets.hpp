@@ -2,7 +2,7 @@
 #pragma once
 
 #include "arrays.hpp"
-#include "qed/entries.hpp"
+#include "qed/tables/entries.hpp"
 
 namespace qed::bindings {
 

@@ -1,5 +1,5 @@
-#include "qed/tree.hpp"
-#include "qed/tree_optimal.hpp"
+#include "qed/tree/optimal.hpp"
+#include "qed/tree/tree.hpp"
 
 #include <nanobind/stl/string.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "qed/tree_columns.hpp"
+#include "qed/tree/columns.hpp"
 #include "tree_arrays.hpp"
 
 namespace qed::bindings {

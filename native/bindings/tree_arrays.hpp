@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "qed/tree.hpp"
+#include "qed/tree/tree.hpp"
 #include "sparse_arrays.hpp"
 
 namespace qed::bindings {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "qed/matrix.hpp"
+#include "qed/machine/matrix.hpp"
 
 namespace check {
 

@@ -1,5 +1,5 @@
 #include "check.hpp"
-#include "qed/simd.hpp"
+#include "qed/machine/simd.hpp"
 
 namespace check {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "check.hpp"
-#include "qed/entries.hpp"
-#include "qed/parallel.hpp"
+#include "qed/machine/parallel.hpp"
+#include "qed/tables/entries.hpp"
 
 using namespace qed;
 

@@ -1,6 +1,6 @@
 #include "check.hpp"
-#include "qed/parallel.hpp"
-#include "qed/triangular.hpp"
+#include "qed/dense/triangular.hpp"
+#include "qed/machine/parallel.hpp"
 
 using namespace qed;
 

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "check.hpp"
-#include "qed/levels.hpp"
-#include "qed/parallel.hpp"
+#include "qed/machine/parallel.hpp"
+#include "qed/tables/levels.hpp"
 
 using namespace qed;
 

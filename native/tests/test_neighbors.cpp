@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "qed/density.hpp"
+#include "qed/tables/density.hpp"
 
 using namespace qed;
 

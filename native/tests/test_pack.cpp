@@ -1,6 +1,6 @@
 #include "check.hpp"
-#include "qed/pack.hpp"
-#include "qed/scratch.hpp"
+#include "qed/dense/pack.hpp"
+#include "qed/machine/scratch.hpp"
 
 using namespace qed;
 

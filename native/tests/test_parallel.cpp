@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "check.hpp"
-#include "qed/parallel.hpp"
+#include "qed/machine/parallel.hpp"
 
 using namespace qed;
 

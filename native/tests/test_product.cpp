@@ -1,9 +1,9 @@
 #include <limits>
 
 #include "check.hpp"
-#include "qed/fold.hpp"
-#include "qed/moments.hpp"
-#include "qed/rows.hpp"
+#include "qed/dense/fold.hpp"
+#include "qed/dense/moments.hpp"
+#include "qed/dense/rows.hpp"
 
 using namespace qed;
 

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "check.hpp"
-#include "qed/rank.hpp"
+#include "qed/tables/rank.hpp"
 
 using namespace qed;
 

@@ -1,9 +1,9 @@
 #include <cstring>
 
 #include "check.hpp"
-#include "qed/moments.hpp"
-#include "qed/parallel.hpp"
-#include "qed/reflect.hpp"
+#include "qed/dense/moments.hpp"
+#include "qed/dense/reflect.hpp"
+#include "qed/machine/parallel.hpp"
 
 using namespace qed;
 

@@ -1,6 +1,6 @@
 #include "check.hpp"
-#include "qed/parallel.hpp"
-#include "qed/sparse.hpp"
+#include "qed/machine/parallel.hpp"
+#include "qed/sparse/sparse.hpp"
 
 using namespace qed;
 

@@ -849,7 +849,7 @@ def online_passes(
     stop: tuple[int, bool, float, int, bool, bool, Vector, NDArray[np.int64]],
     sums_losses: bool,
 ) -> tuple[list[float], list[int], int]:
-    """Learn one row at a time; see ``native/include/qed/online.hpp`` for rules and state.
+    """Learn one row at a time; see ``native/include/qed/online/online.hpp`` for rules and state.
 
     ``X`` has contiguous rows. ``rule`` holds loss, width, steps, eta, power, alpha, offset, ridge, lasso, intercept, competes,
     margin and batch; ``arrays`` holds w, b, scale, lag, b_sum, mass, paid, order and log, flat, and slopes, changed in place, as is
@@ -868,7 +868,7 @@ def coded_planes(
     target: Vector,
     most: int,
 ) -> tuple[Matrix, Vector, Matrix]:
-    """Planes of a book for rows sorted by class; see ``native/include/qed/coded.hpp``."""
+    """Planes of a book for rows sorted by class; see ``native/include/qed/svm/coded.hpp``."""
 
 def csr_online_passes(
     X: tuple[Indices, Indices, NDArray[np.float32] | NDArray[np.float64]],
@@ -910,7 +910,7 @@ def online_proofs(
     w: Vector,
     b: Vector,
 ) -> tuple[Matrix, list[tuple[float, float, float, float, float, bool]]]:
-    """Return dual points, (problems, n), and how far planes are from the best ones; see ``native/include/qed/online_proof.hpp``.
+    """Return dual points, (problems, n), and how far planes are from the best ones; see ``native/include/qed/online/proof.hpp``.
 
     ``X`` is float64 with contiguous rows; ``model`` holds loss, width, ridge, lasso, intercept and effort. Each plane has
     objective, gap, rounding, null objective, radius, and whether the proof is as good as any.

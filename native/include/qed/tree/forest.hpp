@@ -1,0 +1,70 @@
+/// Many trees over the same columns, each grown on rows of its own drawing.
+///
+/// Columns are ranked and binned once. At a node with more than kSortedRows rows the cuts between bins of a column are
+/// compared, at a smaller one all cuts between its values; thresholds always lie midway between two values of the node.
+/// Determinism: what is drawn depends on the seed, the number of the tree, the path to the node and the column; a tree
+/// is grown by one thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "qed/tree/ranks.hpp"
+#include "qed/tree/tree.hpp"
+
+namespace qed {
+
+inline constexpr Index kSortedRows = 64;  ///< below, comparing all rows is cheaper than going through all bins
+
+struct ForestRules {
+    Index first;         ///< number of the first tree
+    Index trees;         ///< how many
+    Index draws;         ///< rows drawn for each tree, with replacement; 0: all rows once
+    bool balances;       ///< whether classes are given equal weight within the rows of each tree
+    std::uint64_t seed;
+};
+
+/// Nodes in the order of a walk that goes left first: a left child follows its parent.
+struct ForestTree {
+    std::vector<std::int32_t> feature;       ///< by node; -1 for leaves
+    std::vector<double> threshold;           ///< by inner node
+    std::vector<std::uint8_t> missing_left;  ///< by inner node
+    std::vector<double> values;              ///< by leaf, width of them: weights of classes, or what is predicted
+    std::vector<double> weight;              ///< by leaf
+    std::vector<double> importance;          ///< by column: decrease of impurity, as a share of all weight
+    std::vector<std::int32_t> leaf;          ///< by row of the table, where the tree has seen all of them: its leaf
+};
+
+/// `share` of a row: its weight in the drawing (null for equal ones). Weights of the targets multiply what is drawn.
+std::vector<ForestTree> grow_forest(const RankedTable& x, const TreeTargets& y, const double* share,
+                                    const TreeLimits& limits, const ForestRules& rules);
+
+/// The seed of a tree, and how often each row is drawn for it.
+std::uint64_t seed_of_tree(std::uint64_t seed, Index tree) noexcept;
+void draw_rows(std::uint64_t seed, Index draws, const double* cumulated, Index count, std::uint32_t* times) noexcept;
+
+/// Trees as they are followed: nodes of all trees, level by level within each.
+struct PackedForest {
+    Index columns = 0;
+    Index width = 0;                       ///< numbers a leaf
+    std::vector<PackedNode> nodes;
+    std::vector<std::uint32_t> leaf;       ///< by packed node: number of the leaf, within all trees
+    std::vector<Index> starts;             ///< first packed node of each tree, and their number
+    std::vector<std::uint32_t> sets;       ///< eight words for each node that looks at categories
+};
+
+/// What is added up: width numbers of the leaf of each tree, into column tree % groups of rows × groups × width. Rows
+/// that were drawn for a tree are passed over where `bags` is not null (a bit for each row, trees one after the other).
+struct ForestSum {
+    const double* values;
+    Index groups;
+    const std::uint8_t* bags;
+    Index bag_bytes;
+};
+void add_leaves(const PackedForest& forest, const Matrix& x, const ForestSum& sum, double* out);
+void add_leaves(const PackedForest& forest, const SparseRows& x, const ForestSum& sum, double* out);
+/// The leaf of each row in each tree, by its number within all trees.
+void apply_forest(const PackedForest& forest, const Matrix& x, std::int32_t* leaves);
+void apply_forest(const PackedForest& forest, const SparseRows& x, std::int32_t* leaves);
+
+}  // namespace qed

@@ -1,0 +1,510 @@
+#include "qed/tree/boost.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <queue>
+#include <utility>
+
+#include "qed/dense/numbers.hpp"
+#include "qed/machine/parallel.hpp"
+#include "qed/tree/boost_sums.hpp"
+#include "qed/tree/rows.hpp"
+
+namespace qed {
+namespace {
+
+constexpr Index kRowsOfBlock = Index{1} << 14;  // rows that are parted at a time
+constexpr double kLeastCurvature = 1e-3;        // of a leaf, as scikit-learn has it
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Split {
+    double gain = 0.0;
+    Index feature = -1;
+    Index bin = -1;  ///< last bin that goes left, of numbers
+    bool missing_left = false;
+    double left = 0.0, right = 0.0;  ///< values of the children
+    std::uint32_t set[8] = {};       ///< bins that go left, of categories
+};
+
+struct Leaf {
+    Index start = 0, stop = 0, depth = 0;
+    Index left = -1, right = -1;
+    Sums sums;
+    double low = -kInfinity, high = kInfinity;
+    std::uint64_t seed = 0;
+    std::vector<std::uint8_t> meets;  ///< by group of columns: whether it holds all columns above
+    std::unique_ptr<ScratchArray<Sums>> histogram;
+    Split split;
+    std::uint32_t known[8] = {};      ///< categories of the split that the node has met, by bin
+};
+
+class BoostGrower {
+  public:
+    BoostGrower(const RankedTable& x, const BoostRows& rows, const BoostRules& rules, std::uint64_t seed,
+                double* scores)
+        : x_(x),
+          given_(rows),
+          rules_(rules),
+          seed_(seed),
+          scores_(scores),
+          columns_(x.columns()),
+          groups_(blocks_of(x.columns(), kGrouped)),
+          sums_(x, rows, rules.monotone != nullptr),  // limits of values are stated from them
+          units_(sums_.units()),
+          rows_{ScratchArray<std::uint32_t>(rows.count), ScratchArray<std::uint32_t>(rows.count)},
+          sides_(rows.count) {
+        for (Index i = 0; i < rows.count; ++i) {
+            rows_[0][i] = static_cast<std::uint32_t>(i);
+        }
+    }
+
+    BoostTree grow() {
+        Leaf root;
+        root.stop = given_.count;
+        root.seed = mixed_bits(seed_);
+        root.meets.assign(rules_.groups.size(), 1);
+        root.histogram = fresh();
+        sums_.fill(nullptr, given_.count, root.histogram->get());
+        root.sums = sums_.total();
+        leaves_.push_back(std::move(root));
+        choose({&leaves_[0]});
+        using Ranked = std::pair<double, Index>;
+        const auto after = [](const Ranked& a, const Ranked& b) {
+            return a.first != b.first ? a.first < b.first : a.second > b.second;
+        };
+        std::priority_queue<Ranked, std::vector<Ranked>, decltype(after)> open(after);
+        const auto offer = [&](Index number) {
+            if (leaves_[at(number)].split.feature >= 0) {
+                open.emplace(leaves_[at(number)].split.gain, number);
+            }
+        };
+        offer(0);
+        for (Index count = 1; !open.empty() && (rules_.leaves == 0 || count < rules_.leaves); ++count) {
+            const Index number = open.top().second;
+            open.pop();
+            divide(number, rules_.leaves == 0 || count + 1 < rules_.leaves);
+            offer(leaves_[at(number)].left);
+            offer(leaves_[at(number)].right);
+        }
+        return written();
+    }
+
+  private:
+    std::unique_ptr<ScratchArray<Sums>> fresh() {
+        if (!spare_.empty()) {
+            auto one = std::move(spare_.back());
+            spare_.pop_back();
+            return one;
+        }
+        return std::make_unique<ScratchArray<Sums>>(sums_.size());
+    }
+
+    [[nodiscard]] double value_of(const Sums& sums, double low, double high) const noexcept {
+        const double bend = units_.curvature_of(sums) + rules_.ridge;
+        return std::clamp(-units_.slope_of(sums) / bend, low, high);
+    }
+    /// What a leaf of that value takes off twice the second-order model.
+    [[nodiscard]] double score_of(const Sums& sums, double value) const noexcept {
+        return -(2.0 * units_.slope_of(sums) + (units_.curvature_of(sums) + rules_.ridge) * value) * value;
+    }
+
+    [[nodiscard]] bool may_look(const Leaf& leaf, Index column) const {
+        if (rules_.groups.empty()) {
+            return true;
+        }
+        for (std::size_t g = 0; g < rules_.groups.size(); ++g) {
+            const auto& group = rules_.groups[g];
+            if (leaf.meets[g] != 0 && std::find(group.begin(), group.end(), column) != group.end()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    [[nodiscard]] bool may_split(const Leaf& leaf) const noexcept {
+        return leaf.depth < rules_.depth && units_.count_of(leaf.sums) >= 2 * rules_.leaf_rows;
+    }
+
+    /// Columns that a node looks at: drawn ones, and of those the ones that may meet all above.
+    [[nodiscard]] std::vector<std::uint8_t> looks_of(const Leaf& leaf) const {
+        std::vector<std::uint8_t> looks(at(columns_), rules_.features < columns_ ? 0 : 1);
+        if (rules_.features < columns_) {
+            std::vector<Index> drawn(at(columns_));
+            std::iota(drawn.begin(), drawn.end(), Index{0});
+            for (Index j = 0; j < rules_.features; ++j) {
+                const double share = uniform_of(leaf.seed + static_cast<std::uint64_t>(j));
+                const auto other = static_cast<Index>(share * static_cast<double>(columns_ - j));
+                std::swap(drawn[at(j)], drawn[at(j + std::min(other, columns_ - j - 1))]);
+                looks[at(drawn[at(j)])] = 1;
+            }
+        }
+        for (Index j = 0; j < columns_ && !rules_.groups.empty(); ++j) {
+            looks[at(j)] = looks[at(j)] != 0 && may_look(leaf, j) ? 1 : 0;
+        }
+        return looks;
+    }
+
+    /// Finds the splits of nodes. The sums of the first of two are taken off those of the second, which held both.
+    void choose(const std::vector<Leaf*>& nodes) {
+        std::vector<std::vector<std::uint8_t>> looks;
+        for (const Leaf* node : nodes) {
+            looks.push_back(may_split(*node) ? looks_of(*node) : std::vector<std::uint8_t>(at(columns_), 0));
+        }
+        std::vector<Split> best(at(groups_) * nodes.size());
+        const Effort effort(16.0 * static_cast<double>(columns_ * kPlaces) * static_cast<double>(nodes.size()));
+        parallel_for(groups_, [&](Index g) {
+            if (nodes.size() == 2) {
+                const Sums* const part = nodes[0]->histogram->get();
+                Sums* const whole = nodes[1]->histogram->get();
+                for (Index k = g * kGrouped * kPlaces; k < (g + 1) * kGrouped * kPlaces; ++k) {
+                    whole[k] = whole[k] - part[k];
+                }
+            }
+            for (std::size_t k = 0; k < nodes.size(); ++k) {
+                Split& own = best[k * at(groups_) + at(g)];
+                for (Index j = g * kGrouped; j < std::min(columns_, (g + 1) * kGrouped); ++j) {
+                    if (looks[k][at(j)] != 0) {
+                        is_by_set(j) ? search_sets(*nodes[k], j, own) : search(*nodes[k], j, own);
+                    }
+                }
+            }
+        });
+        for (std::size_t k = 0; k < best.size(); ++k) {
+            Split& split = nodes[k / at(groups_)]->split;
+            if (best[k].feature >= 0 && best[k].gain > split.gain) {
+                split = best[k];
+            }
+        }
+    }
+
+    [[nodiscard]] const Sums* histogram_of(const Leaf& leaf, Index column) const noexcept {
+        return leaf.histogram->get() + column * kPlaces;
+    }
+
+    /// What is gained by cutting behind each of `count` places of a walk from left to right; minus infinity where the
+    /// rules forbid it.
+    void judge(const Leaf& leaf, Index column, const Sums* lefts, Index count, double* gains) const {
+        const double base = score_of(leaf.sums, value_of(leaf.sums, leaf.low, leaf.high));
+        const double direction = rules_.monotone == nullptr ? 0.0 : static_cast<double>(rules_.monotone[column]);
+        const Units units = units_;
+        const Sums all = leaf.sums;
+        const double low = leaf.low, high = leaf.high, ridge = rules_.ridge;
+        const Index fewest = rules_.leaf_rows;
+        for (Index k = 0; k < count; ++k) {
+            const Sums right = all - lefts[k];
+            const double g = units.slope_of(lefts[k]), h = units.curvature_of(lefts[k]);
+            const double other_g = units.slope_of(right), other_h = units.curvature_of(right);
+            const double here = std::min(std::max(-g / (h + ridge), low), high);
+            const double there = std::min(std::max(-other_g / (other_h + ridge), low), high);
+            const double gain = -(2.0 * g + (h + ridge) * here) * here -
+                                (2.0 * other_g + (other_h + ridge) * there) * there - base;
+            const bool holds = (units.count_of(lefts[k]) >= fewest) & (units.count_of(right) >= fewest) &
+                               (h >= kLeastCurvature) & (other_h >= kLeastCurvature) &
+                               (direction * (there - here) >= 0.0);
+            gains[k] = holds ? gain : -kInfinity;
+        }
+    }
+
+    /// The first of the cuts that gain most, if it gains more than the best of other columns; -1 otherwise.
+    Index settle(const Leaf& leaf, Index column, const Sums* lefts, Index count, Split& best) const {
+        double gains[kPlaces];
+        judge(leaf, column, lefts, count, gains);
+        double most = -kInfinity;
+        for (Index k = 0; k < count; ++k) {
+            most = std::max(most, gains[k]);
+        }
+        // sums of equal rows in other columns are equal, whole numbers; but what is made of them rounds
+        const double near = 0x1p-40 * std::abs(score_of(leaf.sums, value_of(leaf.sums, leaf.low, leaf.high))) +
+                            std::numeric_limits<double>::min();
+        if (!(most > best.gain + near)) {
+            return -1;
+        }
+        const Index found = std::find_if(gains, gains + count, [&](double gain) { return gain >= most - near; }) - gains;
+        best.gain = gains[found];
+        best.feature = column;
+        best.left = value_of(lefts[found], leaf.low, leaf.high);
+        best.right = value_of(leaf.sums - lefts[found], leaf.low, leaf.high);
+        return found;
+    }
+
+    void search(const Leaf& leaf, Index column, Split& best) const {
+        const Sums* const bins = histogram_of(leaf, column);
+        const bool has_missing = units_.count_of(bins[kMissingBin]) > 0;
+        const Index known = x_.column(column).bins();
+        Sums lefts[kPlaces];
+        for (int side = 0; side < (has_missing ? 2 : 1); ++side) {
+            Sums left = side == 1 ? bins[kMissingBin] : Sums{};
+            for (Index bin = 0; bin < known; ++bin) {
+                left += bins[bin];
+                lefts[bin] = left;
+            }
+            const Index found = settle(leaf, column, lefts, known, best);
+            if (found >= 0) {
+                best.bin = found;
+                best.missing_left = side == 1;
+            }
+        }
+    }
+
+    /// Categories in the order of their best values: some first part of them is the best set. Missing is one of them.
+    void search_sets(const Leaf& leaf, Index column, Split& best) const {
+        const Sums* const bins = histogram_of(leaf, column);
+        std::vector<std::pair<double, Index>> order;
+        for (Index bin = 0; bin < kPlaces; ++bin) {
+            if (bins[bin].rest != 0) {
+                order.emplace_back(units_.slope_of(bins[bin]) / (units_.curvature_of(bins[bin]) + rules_.ridge + 1e-12),
+                                   bin);
+            }
+        }
+        std::sort(order.begin(), order.end());
+        Sums lefts[kPlaces];
+        Sums left;
+        for (std::size_t k = 0; k + 1 < order.size(); ++k) {
+            left += bins[order[k].second];
+            lefts[k] = left;
+        }
+        const Index found = settle(leaf, column, lefts, static_cast<Index>(order.size()) - 1, best);
+        if (found < 0) {
+            return;
+        }
+        std::fill_n(best.set, 8, 0U);
+        for (Index k = 0; k <= found; ++k) {
+            const Index bin = order[at(k)].second;
+            best.set[bin / 32] |= 1U << (bin % 32);
+        }
+        best.missing_left = ((best.set[7] >> 31) & 1U) != 0;
+        best.bin = -1;
+    }
+
+    [[nodiscard]] bool is_by_set(Index column) const noexcept {
+        return rules_.by_category != nullptr && rules_.by_category[column] != 0;
+    }
+
+    /// Deals rows out to both sides, in their order, and searches the children.
+    void divide(Index number, bool goes_on) {
+        const Index middle = part(leaves_[at(number)]);
+        const Leaf& parent = leaves_[at(number)];
+        Leaf children[2];
+        const Sums left = left_sums(parent);
+        for (int side = 0; side < 2; ++side) {
+            Leaf& child = children[side];
+            child.start = side == 0 ? parent.start : middle;
+            child.stop = side == 0 ? middle : parent.stop;
+            child.depth = parent.depth + 1;
+            child.seed = mixed_bits(2 * parent.seed + static_cast<std::uint64_t>(side));
+            child.sums = side == 0 ? left : parent.sums - left;
+            child.low = parent.low;
+            child.high = parent.high;
+            child.meets = parent.meets;
+            for (std::size_t g = 0; g < rules_.groups.size(); ++g) {
+                const auto& group = rules_.groups[g];
+                if (std::find(group.begin(), group.end(), parent.split.feature) == group.end()) {
+                    child.meets[g] = 0;
+                }
+            }
+        }
+        const int direction = rules_.monotone == nullptr ? 0 : rules_.monotone[parent.split.feature];
+        if (direction != 0) {
+            const double between = (parent.split.left + parent.split.right) / 2.0;
+            (direction > 0 ? children[0].high : children[0].low) = between;
+            (direction > 0 ? children[1].low : children[1].high) = between;
+        }
+        const bool searches = goes_on && parent.depth + 1 < rules_.depth &&
+                              std::max(units_.count_of(children[0].sums), units_.count_of(children[1].sums)) >=
+                                  2 * rules_.leaf_rows;
+        if (searches) {
+            Leaf& small = children[children[0].stop - children[0].start <= children[1].stop - children[1].start ? 0 : 1];
+            Leaf& large = children[&small == &children[0] ? 1 : 0];
+            small.histogram = fresh();
+            sums_.fill(rows_[small.depth % 2].get() + small.start, small.stop - small.start, small.histogram->get());
+            large.histogram = std::move(leaves_[at(number)].histogram);
+            choose({&small, &large});
+            for (Leaf& child : children) {
+                if (child.split.feature < 0) {
+                    spare_.push_back(std::move(child.histogram));
+                }
+            }
+        }
+        Leaf& own = leaves_[at(number)];
+        if (own.histogram != nullptr) {
+            spare_.push_back(std::move(own.histogram));
+        }
+        own.left = static_cast<Index>(leaves_.size());
+        own.right = own.left + 1;
+        leaves_.push_back(std::move(children[0]));
+        leaves_.push_back(std::move(children[1]));
+    }
+
+    [[nodiscard]] Sums left_sums(const Leaf& leaf) const noexcept {
+        const Sums* const bins = histogram_of(leaf, leaf.split.feature);
+        Sums left;
+        for (Index bin = 0; bin < kPlaces; ++bin) {
+            if (goes_left(leaf.split, bin)) {
+                left += bins[bin];
+            }
+        }
+        return left;
+    }
+    [[nodiscard]] bool goes_left(const Split& split, Index bin) const noexcept {
+        if (is_by_set(split.feature)) {
+            return ((split.set[bin / 32] >> (bin % 32)) & 1U) != 0;
+        }
+        return bin == kMissingBin ? split.missing_left : bin <= split.bin;
+    }
+
+    Index part(Leaf& leaf) {
+        std::uint8_t right_of[kPlaces];
+        const Sums* const bins = histogram_of(leaf, leaf.split.feature);
+        for (Index bin = 0; bin < kPlaces; ++bin) {
+            right_of[bin] = goes_left(leaf.split, bin) ? 0 : 1;
+            if (bins[bin].rest != 0) {
+                leaf.known[bin / 32] |= 1U << (bin % 32);
+            }
+        }
+        const std::uint8_t* const own = x_.bins(leaf.split.feature);
+        const std::uint32_t* const from = rows_[leaf.depth % 2].get();
+        std::uint32_t* const to = rows_[(leaf.depth + 1) % 2].get();
+        const Index count = leaf.stop - leaf.start;
+        const Index blocks = blocks_of(count, kRowsOfBlock);
+        std::vector<Index> lefts(at(blocks), 0);
+        const Effort effort(8.0 * static_cast<double>(count));
+        parallel_for(blocks, [&](Index block) {
+            const Index first = leaf.start + block * kRowsOfBlock;
+            const Index last = std::min(leaf.stop, first + kRowsOfBlock);
+            Index rights = 0;
+            for (Index i = first; i < last; ++i) {
+                const std::uint8_t side = right_of[own[from[i]]];
+                sides_[i] = side;
+                rights += side;
+            }
+            lefts[at(block)] = last - first - rights;
+        });
+        const Index middle = leaf.start + std::accumulate(lefts.begin(), lefts.end(), Index{0});
+        std::vector<Index> first_left(at(blocks), leaf.start), first_right(at(blocks), middle);
+        for (Index block = 1; block < blocks; ++block) {
+            first_left[at(block)] = first_left[at(block - 1)] + lefts[at(block - 1)];
+            first_right[at(block)] = first_right[at(block - 1)] + kRowsOfBlock - lefts[at(block - 1)];
+        }
+        parallel_for(blocks, [&](Index block) {
+            Index left = first_left[at(block)];
+            Index right = first_right[at(block)];
+            const Index last = std::min(leaf.stop, leaf.start + (block + 1) * kRowsOfBlock);
+            for (Index i = leaf.start + block * kRowsOfBlock; i < last; ++i) {
+                const auto side = static_cast<Index>(sides_[i]);
+                to[left + side * (right - left)] = from[i];  // no branch: sides are as good as drawn
+                left += 1 - side;
+                right += side;
+            }
+        });
+        const bool met_missing = units_.count_of(bins[kMissingBin]) > 0;
+        if (!met_missing) {
+            const Sums left = left_sums(leaf);
+            leaf.split.missing_left = 2 * units_.count_of(left) > units_.count_of(leaf.sums);
+        }
+        return middle;
+    }
+
+    BoostTree written() {
+        BoostTree tree;
+        tree.leaf.resize(scores_ == nullptr ? at(x_.rows()) : 0);
+        std::vector<Index> order{0};
+        std::vector<Index> ends;
+        while (!order.empty()) {
+            const Index number = order.back();
+            order.pop_back();
+            const Leaf& leaf = leaves_[at(number)];
+            if (leaf.left < 0) {
+                tree.nodes.feature.push_back(-1);
+                tree.nodes.weight.push_back(static_cast<double>(units_.count_of(leaf.sums)));
+                tree.low.push_back(leaf.low);
+                tree.high.push_back(leaf.high);
+                ends.push_back(number);
+                continue;
+            }
+            order.push_back(leaf.right);
+            order.push_back(leaf.left);
+            const Split& split = leaf.split;
+            const RankedColumn& column = x_.column(split.feature);
+            tree.nodes.feature.push_back(static_cast<std::int32_t>(split.feature));
+            tree.nodes.missing_left.push_back(split.missing_left ? 1 : 0);
+            if (is_by_set(split.feature)) {
+                tree.by_set.push_back(static_cast<Index>(tree.nodes.threshold.size()));
+                std::uint32_t words[16] = {};
+                for (Index bin = 0; bin < column.bins(); ++bin) {
+                    const auto category = static_cast<std::uint32_t>(column.values[at(bin)]);
+                    const auto bit = [bin](const std::uint32_t* set) { return (set[bin / 32] >> (bin % 32)) & 1U; };
+                    words[category / 32] |= bit(split.set) << (category % 32);
+                    words[8 + category / 32] |= bit(leaf.known) << (category % 32);
+                }
+                tree.sets.insert(tree.sets.end(), words, words + 16);
+                tree.nodes.threshold.push_back(0.0);
+                continue;
+            }
+            const std::uint32_t last = column.last[at(split.bin)];
+            const bool is_end = split.bin + 1 == column.bins();
+            tree.nodes.threshold.push_back(is_end ? kInfinity
+                                                  : RankedColumn::between(column.values[last], column.values[last + 1]));
+        }
+        tree.nodes.values.resize(ends.size());
+        const Effort effort(4.0 * static_cast<double>(given_.count));
+        parallel_for(static_cast<Index>(ends.size()), [&](Index k) {
+            const Leaf& leaf = leaves_[at(ends[at(k)])];
+            const std::uint32_t* const rows = rows_[leaf.depth % 2].get();
+            double slope = 0.0;
+            double curvature = 0.0;
+            for (Index i = leaf.start; i < leaf.stop; ++i) {
+                slope += given_.slope(rows[i]);
+                curvature += given_.curvature(rows[i]);
+            }
+            const double bend = curvature + rules_.ridge;
+            const double value = rules_.rate * (bend > 0.0 ? std::clamp(-slope / bend, leaf.low, leaf.high) : 0.0);
+            tree.nodes.values[at(k)] = value;
+            for (Index i = leaf.start; i < leaf.stop; ++i) {
+                if (scores_ != nullptr) {
+                    scores_[rows[i] * given_.stride] += value;
+                } else {
+                    tree.leaf[rows[i]] = static_cast<std::int32_t>(k);
+                }
+            }
+        });
+        return tree;
+    }
+
+    const RankedTable& x_;
+    const BoostRows& given_;
+    const BoostRules& rules_;
+    std::uint64_t seed_;
+    double* scores_;
+    Index columns_, groups_;
+    BoostSums sums_;
+    const Units& units_;
+    ScratchArray<std::uint32_t> rows_[2];
+    ScratchArray<std::uint8_t> sides_;
+    std::vector<std::unique_ptr<ScratchArray<Sums>>> spare_;
+    std::vector<Leaf> leaves_;
+};
+
+}  // namespace
+
+std::vector<BoostTree> grow_boosted(const RankedTable& x, const BoostRows& rows, const BoostRules& rules,
+                                    double* scores) {
+    std::vector<BoostTree> trees(at(rows.stride));
+    const auto grow = [&](Index k) {
+        BoostRows own = rows;
+        own.slopes += k;
+        own.curvatures += k;
+        trees[at(k)] = BoostGrower(x, own, rules, rules.seed + static_cast<std::uint64_t>(k),
+                                   scores == nullptr ? nullptr : scores + k).grow();
+    };
+    const Index shared = rows.stride - rows.stride % thread_count();  // trees that keep all threads busy, one each
+    parallel_for(shared, grow);
+    for (Index k = shared; k < rows.stride; ++k) {
+        grow(k);
+    }
+    return trees;
+}
+
+}  // namespace qed

@@ -1,0 +1,161 @@
+#include "qed/tree/ranks.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "qed/dense/numbers.hpp"
+#include "qed/machine/parallel.hpp"
+#include "qed/sparse/csr.hpp"
+
+namespace qed {
+namespace {
+
+constexpr Index kSortedTogether = 16;  // columns that are sorted at a time
+constexpr Index kRowsOfBlock = 4096;
+
+TreeTable some_columns(const TreeTable& x, Index first, Index many) {
+    TreeTable part = x;
+    if (x.is_sparse) {
+        const Index width = x.by_columns.wide ? 8 : 4;
+        part.by_columns.starts = static_cast<const char*>(x.by_columns.starts) + first * width;
+        part.by_columns.rows = many;
+        return part;
+    }
+    with_type(x.dense.kind, [&](auto type) {
+        using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+        part.dense.data = x.dense.at<T>(0, first);
+    });
+    part.dense.columns = many;
+    return part;
+}
+
+/// Copies some columns, one after the other, to `to`.
+void load_columns(const TreeTable& x, Index first, Index many, double* to) {
+    const Index rows = x.rows();
+    if (x.is_sparse) {
+        parallel_for(many, [&](Index j) {
+            std::fill_n(to + j * rows, rows, 0.0);
+            with_csr(x.by_columns, [&](auto csr) {
+                for (Index e = csr.starts[first + j]; e < csr.starts[first + j + 1]; ++e) {
+                    to[j * rows + csr.indices[e]] = static_cast<double>(csr.values[e]);
+                }
+            });
+        });
+        return;
+    }
+    parallel_for(blocks_of(rows, kRowsOfBlock), [&](Index block) {
+        const Index stop = std::min(rows, (block + 1) * kRowsOfBlock);
+        with_type(x.dense.kind, [&](auto type) {
+            using T = std::remove_cv_t<std::remove_pointer_t<decltype(type)>>;
+            for (Index i = block * kRowsOfBlock; i < stop; ++i) {
+                const T* const row = x.dense.at<T>(i, first);
+                for (Index j = 0; j < many; ++j) {
+                    to[j * rows + i] = static_cast<double>(row[j * x.dense.column_stride]);
+                }
+            }
+        });
+    });
+}
+
+}  // namespace
+
+RankedTable::RankedTable(const TreeTable& x, const double* weights, Index most, Keeps keeps)
+    : rows_(x.rows()),
+      columns_(x.columns()),
+      info_(at(columns_)),
+      ranks_(keeps == Keeps::bins_and_ranks ? at(rows_ * columns_) : 0),
+      bins_(keeps == Keeps::values ? 0 : at(columns_ * rows_)),
+      values_(keeps == Keeps::values ? at(rows_ * columns_) : 0),
+      values_by_row_(values_.size()) {
+    if (keeps == Keeps::values) {
+        load_columns(x, 0, columns_, values_.data());
+        parallel_for(blocks_of(rows_, kRowsOfBlock), [&](Index block) {
+            const Index stop = std::min(rows_, (block + 1) * kRowsOfBlock);
+            for (Index j = 0; j < columns_; ++j) {
+                const double* const own = values(j);
+                for (Index i = block * kRowsOfBlock; i < stop; ++i) {
+                    values_by_row_[at(i * columns_ + j)] = own[i];
+                }
+            }
+        });
+        parallel_for(columns_, [&](Index j) {
+            const double* const own = values(j);
+            info_[at(j)].has_missing = std::any_of(own, own + rows_, [](double value) { return value != value; });
+        });
+        return;
+    }
+    std::vector<std::uint32_t> rows(at(rows_));
+    std::iota(rows.begin(), rows.end(), 0U);
+    double total = static_cast<double>(rows_);
+    if (weights != nullptr) {
+        total = std::accumulate(weights, weights + rows_, 0.0);
+    }
+    const ScratchArray<TreeEntry> entries(rows_ * std::min(columns_, kSortedTogether));
+    const ScratchArray<double> values(rows_ * std::min(columns_, kSortedTogether));
+    for (Index first = 0; first < columns_; first += kSortedTogether) {
+        const Index many = std::min(kSortedTogether, columns_ - first);
+        sort_columns(some_columns(x, first, many), rows.data(), rows_, entries.get());
+        load_columns(x, first, many, values.get());
+        parallel_for(many, [&](Index j) {
+            read(entries.get() + j * rows_, first + j, weights, total, most, values.get() + j * rows_);
+        });
+    }
+    lay_rows();
+}
+
+void RankedTable::lay_rows() {
+    const Index step = row_step();
+    bins_by_row_.resize(at(step * rows_));
+    parallel_for(blocks_of(rows_, kRowsOfBlock), [&](Index block) {
+        const Index stop = std::min(rows_, (block + 1) * kRowsOfBlock);
+        for (Index j = 0; j < columns_; ++j) {
+            const std::uint8_t* const own = bins(j);
+            for (Index i = block * kRowsOfBlock; i < stop; ++i) {
+                bins_by_row_[at(i * step + j)] = own[i];
+            }
+        }
+    });
+}
+
+void RankedTable::read(const TreeEntry* entries, Index j, const double* weights, double total, Index most,
+                       const double* values) {
+    RankedColumn& info = info_[at(j)];
+    Index known = rows_;
+    double known_weight = total;
+    while (known > 0 && entries[known - 1].rank == kMissingRank) {
+        --known;
+        known_weight -= weights != nullptr ? weights[entries[known].place] : 1.0;
+    }
+    info.has_missing = known < rows_;
+    const Index distinct = known > 0 ? static_cast<Index>(entries[known - 1].rank) + 1 : 0;
+    info.values.reserve(at(distinct));
+    std::uint8_t* const bins = bins_.data() + j * rows_;
+    double seen = 0.0;
+    for (Index first = 0; first < known;) {
+        const std::uint32_t rank = entries[first].rank;
+        info.values.push_back(values[entries[first].place] + 0.0);  // one zero
+        const auto bin = static_cast<std::uint8_t>(info.last.size());
+        Index last = first;
+        for (; last < known && entries[last].rank == rank; ++last) {
+            seen += weights != nullptr ? weights[entries[last].place] : 1.0;
+            bins[entries[last].place] = bin;
+            if (!ranks_.empty()) {
+                ranks_[at(static_cast<Index>(entries[last].place) * columns_ + j)] = rank;
+            }
+        }
+        // a bin ends where it holds its share of what is left to the bins
+        const bool is_full = seen * static_cast<double>(most) >= known_weight * static_cast<double>(bin + 1);
+        if (distinct <= most || last == known || (is_full && static_cast<Index>(bin) + 1 < most)) {
+            info.last.push_back(rank);
+        }
+        first = last;
+    }
+    for (Index i = known; i < rows_; ++i) {
+        bins[entries[i].place] = kMissingBin;
+        if (!ranks_.empty()) {
+            ranks_[at(static_cast<Index>(entries[i].place) * columns_ + j)] = kMissingRank;
+        }
+    }
+}
+
+}  // namespace qed
