@@ -262,6 +262,7 @@ def _given() -> dict[str, list[Configuration]]:
     _texts(add)
     _linear(add)
     _others(add)
+    _factors(add)
     _selectors(add)
     _composites(add)
     _studies(add)
@@ -422,6 +423,19 @@ def _linear(add: Callable[..., None]) -> None:  # noqa: PLR0912  a list
             add(lambda loss=loss: svm.LinearSVC(loss=loss), target=target)
     add(L.ThresholdClassifier, weight="counts")
     add(lambda: L.RandomLinearClassifier(random_state=0), target="two")
+
+
+def _factors(add: Callable[..., None]) -> None:
+    D = decomposition
+    for loss in ("frobenius", "kullback-leibler", 1.5):
+        for kind in (D.NMF, D.MiniBatchNMF):
+            add(lambda kind=kind, loss=loss: kind(2, beta_loss=loss, max_iter=30, random_state=0))
+            add(
+                lambda kind=kind, loss=loss: kind(
+                    3, beta_loss=loss, max_iter=9, alpha_W=0.02, l1_ratio=0.4, init="random", random_state=1
+                )
+            )
+    add(lambda: D.NMF(2, init="nndsvdar", max_iter=30, random_state=0), layout="csr")
 
 
 def _mixtures(add: Callable[..., None]) -> None:
