@@ -420,6 +420,12 @@ def _linear(add: Callable[..., None]) -> None:  # noqa: PLR0912  a list
     for loss in ("hinge", "squared_hinge"):
         for target in ("two", "three"):
             add(lambda loss=loss: svm.LinearSVC(loss=loss), target=target)
+    for kind in (L.BayesianRidge, L.ARDRegression):
+        add(lambda kind=kind: kind(method="em", compute_score=True), weight="counts")
+        add(lambda kind=kind: kind(fit_intercept=False), layout="csr")
+    add(lambda: L.ARDRegression(threshold_lambda=3.0))
+    add(lambda: L.BayesianLinearRegression(noise_variance=None), weight="counts")
+    add(lambda: L.BayesianLinearRegression(np.diag([1.0, 2, 3, 4]), prior_mean=[1, 0, 0, -1], fit_intercept=False))
     add(L.ThresholdClassifier, weight="counts")
     add(lambda: L.RandomLinearClassifier(random_state=0), target="two")
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.core import KW_ONLY, Array, NonNegative, fitted, param
 from qed.linear_model._bayesian_ridge import EvidenceRegressor, first_alpha
-from qed.linear_model._evidence import GramDesign, Rows, certify, climb, evaluate
+from qed.linear_model._evidence import LEAST, GramDesign, Rows, certify, climb, evaluate
 
 if TYPE_CHECKING:
     from qed.core._events import Progress
@@ -59,7 +59,11 @@ class ARDRegression(EvidenceRegressor):
         1e4, "Precision at which a coefficient is set to zero, and its column left out."
     )
 
-    lambda_: Array = fitted("Precisions of the coefficients, shape (p,).", shape="(p,)", above=0)
+    lambda_: Array = fitted(
+        "Precisions of the coefficients, ``threshold_lambda`` of those that were left out; shape (p,).",
+        shape="(p,)",
+        above=0,
+    )
 
     def _is_pruning(self, precision: Array) -> bool:
         return bool(np.any(precision >= self.threshold_lambda))
@@ -91,7 +95,8 @@ class ARDRegression(EvidenceRegressor):
         coef = np.zeros(p)
         coef[kept] = climbed.point.posterior.mean
         self._store(rows, climbed, coef, scores, steps)
-        self.lambda_ = precision
+        self.lambda_ = np.full(p, max(float(self.threshold_lambda), LEAST))
+        self.lambda_[kept] = precision[kept]
         self.sigma_ = design.covariance(alpha, precision[kept])[0]
         self.certificate_ = certify(design, climbed, hyper, self, rows)
         return climbed.outcome

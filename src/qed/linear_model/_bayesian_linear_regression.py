@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from qed.certificates import ExactCertificate
+from qed.certificates import LikelihoodCertificate
 from qed.core import KW_ONLY, Array, InvalidData, Matrix, NonNegativeInt, Positive, Regressor, Vector, fitted, param
 from qed.core._shared_params import FIT_INTERCEPT, VERBOSE
 from qed.core._threads import one_blas_thread
@@ -38,7 +38,8 @@ class BayesianLinearRegression(Regressor, sparse=True):
 
     Certificate
     -----------
-    ExactCertificate: posterior and evidence are those of the rows, up to rounding.
+    LikelihoodCertificate: mean and covariance are those of the posterior, up to rounding. The likelihood that it states is the
+    evidence.
 
     Cost
     ----
@@ -89,7 +90,7 @@ class BayesianLinearRegression(Regressor, sparse=True):
         "Logarithm of the Occam factor: evidence less the largest likelihood under the posterior mean."
     )
     moments_: Moments = fitted("The statistic of the rows.", check=_have_its_columns, answers=False)
-    certificate_: ExactCertificate = fitted("What is proven about the fit.")
+    certificate_: LikelihoodCertificate = fitted("What is proven about the fit.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the posterior.
@@ -171,7 +172,9 @@ class BayesianLinearRegression(Regressor, sparse=True):
         condition = float(np.sum(inverse**2 @ unit**2) * q) if q else 1.0
         self.moments_ = moments
         rounding = (64 * (q + 8) * UNIT + 8 * moments.rounding) * max(condition, 1.0)
-        self.certificate_ = ExactCertificate("Posterior and evidence", moments.rows, min(rounding, 0.5))
+        self.certificate_ = LikelihoodCertificate(
+            "Mean and covariance of the posterior", moments.rows, self.log_evidence_ / weight, rounding
+        )
 
     def _store(self, weight: float, w: Array, S: Array, fit: float, shift: float, log_dets: float) -> None:
         """Store the posterior; ``fit`` is the weighted sum of squares, and ``shift`` the squared distance from the prior mean."""

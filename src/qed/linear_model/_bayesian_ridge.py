@@ -208,8 +208,8 @@ class BayesianRidge(EvidenceRegressor):
         whole, at = GramDesign(rows.G, rows.c, rows.yy, rows.weight), climbed.point
         exact = evaluate(whole, at.alpha, at.precision, hyper)
         if exact.posterior.condition <= at.posterior.condition:
-            rising = [value for value in climbed.trace[:-1] if value <= exact.value]
-            climbed = climbed._replace(point=exact, trace=[*rising, exact.value])
+            change = exact.value - at.value  # what was rounded, the same all the way
+            climbed = climbed._replace(point=exact, trace=[value + change for value in climbed.trace])
             coef, self.sigma_ = exact.posterior.mean, whole.covariance(at.alpha, at.precision)[0]
             self.certificate_ = certify(whole, climbed, hyper, self, rows)
         else:

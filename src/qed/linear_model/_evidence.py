@@ -223,17 +223,17 @@ def step(design: Design, at: Point, hyper: Hyper, method: str) -> Point:
     return after
 
 
-def displacement(before: Point, after: Point) -> float:
-    """Return how far precisions moved, as logarithms."""
-    change = np.log(after.precision / before.precision)
-    return float(np.hypot(np.log(after.alpha / before.alpha), np.max(np.abs(change), initial=0.0)))
+def displacement(design: Design, at: Point, hyper: Hyper, method: str) -> float:
+    """Return how far one step of the method moves precisions, as logarithms."""
+    alpha, precision = propose(design, at, hyper, method)
+    change = np.abs(np.log(precision / at.precision))
+    return float(np.hypot(np.log(alpha / at.alpha), np.max(change, initial=0.0)))
 
 
-def rounding_of(design: Design, at: Point, largest: float, unit: float) -> float:
-    """Bound the rounding of the objective, per unit of weight."""
-    k = len(at.precision)
-    size = 1 + largest + at.alpha * design.yy / design.weight + k * at.posterior.condition / design.weight
-    return float(min((64 * (k + 8) * UNIT + 8 * unit) * size, MOST))
+def size_of(design: Design, at: Point, largest: float) -> float:
+    """Return how large the terms of the objective are, per unit of weight: its rounding is a part of that."""
+    spread = len(at.precision) * at.posterior.condition / design.weight
+    return float(min(1 + largest + at.alpha * design.yy / design.weight + spread, MOST))
 
 
 class Climbed(NamedTuple):
@@ -276,26 +276,31 @@ def certify(design: Design, climbed: Climbed, hyper: Hyper, model: Any, rows: Ro
     """State the evidence after each step, and what one more step adds."""
     at, weight = climbed.point, rows.weight
     trace = np.array(climbed.trace) / weight
-    rounding = rounding_of(design, at, float(np.max(np.abs(trace))), rows.moments.rounding)
+    largest = float(np.max(np.abs(trace)))
+    unit = 64 * (len(at.precision) + 8) * UNIT + 8 * rows.moments.rounding
     beyond = step(design, at, hyper, model.method)
-    gain, moved = (beyond.value - at.value) / weight, displacement(at, beyond)
-    noise = noise_of(design, at, rows.moments.rounding)
+    gain, moved = (beyond.value - at.value) / weight, displacement(design, at, hyper, model.method)
+    size, further = size_of(design, at, largest), size_of(design, beyond, largest)
+    rounding = min(unit * (size + noise_of(design, at)), MOST)
     return AscentCertificate(
         what="log evidence",
         objective=float(trace[-1]),
         rounding=rounding,
         trace=trace,
-        gain=gain if abs(gain) > 16 * rounding else 0.0,
-        displacement=moved if moved > 16 * noise else 0.0,
+        gain=gain if abs(gain) > 64 * rounding * max(further / size, 1.0) else 0.0,
+        displacement=moved if moved > 512 * rounding else 0.0,
         tol=float(model.tol),
         outcome=climbed.outcome,
         fingerprint=fingerprint_of(rows.moments),
     )
 
 
-def noise_of(design: Design, at: Point, unit: float) -> float:
-    """Bound what rounding moves the next precisions by, as logarithms."""
+def noise_of(design: Design, at: Point) -> float:
+    """Return what rounding moves the next precisions by, as logarithms, in units of that rounding."""
     own = at.posterior.mean**2 + at.posterior.variance
-    size = min(float(np.max(np.sum(own) / np.maximum(own, LEAST), initial=1.0)), 1e6)
-    unit = (64 * UNIT + 8 * unit) * (len(own) + 8) * size
-    return float(min(unit * at.posterior.condition, 1.0) * (1 + min(design.yy / (at.posterior.squares + LEAST), MOST)))
+    known = np.clip(1 - at.precision * at.posterior.variance, 1e-6, 1.0)
+    size = min(float(np.max(np.sum(own) / np.maximum(own, LEAST), initial=1.0)), 1e6) / float(
+        np.min(known, initial=1.0)
+    )
+    free = max(design.weight - float(known.sum()), 1e-6 * design.weight) / design.weight
+    return float(size * at.posterior.condition / free * (1 + min(design.yy / (at.posterior.squares + LEAST), 1e15)))

@@ -200,7 +200,7 @@ TABLE: dict[str, Entry] = {
     "qed.feature_selection.RFECV": _of(_selected.elimination),
     "qed.feature_selection.SelectFromModel": _of(_selected.from_model),
     "qed.linear_model.ARDRegression": _by(AscentCertificate, _evidence.check),
-    "qed.linear_model.BayesianLinearRegression": _by(ExactCertificate, _evidence.check_posterior),
+    "qed.linear_model.BayesianLinearRegression": _by(LikelihoodCertificate, _evidence.check_posterior),
     "qed.linear_model.BayesianRidge": _by(AscentCertificate, _evidence.check),
     "qed.linear_model.BestSubsetRegressor": _by(SubsetCertificate, _subsets.check),
     "qed.linear_model.BoundedRegressor": _by(StationaryCertificate, _bounded.check),
