@@ -73,10 +73,10 @@ def check(model: Any, certificate: StagedCertificate, X: Any, y: Any, sample_wei
             steps[:, c] = look.tree.value[leaf]
         before, scores = scores, scores + steps
         shown = own if own > 0 else level
-        trace.add(
-            *(curve(rows.loss, one, at, rows.y)[0] for one, at in ((level, scores), (shown, scores), (shown, before))),
-            used,
+        value, after, start = (
+            curve(rows.loss, one, at, rows.y)[0] for one, at in ((level, scores), (shown, scores), (shown, before))
         )
+        trace.add(value, after, start, used)
     check_held(model, held, base, taken, level)
     return trace.verdict(certificate)
 
