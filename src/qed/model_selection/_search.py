@@ -224,7 +224,8 @@ class GridSearchCV(Search):
 
     Certificate
     -----------
-    That of the best model, fitted on all rows.
+    That of the best model, fitted on all rows with ``best_params_``. The scores of folds are no part of it: ``qed.verify`` checks
+    that means, ranks and the choice follow from them, and does not compute them again.
 
     Cost
     ----
@@ -275,7 +276,8 @@ class RandomizedSearchCV(Search):
 
     Certificate
     -----------
-    That of the best model, fitted on all rows.
+    That of the best model, fitted on all rows with ``best_params_``. The scores of folds are no part of it: ``qed.verify`` checks
+    that means, ranks and the choice follow from them, and does not compute them again.
 
     Cost
     ----
