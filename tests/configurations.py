@@ -262,6 +262,7 @@ def _given() -> dict[str, list[Configuration]]:
     _texts(add)
     _linear(add)
     _others(add)
+    _factors(add)
     _selectors(add)
     _composites(add)
     _studies(add)
@@ -428,6 +429,19 @@ def _linear(add: Callable[..., None]) -> None:  # noqa: PLR0912  a list
     add(lambda: L.BayesianLinearRegression(np.diag([1.0, 2, 3, 4]), prior_mean=[1, 0, 0, -1], fit_intercept=False))
     add(L.ThresholdClassifier, weight="counts")
     add(lambda: L.RandomLinearClassifier(random_state=0), target="two")
+
+
+def _factors(add: Callable[..., None]) -> None:
+    D = decomposition
+    for loss in ("frobenius", "kullback-leibler", 1.5):
+        for kind in (D.NMF, D.MiniBatchNMF):
+            add(lambda kind=kind, loss=loss: kind(2, beta_loss=loss, max_iter=30, random_state=0))
+            add(
+                lambda kind=kind, loss=loss: kind(
+                    3, beta_loss=loss, max_iter=9, alpha_W=0.02, l1_ratio=0.4, init="random", random_state=1
+                )
+            )
+    add(lambda: D.NMF(2, init="nndsvdar", max_iter=30, random_state=0), layout="csr")
 
 
 def _clusters(add: Callable[..., None]) -> None:

@@ -58,6 +58,7 @@ from qed.verify import (
     _duality,
     _evidence,
     _exact_boosting,
+    _factors,
     _forests,
     _hard_margin,
     _isotonic,
@@ -168,6 +169,8 @@ TABLE: dict[str, Entry] = {
     "qed.compose.RegressorChain": _of(_chains.chain),
     "qed.compose.TransformedTargetRegressor": _of(_pipelines.transformed_target),
     "qed.decomposition.IncrementalPCA": _by(SubspaceCertificate, _subspace.check),
+    "qed.decomposition.MiniBatchNMF": _by(StationaryCertificate, _factors.check_nonnegative),
+    "qed.decomposition.NMF": _by(StationaryCertificate, _factors.check_nonnegative),
     "qed.decomposition.PCA": _by(SubspaceCertificate, _subspace.check),
     "qed.decomposition.TruncatedSVD": _by(SubspaceCertificate, _subspace.check_truncated),
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": _by(
