@@ -709,6 +709,19 @@ def _composites(add: Callable[..., None]) -> None:
     add(lambda: M.GridSearchCV(scaled(), {"m1__alpha": [0.1, 10.0]}, cv=3))
     add(lambda: M.GridSearchCV(L.LogisticRegression(), {"C": [0.1, 1.0]}, cv=3), target="three", weight="counts")
     add(_two(C.Pipeline, P.StandardScaler, lambda: M.GridSearchCV(L.Ridge(), {"alpha": [0.1, 1.0]}, cv=2)))
+    add(lambda: M.HalvingGridSearchCV(L.Ridge(), {"alpha": [0.1, 1.0, 10.0, 50.0]}, factor=2, cv=2, random_state=0))
+    add(
+        lambda: M.HalvingRandomSearchCV(
+            L.LogisticRegression(),
+            {"C": [0.1, 1.0, 5.0]},
+            resource="max_iter",
+            max_resources=90,
+            factor=2,
+            cv=2,
+            random_state=0,
+        ),
+        target="three",
+    )
     add(lambda: M.RandomizedSearchCV(L.Lasso(), {"alpha": [0.1, 0.5]}, n_iter=2, cv=2, random_state=0))
 
 

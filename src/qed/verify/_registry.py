@@ -256,6 +256,8 @@ TABLE: dict[str, Entry] = {
     "qed.model_selection.DummyClassifier": _by(ExactCertificate, _counts.check_shares),
     "qed.model_selection.DummyRegressor": _by(ExactCertificate, _counts.check_constant),
     "qed.model_selection.GridSearchCV": _of(_members.search),
+    "qed.model_selection.HalvingGridSearchCV": _of(_members.search),
+    "qed.model_selection.HalvingRandomSearchCV": _of(_members.search),
     "qed.model_selection.LookupClassifier": _by(ExactCertificate, _counts.check_table),
     "qed.model_selection.RandomizedSearchCV": _of(_members.search),
     "qed.naive_bayes.BernoulliNB": _COUNTS,
