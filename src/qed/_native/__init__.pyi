@@ -1205,3 +1205,21 @@ def pack_forest(
     sets: NDArray[np.uint32],
 ) -> PackedForest:
     """Lay nodes out; ValueError if they are not those of trees over these columns."""
+
+def code_rows(
+    G: Vector, P: Vector, W: Vector, enough: Vector, lasso: float, ridge: float, positive: bool, sweeps: int
+) -> int:
+    """Minimise w'(G + ridge)w / 2 − p'w + lasso |w| for each row p of P (n, k), over w >= 0 if ``positive``, by coordinates.
+
+    Rows of W (n, k), where each begins, are written over. A row ends when a sweep lowers its objective by at most ``enough`` (n,)
+    of it, or after ``sweeps``; returns how many rows ended so. All three tables are in C order.
+    """
+
+def pursue_rows(G: Vector, P: Vector, squares: Vector, most: int, tolerance: float) -> Vector:
+    """Codes (n, k) of rows by orthogonal matching pursuit from products G (k, k) and P (n, k).
+
+    Ends with ``most`` entries, or when the squared rest, which is ``squares`` (n,) without entries, is at most ``tolerance``.
+    """
+
+def tanh_rows(Z: Vector, slope: float) -> Vector:
+    """Replace Z (n, k), in C order, by tanh(slope Z), and return the sums of 1 − tanh² over the rows, (k,)."""
