@@ -1151,33 +1151,38 @@ def draw_rows(seed: int, tree: int, draws: int, count: int, cumulated: Vector | 
 
 def grow_boosted(
     x: RankedTable,
-    slope: Vector,
-    curvature: Vector,
-    counts: NDArray[np.uint32] | None,
-    rows: NDArray[np.uint32] | None,
+    classes: int,
+    rows: tuple[Vector, Vector, Vector | None, NDArray[np.uint32] | None],
+    scores: Vector | None,
     rule: tuple[int, int, int, float, float, int, int],
     monotone: NDArray[np.int8] | None,
     by_category: NDArray[np.uint8] | None,
     groups: list[list[int]],
 ) -> tuple[
-    NDArray[np.int32],
+    list[
+        tuple[
+            NDArray[np.int32],
+            Vector,
+            NDArray[np.uint8],
+            Vector,
+            Vector,
+            NDArray[np.int64],
+            NDArray[np.uint32],
+            Vector,
+            Vector,
+            NDArray[np.int32],
+        ]
+    ],
     Vector,
-    NDArray[np.uint8],
-    Vector,
-    Vector,
-    NDArray[np.int64],
-    NDArray[np.uint32],
-    Vector,
-    Vector,
-    NDArray[np.int32],
 ]:
-    """Grow one tree of a boosted sum over bins that lie eight columns together.
+    """Grow the trees of a round of boosting, one for each class, over bins that lie by row.
 
-    Rule: most leaves (0: any number), most depth, fewest rows of a leaf, ridge, learning rate, columns a split, seed.
+    Rows: slopes and curvatures (rows × classes), weights that multiply them, whole counts. Rule: most leaves (0: any number), most
+    depth, fewest rows of a leaf, ridge, learning rate, columns a split, seed.
 
-    Returns column, threshold, side of missing values, value and count by node, inner node or leaf as ``grow_forest`` does; inner
-    nodes that look at categories and their sets, sixteen words each; between what constraints hold the value of each leaf; and the
-    leaf of each row.
+    Returns for each tree column, threshold, side of missing values, value and count by node, inner node or leaf as ``grow_forest``
+    does; inner nodes that look at categories and their sets, sixteen words each; between what constraints hold the value of each
+    leaf; and, where no scores are given, the leaf of each row. Then the scores with what the trees add to them.
     """
 
 def loss_curve(loss: str, t: Vector, y: Vector, classes: int) -> tuple[Vector, Vector, Vector]:
