@@ -142,10 +142,11 @@ class SelectFromModel(Selector):
         if "estimator_" not in self.__dict__:
             raise NotFitted("This SelectFromModel instance is not fitted yet. Call 'fit' first.")
         sizes = self._importances()
-        if sizes.shape != (self.n_features_in_,):
+        columns = self.__dict__.get("n_features_in_", len(sizes))  # a model of another library may not say
+        if sizes.shape != (columns,):
             raise InvalidData(
-                f"The model of this SelectFromModel counts {sizes.shape} columns, and the rows of its fit have"
-                f" {self.n_features_in_}. Fit again, or load the model from its file."
+                f"The model of this SelectFromModel counts {sizes.shape} columns, and the rows of its fit have {columns}. Fit"
+                " again, or load the model from its file."
             )
         kept = np.ones(len(sizes), dtype=bool)
         if self.max_features_ is not None:

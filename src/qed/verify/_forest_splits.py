@@ -172,7 +172,7 @@ def _seen(model: Any, bag: Bag, rows: Array, columns: Array, seed: int) -> Array
     if bag.ranks is None or len(rows) <= SORTED_ROWS or bag.sample.criterion == "absolute_error":
         return np.asarray(values)
     ranks = bag.ranks[np.ix_(rows, columns)]
-    return np.where(np.isnan(ranks).any(axis=0) | (np.ptp(ranks, axis=0) > 0), ranks, values)
+    return np.asarray(np.where(np.isnan(ranks).any(axis=0) | (np.ptp(ranks, axis=0) > 0), ranks, values))
 
 
 def _looked_at(model: Any, p: int) -> int:

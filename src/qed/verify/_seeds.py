@@ -103,6 +103,6 @@ def drawn_sides(X: Array, seed: int, columns: Array) -> Array:
         threshold = least * (1 - share) + most * share
     threshold = np.where((threshold >= least) & (threshold < most), threshold, least)
     missing_left = side_of_missing(np.uint64(seed), columns)
-    sides = np.where(known, X > threshold, ~missing_left)
+    sides = np.where(known, threshold < X, ~missing_left)
     # of a single value, missing entries are the other side
     return np.where(least == most, ~known, np.where(known.any(axis=0), sides, False)).astype(np.float64)
