@@ -459,6 +459,12 @@ def _clusters(add: Callable[..., None]) -> None:
     add(lambda: cluster.SoftKMeans(2, beta=0.1, random_state=0), weight="counts")
     for kernel in ("linear", "poly", "cosine"):
         add(lambda kernel=kernel: cluster.KernelKMeans(3, kernel=kernel, degree=2, random_state=0))
+    for linkage in ("single", "complete", "average", "weighted", "ward", "centroid", "median"):
+        add(lambda linkage=linkage: cluster.AgglomerativeClustering(3, linkage=linkage))
+    add(lambda: cluster.AgglomerativeClustering(None, distance_threshold=1.5, linkage="average", metric="manhattan"))
+    add(lambda: cluster.AgglomerativeClustering(3, linkage="complete", metric="cosine"), layout="float32")
+    add(lambda: cluster.DivisiveClustering(3, metric="chebyshev"), layout="pandas")
+    add(lambda: cluster.FeatureAgglomeration(2, linkage="average", metric="correlation"))
 
 
 def _mixtures(add: Callable[..., None]) -> None:
@@ -714,6 +720,19 @@ def _composites(add: Callable[..., None]) -> None:
     add(lambda: M.GridSearchCV(scaled(), {"m1__alpha": [0.1, 10.0]}, cv=3))
     add(lambda: M.GridSearchCV(L.LogisticRegression(), {"C": [0.1, 1.0]}, cv=3), target="three", weight="counts")
     add(_two(C.Pipeline, P.StandardScaler, lambda: M.GridSearchCV(L.Ridge(), {"alpha": [0.1, 1.0]}, cv=2)))
+    add(lambda: M.HalvingGridSearchCV(L.Ridge(), {"alpha": [0.1, 1.0, 10.0, 50.0]}, factor=2, cv=2, random_state=0))
+    add(
+        lambda: M.HalvingRandomSearchCV(
+            L.LogisticRegression(),
+            {"C": [0.1, 1.0, 5.0]},
+            resource="max_iter",
+            max_resources=90,
+            factor=2,
+            cv=2,
+            random_state=0,
+        ),
+        target="three",
+    )
     add(lambda: M.RandomizedSearchCV(L.Lasso(), {"alpha": [0.1, 0.5]}, n_iter=2, cv=2, random_state=0))
 
 

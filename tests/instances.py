@@ -101,6 +101,12 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     ),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
+    "HalvingGridSearchCV": lambda kind: kind(
+        Ridge(), SMALL, cv=2, random_state=0, min_resources=5, error_score="raise"
+    ),
+    "HalvingRandomSearchCV": lambda kind: kind(
+        Ridge(), SMALL, cv=2, random_state=0, min_resources=5, n_candidates=2, error_score="raise"
+    ),
     "RandomizedSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, n_iter=2, random_state=0, error_score="raise"),
 }
 

@@ -63,7 +63,7 @@ class MiniBatchKMeans(CentreModel):
     Examples
     --------
     >>> from qed.cluster import MiniBatchKMeans
-    >>> model = MiniBatchKMeans(2, batch_size=4, random_state=0).fit([[0.0], [1.0], [10.0], [11.0]])
+    >>> model = MiniBatchKMeans(2, batch_size=4, random_state=0).fit([[0.0], [0.2], [10.0], [10.2]])
     >>> sorted(model.cluster_centers_[:, 0].round().tolist())
     [0.0, 10.0]
     """
