@@ -233,7 +233,7 @@ class KernelPCA(Transformer, min_samples=2):
         if np.linalg.norm(K) > WORST_CONDITION * self.alpha:
             raise InvalidData(
                 f"The regression that gives rows back is too ill-conditioned: the kernel of the scores has a norm of"
-                f" {np.linalg.norm(K):.3g}, and alpha={self.alpha:g}. Scale the columns, or choose a larger alpha or a smaller gamma."
+                f" {np.linalg.norm(K):.3g}, and alpha={self.alpha:g}. Scale the columns, or raise alpha, or lower gamma."
             )
         K.flat[:: len(K) + 1] += self.alpha
         with one_blas_thread():
