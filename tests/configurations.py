@@ -460,6 +460,17 @@ def _clusters(add: Callable[..., None]) -> None:
     add(lambda: cluster.AgglomerativeClustering(3, linkage="complete", metric="cosine"), layout="float32")
     add(lambda: cluster.DivisiveClustering(3, metric="chebyshev"), layout="pandas")
     add(lambda: cluster.FeatureAgglomeration(2, linkage="average", metric="correlation"))
+    add(lambda: cluster.DBSCAN(1.0, min_samples=3), weight="counts")
+    add(lambda: cluster.DBSCAN(0.8, min_samples=2, metric="cosine"), layout="float32")
+    for options in ({}, {"cluster_method": "dbscan", "eps": 1.5}, {"metric": "manhattan", "max_eps": 2.0}):
+        add(lambda options=options: cluster.OPTICS(min_samples=3, **options))
+    for options in (
+        {},
+        {"cluster_selection_method": "leaf"},
+        {"store_centers": "both"},
+        {"allow_single_cluster": True},
+    ):
+        add(lambda options=options: cluster.HDBSCAN(3, min_samples=2, **options))
 
 
 def _mixtures(add: Callable[..., None]) -> None:
