@@ -441,6 +441,11 @@ def _factors(add: Callable[..., None]) -> None:
                     3, beta_loss=loss, max_iter=9, alpha_W=0.02, l1_ratio=0.4, init="random", random_state=1
                 )
             )
+    for kernel in ("rbf", "poly", "cosine", "laplacian"):
+        add(
+            lambda kernel=kernel: D.KernelPCA(2, kernel=kernel, gamma=0.1, fit_inverse_transform=True), layout="float32"
+        )
+        add(lambda kernel=kernel: D.KernelPCA(kernel=kernel, gamma=0.05))
     add(lambda: D.NMF(2, init="nndsvdar", max_iter=30, random_state=0), layout="csr")
 
 
