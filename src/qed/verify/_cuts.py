@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+LABELS = ("gini", "entropy", "misclassification")  # criteria of classes
 
 
 class Sample(NamedTuple):
@@ -35,7 +36,7 @@ class Sample(NamedTuple):
 
 def mass_of(criterion: str, target: Array, s: Array, group: Array, mean: Array) -> Array:
     """Return weight times impurity of each group, about the given means; classes are counted, which needs none."""
-    if criterion in ("gini", "entropy", "misclassification"):
+    if criterion in LABELS:
         counts = [np.bincount(group, s * own, minlength=len(mean)) for own in target.T]
         return _mixed(criterion, np.stack(counts, axis=1))
     weight = np.bincount(group, s, minlength=len(mean))
@@ -149,7 +150,7 @@ def _running(sample: Sample) -> Array:
     Sides are never found by subtracting one from the whole: a light side would be the rounding of a heavy one.
     """
     s, target = sample.s, sample.target
-    if sample.criterion in ("gini", "entropy", "misclassification"):
+    if sample.criterion in LABELS:
         return _mixed(sample.criterion, np.cumsum(s[:, None] * target, axis=0))
     weight = np.cumsum(s)
     origin = 0.0 if sample.criterion == "poisson" else target[0]  # events are added, squares are about a row

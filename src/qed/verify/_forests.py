@@ -8,12 +8,12 @@ several targets could not be split, is checked for as many nodes of each tree, t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.core import CertificateError
-from qed.verify._cuts import Sample, least_of_one_cut, mass_of
+from qed.verify._bounds import Bounds, refuse
+from qed.verify._cuts import LABELS, Sample, least_of_one_cut, mass_of
 from qed.verify._names import called
 from qed.verify._rows import read_data
 from qed.verify._seeds import columns_of_node, drawn_sides, mixed, rows_with_replacement, stream, uniform
@@ -58,10 +58,10 @@ def check(model: Any, certificate: OutOfBagCertificate, X: Any, y: Any, sample_w
     rows = _read(model, X, y, sample_weight)
     n, trees = len(rows.X), model.trees_
     if not 0 <= model.seed_ < 2**63:
-        _refuse(model, "its seed is none")
+        refuse(model, "its seed is none")
     stated = (certificate.trees, certificate.rows, certificate.is_greedy)
     if stated != (len(trees.sizes), n, not model._is_random) or certificate.delta != 0.05:  # noqa: SLF001
-        _refuse(model, f"it states {stated[0]} trees and {stated[1]} rows")
+        refuse(model, f"it states {stated[0]} trees and {stated[1]} rows")
     sums, judged = np.zeros((n, rows.sample.target.shape[1])), np.zeros(n)
     rank_bins = None if model._is_random else bins_of(rows.X, rows.share if rows.weighted else None, BINS)  # noqa: SLF001
     budget = BUDGET // len(trees.sizes)
@@ -79,12 +79,12 @@ def check(model: Any, certificate: OutOfBagCertificate, X: Any, y: Any, sample_w
     error, low, high, seen = _judge(rows, sums, judged)
     slack = RELATIVE * max(error, high, 1e-300)
     if not (abs(certificate.error - error) <= slack and certificate.judged == (seen if rows.draws else 0)):
-        _refuse(model, f"its {certificate.measure} is {error:.10g}, and {certificate.error:.10g} is stated")
+        refuse(model, f"its {certificate.measure} is {error:.10g}, and {certificate.error:.10g} is stated")
     where = "out-of-bag" if rows.draws else "training"
     if certificate.measure != f"{where} {'error rate' if rows.is_class else 'squared error'}":
-        _refuse(model, "it states another measure than it was judged by")
+        refuse(model, "it states another measure than it was judged by")
     if not (certificate.low <= low + slack and certificate.high >= high - slack):
-        _refuse(model, f"the interval is {low:.6g} to {high:.6g}, and a narrower one is stated")
+        refuse(model, f"the interval is {low:.6g} to {high:.6g}, and a narrower one is stated")
     _check_out_of_bag(model, rows, sums, judged, X, y, sample_weight)
     return Verdict(certificate.statement, error, abs(error - certificate.error), slack, slack, certificate.measure)
 
@@ -97,7 +97,7 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
     factor, is_class = np.ones(data.n_rows), "classes_" in model.__dict__
     if is_class:
         if not np.array_equal(data.classes, model.classes_):
-            _refuse(model, f"the labels are {data.classes.tolist()!r:.100}")
+            refuse(model, f"the labels are {data.classes.tolist()!r:.100}")
         factor = _class_factors(model, data.y.astype(np.intp), share)
         target = np.eye(len(data.classes))[data.y.astype(np.intp)]
     else:
@@ -129,7 +129,7 @@ def nodes_of(model: Any, trees: Any, number: int) -> Nodes:
     ends = np.concatenate([[0], np.cumsum(np.asarray(trees.sizes, dtype=np.int64))])
     first, last = int(ends[number]), int(ends[number + 1])
     if not 0 <= first < last <= len(trees.feature) or ends[-1] != len(trees.feature):
-        _refuse(model, "the sizes of its trees do not add up")
+        refuse(model, "the sizes of its trees do not add up")
     feature = np.asarray(trees.feature[first:last], dtype=np.int64)
     inner = feature >= 0
     before = int(np.count_nonzero(np.asarray(trees.feature[:first]) >= 0))
@@ -137,7 +137,7 @@ def nodes_of(model: Any, trees: Any, number: int) -> Nodes:
     leaves = first - before + np.cumsum(~inner) - 1
     bits = np.unpackbits(trees.missing_left)
     if len(bits) < len(trees.threshold) or inners[-1] >= len(trees.threshold) or leaves[-1] >= len(trees.value):
-        _refuse(model, "its nodes are incomplete")
+        refuse(model, "its nodes are incomplete")
     threshold, missing = np.full(len(feature), np.nan), np.zeros(len(feature), dtype=bool)
     threshold[inner], missing[inner] = trees.threshold[inners[inner]], bits[inners[inner]] == 1
     value = np.asarray(trees.value, dtype=np.float64)[leaves]
@@ -151,7 +151,7 @@ def right_children(model: Any, inner: Array) -> Array:
     open_: list[int] = []
     for node, is_inner in enumerate(inner.tolist()):
         if node and not open_:
-            _refuse(model, "nodes follow the end of a tree")
+            refuse(model, "nodes follow the end of a tree")
         if node and right[open_[-1]] == -2:
             right[open_.pop()] = node
         if is_inner:
@@ -163,7 +163,7 @@ def right_children(model: Any, inner: Array) -> Array:
             if open_:
                 right[open_[-1]] = -2
     if open_ or (right < -1).any():
-        _refuse(model, "a tree ends before all its branches do")
+        refuse(model, "a tree ends before all its branches do")
     return right
 
 
@@ -199,7 +199,7 @@ def levels_of(model: Any, tree: Nodes, X: Array, visit: Any = None) -> Array:
         leaf[here[~inner]] = at[~inner]
         here, at = here[inner], at[inner]
         if len(here) and tree.feature[at].max() >= X.shape[1]:
-            _refuse(model, "it asks about columns that are not there")
+            refuse(model, "it asks about columns that are not there")
         value = X[here, tree.feature[at]]
         is_left = np.where(np.isnan(value), tree.missing_left[at], value <= tree.threshold[at])
         at = np.where(is_left, at + 1, tree.right[at])
@@ -230,12 +230,14 @@ def _check_tree(
 
     leaf = levels_of(model, tree, X, visit)
     if (count == 0).any():
-        _refuse(model, f"node {int(np.flatnonzero(count == 0)[0])} of tree {number} is reached by no row")
+        refuse(model, f"node {int(np.flatnonzero(count == 0)[0])} of tree {number} is reached by no row")
     check_sides(model, number, tree, X, levels, count)
     _check_limits(model, number, tree, len(rows.X), count, held, depth)
-    masses = _check_leaves(model, number, tree, Sample(rows.sample.criterion, target, s), leaf, levels)
+    sample = Sample(rows.sample.criterion, target, s)
+    bounds = Bounds.of(model, number, tree, sample, levels)
+    masses = _check_leaves(model, number, tree, sample, leaf, levels, bounds)
     _check_importance(model, number, tree, masses)
-    own = _Bag(X, Sample(rows.sample.criterion, target, s), len(rows.X))
+    own = _Bag(X, sample, len(rows.X), bounds)
     _check_splits(model, number, tree, own, levels, masses, seed, bins, budget)
     _check_ends(model, number, tree, own, leaf, depth, masses, seed, bins, budget)
 
@@ -244,6 +246,7 @@ class _Bag(NamedTuple):
     X: Array
     sample: Sample
     total: int  # rows of the table, of which limits may be shares
+    bounds: Bounds
 
 
 def check_thresholds(model: Any, number: int, tree: Nodes, X: Array, here: Array, at: Array, seed: Array) -> None:
@@ -281,7 +284,7 @@ def check_thresholds(model: Any, number: int, tree: Nodes, X: Array, here: Array
     if off.any():
         k = int(np.flatnonzero(off)[0])
         what = called(model, int(tree.feature[nodes[k]]))
-        _refuse(
+        refuse(
             model,
             f"the threshold {threshold[k]:.12g} of node {int(nodes[k])} of tree {number} in {what} should be {expected[k]:.12g}",
         )
@@ -299,7 +302,7 @@ def check_sides(
     nodes = np.flatnonzero((tree.feature >= 0) & ~has_missing)
     off = tree.missing_left[nodes] != (count[nodes + 1] > count[tree.right[nodes]])
     if off.any():
-        _refuse(model, f"node {int(nodes[off][0])} of tree {number} sends missing values to the side of fewer rows")
+        refuse(model, f"node {int(nodes[off][0])} of tree {number} sends missing values to the side of fewer rows")
 
 
 def _check_limits(model: Any, number: int, tree: Nodes, n: int, count: Array, held: Array, depth: Array) -> None:
@@ -314,32 +317,39 @@ def _check_limits(model: Any, number: int, tree: Nodes, n: int, count: Array, he
     }
     for what, holds in bad.items():
         if holds:
-            _refuse(model, f"tree {number} {what} than its parameters allow")
+            refuse(model, f"tree {number} {what} than its parameters allow")
 
 
 def _check_leaves(
-    model: Any, number: int, tree: Nodes, sample: Sample, leaf: Array, levels: list[tuple[Array, Array]]
+    model: Any,
+    number: int,
+    tree: Nodes,
+    sample: Sample,
+    leaf: Array,
+    levels: list[tuple[Array, Array]],
+    bounds: Bounds,
 ) -> Array:
     """Compare what leaves hold with their rows; return the weight times impurity of every node."""
     n_nodes, target, s = len(tree.feature), sample.target, sample.s
     width = target.shape[1]
     if tree.value.shape[1] != width:
-        _refuse(model, "its values do not fit the targets")
+        refuse(model, "its values do not fit the targets")
     ends = np.flatnonzero(tree.feature < 0)
     weight = np.bincount(leaf, s, minlength=n_nodes)
     if not (np.abs(tree.weight[ends] - weight[ends]) <= RELATIVE * weight[ends]).all():
-        _refuse(model, f"a leaf of tree {number} states another weight than its rows have")
-    if sample.criterion in ("gini", "entropy", "misclassification"):
+        refuse(model, f"a leaf of tree {number} states another weight than its rows have")
+    if sample.criterion in LABELS:
         for k in range(width):
-            held = np.bincount(leaf, s * target[:, k], minlength=n_nodes)
-            if not (np.abs(tree.value[ends, k] - held[ends]) <= RELATIVE * weight[ends]).all():
-                _refuse(model, f"a leaf of tree {number} states other weights of its labels than its rows have")
+            share = np.bincount(leaf, s * target[:, k], minlength=n_nodes)[ends] / weight[ends]
+            held = weight[ends] * bounds.kept(ends, share, is_last=k == width - 1)
+            if not (np.abs(tree.value[ends, k] - held) <= RELATIVE * weight[ends]).all():
+                refuse(model, f"a leaf of tree {number} states other weights of its labels than its rows have")
     elif sample.criterion == "absolute_error":
         own = tree.value[leaf, 0]
         under = np.bincount(leaf, s * (target[:, 0] < own), minlength=n_nodes)
         over = np.bincount(leaf, s * (target[:, 0] > own), minlength=n_nodes)
         if not (np.maximum(under, over)[ends] <= 0.5 * weight[ends] * (1 + RELATIVE)).all():
-            _refuse(model, f"a leaf of tree {number} does not predict a median")
+            refuse(model, f"a leaf of tree {number} does not predict a median")
     else:
         size = np.zeros(n_nodes)
         np.maximum.at(size, leaf, np.abs(target).max(axis=1))
@@ -349,8 +359,9 @@ def _check_leaves(
             mean = first + np.bincount(leaf, s * (target[:, k] - first[leaf]), minlength=n_nodes) / np.where(
                 weight > 0, weight, 1
             )
-            if not (np.abs(tree.value[ends, k] - mean[ends]) <= RELATIVE * size[ends] + 1e-300).all():
-                _refuse(model, f"a leaf of tree {number} predicts another mean than its rows have")
+            kept = bounds.kept(ends, mean[ends], is_last=k == width - 1)
+            if not (np.abs(tree.value[ends, k] - kept) <= RELATIVE * size[ends] + 1e-300).all():
+                refuse(model, f"a leaf of tree {number} predicts another mean than its rows have")
     masses = np.zeros(n_nodes)
     for here, at in levels:
         masses += _masses(sample.of(here), at, n_nodes)
@@ -387,7 +398,7 @@ def _check_importance(model: Any, number: int, tree: Nodes, masses: Array) -> No
     found = np.bincount(tree.feature[inner], np.maximum(gains, 0), minlength=model.trees_.n_features) / weight
     stated = model.tree_importances_[number]
     if not (np.abs(stated - found) <= 1e-7 * max(masses[0] / weight, 1e-300)).all():
-        _refuse(model, f"the importances of the columns in tree {number} are others")
+        refuse(model, f"the importances of the columns in tree {number} are others")
 
 
 def bins_of(X: Array, weight: Array | None, most: int) -> list[Array]:
@@ -437,21 +448,21 @@ def _check_splits(
         own = here[at == node]
         columns = columns_of_node(bag.X[own], int(seed[node]), features)
         if tree.feature[node] not in columns:
-            _refuse(model, f"node {int(node)} of tree {number} looks at a column that was not drawn for it")
-        least = _least(model, bag, own, columns, int(seed[node]), bins, (fewest, lightest))
+            refuse(model, f"node {int(node)} of tree {number} looks at a column that was not drawn for it")
+        least = _least(model, bag, int(node), own, columns, int(seed[node]), bins, (fewest, lightest))
         left = masses[node + 1] + masses[tree.right[node]]
         if not left <= least + 1e-8 * masses[node]:
-            _refuse(
+            refuse(
                 model,
                 f"another split of node {int(node)} of tree {number} leaves {least:.10g}, and its own leaves {left:.10g}",
             )
 
 
 def _least(
-    model: Any, bag: _Bag, own: Array, columns: list[int], seed: int, bins: Any, limits: tuple[int, float]
+    model: Any, bag: _Bag, node: int, own: Array, columns: list[int], seed: int, bins: Any, limits: tuple[int, float]
 ) -> float:
     """Return the least that a cut of the drawn columns leaves of some rows, infinity if the limits allow none."""
-    least = np.inf
+    least, size = np.inf, float(np.abs(bag.sample.target).max(initial=0.0))
     for j in columns:
         column = bag.X[own, j]
         if model._is_random:  # noqa: SLF001
@@ -460,7 +471,8 @@ def _least(
             ranks = np.where(np.isnan(column), np.nan, np.searchsorted(bins[j], column).astype(np.float64))
             if np.isnan(ranks).any() or np.ptp(ranks) > 0:
                 column = ranks
-        least = min(least, least_of_one_cut(column[:, None], bag.sample.of(own), *limits))
+        allowed = bag.bounds.allowed(node, int(j), size)
+        least = min(least, least_of_one_cut(column[:, None], bag.sample.of(own), *limits, allowed))
     return least
 
 
@@ -502,10 +514,11 @@ def _check_ends(
         if spent > budget and place:
             return
         columns = columns_of_node(bag.X[own], int(seed[node]), features)
-        after = _least(model, bag, own, columns, int(seed[node]), bins, (fewest, lightest * (1 + RELATIVE)))
+        limits = (fewest, lightest * (1 + RELATIVE))
+        after = _least(model, bag, int(node), own, columns, int(seed[node]), bins, limits)
         gain = (masses[node] - after) / sample.s.sum()
         if not gain <= model.min_impurity_decrease * (1 + RELATIVE) + RELATIVE * masses[node] / sample.s.sum():
-            _refuse(model, f"leaf {int(node)} of tree {number} holds several targets, and could be split")
+            refuse(model, f"leaf {int(node)} of tree {number} holds several targets, and could be split")
 
 
 def number_of_rows(given: Any, n: int) -> int:
@@ -572,7 +585,7 @@ def _check_out_of_bag(model: Any, rows: _Rows, sums: Array, judged: Array, X: An
     stored = np.asarray(model.__dict__[name]).reshape(data.n_rows, -1)
     size = np.nanmax(np.abs(whole), initial=1e-300)
     if stored.shape != whole.shape or not np.allclose(stored, whole, rtol=0, atol=RELATIVE * size, equal_nan=True):
-        _refuse(model, f"{name} is not what trees say of rows that they have not seen")
+        refuse(model, f"{name} is not what trees say of rows that they have not seen")
     seen = judged > 0
     truth, said, s = rows.sample.target[seen], sums[seen] / judged[seen, None], rows.share[seen]
     if rows.is_class:
@@ -582,9 +595,4 @@ def _check_out_of_bag(model: Any, rows: _Rows, sums: Array, judged: Array, X: An
         total, off = s @ (truth - mean) ** 2, s @ (truth - said) ** 2
         score = float(np.mean(np.where(total > 0, 1 - off / np.where(total > 0, total, 1), off == 0)))
     if seen.sum() > 1 and not abs(model.oob_score_ - score) <= 1e-7 * max(1.0, abs(score)):
-        _refuse(model, f"oob_score_ is {score:.10g}, and {model.oob_score_:.10g} is stated")
-
-
-def _refuse(model: Any, what: str) -> NoReturn:
-    msg = f"{type(model).__name__} is not the forest of these data: {what}. The model was changed, or the data are others."
-    raise CertificateError(msg)
+        refuse(model, f"oob_score_ is {score:.10g}, and {model.oob_score_:.10g} is stated")
