@@ -454,6 +454,12 @@ def _clusters(add: Callable[..., None]) -> None:
     add(lambda: cluster.SoftKMeans(2, beta=0.1, random_state=0), weight="counts")
     for kernel in ("linear", "poly", "cosine"):
         add(lambda kernel=kernel: cluster.KernelKMeans(3, kernel=kernel, degree=2, random_state=0))
+    for linkage in ("single", "complete", "average", "weighted", "ward", "centroid", "median"):
+        add(lambda linkage=linkage: cluster.AgglomerativeClustering(3, linkage=linkage))
+    add(lambda: cluster.AgglomerativeClustering(None, distance_threshold=1.5, linkage="average", metric="manhattan"))
+    add(lambda: cluster.AgglomerativeClustering(3, linkage="complete", metric="cosine"), layout="float32")
+    add(lambda: cluster.DivisiveClustering(3, metric="chebyshev"), layout="pandas")
+    add(lambda: cluster.FeatureAgglomeration(2, linkage="average", metric="correlation"))
 
 
 def _mixtures(add: Callable[..., None]) -> None:

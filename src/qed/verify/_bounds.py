@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from qed.core import CertificateError
 from qed.verify._cuts import LABELS, Directions, Sample
+from qed.verify._forest_nodes import Nodes, refuse
 from qed.verify._trees import directions_of
-
-if TYPE_CHECKING:
-    from qed.verify._forests import Nodes
 
 Array = np.ndarray[Any, Any]
 
@@ -22,6 +19,7 @@ class Bounds(NamedTuple):
     directions: Array | None
     low: Array
     high: Array
+    near: float  # rounding
 
     @classmethod
     def of(cls, model: Any, number: int, tree: Nodes, sample: Sample, levels: Any) -> Bounds:
@@ -29,7 +27,7 @@ class Bounds(NamedTuple):
         n_nodes, directions = len(tree.feature), directions_of(model, model.trees_.n_features)
         low, high = np.full(n_nodes, -np.inf), np.full(n_nodes, np.inf)
         if directions is None:
-            return cls(None, low, high)
+            return cls(None, low, high, 0.0)
         if sample.target.shape[1] > (2 if sample.criterion in LABELS else 1) or sample.criterion == "absolute_error":
             refuse(model, "its monotonic_cst is for two labels, or for the means of one target")
         last = sample.target[:, -1]
@@ -51,7 +49,7 @@ class Bounds(NamedTuple):
                 )
             lower, upper = (left, right) if direction > 0 else (right, left)
             high[lower] = low[upper] = ends.mean()
-        return cls(directions, low, high)
+        return cls(directions, low, high, near)
 
     def kept(self, nodes: Array, values: Array, *, is_last: bool) -> Array:
         """Return values within their bounds; of two labels the first has what the second leaves."""
@@ -60,15 +58,9 @@ class Bounds(NamedTuple):
         low, high = self.low[nodes], self.high[nodes]
         return np.clip(values, low, high) if is_last else 1 - np.clip(1 - values, low, high)
 
-    def allowed(self, node: int, column: int, size: float) -> Directions | None:
+    def allowed(self, node: int, column: int) -> Directions | None:
         """Return what the cuts of a column of a node are limited by."""
         if self.directions is None:
             return None
         own = self.directions[[column]]
-        return Directions(own, float(self.low[node]), float(self.high[node]), 1e-9 * size)
-
-
-def refuse(model: Any, what: str) -> NoReturn:
-    """Raise CertificateError."""
-    msg = f"{type(model).__name__} is not the forest of these data: {what}. The model was changed, or the data are others."
-    raise CertificateError(msg)
+        return Directions(own, float(self.low[node]), float(self.high[node]), self.near)

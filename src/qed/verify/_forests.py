@@ -2,8 +2,7 @@
 
 What is drawn follows from a seed by a mixing of 64 bits that is written down here a second time: rows for a tree, columns for a
 node, thresholds for a column. Every leaf must hold what its rows weigh or mean, every threshold must lie where the rule says,
-and rows out of a sample must give the stated error. That a split is the best among the drawn columns, and that a leaf of
-several targets could not be split, is checked for as many nodes of each tree, the largest first, as a budget of values allows.
+and rows out of a sample must give the stated error. Splits are compared with all others in ``_forest_splits``.
 """
 
 from __future__ import annotations
@@ -12,11 +11,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qed.verify._bounds import Bounds, refuse
-from qed.verify._cuts import LABELS, Sample, least_of_one_cut, mass_of
-from qed.verify._names import called
+from qed.verify._bounds import Bounds
+from qed.verify._cuts import LABELS, Sample, mass_of
+from qed.verify._forest_nodes import (
+    RELATIVE,
+    Nodes,
+    check_sides,
+    check_thresholds,
+    levels_of,
+    nodes_of,
+    number_of_rows,
+    refuse,
+)
+from qed.verify._forest_splits import BINS, BUDGET, Bag, Grown, Looked, bins_of, check_splits, ranks_of
 from qed.verify._rows import read_data
-from qed.verify._seeds import columns_of_node, drawn_sides, mixed, rows_with_replacement, stream, uniform
+from qed.verify._seeds import mixed, rows_with_replacement, stream
 from qed.verify._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -24,22 +33,6 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
-BUDGET = 8_000_000  # values sorted, over all trees, to see that splits are the best ones
-RELATIVE = 1e-9  # of sums in double precision
-SMALLEST = 4_000  # values whose sorting takes as long as looking at a column at all
-SORTED_ROWS = 64  # rows of a node above which thresholds lie between bins
-BINS = 255
-
-
-class Nodes(NamedTuple):
-    """One tree: its nodes in the order of a walk that goes left first."""
-
-    feature: Array
-    right: Array
-    threshold: Array  # by node
-    missing_left: Array  # by node
-    value: Array  # by node, meaningless above leaves
-    weight: Array
 
 
 class _Rows(NamedTuple):
@@ -63,13 +56,15 @@ def check(model: Any, certificate: OutOfBagCertificate, X: Any, y: Any, sample_w
     if stated != (len(trees.sizes), n, not model._is_random) or certificate.delta != 0.05:  # noqa: SLF001
         refuse(model, f"it states {stated[0]} trees and {stated[1]} rows")
     sums, judged = np.zeros((n, rows.sample.target.shape[1])), np.zeros(n)
-    rank_bins = None if model._is_random else bins_of(rows.X, rows.share if rows.weighted else None, BINS)  # noqa: SLF001
-    budget = BUDGET // len(trees.sizes)
+    ranks = None
+    if not model._is_random:  # noqa: SLF001
+        ranks = ranks_of(rows.X, bins_of(rows.X, rows.share if rows.weighted else None, BINS))
+    budget, looked = BUDGET / len(trees.sizes), Looked()
     for number in range(len(trees.sizes)):
         tree = nodes_of(model, trees, number)
         times = _times(model, rows, number)
         weight = _weights(model, rows, times)
-        _check_tree(model, number, tree, rows, np.flatnonzero(times > 0), weight, rank_bins, budget)
+        looked = looked.plus(_check_tree(model, number, tree, rows, np.flatnonzero(times > 0), weight, ranks, budget))
         out = np.flatnonzero(times == 0) if rows.draws else np.arange(n)
         if len(out):
             leaf = levels_of(model, tree, rows.X[out])
@@ -86,7 +81,8 @@ def check(model: Any, certificate: OutOfBagCertificate, X: Any, y: Any, sample_w
     if not (certificate.low <= low + slack and certificate.high >= high - slack):
         refuse(model, f"the interval is {low:.6g} to {high:.6g}, and a narrower one is stated")
     _check_out_of_bag(model, rows, sums, judged, X, y, sample_weight)
-    return Verdict(certificate.statement, error, abs(error - certificate.error), slack, slack, certificate.measure)
+    words = f"{certificate.statement} {looked.words()}"
+    return Verdict(words, error, abs(error - certificate.error), slack, slack, certificate.measure)
 
 
 def _read(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
@@ -124,49 +120,6 @@ def _class_factors(model: Any, codes: Array, s: Array) -> Array:
     return np.asarray(np.array([float(given.get(label, 1.0)) for label in labels])[codes])
 
 
-def nodes_of(model: Any, trees: Any, number: int) -> Nodes:
-    """Take one tree out of the arrays of all of them."""
-    ends = np.concatenate([[0], np.cumsum(np.asarray(trees.sizes, dtype=np.int64))])
-    first, last = int(ends[number]), int(ends[number + 1])
-    if not 0 <= first < last <= len(trees.feature) or ends[-1] != len(trees.feature):
-        refuse(model, "the sizes of its trees do not add up")
-    feature = np.asarray(trees.feature[first:last], dtype=np.int64)
-    inner = feature >= 0
-    before = int(np.count_nonzero(np.asarray(trees.feature[:first]) >= 0))
-    inners = before + np.cumsum(inner) - 1
-    leaves = first - before + np.cumsum(~inner) - 1
-    bits = np.unpackbits(trees.missing_left)
-    if len(bits) < len(trees.threshold) or inners[-1] >= len(trees.threshold) or leaves[-1] >= len(trees.value):
-        refuse(model, "its nodes are incomplete")
-    threshold, missing = np.full(len(feature), np.nan), np.zeros(len(feature), dtype=bool)
-    threshold[inner], missing[inner] = trees.threshold[inners[inner]], bits[inners[inner]] == 1
-    value = np.asarray(trees.value, dtype=np.float64)[leaves]
-    weight = np.asarray(trees.weight, dtype=np.float64)[leaves] if len(trees.weight) else value.sum(axis=1)
-    return Nodes(feature, right_children(model, inner), threshold, missing, value, weight)
-
-
-def right_children(model: Any, inner: Array) -> Array:
-    """Find right children: each follows the whole of the left branch of its parent."""
-    right = np.full(len(inner), -1, dtype=np.int64)
-    open_: list[int] = []
-    for node, is_inner in enumerate(inner.tolist()):
-        if node and not open_:
-            refuse(model, "nodes follow the end of a tree")
-        if node and right[open_[-1]] == -2:
-            right[open_.pop()] = node
-        if is_inner:
-            right[node] = -3
-            open_.append(node)
-        else:
-            while open_ and right[open_[-1]] != -3:
-                open_.pop()
-            if open_:
-                right[open_[-1]] = -2
-    if open_ or (right < -1).any():
-        refuse(model, "a tree ends before all its branches do")
-    return right
-
-
 def _times(model: Any, rows: _Rows, number: int) -> Array:
     n = len(rows.X)
     if not rows.draws:
@@ -188,27 +141,9 @@ def _weights(model: Any, rows: _Rows, times: Array) -> Array:
     return np.asarray(weight)
 
 
-def levels_of(model: Any, tree: Nodes, X: Array, visit: Any = None) -> Array:
-    """Send rows down, all at once; call ``visit(rows, nodes)`` at each level, and return the leaf of each row."""
-    leaf = np.zeros(len(X), dtype=np.int64)
-    here, at = np.arange(len(X)), np.zeros(len(X), dtype=np.int64)
-    while len(here):
-        if visit is not None:
-            visit(here, at)
-        inner = tree.feature[at] >= 0
-        leaf[here[~inner]] = at[~inner]
-        here, at = here[inner], at[inner]
-        if len(here) and tree.feature[at].max() >= X.shape[1]:
-            refuse(model, "it asks about columns that are not there")
-        value = X[here, tree.feature[at]]
-        is_left = np.where(np.isnan(value), tree.missing_left[at], value <= tree.threshold[at])
-        at = np.where(is_left, at + 1, tree.right[at])
-    return leaf
-
-
 def _check_tree(
-    model: Any, number: int, tree: Nodes, rows: _Rows, bag: Array, weight: Array, bins: Any, budget: int
-) -> None:
+    model: Any, number: int, tree: Nodes, rows: _Rows, bag: Array, weight: Array, ranks: Any, budget: float
+) -> Looked:
     X, target, s = rows.X[bag], rows.sample.target[bag], weight[bag]
     n_nodes = len(tree.feature)
     count, held = np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes)
@@ -237,72 +172,8 @@ def _check_tree(
     bounds = Bounds.of(model, number, tree, sample, levels)
     masses = _check_leaves(model, number, tree, sample, leaf, levels, bounds)
     _check_importance(model, number, tree, masses)
-    own = _Bag(X, sample, len(rows.X), bounds)
-    _check_splits(model, number, tree, own, levels, masses, seed, bins, budget)
-    _check_ends(model, number, tree, own, leaf, depth, masses, seed, bins, budget)
-
-
-class _Bag(NamedTuple):
-    X: Array
-    sample: Sample
-    total: int  # rows of the table, of which limits may be shares
-    bounds: Bounds
-
-
-def check_thresholds(model: Any, number: int, tree: Nodes, X: Array, here: Array, at: Array, seed: Array) -> None:
-    """See that best thresholds lie midway between the values that they part, and drawn ones where the seed puts them."""
-    inner = tree.feature[at] >= 0
-    here, at = here[inner], at[inner]
-    if not len(here):
-        return
-    nodes, local = np.unique(at, return_inverse=True)
-    local = local.reshape(-1)
-    value, threshold = X[here, tree.feature[at]], tree.threshold[nodes]
-    known = ~np.isnan(value)
-    if model._is_random:  # noqa: SLF001
-        least, most = np.full(len(nodes), np.inf), np.full(len(nodes), -np.inf)
-        np.minimum.at(least, local[known], value[known])
-        np.maximum.at(most, local[known], value[known])
-        share = uniform(stream(seed[nodes], tree.feature[nodes]))
-        expected = least * (1 - share) + most * share
-        expected = np.where((expected >= least) & (expected < most), expected, least)
-        expected = np.where(least == most, np.inf, expected)
-        # products that are added in one step round once less
-        with np.errstate(invalid="ignore"):
-            near = np.abs(threshold - expected) <= 2.0**-50 * (np.abs(least) + np.abs(most))
-        expected = np.where(near & (threshold >= least) & (threshold < most), threshold, expected)
-    else:
-        is_left = known & (value <= threshold[local])
-        is_right = known & ~is_left
-        low, high = np.full(len(nodes), -np.inf), np.full(len(nodes), np.inf)
-        np.maximum.at(low, local[is_left], value[is_left])
-        np.minimum.at(high, local[is_right], value[is_right])
-        with np.errstate(invalid="ignore"):
-            middle = low / 2 + high / 2
-        expected = np.where(np.isinf(high), np.inf, np.where((middle >= low) & (middle < high), middle, low))
-    off = threshold != expected
-    if off.any():
-        k = int(np.flatnonzero(off)[0])
-        what = called(model, int(tree.feature[nodes[k]]))
-        refuse(
-            model,
-            f"the threshold {threshold[k]:.12g} of node {int(nodes[k])} of tree {number} in {what} should be {expected[k]:.12g}",
-        )
-
-
-def check_sides(
-    model: Any, number: int, tree: Nodes, X: Array, levels: list[tuple[Array, Array]], count: Array
-) -> None:
-    """See that missing values which no row of the node had go to the side of more rows."""
-    has_missing = np.zeros(len(tree.feature), dtype=bool)
-    for here, at in levels:
-        inner = tree.feature[at] >= 0
-        value = X[here[inner], tree.feature[at[inner]]]
-        has_missing[at[inner][np.isnan(value)]] = True
-    nodes = np.flatnonzero((tree.feature >= 0) & ~has_missing)
-    off = tree.missing_left[nodes] != (count[nodes + 1] > count[tree.right[nodes]])
-    if off.any():
-        refuse(model, f"node {int(nodes[off][0])} of tree {number} sends missing values to the side of fewer rows")
+    own = Bag(X, sample, len(rows.X), None if ranks is None else ranks[bag], bounds)
+    return check_splits(model, number, Grown(tree, levels, leaf, depth, masses, seed), own, budget)
 
 
 def _check_limits(model: Any, number: int, tree: Nodes, n: int, count: Array, held: Array, depth: Array) -> None:
@@ -399,140 +270,6 @@ def _check_importance(model: Any, number: int, tree: Nodes, masses: Array) -> No
     stated = model.tree_importances_[number]
     if not (np.abs(stated - found) <= 1e-7 * max(masses[0] / weight, 1e-300)).all():
         refuse(model, f"the importances of the columns in tree {number} are others")
-
-
-def bins_of(X: Array, weight: Array | None, most: int) -> list[Array]:
-    """Return for each column the values after which a bin ends: all of them where they are few."""
-    ends = []
-    for column in X.T:
-        known = ~np.isnan(column)
-        values, group = np.unique(column[known], return_inverse=True)
-        if len(values) <= most:
-            ends.append(values)
-            continue
-        seen = np.cumsum(np.bincount(group.reshape(-1), None if weight is None else weight[known]))
-        own: list[float] = []
-        total, first = seen[-1], 0
-        while len(own) < most - 1 and first < len(values):
-            end = max(int(np.searchsorted(seen * most, total * (len(own) + 1))), first)
-            if end >= len(values) - 1:
-                break
-            own.append(values[end])
-            first = end + 1
-        ends.append(np.array([*own, values[-1]]))
-    return ends
-
-
-def _check_splits(
-    model: Any, number: int, tree: Nodes, bag: _Bag, levels: Any, masses: Array, seed: Array, bins: Any, budget: int
-) -> None:
-    """See that no other cut of the drawn columns gains more, the largest nodes first."""
-    p = bag.X.shape[1]
-    features = _looked_at(model, p)
-    fewest = number_of_rows(model.min_samples_leaf, bag.total)
-    lightest = float(model.min_weight_fraction_leaf * bag.sample.s.sum())
-    depth = np.zeros(len(tree.feature), dtype=np.int64)
-    count = np.zeros(len(tree.feature), dtype=np.int64)
-    for level, (_, at) in enumerate(levels):
-        depth[at] = level
-        count += np.bincount(at, minlength=len(count))
-    inner = np.flatnonzero(tree.feature >= 0)
-    inner = inner[np.argsort(-count[inner], kind="stable")]
-    spent = 0
-    for node in inner:
-        size = int(count[node])
-        spent += features * max(size * (size if bag.sample.criterion == "absolute_error" else 1), SMALLEST)
-        if spent > budget and node:
-            return
-        here, at = levels[int(depth[node])]
-        own = here[at == node]
-        columns = columns_of_node(bag.X[own], int(seed[node]), features)
-        if tree.feature[node] not in columns:
-            refuse(model, f"node {int(node)} of tree {number} looks at a column that was not drawn for it")
-        least = _least(model, bag, int(node), own, columns, int(seed[node]), bins, (fewest, lightest))
-        left = masses[node + 1] + masses[tree.right[node]]
-        if not left <= least + 1e-8 * masses[node]:
-            refuse(
-                model,
-                f"another split of node {int(node)} of tree {number} leaves {least:.10g}, and its own leaves {left:.10g}",
-            )
-
-
-def _least(
-    model: Any, bag: _Bag, node: int, own: Array, columns: list[int], seed: int, bins: Any, limits: tuple[int, float]
-) -> float:
-    """Return the least that a cut of the drawn columns leaves of some rows, infinity if the limits allow none."""
-    least, size = np.inf, float(np.abs(bag.sample.target).max(initial=0.0))
-    for j in columns:
-        column = bag.X[own, j]
-        if model._is_random:  # noqa: SLF001
-            column = drawn_sides(column, seed, int(j))
-        elif len(own) > SORTED_ROWS and bag.sample.criterion != "absolute_error":
-            ranks = np.where(np.isnan(column), np.nan, np.searchsorted(bins[j], column).astype(np.float64))
-            if np.isnan(ranks).any() or np.ptp(ranks) > 0:
-                column = ranks
-        allowed = bag.bounds.allowed(node, int(j), size)
-        least = min(least, least_of_one_cut(column[:, None], bag.sample.of(own), *limits, allowed))
-    return least
-
-
-def _check_ends(
-    model: Any,
-    number: int,
-    tree: Nodes,
-    bag: _Bag,
-    leaf: Array,
-    depth: Array,
-    masses: Array,
-    seed: Array,
-    bins: Any,
-    budget: int,
-) -> None:
-    """See that leaves of different targets could not be split: the limits forbid it, or no column tells their rows apart."""
-    ends = np.flatnonzero(tree.feature < 0)
-    if model.max_leaf_nodes is not None and len(ends) >= model.max_leaf_nodes:
-        return
-    n_nodes, sample = len(tree.feature), bag.sample
-    count, held = np.bincount(leaf, minlength=n_nodes), np.bincount(leaf, sample.s, minlength=n_nodes)
-    fewest = number_of_rows(model.min_samples_leaf, bag.total)
-    lightest = float(model.min_weight_fraction_leaf * sample.s.sum())
-    least, most = (
-        np.full((n_nodes, sample.target.shape[1]), np.inf),
-        np.full((n_nodes, sample.target.shape[1]), -np.inf),
-    )
-    np.minimum.at(least, leaf, sample.target)
-    np.maximum.at(most, leaf, sample.target)
-    may = (most > least).any(axis=1) & (count >= max(number_of_rows(model.min_samples_split, bag.total), 2 * fewest, 2))
-    may &= held >= 2 * lightest * (1 + RELATIVE)
-    if model.max_depth is not None:
-        may &= depth < model.max_depth
-    features, spent = _looked_at(model, bag.X.shape[1]), 0
-    ends = ends[may[ends]]
-    for place, node in enumerate(ends[np.argsort(-count[ends], kind="stable")]):
-        own = np.flatnonzero(leaf == node)
-        spent += features * max(len(own) * (len(own) if sample.criterion == "absolute_error" else 1), SMALLEST)
-        if spent > budget and place:
-            return
-        columns = columns_of_node(bag.X[own], int(seed[node]), features)
-        limits = (fewest, lightest * (1 + RELATIVE))
-        after = _least(model, bag, int(node), own, columns, int(seed[node]), bins, limits)
-        gain = (masses[node] - after) / sample.s.sum()
-        if not gain <= model.min_impurity_decrease * (1 + RELATIVE) + RELATIVE * masses[node] / sample.s.sum():
-            refuse(model, f"leaf {int(node)} of tree {number} holds several targets, and could be split")
-
-
-def number_of_rows(given: Any, n: int) -> int:
-    """Return a number of rows that is given as such, or as a share."""
-    return int(given) if isinstance(given, int | np.integer) else int(np.ceil(given * n))
-
-
-def _looked_at(model: Any, p: int) -> int:
-    given = model.max_features
-    if given is None:
-        return p
-    if isinstance(given, str):
-        return max(1, int(np.sqrt(p) if given == "sqrt" else np.log2(p)))
-    return min(int(given) if isinstance(given, int | np.integer) else max(1, int(given * p)), p)
 
 
 def _judge(rows: _Rows, sums: Array, judged: Array) -> tuple[float, float, float, int]:

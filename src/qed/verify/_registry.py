@@ -67,6 +67,7 @@ from qed.verify import (
     _least_squares,
     _likelihood,
     _members,
+    _merges,
     _mistakes,
     _mixtures,
     _multiway_trees,
@@ -152,7 +153,10 @@ _EXACTLY_BOOSTED = _by(StagedCertificate, _exact_boosting.check)
 TABLE: dict[str, Entry] = {
     "qed.calibration.CalibratedClassifierCV": _of(_calibrated.calibrated),
     "qed.calibration.IsotonicRegression": _by(ExactCertificate, _isotonic.check),
+    "qed.cluster.AgglomerativeClustering": _by(ExactCertificate, _merges.check),
     "qed.cluster.BisectingKMeans": _CENTRES,
+    "qed.cluster.DivisiveClustering": _by(ExactCertificate, _merges.check_splits),
+    "qed.cluster.FeatureAgglomeration": _by(ExactCertificate, _merges.check),
     "qed.cluster.KMeans": _CENTRES,
     "qed.cluster.KernelKMeans": _by(ClustersCertificate, _kernel_clusters.check),
     "qed.cluster.MiniBatchKMeans": _CENTRES,
