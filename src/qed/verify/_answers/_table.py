@@ -60,6 +60,11 @@ _VOTED: dict[str, Rule] = {
 }
 _STACK = {one: _composites.stack(one) for one in METHODS[:-1]}
 _BEST = {one: _composites.inside("best_estimator_", one) for one in METHODS}
+_CUT: dict[str, Rule] = {
+    "predict": _composites.cut_label,
+    "predict_proba": _composites.classifier_inside("predict_proba"),
+    "decision_function": _composites.classifier_inside("decision_function"),
+}
 _LEFT = {
     "transform": _columns.kept_columns,
     **{one: _composites.inside("estimator_", one) for one in METHODS[:3]},
@@ -198,11 +203,13 @@ RULES: dict[str, dict[str, Rule]] = {
         "predict_proba": _composites.usual_chances,
     },
     "qed.model_selection.DummyRegressor": {"predict": _composites.usual_number},
+    "qed.model_selection.FixedThresholdClassifier": _CUT,
     "qed.model_selection.GridSearchCV": _BEST,
     "qed.model_selection.HalvingGridSearchCV": _BEST,
     "qed.model_selection.HalvingRandomSearchCV": _BEST,
     "qed.model_selection.LookupClassifier": _defined(predict=_nearest.lookup),
     "qed.model_selection.RandomizedSearchCV": _BEST,
+    "qed.model_selection.TunedThresholdClassifierCV": _CUT,
     "qed.naive_bayes.BernoulliNB": _bayes(_densities.presence, linear=True),
     "qed.naive_bayes.CategoricalNB": _bayes(_densities.categories, linear=False),
     "qed.naive_bayes.ComplementNB": _COUNTS,
