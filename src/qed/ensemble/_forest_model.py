@@ -27,6 +27,7 @@ from qed.core._events import Progress, guard
 from qed.core._memory import require_memory
 from qed.core._threads import get_num_threads
 from qed.ensemble import _kernels
+from qed.ensemble._copies import whole_total
 from qed.ensemble._tree_ensemble import TreeEnsemble, joined, narrow
 from qed.tree._grow import growth_limits, monotone_directions, require_range
 from qed.tree._kernels import Targets
@@ -297,8 +298,7 @@ class ForestModel(Estimator, sparse=True, allow_nan=True):
 
 def number_of_draws(model: Any, n_rows: int, s: Array | None) -> int:
     """Return how many rows a tree draws: weights that are whole numbers stand for as many rows."""
-    is_whole = s is not None and bool((s == np.rint(s)).all()) and s.sum() < 2**31
-    total = float(s.sum()) if is_whole else float(n_rows)  # type: ignore[union-attr]
+    total = float(whole_total(s, n_rows))
     given = model.max_samples
     if given is None:
         return int(total)

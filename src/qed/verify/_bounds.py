@@ -36,7 +36,7 @@ class Bounds(NamedTuple):
             weight += np.bincount(at, sample.s[here], minlength=n_nodes)
             held += np.bincount(at, sample.s[here] * last[here], minlength=n_nodes)
         mean, near = held / weight, 1e-9 * float(np.abs(last).max(initial=0.0))
-        for node in np.flatnonzero(tree.feature >= 0):  # a parent stands before its children
+        for node in np.flatnonzero(tree.feature >= 0).tolist():  # a parent stands before its children
             left, right, direction = node + 1, int(tree.right[node]), int(directions[tree.feature[node]])
             low[[left, right]], high[[left, right]] = low[node], high[node]
             if not direction:
@@ -44,9 +44,7 @@ class Bounds(NamedTuple):
             ends = mean[[left, right]]
             inside = (ends >= low[node] - near).all() and (ends <= high[node] + near).all()
             if not (inside and (ends[1] - ends[0]) * direction >= -near):
-                refuse(
-                    model, f"node {int(node)} of tree {number} moves predictions against the direction of its column"
-                )
+                refuse(model, f"node {node} of tree {number} moves predictions against the direction of its column")
             lower, upper = (left, right) if direction > 0 else (right, left)
             high[lower] = low[upper] = ends.mean()
         return cls(directions, low, high, near)
