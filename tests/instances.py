@@ -84,6 +84,10 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(
         ("GradientBoostingClassifier", "GradientBoostingRegressor"), lambda kind: kind(n_estimators=5, random_state=0)
     ),
+    **dict.fromkeys(
+        ("GaussianRandomProjection", "SparseRandomProjection", "HadamardProjection"),
+        lambda kind: kind(2, random_state=0),  # the lemma asks for more than there are columns
+    ),
     # as many components as columns leave nothing to approximate
     "NMF": lambda kind: kind(2, random_state=0),
     "MiniBatchNMF": lambda kind: kind(2, max_iter=20, random_state=0),
@@ -97,6 +101,9 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     ),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
+    "FixedThresholdClassifier": lambda kind: kind(LogisticRegression()),
+    # scikit-learn's checks ask that labels follow the sign of decision_function, which is what another threshold changes
+    "TunedThresholdClassifierCV": lambda kind: kind(LogisticRegression(), cv=3, thresholds=[0.5]),
     "HalvingGridSearchCV": lambda kind: kind(
         Ridge(), SMALL, cv=2, random_state=0, min_resources=5, error_score="raise"
     ),

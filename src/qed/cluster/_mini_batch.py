@@ -220,6 +220,8 @@ class MiniBatchKMeans(CentreModel):
             With centres and counts of both; labels and inertia belonged to rows that are gone, and are dropped.
         """
         self._check_is_fitted()
+        if not isinstance(other, MiniBatchKMeans):
+            raise InvalidData(f"A MiniBatchKMeans is merged with another one, and got {type(other).__name__}.")
         other._check_is_fitted()
         own, others = self.cluster_centers_.shape[1], other.cluster_centers_.shape[1]
         if own != others:

@@ -36,3 +36,5 @@ from qed.model_selection._settings import ParameterGrid as ParameterGrid
 from qed.model_selection._settings import ParameterSampler as ParameterSampler
 from qed.model_selection._simplest import Simplest as Simplest
 from qed.model_selection._task import task_of as task_of
+from qed.model_selection._threshold import FixedThresholdClassifier as FixedThresholdClassifier
+from qed.model_selection._threshold import TunedThresholdClassifierCV as TunedThresholdClassifierCV
