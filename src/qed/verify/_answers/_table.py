@@ -10,6 +10,7 @@ from qed.verify._answers import (
     _composites,
     _densities,
     _entries,
+    _found,
     _linear,
     _nearest,
     _networks,
@@ -80,6 +81,7 @@ RULES: dict[str, dict[str, Rule]] = {
     },
     "qed.calibration.IsotonicRegression": _defined(predict=_columns.rising, transform=_columns.rising),
     "qed.cluster.BisectingKMeans": _defined(transform=_columns.distances),
+    "qed.cluster.FeatureAgglomeration": _defined(transform=_found.pooled),
     "qed.cluster.KMeans": _defined(predict=_columns.nearest_centre, transform=_columns.distances),
     "qed.cluster.MiniBatchKMeans": _defined(predict=_columns.nearest_centre, transform=_columns.distances),
     "qed.cluster.SoftKMeans": _defined(transform=_columns.distances),
@@ -101,7 +103,14 @@ RULES: dict[str, dict[str, Rule]] = {
     "qed.compose.Pipeline": {one: _composites.pipeline(one) for one in METHODS},
     "qed.compose.RegressorChain": {"predict": _composites.chain("predict")},
     "qed.compose.TransformedTargetRegressor": {"predict": _composites.target},
+    **{
+        f"qed.decomposition.{name}": {"transform": _found.drawn_map}
+        for name in ("GaussianRandomProjection", "HadamardProjection", "SparseRandomProjection")
+    },
     "qed.decomposition.IncrementalPCA": _PROJECTED,
+    "qed.decomposition.KernelPCA": _defined(transform=_found.kernel_coordinates),
+    "qed.decomposition.MiniBatchNMF": {"transform": _found.factors},
+    "qed.decomposition.NMF": {"transform": _found.factors},
     "qed.decomposition.PCA": _PROJECTED,
     "qed.decomposition.TruncatedSVD": _PROJECTED,
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": {
@@ -159,6 +168,9 @@ RULES: dict[str, dict[str, Rule]] = {
     **{
         f"qed.linear_model.{name}": _NUMBER
         for name in (
+            "ARDRegression",
+            "BayesianLinearRegression",
+            "BayesianRidge",
             "BestSubsetRegressor",
             "BoundedRegressor",
             "ConstrainedLasso",
