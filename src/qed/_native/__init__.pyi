@@ -1125,6 +1125,7 @@ def grow_forest(
     share: Vector | None,
     limits: tuple[int, int, int, float, float, int, int],
     rules: tuple[bool, int, int, int, bool, int],
+    monotone: NDArray[np.int8] | None,
 ) -> tuple[
     NDArray[np.int64],
     NDArray[np.int32],
