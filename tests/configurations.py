@@ -734,6 +734,13 @@ def _composites(add: Callable[..., None]) -> None:
     add(lambda: M.GridSearchCV(scaled(), {"m1__alpha": [0.1, 10.0]}, cv=3))
     add(lambda: M.GridSearchCV(L.LogisticRegression(), {"C": [0.1, 1.0]}, cv=3), target="three", weight="counts")
     add(_two(C.Pipeline, P.StandardScaler, lambda: M.GridSearchCV(L.Ridge(), {"alpha": [0.1, 1.0]}, cv=2)))
+    add(lambda: M.FixedThresholdClassifier(L.LogisticRegression(), threshold=0.2), target="two")
+    add(
+        lambda: M.TunedThresholdClassifierCV(L.LogisticRegression(), cv=3, scoring="accuracy"),
+        target="two",
+        weight="counts",
+    )
+    add(lambda: M.TunedThresholdClassifierCV(svm.LinearSVC(), cv=2, thresholds=9), target="two")
     add(lambda: M.HalvingGridSearchCV(L.Ridge(), {"alpha": [0.1, 1.0, 10.0, 50.0]}, factor=2, cv=2, random_state=0))
     add(
         lambda: M.HalvingRandomSearchCV(

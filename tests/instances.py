@@ -102,6 +102,9 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     ),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
+    "FixedThresholdClassifier": lambda kind: kind(LogisticRegression()),
+    # scikit-learn's checks ask that labels follow the sign of decision_function, which is what another threshold changes
+    "TunedThresholdClassifierCV": lambda kind: kind(LogisticRegression(), cv=3, thresholds=[0.5]),
     "HalvingGridSearchCV": lambda kind: kind(
         Ridge(), SMALL, cv=2, random_state=0, min_resources=5, error_score="raise"
     ),
