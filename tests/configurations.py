@@ -476,6 +476,9 @@ def _clusters(add: Callable[..., None]) -> None:
         {"allow_single_cluster": True},
     ):
         add(lambda options=options: cluster.HDBSCAN(3, min_samples=2, **options))
+    add(lambda: cluster.KMedoids(3, metric="manhattan", random_state=0), weight="counts")
+    for affinity in ("nearest_neighbors", "laplacian"):
+        add(lambda affinity=affinity: cluster.SpectralClustering(2, affinity=affinity, random_state=0))
 
 
 def _mixtures(add: Callable[..., None]) -> None:

@@ -216,7 +216,7 @@ class _Limits:
     """Between what nodes must predict where predictions rise or fall in a column: each side of a split keeps to its side."""
 
     def __init__(self, model: Any, tree: Any) -> None:
-        self.directions = _directions(model, tree.n_features)
+        self.directions = directions_of(model, tree.n_features)
         self.tree, n_nodes = tree, len(tree.children_left)
         self.low, self.high = np.full(n_nodes, -np.inf), np.full(n_nodes, np.inf)
 
@@ -256,7 +256,7 @@ class _Limits:
         return Directions(self.directions, float(self.low[node]), float(self.high[node]), NEAR * size)
 
 
-def _directions(model: Any, n_columns: int) -> Array | None:
+def directions_of(model: Any, n_columns: int) -> Array | None:
     """Return 1, -1 or 0 by column; None if all are free."""
     given = getattr(model, "monotonic_cst", None)
     if given is None:
