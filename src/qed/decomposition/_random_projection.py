@@ -27,6 +27,7 @@ from qed.core import (
     generator,
     param,
 )
+from qed.core._memory import require_memory
 from qed.core._tables import is_sparse
 from qed.core._threads import one_blas_thread
 from qed.decomposition import _kernels
@@ -434,6 +435,8 @@ class HadamardProjection(RandomProjection):
         """
         X = self._new_data(X)
         X = X.tocsr() if is_sparse(X) else X
+        whole = X.shape[0] * self.n_components_ * X.dtype.itemsize
+        require_memory(whole, f"{self.n_components_} coordinates of {X.shape[0]} rows", "Transform fewer rows at a time.")
         found = np.empty((X.shape[0], self.n_components_), dtype=X.dtype)
         step = max(1, BLOCK // X.shape[1])
         for first in range(0, X.shape[0], step):
