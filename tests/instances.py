@@ -89,8 +89,7 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
         lambda kind: kind(2, random_state=0),  # the lemma asks for more than there are columns
     ),
     # as many components as columns leave nothing to approximate
-    "NMF": lambda kind: kind(2, random_state=0),
-    "MiniBatchNMF": lambda kind: kind(2, max_iter=20, random_state=0),
+    **dict.fromkeys(("NMF", "MiniBatchNMF"), lambda kind: kind(2, random_state=0)),
     **dict.fromkeys(("ExtraTreeClassifier", "ExtraTreeRegressor"), lambda kind: kind(random_state=0)),
     **dict.fromkeys(
         ("OptimalTreeClassifier", "OptimalTreeRegressor"), lambda kind: kind(max_depth=2, max_visits=10**7)
