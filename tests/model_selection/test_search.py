@@ -306,6 +306,7 @@ def test_choosing_the_best_of_many_guesses_fits_the_test_set():
     # the largest of m binomial counts is at least k with probability 1 - F(k - 1)^m
     expected = sum(1 - binom.cdf(k - 1, n, 0.5) ** m for k in range(1, n + 1)) / n
     assert expected > 0.6
+    assert accuracy_score(truth, truth) == 1
     assert abs(np.mean(best) - expected) < 7 * np.std(best) / np.sqrt(trials)
     assert abs(np.mean(again) - 0.5) < 7 * 0.5 / np.sqrt(n * trials)  # on rows that did not choose, a coin
 

@@ -45,7 +45,7 @@ def test_every_declared_candidate_is_certified(target, monkeypatch):
     frame = frame[["seller", "street", "size", target]]
     sheet = study.fit(frame, target, budget=1).sheet
     raw = read_table(frame)
-    X = encode(raw, sheet.columns).X
+    X = encode(raw, sheet.columns)
     y = encode_target(raw.column(target), sheet.target)[0]
     titles = []
     for one in _recipes.candidates(sheet.target, sheet.columns):
@@ -80,7 +80,7 @@ def test_splines_stay_level_beyond_the_range_of_the_fit():
     columns = study.fit(prices(), "price", budget=1).sheet
     prepare = _recipes.preparation(columns.columns, columns.target, form="splines", most=25)
     frame = prices()
-    X = encode(read_table(frame), columns.columns).X
+    X = encode(read_table(frame), columns.columns)
     prepare.fit(X, frame["price"].to_numpy())
     edge, far = X[:1].copy(), X[:1].copy()
     edge[0, 2], far[0, 2] = np.nanmax(X[:, 2]), 1e9

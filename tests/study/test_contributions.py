@@ -33,7 +33,7 @@ TARGETS = {
 def prepared(task):
     raw = read_table({**COLUMNS, "y": TARGETS[task]})
     sheet, rows, y = _understood(raw, "y", None, {}, (), 0, "", "", Clock(60.0))
-    return sheet, encode(rows, sheet.columns).X, y
+    return sheet, encode(rows, sheet.columns), y
 
 
 def winners(sheet):

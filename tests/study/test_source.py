@@ -15,6 +15,7 @@ import pytest
 from qed import study
 from qed.core import InvalidData
 from qed.study import _csv, read_table
+from qed.study._source import TableBlocks
 
 ROWS = [(i, ["red", "blue", None][i % 3], i / 7, i % 2 == 0) for i in range(40)]
 NAMES = ("whole", "colour", "number", "flag")
@@ -207,3 +208,27 @@ MISTAKES = [
 def test_tables_without_an_answer_say_why(table, sentence):
     with pytest.raises(InvalidData, match=sentence):
         study.fit(table, "y", budget=2)
+
+
+@pytest.mark.parametrize("form", ["parquet", "feather", "csv"])
+def test_blocks_give_what_the_whole_table_gives(tmp_path, form, monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"x": rng.normal(size=300), "word": rng.choice(["a", "b", "c"], 300), "big": 2**60 + np.arange(300)}
+    )
+    frame["y"] = frame["x"] + (frame["word"] == "a") + 0.1 * rng.normal(size=300)
+    model = study.fit(frame, "y", budget=1, drop=["big"]).model
+    new = frame.drop(columns="y")
+    new.loc[250, ["x", "word"]] = [99.0, "z"]
+    path = tmp_path / f"new.{form}"
+    getattr(new, f"to_{form}")(path, **({"index": False} if form == "csv" else {}))
+    whole = model.predict(path)
+    told, strange = model.notices, model.strange
+    monkeypatch.setattr("qed.study._arrow_files.BATCH", 64)
+    monkeypatch.setattr("qed.study._source.BLOCK", 64)
+    blocks = TableBlocks(str(path), ["word", "big"])
+    np.testing.assert_allclose(model.answers(blocks), whole, rtol=1e-12)
+    assert model.notices == told
+    assert model.strange == strange == {250: ["x", "word"]}
+    assert blocks.n_rows == 300
+    assert blocks.column("word").as_words()[1] == ["a", "b", "c", "z"]

@@ -37,6 +37,14 @@ composite        ``CompositeCertificate``        each part of a model of models 
 none             ``Uncertified``                 nothing is claimed, and why; only for classes that the checker lists
 ===============  ==============================  ======================================================================
 
+A kind has several records where their proofs rest on different numbers. They are not folded into one record with a ``what``
+and optional fields: of the seven records of the kind gap each has two to five numbers that no
+other one has (dual variables; backward error, condition and rank; error of a variance, orthogonality and confidence; drift and
+trace; depth; intervals), and a field that may be missing is a number that a changed file can leave out. The checker would have to
+keep, for each estimator, the list of fields that must be there: the same facts in a second place. A new family touches none
+of this: it names a record in its line of the checker's table. What is common (``gap``, ``rounding``, ``tol``, ``reached``,
+words and printing) is written once, in ``Certificate`` and ``GapCertificate``.
+
 ``Certificate`` is what all of them can do, ``GapCertificate`` what those share whose ``gap`` is compared with ``tol``, and
 ``Fingerprint`` recognises the data that a certificate is about. ``error_rate`` and ``error_quantile`` are the bounds from
 held-out rows behind ``certify``. Model files name a record by the word that it is registered under, which never changes.

@@ -38,6 +38,8 @@ class SubspaceCertificate(GapCertificate):
         ``"solved"``, ``"max_iter"``, ``"stopped"`` or ``"interrupted"``.
     fingerprint : Fingerprint
         The data this is about.
+    what : str
+        What directions leave out: the variance, or the sum of squares about zero.
     """
 
     gap: float
@@ -51,20 +53,21 @@ class SubspaceCertificate(GapCertificate):
     tol: float
     outcome: str
     fingerprint: Fingerprint
+    what: str = "variance"
 
     @property
     def statement(self) -> str:
         """The claim in one sentence."""
         sure = "" if self.confidence == 1 else f" (confidence {self.confidence:.6g})"
         return (
-            f"No directions, as many as these, leave out less than {self.objective:.8g} of the variance by more than"
+            f"No directions, as many as these, leave out less than {self.objective:.8g} of the {self.what} by more than"
             f" {self.gap:.2g}{sure}."
         )
 
     def numbers(self) -> dict[str, str]:
         """Return the numbers behind the statement."""
         return {
-            "gap": self._gap_in_words("the total variance"),
+            "gap": self._gap_in_words(f"the total {self.what}"),
             "rounding in gap": f"{self.rounding:.3e}",
             "error of a variance": f"{self.variance_error:.1e}",
             "backward error": f"{self.backward_error:.1e}",

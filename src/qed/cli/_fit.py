@@ -34,6 +34,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     from qed import listen  # noqa: PLC0415
     from qed.study import fit, read_table  # noqa: PLC0415
     from qed.study._clock import Clock, seconds_of  # noqa: PLC0415
+    from qed.study._source import without_password  # noqa: PLC0415
 
     if options.target is None:
         table = _read(options, read_table, Clock(seconds_of(options.budget)))
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     types, drop, costs = _pairs(options.types), _names(options.drop), _costs(options.cost)
     clock = Clock(seconds_of(options.budget))
     screen.budget = clock.budget
-    screen.say(f"qed fit {options.data}, target {options.target}", "bold")
+    screen.say(f"qed fit {without_password(options.data)}, target {options.target}", "bold")
     with listen(screen.follow):
         study = fit(
             _read(options, read_table, clock),
@@ -112,7 +113,9 @@ def _read(options: argparse.Namespace, read_table: Any, clock: Clock) -> Any:
 
 
 def _typed() -> str:
-    words = ["qed", *sys.argv[1:]]
+    from qed.study._source import without_password  # noqa: PLC0415
+
+    words = ["qed", *map(without_password, sys.argv[1:])]
     return shlex.join(words)[:2000]
 
 

@@ -27,16 +27,18 @@ ENDINGS = (".csv", ".json", ".jsonl", ".parquet", ".feather")
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Predict and write."""
     from qed.study._model import load  # noqa: PLC0415
-    from qed.study._source import read_table  # noqa: PLC0415
+    from qed.study._source import TableBlocks  # noqa: PLC0415
 
     if options.out is not None:
         require_free(options.out, force=options.force, flag="--out")
         if Path(options.out).suffix.lower() not in ENDINGS:
             raise InvalidParameter(f"--out {options.out}: the name should end in {', '.join(ENDINGS)}.")
     model = load(options.model)
-    table = read_table(options.data, table=options.table, query=options.query, encoding=options.encoding)
+    wanted = _names_to_keep(options.keep)
+    table = TableBlocks(options.data, wanted, table=options.table, query=options.query, encoding=options.encoding)
     require_columns(model, table, allow=options.allow_missing)
-    columns = {**_kept(table, options.keep), **_columns(model, table, options)}
+    found = _columns(model, table, options)
+    columns = {**_kept(table, wanted), **found}
     if options.outside:
         columns["outside"] = ["; ".join(model.strange.get(row, ())) for row in range(table.n_rows)]
     outside = _counted(model.strange)
@@ -71,17 +73,19 @@ def require_columns(model: Any, table: Any, *, allow: bool) -> None:
         )
 
 
-def _kept(table: Any, names: str) -> Columns:
-    """Return what tells the rows apart: the columns that were asked for, or the number of the row."""
+def _names_to_keep(names: str) -> list[str]:
     wanted = [part.strip() for part in names.split(",") if part.strip()]
-    if not wanted:
-        return {"row": np.arange(1, table.n_rows + 1)}
-    kept: Columns = {}
     for name in wanted:
         if name == "prediction" or name.startswith("probability_"):
             raise InvalidParameter(f"--keep {name}: predictions have that name. Rename the column.")
-        kept[name] = _entries(table.column(name, error=InvalidParameter))
-    return kept
+    return wanted
+
+
+def _kept(table: Any, wanted: list[str]) -> Columns:
+    """Return what tells the rows apart: the columns that were asked for, or the number of the row."""
+    if not wanted:
+        return {"row": np.arange(1, table.n_rows + 1)}
+    return {name: _entries(table.column(name)) for name in wanted}
 
 
 def _entries(column: Any) -> Any:
@@ -124,12 +128,12 @@ def _columns(model: Any, table: Any, options: argparse.Namespace) -> Columns:
                 "--intervals: this model has none. They are for numbers, from models of which at least 29 rows were kept aside."
             )
     if not len(model.classes_):
-        said = model.predict(table)
+        said = model.answers(table)
         if not options.intervals:
             return {"prediction": said}
         low, high = model.sheet.target.possible
         return {"prediction": said, "lower": np.maximum(said - half, low), "upper": np.minimum(said + half, high)}
-    shares = model.predict_proba(table)
+    shares = model.answers(table)
     found: Columns = {"prediction": typed_classes(model.sheet.target)[shares.argmax(axis=1)]}
     if not options.no_probabilities:
         found |= {f"probability_{label}": shares[:, at] for at, label in enumerate(model.classes_)}
@@ -149,6 +153,11 @@ def _csv(columns: Columns) -> str:
     return out.getvalue()
 
 
+def _words(columns: Columns) -> list[str]:
+    """Name the columns whose entries come back; a dictionary of different numbers would only take time."""
+    return [name for name, one in columns.items() if not (isinstance(one, np.ndarray) and one.dtype.kind in "fiu")]
+
+
 def _write(path: Path, ending: str, columns: Columns) -> None:
     if ending == ".csv":
         path.write_text(_csv(columns), encoding="utf-8")
@@ -157,7 +166,7 @@ def _write(path: Path, ending: str, columns: Columns) -> None:
 
         made = table({name: array(one) for name, one in columns.items()})
         if ending == ".parquet":
-            parquet.write_table(made, path)
+            parquet.write_table(made, path, use_dictionary=_words(columns))
         else:
             feather.write_feather(made, str(path))
     else:

@@ -1,4 +1,4 @@
-"""The constant that fits best: weighted quantiles where a loss has kinks, a guarded Newton's method where it bends."""
+"""The constant that fits best: weighted quantiles where a loss is not smooth, a guarded Newton's method where it bends."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ coordinates those are is settled as in an active-set method: a proximal step, wi
 scales do not matter, says which are free and with which sign; the others go to where the penalty holds them; and the dual
 point that comes out is asked again.
 
-Where the slope of the loss jumps, rows at a kink have a whole interval of slopes. There the equations that the optimum
+Where the slope of the loss jumps, rows at a breakpoint have a whole interval of slopes. There the equations that the optimum
 satisfies are solved for those rows, within their intervals.
 """
 
@@ -302,7 +302,7 @@ def _solve(matrix: Vector, rhs: Vector) -> Vector:
 def kink_points(problem: Problem, w: Vector, t: Vector) -> Iterator[Vector]:
     """Yield dual points for losses whose slope jumps, from coefficients and scores alone.
 
-    Rows near a kink may take any slope between those on its two sides; the equations of the free coordinates and of the
+    Rows near a breakpoint may take any slope between those on its two sides; the equations of the free coordinates and of the
     intercept are solved for them by least squares, clipped to the intervals and solved again for the rest.
 
     Parameters

@@ -80,7 +80,7 @@ class FoldProducts:
 def descend_folds(folds: list[FoldProducts], penalty: tuple[Any, ...], tol: float) -> list[Vector]:
     """Bring each fold within ``tol`` of its null model's objective from the optimum; return coefficients (p, m).
 
-    ``penalty`` holds the numbers of one with kinks (lower and upper slopes, ridge), or of one on the lengths of rows (strengths,
+    ``penalty`` holds the numbers of a non-smooth one (lower and upper slopes, ridge), or of one on the lengths of rows (strengths,
     ridge). Folds of one target run in threads.
     """
     goals = [(tol * fold.constant, SWEEPS) for fold in folds]

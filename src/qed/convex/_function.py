@@ -88,7 +88,7 @@ class FlatProblem:
         return self.problem.penalty.value(self.parted(v)[0])
 
     def penalty_gradient(self, v: Vector) -> Vector:
-        """Return the gradient of the penalty; at a kink its shortest subgradient."""
+        """Return the gradient of the penalty; where it is not smooth its shortest subgradient."""
         w, b = self.parted(v)
         return self.joined(self.problem.penalty.slope(w), np.zeros_like(np.atleast_1d(b)))
 

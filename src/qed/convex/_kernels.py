@@ -38,7 +38,7 @@ def loss_value_and_slope(name: str, t: Vector, y: Vector) -> tuple[Vector, Vecto
 
 
 def loss_excess(name: str, t: Vector, y: Vector, u: Vector) -> Vector:
-    """Return what separates scores and dual variables from equality, row by row."""
+    """Return what separates scores and dual variables from equality, for each row."""
     return np.asarray(_native.loss_excess(name, _plain(t), _plain(y), _plain(u)))
 
 
@@ -224,7 +224,7 @@ def cross(A: Vector, B: Vector) -> Vector:
 def descend_gram(
     Q: Vector, q: Vector, constant: float, penalty: tuple[Any, ...], goal: Goal, w: Vector
 ) -> tuple[Vector, Vector, int, float]:
-    """Minimise ``w'Qw/2 - q'w + constant`` plus a penalty with kinks; return w, Qw - q, sweeps and gap."""
+    """Minimise ``w'Qw/2 - q'w + constant`` plus a non-smooth penalty; return w, Qw - q, sweeps and gap."""
     quadratic = (Q, np.ascontiguousarray(q), float(constant))
     return _native.descend_gram(quadratic, _numbers(penalty), goal, np.ascontiguousarray(w))
 
@@ -289,7 +289,7 @@ def descend_rows(
 def descend_columns(
     A: Vector, penalty: tuple[Any, ...], goal: Goal, w: Vector, residual: Vector
 ) -> tuple[Vector, Vector, Vector, int, float]:
-    """Minimise half the squared residual plus a penalty with kinks; return w, residual, gradient, sweeps and gap."""
+    """Minimise half the squared residual plus a non-smooth penalty; return w, residual, gradient, sweeps and gap."""
     return _native.descend_columns(A, _numbers(penalty), goal, np.ascontiguousarray(w), np.ascontiguousarray(residual))
 
 
@@ -331,7 +331,7 @@ def descend_curved(
     start: tuple[Vector, float | None],
     pace: Vector,
 ) -> Curved:
-    """Minimise the mean of a loss plus a penalty with kinks over a table compressed by columns.
+    """Minimise the mean of a loss plus a non-smooth penalty over a table compressed by columns.
 
     ``rows`` are targets and shares, ``goal`` is a gap, a number of rounds and one of visits of entries; a start without an
     intercept (None) stays without. ``pace`` are five numbers that one call hands to the next, zeros at first.
@@ -373,7 +373,7 @@ def descend_narrow(
     goal: Goal,
     start: tuple[Vector, float | None],
 ) -> Narrow:
-    """Minimise the mean of a loss plus a penalty with kinks over an array of few columns, less a centre.
+    """Minimise the mean of a loss plus a non-smooth penalty over an array of few columns, less a centre.
 
     ``loss`` is a name with targets, or any name with `AscentLosses`; a start without an intercept (None) stays without.
     """
@@ -405,7 +405,7 @@ def compressed_adjoint(starts: Any, rows: Any, values: Vector, n: int, r: Vector
 
 
 class AscentLosses(NamedTuple):
-    """Conjugates ``bend u²/2 + kink u + width |u|`` from low to high; of a logistic loss the labels stand in place of kinks."""
+    """Conjugates ``bend u²/2 + kink u + width |u|`` from low to high; a logistic loss has labels in place of breakpoints."""
 
     kink: Vector
     low: Vector
@@ -463,8 +463,8 @@ def follow_path(
 ) -> tuple[float, int, bool]:
     """Go along a central path; ``table`` is the array with the intercept's column, copies of its rows, and kinked columns.
 
-    ``lists`` are weights, kinks, low and high ends, ``columns`` are curvatures, pull and sizes, ``state`` is written to:
-    coefficients, distances above and below kinks, dual variables. Returns the distance, the steps made, and whether none is left.
+    ``lists`` are weights, breakpoints, low and high ends, ``columns`` are curvatures, pull and sizes, ``state`` is written to:
+    coefficients, distances above and below breakpoints, dual variables. Returns the distance, the steps made, and if none is left.
     """
     X, copies, kinked = table
     lists, columns = (tuple(_plain(one) for one in part) for part in (lists, columns))  # type: ignore[assignment]

@@ -73,7 +73,7 @@ class Loss(Protocol):
         ...
 
     def slope(self, t: Vector) -> Vector:
-        """Return the derivative (any subgradient at a kink), of the shape of t."""
+        """Return the derivative (any subgradient where there is none), of the shape of t."""
         ...
 
     def curvature(self, t: Vector) -> Vector:

@@ -199,7 +199,7 @@ class Problem(Spans):
         w, b : ndarray, float or ndarray
             The point.
         u : ndarray, optional
-            A dual point that the solver has found; it is repaired if it is not feasible. Losses with kinks need one.
+            A dual point that the solver has found; it is repaired if it is not feasible. Non-smooth losses need one.
         target : float
             A gap that is small enough: dearer dual points are tried only above it.
         known : PointCache, optional

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from typing import Literal as OneOf
 
 from qed.core import _missing
@@ -63,9 +63,6 @@ from qed.core._rules import Number, Numbers
 from qed.core._traits import Traits
 from qed.core._validation import FitData
 from qed.core._version import __version__
-
-if TYPE_CHECKING:
-    from qed.core._certificates import *  # noqa: F403
 
 __all__ = [
     "KW_ONLY",
@@ -162,9 +159,6 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_FOR_USERS[name]), name)
     if name == "NotFittedError":
         return NotFitted
-    if not name.startswith("_"):  # certificates, which were here before they had a package
-        try:
-            return getattr(import_module("qed.core._certificates"), name)
-        except AttributeError:
-            raise _missing.missing(__name__, name) from None
+    if not name.startswith("_"):
+        raise _missing.missing(__name__, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

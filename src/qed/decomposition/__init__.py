@@ -1,14 +1,15 @@
-"""Dimension reduction: principal component analysis.
+"""Dimension reduction: principal components, singular values.
 
 One rule: **directions are found from the smaller of two square matrices**, the products of the columns or those of the rows, and
 what is proved about them is proved from it.
 
 ::
 
-    _pca        principal components      _solve     which matrix, and its leading pairs
-    _choose     how many of them          _krylov    leading pairs by a few products
-    _rows       centred, weighted rows    _proof     how much better any other directions can be
-    _learn      from rows to a model
+    _pca, _incremental_pca   principal components       _truncated_svd    singular values, not centred
+    _principal               what both of them share    _randomized_svd   the same as a function, with a bound
+    _choose                  how many components        _solve            which matrix, and its leading pairs
+    _rows                    centred, weighted rows     _krylov           leading pairs by a few products
+    _learn                   from rows to a model       _proof            how much better other directions can be
 """
 
 from __future__ import annotations

@@ -36,3 +36,13 @@ def factorises(A: Matrix) -> bool:
     """Tell whether a symmetric matrix has a Cholesky factor: then it is positive definite up to rounding."""
     _, bad = _native.cholesky(np.ascontiguousarray(A))
     return int(bad) < 0
+
+
+def product(A: Matrix, B: Matrix) -> Matrix:
+    """Return A B of arrays in memory, the same bits on any number of threads."""
+    return np.asarray(_native.matmul(A, plain(B), None, None))
+
+
+def adjoint(A: Matrix, B: Matrix) -> Matrix:
+    """Return A' B of arrays in memory, the same bits on any number of threads."""
+    return np.asarray(_native.rmatmul(A, plain(B), None))

@@ -1,8 +1,10 @@
 """Leading eigenpairs of a symmetric positive matrix that is known by its products alone.
 
-A block of random vectors is multiplied by the matrix again and again; unlike a power method, which keeps the last product,
-all of them are kept, made orthonormal, and the best pairs are taken from their span (Rayleigh and Ritz). The image of every
-vector is kept too, so that residuals cost no product.
+A block of random vectors is multiplied by the matrix again and again. Unlike a power method, which keeps the last product, all
+of them are kept, made orthonormal, and the best pairs are taken from their span (block Lanczos with full orthogonalisation).
+What a product has in the span is a column of the small matrix T whose eigenpairs are the answer; what it has outside is the
+next block, so that residuals cost no product. When the span is as large as memory should allow, it is narrowed to its best
+vectors and grows again (thick restart).
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qed.core._events import STOP
+from qed.decomposition import _kernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +28,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-FIRST_LOOK = 4  # steps before residuals are looked at; the next look comes after half as many again
-LARGEST_BASIS = 24  # blocks that are kept before the span is narrowed to its best vectors
+BLOCK = (
+    16  # vectors of a block: a product with so many costs little more than one read of the table, and long spans of few
+)
+# vectors converge after fewer products than short spans of many
+FIRST_LOOK = 4  # steps before residuals are looked at; the next look comes after a quarter as many again
+LARGEST_BASIS = 640  # vectors that are kept before the span is narrowed; twelve times those wanted if these are many
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +46,61 @@ class Leading:
     following: float  # the next Ritz value, 0 if there is none
     outcome: str
     steps: int
+
+
+class _Span:
+    """Orthonormal vectors V, of which all but the last block were multiplied, and T = V'AV among those."""
+
+    def __init__(self, start: Array, most: int) -> None:
+        self.V = np.zeros((len(start), min(len(start), most)), order="F")
+        self.T = np.zeros((self.V.shape[1], self.V.shape[1]))
+        self.size, self.last = 0, 0
+        self.ahead = np.linalg.qr(start)[0]  # the block to come
+        self.join = np.zeros((self.ahead.shape[1], 0))  # what couples it to the last one
+
+    def grow(self, apply: Callable[[Array], Array]) -> None:
+        """Take the block ahead in, multiply it, and find the next one."""
+        image = apply(self.ahead)
+        first, self.last = self.size, self.ahead.shape[1]
+        self.size = first + self.last
+        self.V[:, first : self.size] = self.ahead
+        V = self.V[:, : self.size]
+        inside = _kernels.adjoint(V, image)
+        self.T[: self.size, first : self.size] = inside
+        self.T[first : self.size, : self.size] = inside.T
+        left = image - _kernels.product(V, inside)
+        room = min(self.last, self.V.shape[0] - self.size)
+        self.ahead = _orthonormal(V, left[:, :room])
+        self.join = _kernels.adjoint(self.ahead, left)
+
+    def is_whole(self) -> bool:
+        return bool(self.size >= self.V.shape[0])
+
+    def is_full(self) -> bool:
+        return bool(self.size + self.ahead.shape[1] > self.V.shape[1])
+
+    def pairs(self) -> tuple[Array, Array]:
+        T = self.T[: self.size, : self.size]
+        values, turn = np.linalg.eigh((T + T.T) / 2)
+        return values[::-1], turn[:, ::-1]
+
+    def residual(self, turn: Array) -> float:
+        """Return how far Ritz vectors are from eigenvectors: what the last block couples to the one ahead."""
+        return float(np.linalg.norm(self.join @ turn[self.size - self.last : self.size]))
+
+    def narrow(self, keep: int) -> None:
+        values, turn = self.pairs()
+        self.V[:, :keep] = _kernels.product(self.V[:, : self.size], np.ascontiguousarray(turn[:, :keep]))
+        self.T[:] = 0.0
+        self.T[:keep, :keep] = np.diag(values[:keep])
+        self.size = keep
+
+    def leading(self, k: int, outcome: str, steps: int) -> Leading:
+        values, turn = self.pairs()
+        turn = np.ascontiguousarray(turn[:, :k])
+        following = float(max(values[k], 0.0)) if len(values) > k else 0.0
+        vectors = _kernels.product(self.V[:, : self.size], turn)
+        return Leading(np.maximum(values[:k], 0.0), vectors, self.residual(turn), following, outcome, steps)
 
 
 def leading(
@@ -57,68 +119,50 @@ def leading(
     apply : callable
         Multiplies the matrix with a block of columns.
     start : ndarray of shape (d, b)
-        The block to begin with, b >= k.
+        The block to begin with.
     k : int
         How many pairs.
     steps : int
-        Most products of a block, after the first one.
+        Most products of a block, after the first one and after those that make as many vectors as pairs.
     tol : float or None
         Residual, relative to the largest value, at which to stop; with None all steps are taken.
     progress : Progress
         Told of every step; it may ask to stop.
     """
-    basis = np.linalg.qr(start)[0]
-    images = apply(basis)
-    found, look, taken = _ritz(basis, images, k, "max_iter", 0), FIRST_LOOK, 0
-    width = basis.shape[1]
-    for taken in range(1, steps + 1):
-        if basis.shape[1] >= len(basis):
-            break  # the span is everything: nothing is approximated
+    width = start.shape[1]
+    least = -(-k // width)  # blocks that hold as many vectors as pairs
+    most = max(LARGEST_BASIS, 12 * k, (steps + least) * width if tol is None else 0) + width
+    span = _Span(start, most)
+    outcome, look, taken = "max_iter" if tol is not None else "solved", least + FIRST_LOOK, 0
+    for taken in range(steps + least):
         try:
-            block = _orthonormal(basis, images[:, -width:])
-            basis, images = np.hstack([basis, block]), np.hstack([images, apply(block)])
+            span.grow(apply)
             stopped = progress.step() is STOP
         except KeyboardInterrupt:
-            return _ritz(basis[:, : images.shape[1]], images, k, "interrupted", taken)
-        if stopped:
-            return _ritz(basis, images, k, "stopped", taken)
+            if span.size < k:
+                raise
+            return span.leading(k, "interrupted", taken)
+        if span.is_whole():
+            outcome = "solved"  # nothing is approximated
+            break
+        if stopped and span.size >= k:
+            return span.leading(k, "stopped", taken)
         if tol is not None and taken >= look:
-            found, look = _ritz(basis, images, k, "solved", taken), taken + max(2, taken // 2)
-            if found.residual <= tol * found.values[0]:
-                return found
-        if basis.shape[1] > LARGEST_BASIS * width and taken < steps:
-            basis, images = _narrowed(basis, images, 2 * width)
-    whole = basis.shape[1] >= len(basis)
-    return _ritz(basis, images, k, "solved" if whole or tol is None else "max_iter", taken)
+            values, turn = span.pairs()
+            look = taken + max(2, taken // 4)
+            if span.residual(turn[:, :k]) <= tol * values[0]:
+                outcome = "solved"
+                break
+        if span.is_full():
+            span.narrow(2 * k + width)
+    return span.leading(k, outcome, taken)
 
 
 def _orthonormal(basis: Array, block: Array) -> Array:
     """Make a block orthonormal, to the basis as well; noise that is left of dependent vectors is made so the second time."""
-    room = len(basis) - basis.shape[1]
-    block = block[:, :room]
-    for _ in range(2):
-        block = np.linalg.qr(block - basis @ (basis.T @ block))[0]
-    return np.asarray(np.linalg.qr(block - basis @ (basis.T @ block))[0])
-
-
-def _inside(basis: Array, images: Array) -> tuple[Array, Array]:
-    """Return the eigenpairs of the matrix within a span, largest first."""
-    small = basis.T @ images
-    values, vectors = np.linalg.eigh((small + small.T) / 2)
-    return values[::-1], vectors[:, ::-1]
-
-
-def _ritz(basis: Array, images: Array, k: int, outcome: str, steps: int) -> Leading:
-    values, turn = _inside(basis, images)
-    vectors, moved = basis @ turn[:, :k], images @ turn[:, :k]
-    residual = float(np.linalg.norm(moved - vectors * values[:k]))
-    following = float(max(values[k], 0.0)) if len(values) > k else 0.0
-    return Leading(np.maximum(values[:k], 0.0), vectors, residual, following, outcome, steps)
-
-
-def _narrowed(basis: Array, images: Array, width: int) -> tuple[Array, Array]:
-    _, turn = _inside(basis, images)
-    return basis @ turn[:, :width], images @ turn[:, :width]
+    block = np.ascontiguousarray(np.linalg.qr(block)[0])
+    block = block - _kernels.product(basis, _kernels.adjoint(basis, block))
+    return np.ascontiguousarray(np.linalg.qr(block)[0])
 
 
 def random_block(rng: Generator, rows: int, columns: int) -> Array:

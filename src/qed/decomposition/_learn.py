@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,13 +33,14 @@ if TYPE_CHECKING:
 
 SIDE = 500  # of a table beyond which a few components are found by products alone
 SQUARE = 2000  # columns of a sparse table whose products are formed
+VALUES_CONVERGED = 1e-4  # residual at which 'auto' stops: values are right to about its square
 PART_ROWS = 1 << 17  # of a table that is read in parts, so that Ctrl-C finds whole parts of it
 
 
 def learn(model: Any, X: Any, sample_weight: Any, rng: Callable[[], Generator]) -> None:
     """Fit ``model`` on a table or a source."""
     if is_source(X):
-        _learn_source(model, _read_source(model, X, sample_weight, reset=True), rng)
+        learn_source(model, _read_source(model, X, sample_weight, reset=True), rng)
         return
     data = model._fit_data(X, None, sample_weight, finite=False)  # noqa: SLF001
     n = data.n_rows if data.weight is None else int(np.count_nonzero(data.weight))
@@ -48,7 +50,7 @@ def learn(model: Any, X: Any, sample_weight: Any, rng: Callable[[], Generator]) 
     way = _way(data.X, n, k, model.svd_solver, model.n_oversamples)
     try:
         if way in ("columns", "full columns"):
-            _learn_source(
+            learn_source(
                 model, _source(data), rng, factor=data if way == "full columns" else None, sparse=is_sparse(data.X)
             )
             return
@@ -81,7 +83,7 @@ def merge(
         left = known.subtract(moments)
         if left.rows == 0:
             raise ForgetError(
-                "These are all the rows that PCA has learnt. A model of no rows is a new model: make one."
+                f"These are all the rows that {type(model).__name__} has learnt. A model of no rows is a new model: make one."
             )
         moments = left
     else:
@@ -125,7 +127,9 @@ def _source(data: FitData) -> ArraySource:
 
 def _read_source(model: Any, source: Any, sample_weight: Any, *, reset: bool) -> Source:
     if sample_weight is not None:
-        raise InvalidData("PCA got a source of chunks together with sample_weight. A source brings its own weights.")
+        raise InvalidData(
+            f"{type(model).__name__} got a source of chunks together with sample_weight. A source brings its own weights."
+        )
     model._validate_params()  # noqa: SLF001
     schema = source.schema
     learn_columns(model, schema.n_features, schema.names, reset=reset)
@@ -141,7 +145,7 @@ def _moments(chunk: Chunk) -> Moments:
     return Moments.of(chunk if chunk.y is None else Chunk(chunk.X, None, chunk.s, chunk.origin))
 
 
-def _learn_source(
+def learn_source(
     model: Any, source: Source, rng: Callable[[], Generator], factor: FitData | None = None, *, sparse: bool = False
 ) -> None:
     """Fold rows into moments and solve; Ctrl-C or a callback leaves the model of the rows seen so far."""
@@ -174,14 +178,15 @@ def _solve_columns(
     p = moments.n_features
     if moments.rows < 2:
         raise InvalidData(
-            f"Found array with {moments.rows} sample(s) while a minimum of 2 is required by PCA: one row has no variance."
+            f"Found array with {moments.rows} sample(s) while a minimum of 2 is required by {type(model).__name__}:"
+            " one row has no variance."
         )
     triangle = None
     if factor is not None:
         triangle = _kernels.triangle(*_used(factor), moments.mean)
     with Progress(type(model).__name__) as progress:
         search = _search(model, (moments.rows, moments.weight, p), rng, progress, sparse=sparse)
-        found = from_columns(moments, search, triangle)
+        found = from_columns(moments.XX, moments.rounding * float(np.sum(moments.peak)), search, triangle)
     model.moments_ = moments
     _store(model, found, seen or fingerprint_of(moments), outcome)
 
@@ -202,7 +207,10 @@ def _learn_rows(model: Any, data: FitData, n: int, way: str, rng: Callable[[], G
     require_range(ArraySource(X, None, weight), seen)
     rows = Rows.of(X, weight, seen.mean)
     with Progress(type(model).__name__) as progress:
-        search = _search(model, (n, seen.weight, p), rng, progress, sparse=is_sparse(X), power=way == "krylov")
+        power = way == "krylov" and model.svd_solver == "randomized"
+        search = _search(model, (n, seen.weight, p), rng, progress, sparse=is_sparse(X), power=power)
+        if way == "krylov" and model.svd_solver == "auto":
+            search = replace(search, tol=VALUES_CONVERGED)
         if way in ("krylov", "products"):
             found = from_products(rows, seen.spread, search)
         else:

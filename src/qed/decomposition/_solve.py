@@ -23,7 +23,8 @@ import numpy as np
 from qed.core._interruptible import interruptible
 from qed.core._threads import one_blas_thread
 from qed.data._kernels import UNIT
-from qed.decomposition._krylov import leading, random_block
+from qed.decomposition._kernels import product
+from qed.decomposition._krylov import BLOCK, leading, random_block
 from qed.decomposition._proof import (
     DOUBT,
     Proof,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from qed.core._events import Progress
-    from qed.data import Moments
     from qed.decomposition._rows import Rows
 
     Array = NDArray[np.float64]
@@ -107,11 +107,13 @@ class _Pairs:
     exact: bool = True  # whether nothing but rounding is between them and the best ones
 
 
-def from_columns(moments: Moments, search: Search, factor: Array | None = None) -> Found:
-    """Find the pairs of the products of columns; ``factor`` is a triangular one of the rows, for more digits of small values."""
-    unit = _unit(_trace(moments.XX))
-    M = moments.XX if unit == 1 else moments.XX / unit
-    doubt = moments.rounding * float(np.sum(moments.peak)) / unit
+def from_columns(M: Array, doubt: float, search: Search, factor: Array | None = None) -> Found:
+    """Find the pairs of the products of columns, known to within ``doubt``.
+
+    ``factor`` is a triangular one of the rows, for more digits of small values.
+    """
+    unit = _unit(_trace(M))
+    M, doubt = (M, doubt) if unit == 1 else (M / unit, doubt / unit)
     factor = factor if factor is None or unit == 1 else factor / np.sqrt(unit)
     with one_blas_thread(M.size):
         every = None
@@ -159,9 +161,10 @@ def from_products(rows: Rows, spread: Array, search: Search) -> Found:
         return rows.forward(rows.back(Q)) if flip else rows.back(rows.forward(Q))
 
     with one_blas_thread():
-        start = random_block(rng := search.rng(), min(n, p), k + search.oversamples)
+        width = BLOCK if search.power is None else k + search.oversamples
+        start = random_block(rng := search.rng(), min(n, p), width)
         tol = max(search.tol, CONVERGED) if search.power is None else None
-        steps = max(60, 4 * min(n, p) // start.shape[1]) if search.power is None else search.power
+        steps = max(100, 4 * min(n, p) // start.shape[1]) if search.power is None else search.power
         found = leading(inner, start, k, steps=steps, tol=tol, progress=search.progress)
         V = _carried(rows.back(found.vectors), k) if flip else _signed(found.vectors.T)
         CV = rows.back(rows.forward(V.T))
@@ -201,9 +204,9 @@ def _pairs(M: Array, doubt: float, search: Search, every: tuple[Array, Array] | 
 
 
 def _few(M: Array, doubt: float, k: int, search: Search) -> _Pairs | None:
-    start = random_block(search.rng(), len(M), k + search.oversamples)
+    start = random_block(search.rng(), len(M), BLOCK)
     steps = 2 * len(M) // start.shape[1]
-    found = leading(lambda Q: M @ Q, start, k, steps=steps, tol=CONVERGED, progress=search.progress)
+    found = leading(lambda Q: product(M, Q), start, k, steps=steps, tol=CONVERGED, progress=search.progress)
     if found.outcome == "interrupted":
         raise KeyboardInterrupt
     if found.outcome != "solved" or not found.values[-1] > 0:

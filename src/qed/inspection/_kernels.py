@@ -1,4 +1,4 @@
-"""The package's one door to compiled code."""
+"""The package's one interface to compiled code."""
 
 from __future__ import annotations
 

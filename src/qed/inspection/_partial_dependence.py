@@ -1,4 +1,4 @@
-"""How predictions move with one or two columns: on average, and row by row."""
+"""How predictions move with one or two columns: on average, and for each row."""
 
 from __future__ import annotations
 

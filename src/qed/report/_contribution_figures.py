@@ -85,7 +85,7 @@ def swarm(
     shades : ndarray of int of shape (n, columns)
         From 0 for a column's least values to ``SHADES - 1`` for its greatest; ``NO_SHADE`` without order.
     hovers : sequence of sequence of str
-        What is said of each dot, row by row.
+        What is said of the dot of each row.
     **words : str
         ``label`` of the axis, and ``description`` for those who cannot see.
     """

@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.core import InvalidData
 from qed.study._number_formats import DAY
-from qed.study._raw import GAPS, LONGEST_ENTRY, LOOKED_AT, RawColumn, of_words
+from qed.study._raw import FEW, GAPS, LONGEST_ENTRY, LOOKED_AT, RawColumn, of_words
 
 Array = np.ndarray[Any, Any]
 
@@ -26,10 +26,16 @@ def of_arrow(name: str, column: Any) -> RawColumn:  # noqa: PLR0911  one line pe
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
+    if isinstance(
+        column.type, pa.BaseExtensionType
+    ):  # numbers of unlimited precision, for example, which come as words
+        column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return _of_text(name, column)
-    if pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type):
+    if pa.types.is_dictionary(kind) and (
+        pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)
+    ):
         return _of_dictionary(name, column)
     if pa.types.is_boolean(kind):
         return RawColumn(name, "truth", _floats(pc.cast(column, pa.int8())))
@@ -51,6 +57,13 @@ def of_arrow(name: str, column: Any) -> RawColumn:  # noqa: PLR0911  one line pe
     return RawColumn(name, "nested", np.full(len(column), np.nan), notes=(f"entries are of type {kind}",))
 
 
+def of_chunks(name: str, arrays: list[Any]) -> RawColumn:
+    """Read a column that comes as Arrow arrays of one type."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    return of_arrow(name, pa.chunked_array(arrays))
+
+
 def _floats(column: Any) -> Array:
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
@@ -63,12 +76,9 @@ def _of_text(name: str, column: Any) -> RawColumn:
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    longest = pc.max(pc.binary_length(column)).as_py() or 0
-    if longest > LONGEST_ENTRY:
-        raise InvalidData(
-            f"Column {name!r} holds an entry of more than {LONGEST_ENTRY:,} characters. Perhaps a quotation mark is not closed;"
-            " otherwise leave that column out."
-        )
+    if pc.count_distinct(column.slice(0, LOOKED_AT)).as_py() <= FEW:
+        return _of_dictionary(name, column.dictionary_encode())  # what is done with words is then done once for each
+    _require_short(name, column)
     plain = pc.utf8_trim_whitespace(column)
     first = plain.drop_null().slice(0, LOOKED_AT)
     if not pc.any(pc.match_substring_regex(first, r"^0\d+$")).as_py():
@@ -82,6 +92,17 @@ def _of_text(name: str, column: Any) -> RawColumn:
             if not np.isinf(values).any():
                 return RawColumn(name, "number", values)
     return _of_dictionary(name, plain.dictionary_encode())
+
+
+def _require_short(name: str, words: Any) -> None:
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    longest = pc.max(pc.binary_length(words)).as_py() or 0
+    if longest > LONGEST_ENTRY:
+        raise InvalidData(
+            f"Column {name!r} holds an entry of more than {LONGEST_ENTRY:,} characters. Perhaps a quotation mark is not closed;"
+            " otherwise leave that column out."
+        )
 
 
 def _without_gaps(column: Any) -> Any:
@@ -103,6 +124,7 @@ def _of_dictionary(name: str, column: Any) -> RawColumn:
         if len(chunks) > 1:
             raise InvalidData(f"Column {name!r} has more distinct words than can be counted.")
         whole = chunks[0]
+    _require_short(name, whole.dictionary)
     codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     words = [None if word is None else word.strip() for word in whole.dictionary.to_pylist()]
     merged: dict[str | None, int] = {}

@@ -13,6 +13,7 @@ from qed.study._encode import encode
 from qed.study._losses import row_losses
 from qed.study._model import sound_parts, usable_rows
 from qed.study._source import digest_of, read_table
+from qed.study._unseen import Unseen
 
 if TYPE_CHECKING:
     from qed.study._model import TableModel
@@ -83,11 +84,12 @@ def versus(first: TableModel, second: TableModel, data: Any) -> Versus:
     losses = []
     for model in (first, second):
         rows, y = usable_rows(table, model.sheet)
-        encoded = encode(rows, model.sheet.columns)
+        unseen = Unseen(model.sheet.columns)
+        X = encode(rows, model.sheet.columns, unseen)
         with sound_parts():
-            found = row_losses(model.pipeline, encoded.X, y, model.sheet.target)
+            found = row_losses(model.pipeline, X, y, model.sheet.target)
         # absolute errors are in the unit of the target and less at the mercy of a few rows
-        losses.append((np.sqrt(found) if one.task == "regression" else found, encoded.notices))
+        losses.append((np.sqrt(found) if one.task == "regression" else found, unseen.notices()))
     (a, notes_a), (b, notes_b) = losses
     if len(a) < 2:
         raise InvalidData(f"{len(a)} rows have a value of {one.name!r}, and at least two are needed.")

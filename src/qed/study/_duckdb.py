@@ -136,15 +136,14 @@ def read_text(
     return _columns(_connected([str(path)]), query, limits, failed)
 
 
-def read_file(path: Path, kind: str, limits: ReadLimits) -> RawTable:
-    """Read a Parquet or JSON file."""
-    function = {"parquet": "read_parquet", "json": "read_json"}[kind]
+def read_json(path: Path, limits: ReadLimits) -> RawTable:
+    """Read a JSON file: a list of records, or one record a line."""
 
     def failed(error: Exception) -> Exception:
-        whole = {"parquet": "Parquet", "json": "JSON (a list of records, or one record a line)"}[kind]
+        whole = "JSON (a list of records, or one record a line)"
         return InvalidData(f"{str(path)!r} is not whole {whole}: {_first(error)}. Write it again or restore it.")
 
-    query = f"SELECT * FROM {function}({_literal(str(path))})"  # noqa: S608  (quoted, and locked in)
+    query = f"SELECT * FROM read_json({_literal(str(path))})"  # noqa: S608  (quoted, and locked in)
     return _table(_columns(_connected([str(path)]), query, limits, failed), str(path))
 
 

@@ -180,7 +180,7 @@ def _studied(
         digest = raw.digest or digest_of(table)
         progress.step(message=f"{raw.n_rows:,} rows, {len(raw.columns)} columns")
     sheet, rows, y = _understood(raw, target, task, types, drop, seed, digest, command, clock)
-    X = encode(rows, sheet.columns).X
+    X = encode(rows, sheet.columns)
     work = _Work(X, y, rows, sheet, clock, seed, lean)
     work.places = np.flatnonzero(~raw.column(target).gaps)
     del raw, rows, table  # what was read is not needed beside the numbers made of it

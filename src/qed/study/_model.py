@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,13 @@ from qed.study._column_types import YES
 from qed.study._contributions import BACKGROUND, FEWEST_ROWS, explained
 from qed.study._encode import encode
 from qed.study._losses import answers
-from qed.study._source import read_table
+from qed.study._source import BLOCK, read_table
 from qed.study._task import encode_target
+from qed.study._unseen import Unseen
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from qed.certificates import Certificate
     from qed.inspection import Explanation
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 
 Array = np.ndarray[Any, Any]
-BLOCK = 20_000  # rows
+MOST_WAITING = 2  # blocks that are encoded before the pipeline takes them
 
 
 class TableModel:
@@ -72,9 +74,36 @@ class TableModel:
         return self.sheet.target.labels
 
     def _matrix(self, table: Any) -> Array:
-        found = encode(read_table(table), self.sheet.columns)
-        self.notices, self.strange = found.notices, found.rows_of_strange()
-        return found.X
+        unseen = Unseen(self.sheet.columns)
+        X = encode(read_table(table), self.sheet.columns, unseen)
+        self._remember(unseen)
+        return X
+
+    def _remember(self, unseen: Unseen) -> None:
+        self.notices, self.strange = unseen.notices(), unseen.by_row()
+
+    def answers(self, blocks: Iterable[RawTable]) -> Array:
+        """Return predicted numbers within the possible range, or the probabilities of all classes, for rows that come in blocks.
+
+        While the pipeline works on one block, the next one is read and encoded.
+
+        Parameters
+        ----------
+        blocks : iterable of RawTable
+            The rows, in order.
+        """
+        unseen, target = Unseen(self.sheet.columns), self.sheet.target
+        said: list[Future[Array]] = []
+        with sound_parts(), ThreadPoolExecutor(1) as worker:
+            for block in blocks:
+                if len(said) > MOST_WAITING:
+                    said[-MOST_WAITING].result()
+                said.append(worker.submit(answers, self.pipeline, encode(block, self.sheet.columns, unseen), target))
+            found = [one.result() for one in said]
+        self._remember(unseen)
+        if not len(self.classes_):
+            self.notices += _beyond_targets(found, target)
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
     def predict(self, table: Any) -> Array:
         """Predict for new rows.
@@ -91,11 +120,7 @@ class TableModel:
         """
         if len(self.classes_):
             return np.asarray(typed_classes(self.sheet.target)[self.predict_proba(table).argmax(axis=1)])
-        X = self._matrix(table)
-        with sound_parts():
-            said = _in_blocks(lambda rows: answers(self.pipeline, rows, self.sheet.target), X)
-        self.notices += _beyond_targets(said, self.sheet.target)
-        return said
+        return self.answers(read_table(table).blocks(BLOCK))
 
     def lacking(self, table: Any) -> list[str]:
         """Return the columns that the model needs and a table has not.
@@ -116,10 +141,7 @@ class TableModel:
             Rows, best such that the model was not fitted on.
         """
         rows, y = usable_rows(read_table(table), self.sheet)
-        with sound_parts():
-            said = _in_blocks(
-                lambda some: answers(self.pipeline, some, self.sheet.target), encode(rows, self.sheet.columns).X
-            )
+        said = self.answers(rows.blocks(BLOCK))
         if len(self.classes_):
             return float(np.mean(said.argmax(axis=1) == y))
         total = float(np.sum((y - y.mean()) ** 2))
@@ -151,9 +173,7 @@ class TableModel:
         """
         if not len(self.classes_):
             raise InvalidData(f"{self.sheet.target.name!r} is a number: there are no classes and no probabilities.")
-        X = self._matrix(table)
-        with sound_parts():
-            return _in_blocks(lambda rows: answers(self.pipeline, rows, self.sheet.target), X)
+        return self.answers(read_table(table).blocks(BLOCK))
 
     def explain(self, table: Any, *, against: Any = None, rows: int | None = None, seed: int = 0) -> Explanation:
         """Return what each column contributes to the predictions of rows: Shapley values, compared with other rows.
@@ -176,7 +196,7 @@ class TableModel:
         """
         if rows is not None and rows < 1:
             raise InvalidParameter(f"At least one row must be explained, got {rows}.")
-        others = None if against is None else encode(read_table(against), self.sheet.columns).X
+        others = None if against is None else encode(read_table(against), self.sheet.columns)
         X = self._matrix(table)
         others = X if others is None else others
         if not len(X):
@@ -201,10 +221,11 @@ class TableModel:
         raw = read_table(table)
         story = self.sheet.story
         rows, y = usable_rows(raw, self.sheet)
-        found = encode(rows, self.sheet.columns)
-        self.notices = found.notices
-        fitted = shuffled(found.X, y, story.seed)[: story.rows_fitted]
-        return found.X[fitted], y[fitted]
+        unseen = Unseen(self.sheet.columns)
+        X = encode(rows, self.sheet.columns, unseen)
+        self.notices = unseen.notices()
+        fitted = shuffled(X, y, story.seed)[: story.rows_fitted]
+        return X[fitted], y[fitted]
 
     def verify(self, table: Any) -> Verdict:
         """Check the certificate by code that shares nothing with the fit.
@@ -248,9 +269,9 @@ def typed_classes(target: TargetSchema) -> Array:
     return target.labels
 
 
-def _beyond_targets(said: Array, target: TargetSchema) -> list[str]:
+def _beyond_targets(said: list[Array], target: TargetSchema) -> list[str]:
     """Count predictions that no target of the fit comes near."""
-    beyond = int(np.count_nonzero((said < target.low) | (said > target.high)))
+    beyond = sum(int(np.count_nonzero((block < target.low) | (block > target.high))) for block in said)
     if not beyond:
         return []
     verb = "prediction lies" if beyond == 1 else "predictions lie"
@@ -276,13 +297,6 @@ def as_table(sheet: TableSchema) -> str:
         for name, value in rows
     )
     return f"<table>{cells}</table>"
-
-
-def _in_blocks(answer: Callable[[Array], Array], X: Array) -> Array:
-    """Ask for some thousand rows at a time: prepared columns are many more than those of the table."""
-    if len(X) <= BLOCK:
-        return answer(X)
-    return np.concatenate([answer(np.asfortranarray(X[at : at + BLOCK])) for at in range(0, len(X), BLOCK)])
 
 
 @contextmanager

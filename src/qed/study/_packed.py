@@ -1,4 +1,4 @@
-"""Files inside which a table lies: compressed ones, standard input, Arrow, Excel sheets, and JSON as pandas writes it."""
+"""Files inside which a table lies: compressed ones, standard input, Excel sheets, and JSON as pandas writes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from qed.core import InvalidData
 from qed.core._memory import available_memory
-from qed.study._arrow import of_arrow
+from qed.study._arrow_files import require_names
 from qed.study._raw import RawColumn, RawTable, of_text
 
 if TYPE_CHECKING:
@@ -90,40 +90,6 @@ def standard_input(limits: ReadLimits) -> Iterator[Path]:
         yield plain
 
 
-def read_arrow(path: Path, limits: ReadLimits) -> RawTable:
-    """Read a Feather or Arrow file, or an Arrow stream."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415  (an extra)
-    except ImportError as error:
-        raise InvalidData(f"Reading {str(path)!r} needs pyarrow. Install it with: pip install 'qed[app]'.") from error
-    try:
-        with pa.OSFile(str(path)) as stream:
-            mark = stream.read(6)
-            stream.seek(0)
-            if mark.startswith(b"FEA1"):
-                from pyarrow import feather  # noqa: PLC0415
-
-                table = feather.read_table(str(path), memory_map=False)
-            else:
-                reader = (pa.ipc.open_file if mark == b"ARROW1" else pa.ipc.open_stream)(stream)
-                table = reader.read_all()
-            table.validate(full=True)
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        raise InvalidData(
-            f"{str(path)!r} is not a whole Arrow file: {str(error).splitlines()[0][:120]}. Write it again or restore it."
-        ) from error
-    limits.add(table.num_rows, table.nbytes)
-    _require_names(table.column_names, path)
-    columns = tuple(of_arrow(name, table.column(name)) for name in table.column_names)
-    return RawTable(columns, table.num_rows, str(path))
-
-
-def _require_names(names: list[str], path: Path) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InvalidData(f"Two columns of {str(path)!r} are called {twice[0]!r}. Rename one of them.")
-
-
 def read_sheet(path: Path, table: str | None, limits: ReadLimits) -> RawTable:
     """Read a sheet of an Excel file: the first one, or the one that --table names; formulas by the values kept with them."""
     try:
@@ -158,7 +124,7 @@ def read_sheet(path: Path, table: str | None, limits: ReadLimits) -> RawTable:
     if not rows:
         raise InvalidData(f"{str(path)!r} has an empty sheet. Name another one with --table.")
     names = [f"column{at + 1}" if cell is None else str(cell).strip() for at, cell in enumerate(rows[0])]
-    _require_names(names, path)
+    require_names(names, path)
     body = [row for row in rows[1:] if any(cell is not None for cell in row)]
     columns = tuple(
         _of_cells(name, [row[at] if at < len(row) else None for row in body]) for at, name in enumerate(names)

@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from qed.core import InvalidData, QedError
 from qed.study._number_formats import DATE_FORMS, DAY, FORM_WORDS, Reading, moments_of, numbers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Array = np.ndarray[Any, Any]
 
@@ -75,7 +78,7 @@ class RawColumn:
         assert self.codes is not None  # noqa: S101  (one of the two forms)
         return np.asarray(self.codes < 0)
 
-    def rows(self, chosen: Array) -> RawColumn:
+    def rows(self, chosen: Array | slice) -> RawColumn:
         """Return some of the rows."""
         values = None if self.values is None else self.values[chosen]
         codes = None if self.codes is None else self.codes[chosen]
@@ -146,21 +149,34 @@ class RawTable:
 
     def column(self, name: str, what: str = "column", error: type[QedError] = InvalidData) -> RawColumn:
         """Return a column by name; the error names those there are."""
-        for column in self.columns:
-            if column.name == name:
-                return column
-        from difflib import get_close_matches  # noqa: PLC0415  (only for a message)
-
-        close = get_close_matches(name, self.names, n=1)
-        listed = ", ".join(self.names[:12]) + (" …" if len(self.names) > 12 else "")
-        hint = f" Did you mean {close[0]!r}?" if close else f" Its columns: {listed}."
-        raise error(f"There is no {what} {name!r} in {self.source}.{hint}")
+        require_column(name, self.names, self.source, what, error)
+        return self.columns[self.names.index(name)]
 
     def rows(self, chosen: Array) -> RawTable:
         """Return some of the rows."""
         size = int(np.count_nonzero(chosen)) if chosen.dtype == bool else len(chosen)
         columns = tuple(column.rows(chosen) for column in self.columns)
         return RawTable(columns, size, self.source, self.digest, self.notes)
+
+    def blocks(self, most: int) -> Iterator[RawTable]:
+        """Return the rows some at a time, in their order; one empty block of an empty table."""
+        for at in range(0, max(1, self.n_rows), most):
+            columns = tuple(column.rows(slice(at, at + most)) for column in self.columns)
+            yield replace(self, columns=columns, n_rows=min(most, self.n_rows - at))
+
+
+def require_column(
+    name: str, names: list[str], source: str, what: str = "column", error: type[QedError] = InvalidData
+) -> None:
+    """Refuse a name that no column has; the error names those there are."""
+    if name in names:
+        return
+    from difflib import get_close_matches  # noqa: PLC0415  (only for a message)
+
+    close = get_close_matches(name, names, n=1)
+    listed = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
+    hint = f" Did you mean {close[0]!r}?" if close else f" Its columns: {listed}."
+    raise error(f"There is no {what} {name!r} in {source}.{hint}")
 
 
 def text_of(value: float, kind: str = "number") -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -10,16 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qed.core import InvalidData, InvalidDataType
+from qed.core import InvalidData, InvalidDataType, InvalidParameter
 from qed.study import _csv
 from qed.study._number_formats import DAY
-from qed.study._raw import RawColumn, RawTable, of_text, of_words
+from qed.study._raw import RawColumn, RawTable, of_text, of_words, require_column
 from qed.study._read_limits import ReadLimits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from qed.study._clock import Clock
 
 
+# Rows of a block: few enough that its numbers stay in the caches and its memory is used again by the next one, and enough that what
+# is done once a block costs little. Twice as many or half as many take the same time.
+BLOCK = 32_768
 _PACKERS = ("gzip", "zstd", "bz2", "xz")
 _TEXT = frozenset({".csv", ".tsv", ".txt", ".tab", ".dat", ""})
 _JSON = frozenset({".json", ".jsonl", ".ndjson"})
@@ -41,7 +47,7 @@ def read_table(
     ----------
     data : str, path-like, frame, or dict of columns
         A file (CSV, Parquet, JSON, Feather, Arrow, Excel, SQLite, DuckDB; compressed by gzip, zstd, bzip2 or xz), ``"-"`` for
-        standard input, a query over files, or a table in memory.
+        standard input, a query over files, ``"postgresql://user@host/database"``, or a table in memory.
     table, query : str, optional
         For a database: which table, or what to ask it.
     encoding : str, optional
@@ -67,12 +73,71 @@ def read_table(
     return found
 
 
+class TableBlocks:
+    """A table that is read some thousand rows at a time: Parquet and Arrow files never lie in memory whole.
+
+    Parameters
+    ----------
+    data, **options
+        As for `read_table`.
+    keep : sequence of str
+        Columns whose entries are wanted besides, when all blocks have passed.
+    """
+
+    def __init__(self, data: Any, keep: Sequence[str] = (), **options: Any) -> None:
+        self.file = _arrow_file(data, **options)
+        self.n_rows = 0
+        self.kept: dict[str, list[Any]] = {name: [] for name in keep}
+        if self.file is None:
+            self.whole = read_table(data, **options)
+            self.names, self.source = self.whole.names, self.whole.source
+        else:
+            from qed.study._arrow_files import column_names  # noqa: PLC0415
+
+            self.names, self.source = column_names(*self.file), str(self.file[0])
+        for name in keep:
+            require_column(name, self.names, self.source, error=InvalidParameter)
+
+    def __iter__(self) -> Iterator[RawTable]:
+        """Read the blocks, in the order of the table."""
+        if self.file is None:
+            self.n_rows = self.whole.n_rows
+            yield from self.whole.blocks(BLOCK)
+            return
+        from qed.study._arrow_files import read_blocks  # noqa: PLC0415
+
+        for block in read_blocks(*self.file, ReadLimits(self.source), self.kept):
+            self.n_rows += block.n_rows
+            yield block
+
+    def column(self, name: str) -> RawColumn:
+        """Return a column that was to be kept, whole."""
+        if self.file is None:
+            return self.whole.column(name)
+        from qed.study._arrow import of_chunks  # noqa: PLC0415
+
+        return of_chunks(name, self.kept[name])
+
+
+def _arrow_file(data: Any, table: str | None = None, query: str | None = None, **_: Any) -> tuple[Path, str] | None:
+    """Return path and kind of a Parquet or Arrow file on the disk; None for everything else."""
+    if not isinstance(data, str) or data == "-" or _looks_like_query(data) or is_address(data) or table or query:
+        return None
+    path = _file(data)
+    kind = _kind(path)
+    return (path, kind) if kind in ("parquet", "arrow") else None
+
+
 def _read_named(name: str, table: str | None, query: str | None, encoding: str | None, clock: Clock | None) -> RawTable:
     if _looks_like_query(name):
         from qed.study import _duckdb  # noqa: PLC0415
 
         return _duckdb.read_query(name, ReadLimits("the answer to the query", clock))
     limits = ReadLimits(name, clock)
+    if is_address(name):
+        from qed.study._postgres import read_postgres  # noqa: PLC0415
+
+        return read_postgres(name, table, query, ReadLimits(without_password(name), clock))
     if name == "-":
         from qed.study._packed import standard_input  # noqa: PLC0415
 
@@ -92,10 +157,14 @@ def _read_file(path: Path, table: str | None, query: str | None, encoding: str |
             if _kind(plain) in _PACKERS:
                 raise InvalidData(f"{name!r} is compressed twice. Unpack it first.")
             return replace(_read_file(plain, table, query, encoding, limits), source=name)
-    if kind in ("arrow", "excel"):
-        from qed.study._packed import read_arrow, read_sheet  # noqa: PLC0415
+    if kind in ("parquet", "arrow"):
+        from qed.study._arrow_files import read_columns  # noqa: PLC0415
 
-        return read_arrow(path, limits) if kind == "arrow" else read_sheet(path, table, limits)
+        return read_columns(path, kind, limits)
+    if kind == "excel":
+        from qed.study._packed import read_sheet  # noqa: PLC0415
+
+        return read_sheet(path, table, limits)
     if kind == "json":
         from qed.study._packed import read_json_columns  # noqa: PLC0415
 
@@ -112,11 +181,21 @@ def _read_file(path: Path, table: str | None, query: str | None, encoding: str |
         from qed.study import _duckdb  # noqa: PLC0415
 
         found = (
-            _duckdb.read_database(path, table, query, limits)
-            if kind == "duckdb"
-            else _duckdb.read_file(path, kind, limits)
+            _duckdb.read_database(path, table, query, limits) if kind == "duckdb" else _duckdb.read_json(path, limits)
         )
     return found
+
+
+def is_address(name: str) -> bool:
+    """Say whether a word is the address of a PostgreSQL server."""
+    return name.startswith(("postgresql://", "postgres://"))
+
+
+def without_password(name: str) -> str:
+    """Return an address that may be shown and stored."""
+    if not is_address(name):
+        return name
+    return re.sub(r"([?&]password=)[^&]*", r"\1…", re.sub(r"(://[^:/@]*):[^@]*@", r"\1@", name))
 
 
 def _looks_like_query(name: str) -> bool:

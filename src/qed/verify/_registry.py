@@ -155,7 +155,9 @@ TABLE: dict[str, Entry] = {
     "qed.compose.Pipeline": _of(_parts.pipeline),
     "qed.compose.RegressorChain": _of(_chains.chain),
     "qed.compose.TransformedTargetRegressor": _of(_parts.transformed_target),
+    "qed.decomposition.IncrementalPCA": _by(SubspaceCertificate, _subspace.check),
     "qed.decomposition.PCA": _by(SubspaceCertificate, _subspace.check),
+    "qed.decomposition.TruncatedSVD": _by(SubspaceCertificate, _subspace.check_truncated),
     "qed.discriminant_analysis.LinearDiscriminantAnalysis": _by(
         LikelihoodCertificate,
         functools.partial(_likelihood.check, _discriminants.check_linear),

@@ -85,17 +85,70 @@ def check(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, sample_w
     _require_mean(model, seen)
     counted = abs(float(model.n_samples_) - float(seen.weight)) / float(seen.weight)
     _require(model, "its number of rows is not that of these", counted, (seen.rows + 16) * DOUBLE)
+    skew = _skew(model, certificate, V)
+    _require_what(model, certificate, "variance")
+    scatter = _Scatter(rows, seen.mean.astype(np.float64), seen.rows, (total if total > 0 else 1.0) ** 0.5)
+    verdict = _compared(model, certificate, scatter, _Pairs(V, values, skew, total, doubt, free))
+    _require_rest(model, values, total, free, seen.rows, float(seen.weight))
+    return verdict
+
+
+def check_truncated(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, sample_weight: Any) -> Verdict:  # noqa: ARG001
+    """Do the same for directions of the largest sum of squares about zero."""
+    rows = read(model, X, None, sample_weight)
+    seen = look(rows)
+    require_same_data(certificate.fingerprint, seen, rows.p)
+    _require_what(model, certificate, "sum of squares")
+    V, values = np.asarray(model.components_), np.asarray(model.singular_values_) ** 2
+    _require_signs(model, V)
+    total = float(np.sum(seen.spread + seen.weight * seen.mean**2))
+    slack = rows.rounding(seen.rows) + 64 * (rows.p + seen.rows) ** 0.5 * DOUBLE
+    doubt = slack * total + (rows.p + 16) * DOUBLE * total
+    skew = _skew(model, certificate, V)
+    scatter = _Scatter(rows, np.zeros(rows.p), seen.rows, (total if total > 0 else 1.0) ** 0.5)
+    verdict = _compared(model, certificate, scatter, _Pairs(V, values, skew, total, doubt, 1.0))
+    count, mean, squares = EXTENDED(seen.rows), EXTENDED(0), EXTENDED(0)
+    for block in rows.blocks():
+        z = (block.X - seen.mean.astype(rows.kind)) @ V.T.astype(rows.kind)
+        mean, squares = mean + z.sum(axis=0), squares + (z * z).sum(axis=0)
+    variances = (squares / count - (mean / count) ** 2).astype(np.float64)
+    whole = float(np.sum(seen.spread)) / seen.rows
+    off = float(np.max(np.abs(model.explained_variance_ - variances), initial=0.0))
+    _require(model, "the variances of its coordinates are others", off, 1e-9 * (total / seen.rows))
+    ratio = np.asarray(model.explained_variance_ratio_) * whole - model.explained_variance_
+    _require(model, "the shares of the variance are others", float(np.max(np.abs(ratio), initial=0.0)), 1e-9 * whole)
+    return verdict
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Directions, their sums of squares, how far from orthonormal they are; the total, its rounding, what all is divided by."""
+
+    V: Array
+    values: Array
+    skew: float
+    total: float
+    doubt: float
+    free: float
+
+
+def _skew(model: Any, certificate: SubspaceCertificate, V: Array) -> float:
     skew = float(np.linalg.norm((V.astype(EXTENDED) @ V.T.astype(EXTENDED) - np.eye(len(V))).astype(np.float64)))
     _require(model, "its directions are not orthonormal", skew, certificate.orthogonality + 1e-14)
+    return skew
+
+
+def _compared(model: Any, certificate: SubspaceCertificate, scatter: _Scatter, pairs: _Pairs) -> Verdict:
+    """Hold pairs against the scatter: that they are pairs, what they leave out, and what the best directions would."""
+    V, free, total = pairs.V, pairs.free, pairs.total
     whole = total if total > 0 else 1.0
-    scatter = _Scatter(rows, seen.mean.astype(np.float64), seen.rows, whole**0.5)
     moved = scatter.times(V.T)  # in shares of the total
-    captured = whole * float(np.sum(V.T * moved)) / (1 + skew)
-    off = float(np.linalg.norm((moved - V.T * (values / whole)).astype(np.float64)))
-    allowed = certificate.backward_error + 1e-15 + doubt / whole
+    captured = whole * float(np.sum(V.T * moved)) / (1 + pairs.skew)
+    off = float(np.linalg.norm((moved - V.T * (pairs.values / whole)).astype(np.float64)))
+    allowed = certificate.backward_error + 1e-15 + pairs.doubt / whole
     _require(model, "its directions and variances are no pairs of the covariance", off, allowed)
     distance = max(whole * scatter.best(len(V)) - captured, 0.0) / free
-    if not (np.isfinite(doubt) and distance <= certificate.gap + doubt / free):
+    if not (np.isfinite(pairs.doubt) and distance <= certificate.gap + pairs.doubt / free):
         msg = (
             f"The certificate of this {type(model).__name__} is false: it claims that no directions explain more by over "
             f"{certificate.gap:.3g}, and some explain {distance:.3g} more. The model was changed after the fit. Fit again."
@@ -103,12 +156,16 @@ def check(model: Any, certificate: SubspaceCertificate, X: Any, y: Any, sample_w
         raise CertificateError(msg)
     left = max(total - captured, 0.0) / free
     near = certificate.gap + 1e-9 * total / free
-    _require(model, "it leaves out another variance than stated", abs(left - certificate.objective), near)
-    _require(
-        model, "the total variance is another", abs(total / free - certificate.null_objective), 1e-9 * total / free
-    )
-    _require_rest(model, values, total, free, seen.rows, float(seen.weight))
-    return Verdict(certificate.statement, left, distance, doubt / free, certificate.gap)
+    _require(model, "it leaves out another part than stated", abs(left - certificate.objective), near)
+    _require(model, "the total is another", abs(total / free - certificate.null_objective), 1e-9 * total / free)
+    return Verdict(certificate.statement, left, distance, pairs.doubt / free, certificate.gap)
+
+
+def _require_what(model: Any, certificate: SubspaceCertificate, what: str) -> None:
+    if certificate.what != what:
+        raise CertificateError(
+            f"The certificate of this {type(model).__name__} speaks of the {certificate.what!s:.40}, and its class of the {what}."
+        )
 
 
 ARRAYS = {"components_": 2, "explained_variance_": 1, "explained_variance_ratio_": 1, "singular_values_": 1, "mean_": 1}

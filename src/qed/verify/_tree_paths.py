@@ -141,7 +141,7 @@ def met(paths: Paths, X: Array) -> Array:
 
 
 def outputs(paths: Paths, X: Array) -> Array:
-    """Return what the trees add up to, row by row."""
+    """Return what the trees add up to, for each row."""
     found = np.tile(paths.constant, (len(X), 1))
     if len(paths.leaves):
         step = max(1, BLOCK // len(paths.conditions))

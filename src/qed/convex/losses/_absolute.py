@@ -35,7 +35,7 @@ class Absolute:
 
     @cached_property
     def traits(self) -> LossTraits:
-        """A kink at the target, slopes of one."""
+        """Not differentiable at the target, slopes of one."""
         return LossTraits(np.inf, 1.0, has_curvature=False, native="absolute", pieces=(0.0, 0.0))
 
     def value(self, t: Vector) -> Vector:

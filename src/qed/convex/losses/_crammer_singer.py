@@ -45,7 +45,7 @@ class CrammerSinger:
 
     @property
     def traits(self) -> LossTraits:
-        """Kinks where classes tie; slopes as long as the square root of two."""
+        """Not differentiable where classes tie; slopes as long as the square root of two."""
         return LossTraits(
             np.inf, float(np.sqrt(2.0)), has_curvature=False, n_scores=self.n_classes, native="crammer_singer"
         )

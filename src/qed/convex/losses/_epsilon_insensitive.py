@@ -45,7 +45,7 @@ class EpsilonInsensitive:
 
     @cached_property
     def traits(self) -> LossTraits:
-        """Kinks at both walls of the tube, slopes of one."""
+        """Not differentiable at both walls of the tube, slopes of one."""
         return LossTraits(
             np.inf, 1.0, has_curvature=False, native="epsilon_insensitive", pieces=(0.0, float(self.epsilon))
         )

@@ -37,7 +37,7 @@ class Hinge:
 
     @cached_property
     def traits(self) -> LossTraits:
-        """A kink at margin one, slopes of one."""
+        """Not differentiable at margin one, slopes of one."""
         return LossTraits(np.inf, 1.0, has_curvature=False, native="hinge", pieces=(0.0, 0.0))
 
     def value(self, t: Vector) -> Vector:

@@ -39,7 +39,7 @@ class Perceptron:
 
     @property
     def traits(self) -> LossTraits:
-        """A kink at zero, slopes of one."""
+        """Not differentiable at zero, slopes of one."""
         return LossTraits(np.inf, 1.0, has_curvature=False, native="perceptron")
 
     def value(self, t: Vector) -> Vector:

@@ -48,7 +48,7 @@ class Quantile:
 
     @cached_property
     def traits(self) -> LossTraits:
-        """A kink at the target."""
+        """Not differentiable at the target."""
         return LossTraits(
             np.inf, max(self.tau, 1.0 - self.tau), has_curvature=False, native="quantile", pieces=(0.0, 0.0)
         )

@@ -1,4 +1,4 @@
-"""The hinge with its kink rounded off."""
+"""The hinge with its corner rounded off."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ class Softmax:
 
 
 def softmax(t: Vector) -> Vector:
-    """Return the probabilities of the scores, row by row."""
+    """Return the probabilities of the scores of each row."""
     e = np.exp(t - t.max(axis=1, keepdims=True))
     e /= e.sum(axis=1, keepdims=True)
     return np.asarray(e)

@@ -16,7 +16,7 @@ from qed.core._once import cached_property
 class SquaredHinge:
     """Half the square of what the margin lacks to one, ``max(1 - y t, 0)**2 / 2`` for labels y of -1 and +1.
 
-    With several columns of labels, the sum over them: one plane for each.
+    With several columns of labels, the sum over them: one hyperplane for each.
 
     Parameters
     ----------

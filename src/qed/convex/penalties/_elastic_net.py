@@ -39,7 +39,7 @@ class ElasticNet:
 
     @cached_property
     def traits(self) -> PenaltyTraits:
-        """A kink at zero; a conjugate that is a box without the ridge, and finite everywhere with it."""
+        """Not differentiable at zero; a conjugate that is a box without the ridge, and finite everywhere with it."""
         least, most = (self.alpha, self.alpha) if np.ndim(self.alpha) == 0 else (np.min(self.alpha), np.max(self.alpha))
         strong, smooth = bool(least > 0), not self.nonnegative and not most > 0
         bounding = strong or self.ridge > 0

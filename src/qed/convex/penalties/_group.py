@@ -41,7 +41,7 @@ class Group:
 
     @cached_property
     def traits(self) -> PenaltyTraits:
-        """A kink where a whole group is zero, and a conjugate that is a product of balls."""
+        """Not differentiable where a whole group is zero, and a conjugate that is a product of balls."""
         bounding = self.ridge > 0 or bool((self._native[1] > 0).all())
         return PenaltyTraits(
             is_smooth=False,

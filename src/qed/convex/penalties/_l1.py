@@ -31,7 +31,7 @@ class L1:
 
     @property
     def traits(self) -> PenaltyTraits:
-        """A kink at zero, and a conjugate that is a box."""
+        """Not differentiable at zero, and a conjugate that is a box."""
         bounding = bool(np.all(np.asarray(self.alpha) > 0))
         return PenaltyTraits(is_smooth=False, is_separable=True, convexity=0.0, is_bounding=bounding, native="kinks")
 

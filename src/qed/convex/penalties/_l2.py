@@ -100,7 +100,7 @@ class L2:
         return np.ones(w.shape[0], dtype=bool)
 
     def numbers(self, p: int) -> tuple[Any, ...]:
-        """Return no kinks and the strength, if it is one for all and draws towards zero; else nothing."""
+        """Return no breakpoints and the strength, if it is one for all and draws towards zero; else nothing."""
         if not self.is_even or np.any(self.prior):
             return ()
         flat = np.zeros(p)

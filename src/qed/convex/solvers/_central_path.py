@@ -1,4 +1,4 @@
-"""The central path of a problem with kinks: Newton's method towards it and along it.
+"""The central path of a non-smooth problem: Newton's method towards it and along it.
 
 With ``t - kink = above - below`` and a dual variable u between low and high, optimality is
 
@@ -30,7 +30,7 @@ REFINE = 2  # corrections of a vertex by its own residuals
 
 
 class CentralPath:
-    """The state on the path: coefficients, distances either side of each kink, dual variables.
+    """The state on the path: coefficients, distances either side of each breakpoint, dual variables.
 
     Parameters
     ----------
@@ -139,10 +139,10 @@ class CentralPath:
         return 1.0 / primal, 1.0 / dual
 
     def vertex(self, *, anyway: bool) -> tuple[Vector, float, Vector] | None:
-        """Solve exactly for the rows that lie on their kink and the coefficients that are not zero.
+        """Solve exactly for the rows that lie on their breakpoint and the coefficients that are not zero.
 
-        At a vertex as many rows lie on their kink as coefficients are free: if the path does not point at as many, nothing is
-        tried, unless ``anyway`` (where several models are equally good, fewer rows lie on kinks).
+        At a vertex as many rows lie on their breakpoint as coefficients are free: if the path does not point at as many, nothing is
+        tried, unless ``anyway`` (where several models are equally good, fewer rows lie on breakpoints).
         """
         line = self.straight
         if not line.is_linear:

@@ -5,7 +5,7 @@ and what is left to minimise is smooth in W: with ``a = t + 1 - e_y`` and ``v = 
 the next round begins with is ``v⁺ = project(v + σ a)`` onto the simplex, and the slope of what is left ``αW + X'(c (v⁺ - e_y))``.
 It is made of quadratic pieces, whose second derivative is ``α + σ Σ c P ⊗ x x'`` with P the projection onto the directions of the
 face of the simplex that v⁺ lies on: Newton's steps end after a few. Columns of very different sizes, on which ascents of one row
-at a time take for ever, cost nothing here; and every v⁺ is a point of the dual.
+at a time never end, cost nothing here; and every v⁺ is a point of the dual.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class GradientDescent:
     name = "gradient descent"
 
     def unsupported_reason(self, problem: Problem) -> str | None:
-        """Refuse kinks, in the loss or in the penalty."""
+        """Refuse what is not smooth, in the loss or in the penalty."""
         if not problem.loss.traits.has_curvature:
             return "it needs a differentiable loss"
         return None if problem.penalty.traits.is_smooth else "it needs a differentiable penalty"

@@ -1,11 +1,11 @@
 """Primal-dual interior point for losses made of straight pieces, on the few rows whose side is in doubt.
 
-Of many rows nearly all lie clearly above or below their kink, where a loss made of straight pieces is linear. Newton's
-method on a smoothed loss comes near the optimum in a few passes; the rows far from their kink are then replaced by one
+Of many rows nearly all lie clearly above or below their breakpoint, where a loss made of straight pieces is linear. Newton's
+method on a smoothed loss comes near the optimum in a few passes; the rows far from their breakpoint are then replaced by one
 linear term, the central path is followed for the others, and all rows are looked at again: a row that has changed sides joins
 the others, and the path is followed once more.
 
-At the end the answer is a vertex: as many rows lie on their kink as there are free coefficients. The rows and coefficients
+At the end the answer is a vertex: as many rows lie on their breakpoint as there are free coefficients. The rows and coefficients
 that the path points at are solved for exactly, which leaves exact zeros and a dual point whose gap is rounding alone.
 """
 
@@ -41,7 +41,7 @@ class InteriorPoint:
     name = "interior point"
 
     def unsupported_reason(self, problem: Problem) -> str | None:
-        """Refuse losses and penalties that are not straight (the penalty: quadratic) either side of their kinks."""
+        """Refuse losses and penalties that are not straight (the penalty: quadratic) either side of their breakpoints."""
         n, p = problem.shape
         if not problem.loss.traits.is_convex:
             return "it needs a convex loss"

@@ -1,4 +1,4 @@
-"""Newton's method for classes under penalties with kinks: second-order models, solved one coefficient at a time."""
+"""Newton's method for classes under non-smooth penalties: second-order models, solved one coefficient at a time."""
 
 from __future__ import annotations
 

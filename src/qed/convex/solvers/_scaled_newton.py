@@ -43,7 +43,7 @@ class ScaledNewton:
     name = "newton"
 
     def unsupported_reason(self, problem: Concomitant) -> str | None:
-        """Refuse problems without a scale, and a penalty with kinks."""
+        """Refuse problems without a scale, and a non-smooth penalty."""
         if not isinstance(problem, Concomitant):
             return "it needs a problem with a scale of its own"
         return None if problem.penalty.traits.is_smooth else "it needs a smooth penalty"

@@ -1,8 +1,8 @@
-"""A problem whose loss is made of straight pieces, laid out for solvers that follow its kinks.
+"""A problem whose loss is made of straight pieces, laid out for solvers that follow its breakpoints.
 
-Every loss here is a sum, over its kinks k, of ``max(high (t - k), low (t - k))`` with ``low <= 0 <= high``; and so is an l1
-penalty, for which a coefficient takes the place of the score. All of them stand in one list: for each kink of the loss one
-entry for each row, then one for each coefficient with a kink at zero.
+Every loss here is a sum, over its breakpoints k, of ``max(high (t - k), low (t - k))`` with ``low <= 0 <= high``; and so is an l1
+penalty, for which a coefficient takes the place of the score. All of them stand in one list: for each breakpoint of the loss one
+entry for each row, then one for each coefficient with a breakpoint at zero.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WIDE = 400  # coefficients up to which their own equations, which keep more digi
 
 
 class Pieces(NamedTuple):
-    """Kinks and slopes either side, one line of numbers for each kink that a loss has."""
+    """Breakpoints and slopes either side, one line of numbers for each breakpoint that a loss has."""
 
     kink: Vector
     low: Vector
@@ -39,10 +39,10 @@ class Pieces(NamedTuple):
 
 
 def pieces(loss: Loss) -> Pieces | None:
-    """Read the kinks of a loss from its conjugate; None if it is not made of straight pieces.
+    """Read the breakpoints of a loss from its conjugate; None if it is not made of straight pieces.
 
     The conjugate of a loss with infimum 0 is 0 at u = 0, and its slope at u is the score where the loss has slope u. A loss
-    with at most one kink either side of its minimum has a conjugate that is straight either side of zero.
+    with at most one breakpoint either side of its minimum has a conjugate that is straight either side of zero.
     """
     n = len(loss.y)
     low, high = loss.project(np.full(n, -HUGE)), loss.project(np.full(n, HUGE))
@@ -110,7 +110,7 @@ def is_small(n: int, p: int) -> bool:
 
 
 class Straight:
-    """The list of kinks, with the products between (w, b) and it.
+    """The list of breakpoints, with the products between (w, b) and it.
 
     Parameters
     ----------
