@@ -128,6 +128,17 @@ std::tuple<double, Doubles> gradient(const Edges& p, const Plain& y, double angl
     return {value.divergence, out.give<Doubles>()};
 }
 
+double summed(const Plain& y, const Whole& rows) {
+    require(y.ndim() == 2 && y.shape(1) > 0, "points must be rows");
+    const auto n = static_cast<Index>(y.shape(0));
+    require_indices(rows, n);
+    double value = 0.0;
+    run([&] {
+        value = student_sum(y.data(), n, static_cast<Index>(y.shape(1)), rows.data(), static_cast<Index>(rows.shape(0)));
+    });
+    return value;
+}
+
 void layout(const Edges& edges, const Written& y, const std::optional<Plain>& fixed, const std::tuple<double, double>& curve,
             const std::tuple<double, Index, double, Index, std::uint64_t>& sampling, Index first, Index last) {
     const auto d = static_cast<Index>(y.shape(1));
@@ -168,6 +179,7 @@ void bind_manifold(nb::module_& module) {
     module.def("tsne_steps", &descend, arg("p"), arg("y"), arg("velocity"), arg("gains"), arg("exaggeration"),
                arg("momentum"), arg("learning_rate"), arg("angle"), arg("steps"));
     module.def("tsne_gradient", &gradient, arg("p"), arg("y"), arg("angle"));
+    module.def("student_sum", &summed, arg("y"), arg("rows"));
     module.def("umap_epochs", &layout, arg("edges"), arg("y"), arg("fixed").none(), arg("curve"), arg("sampling"),
                arg("first"), arg("last"));
     module.def("umap_cross_entropy", &cross_entropy, arg("edges"), arg("y"), arg("curve"), arg("repulsion"),

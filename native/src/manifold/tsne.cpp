@@ -606,4 +606,42 @@ TsneValue tsne_gradient(const Graph& p, Index d, const double* y, double angle, 
     return value;
 }
 
+double student_sum(const double* y, Index n, Index d, const Index* rows, Index count) {
+    const Index padded = round_up(n, LanesOf<double>::kCount);
+    std::vector<double> columns(static_cast<std::size_t>(d * padded));
+    for (Index c = 0; c < d; ++c) {
+        for (Index i = 0; i < padded; ++i) {  // beyond the last point there are points too far away to count
+            columns[static_cast<std::size_t>(c * padded + i)] = i < n ? y[i * d + c] : 1e150;
+        }
+    }
+    const Tail tail(d);
+    constexpr Index kTogether = 16;
+    std::vector<double> parts(static_cast<std::size_t>(count));
+    parallel_for(blocks_of(count, kTogether), [&](Index block) {
+        for (Index r = block * kTogether; r < std::min(count, (block + 1) * kTogether); ++r) {
+            Lanes<double> sum{};
+            for (Index j = 0; j < padded; j += LanesOf<double>::kCount) {
+                Lanes<double> square{};
+                for (Index c = 0; c < d; ++c) {
+                    Lanes<double> other;
+                    __builtin_memcpy(&other, columns.data() + c * padded + j, sizeof(other));
+                    const Lanes<double> away = y[rows[r] * d + c] - other;
+                    square += away * away;
+                }
+                sum += tail.at(square).second;
+            }
+            double total = -1.0;  // itself
+            for (Index lane = 0; lane < LanesOf<double>::kCount; ++lane) {
+                total += sum[lane];
+            }
+            parts[static_cast<std::size_t>(r)] = total;
+        }
+    });
+    double total = 0.0;
+    for (const double part : parts) {
+        total += part;
+    }
+    return total;
+}
+
 }  // namespace qed

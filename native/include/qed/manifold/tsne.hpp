@@ -26,6 +26,10 @@ struct TsneValue {
 /// Returns the value before the last step.
 TsneValue tsne_steps(const Graph& p, Index d, double* y, double* velocity, double* gains, const TsneRule& rule, Index steps);
 
+/// The sum over i in `rows` and all j of (1 + |y_i - y_j|^2 / f)^(-(f + 1) / 2), f the degrees of freedom, pairs of a point with
+/// itself left out.
+double student_sum(const double* y, Index n, Index d, const Index* rows, Index count);
+
 /// The value at points, and the gradient.
 TsneValue tsne_gradient(const Graph& p, Index d, const double* y, double angle, double* gradient);
 
