@@ -424,6 +424,18 @@ def _linear(add: Callable[..., None]) -> None:  # noqa: PLR0912  a list
     add(lambda: L.RandomLinearClassifier(random_state=0), target="two")
 
 
+def _clusters(add: Callable[..., None]) -> None:
+    add(lambda: cluster.KMeans(3, n_init=1, random_state=0))
+    add(lambda: cluster.KMeans(2, n_init=2, random_state=0), weight="counts", layout="float32")
+    for init in ("distance", "farthest", "random"):
+        add(lambda init=init: cluster.KMeans(3, init=init, n_init=1, random_state=0))
+    add(lambda: cluster.BisectingKMeans(4, bisecting_strategy="largest_cluster", random_state=0), weight="counts")
+    add(lambda: cluster.MiniBatchKMeans(3, batch_size=10, random_state=0), layout="csr")
+    add(lambda: cluster.SoftKMeans(2, beta=0.1, random_state=0), weight="counts")
+    for kernel in ("linear", "poly", "cosine"):
+        add(lambda kernel=kernel: cluster.KernelKMeans(3, kernel=kernel, degree=2, random_state=0))
+
+
 def _mixtures(add: Callable[..., None]) -> None:
     for kind in ("full", "tied", "diag", "spherical"):
         add(lambda kind=kind: mixture.GaussianMixture(2, covariance_type=kind, random_state=0))
@@ -556,8 +568,7 @@ def _others(add: Callable[..., None]) -> None:
     add(lambda: neighbors.KNeighborsRegressor(4, algorithm="brute"), layout="float32")
     add(lambda: neighbors.NearestNeighbors(n_neighbors=3, metric="chebyshev"))
     add(lambda: neighbors.KernelDensity(bandwidth=0.7, kernel="epanechnikov"), weight="counts")
-    add(lambda: cluster.KMeans(3, n_init=1, random_state=0))
-    add(lambda: cluster.KMeans(2, n_init=2, random_state=0), weight="counts", layout="float32")
+    _clusters(add)
     _mixtures(add)
     add(lambda: decomposition.PCA(2))
     add(lambda: decomposition.PCA(0.9, whiten=True), weight="counts")

@@ -88,6 +88,10 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(
         ("OptimalTreeClassifier", "OptimalTreeRegressor"), lambda kind: kind(max_depth=2, max_visits=10**7)
     ),
+    # seeded, and as many clusters as few rows can have
+    **dict.fromkeys(
+        ("BisectingKMeans", "KernelKMeans", "MiniBatchKMeans", "SoftKMeans"), lambda kind: kind(3, random_state=0)
+    ),
     "LogisticRegressionCV": lambda kind: kind(Cs=3, cv=3),
     "GridSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, error_score="raise"),
     "RandomizedSearchCV": lambda kind: kind(Ridge(), SMALL, cv=2, n_iter=2, random_state=0, error_score="raise"),

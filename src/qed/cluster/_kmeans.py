@@ -3,44 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable  # noqa: TC003  (read from an annotation)
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
-import numpy as np
-
-from qed.certificates import ClustersCertificate
-from qed.cluster._bound import Scatter
-from qed.cluster._kernels import Bounds, Places
+from qed.certificates import ClustersCertificate  # noqa: TC001  (read from an annotation)
+from qed.cluster._centres import CentreModel
 from qed.cluster._lloyd import Run, lloyd
-from qed.cluster._seeding import anywhere, apart, given
+from qed.cluster._seeding import STARTS, Init, starting_centres, starts
 from qed.core import (
     KW_ONLY,
     Array,
-    Clusterer,
-    InvalidData,
     Matrix,
     NonNegative,
     NonNegativeInt,
     PositiveInt,
     Seed,
-    Transformer,
     fitted,
     generator,
     param,
 )
 from qed.core._events import Progress
 from qed.core._shared_params import VERBOSE
-from qed.core._tables import is_sparse
-from qed.core._targets import weights
-from qed.data import ArraySource
-from qed.data._kernels import UNIT
-from qed.designs import design
-from qed.designs._range import LEAST, MOST, require_range
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 
-class KMeans(Clusterer, Transformer, sparse=True):
+class KMeans(CentreModel):
     r"""Rows in k groups, each about its mean.
 
     Objective
@@ -78,11 +63,7 @@ class KMeans(Clusterer, Transformer, sparse=True):
 
     n_clusters: PositiveInt = param(8, "Number of clusters.")
     _: KW_ONLY
-    init: Literal["k-means++", "random"] | Callable[..., Any] | Matrix = param(
-        "k-means++",
-        "Where centres begin: rows drawn by squared distances, rows drawn evenly, an array of shape (k, p), or a function of"
-        " (X, n_clusters, random_state) that returns one.",
-    )
+    init: Init | Callable[..., Any] | Matrix = param("k-means++", STARTS)
     n_init: Literal["auto"] | PositiveInt = param(
         "auto", "How many starts, of which the best is kept: 'auto' means one for 'k-means++' and arrays, else ten."
     )
@@ -123,21 +104,14 @@ class KMeans(Clusterer, Transformer, sparse=True):
             Fitted.
         """
         data = self._fit_data(X, None, sample_weight)
-        k = self.n_clusters
-        if data.n_rows < k:
-            raise InvalidData(f"n_samples={data.n_rows} should be >= n_clusters={k}. Ask for fewer clusters.")
-        X, s = data.X, data.weight
-        scatter = Scatter(X, s)
-        require_range(ArraySource(X, None, s), scatter.seen)
-        places = Places.of(X, scatter.seen.mean, s)
-        _require_squares(float(places.squares.max(initial=0.0)), scatter)
+        places, scatter = self._read_rows(data)
         rng = generator(self.random_state)
-        total = float(np.sum(places.squares if s is None else s * places.squares))
-        tol = self.tol * scatter.total / scatter.seen.weight / X.shape[1]
+        tol = self.tol * scatter.total / scatter.seen.weight / data.X.shape[1]
         best: Run | None = None
         with Progress(type(self).__name__, verbose=self.verbose) as progress:
-            for _ in range(self._starts()):
-                run = lloyd(places, self._start(X, places, rng), total, most=self.max_iter, tol=tol, progress=progress)
+            for _ in range(starts(self.init, self.n_init, 10)):
+                centres = starting_centres(self.init, data.X, places, self.n_clusters, rng)
+                run = lloyd(places, centres, most=self.max_iter, tol=tol, progress=progress)
                 best = run if best is None or run.inertia < best.inertia else best
                 if run.outcome in ("stopped", "interrupted"):
                     break
@@ -146,118 +120,3 @@ class KMeans(Clusterer, Transformer, sparse=True):
         if run.outcome == "interrupted":
             raise KeyboardInterrupt
         return self
-
-    def _starts(self) -> int:
-        if self.n_init != "auto":
-            return 1 if hasattr(self.init, "__array__") or isinstance(self.init, list | tuple) else int(self.n_init)
-        return 10 if callable(self.init) or (isinstance(self.init, str) and self.init == "random") else 1
-
-    def _start(self, X: Any, places: Places, rng: Generator) -> Array:
-        k = self.n_clusters
-        if isinstance(self.init, str):
-            return (apart if self.init == "k-means++" else anywhere)(places, k, rng)
-        if callable(self.init):
-            state = np.random.RandomState(rng.integers(2**31))
-            return given(self.init(X, k, random_state=state), places, k, "init")
-        return given(self.init, places, k, "init")
-
-    def _store(self, run: Run, places: Places, scatter: Scatter) -> None:
-        bound, doubt = scatter.least_inertia(self.n_clusters)
-        self.cluster_centers_ = run.centres + places.origin
-        # centres are stored in the coordinates of the rows, however far these are from zero
-        moved = UNIT * float(np.linalg.norm(np.abs(self.cluster_centers_).max(axis=0))) * scatter.seen.weight**0.5
-        doubt += moved * (moved + 2 * (run.drift + UNIT * scatter.total**0.5))
-        self.labels_ = run.labels
-        self.inertia_ = run.inertia
-        self.n_iter_ = run.steps
-        self.certificate_ = ClustersCertificate(
-            objective=run.inertia,
-            bound=bound,
-            rounding=doubt + (places.shape[1] + 64) * UNIT * (run.inertia + scatter.total),
-            null_objective=scatter.total,
-            drift=run.drift,
-            trace=run.trace,
-            evaluations=run.evaluations,
-            tol=float(self.tol),
-            outcome=run.outcome,
-            fingerprint=scatter.seen,
-        )
-
-    def _n_features_out(self) -> int:
-        return len(self.cluster_centers_)
-
-    def _nearest(self, X: Any, s: Array | None = None) -> tuple[Array, float]:
-        """Return the nearest centre of each row, and the weighted sum of squared distances."""
-        origin = self.cluster_centers_.mean(axis=0)
-        places = Places.of(X, origin, s)
-        k = len(self.cluster_centers_)
-        bounds = Bounds.empty(X.shape[0], np.array([0, k], np.int64))
-        step = places.step(self.cluster_centers_ - places.origin, bounds, sums=False)
-        return bounds.labels, step.inertia
-
-    def predict(self, X: Any) -> Array:
-        """Return the nearest centre of rows.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-
-        Returns
-        -------
-        ndarray of int of shape (n,)
-            Numbers of centres.
-        """
-        return self._nearest(self._new_data(X))[0]
-
-    def transform(self, X: Any) -> Any:
-        """Return the distances of rows to all centres.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Distances, in the type of X.
-        """
-        X = self._new_data(X)
-        origin = None if is_sparse(X) else self.cluster_centers_.mean(axis=0)
-        centres = self.cluster_centers_ if origin is None else self.cluster_centers_ - origin
-        squares = Places.of(X, np.zeros(X.shape[1]) if origin is None else origin, None).squares
-        away = -2 * design(X).product(centres.T, origin)
-        away += squares[:, None]
-        away += np.sum(centres**2, axis=1)
-        np.sqrt(np.maximum(away, 0.0, out=away), out=away)
-        return away.astype(X.dtype, copy=False)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
-        """Return minus the weighted sum of squared distances of rows to their nearest centres.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse container of shape (n, p)
-            Rows.
-        y : None
-            Not looked at.
-        sample_weight : array-like of shape (n,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        float
-            Larger is better; never above zero.
-        """
-        X = self._new_data(X)
-        return -self._nearest(X, weights(sample_weight, X.shape[0]))[1]
-
-
-def _require_squares(largest: float, scatter: Scatter) -> None:
-    """Refuse rows whose squared distances leave float64 though weights bring their sums back into it."""
-    if scatter.total > 0 and not LEAST <= largest <= MOST:
-        raise InvalidData(
-            f"The largest squared distance from the mean is {largest:.3g}; squares below {LEAST:g} and above {MOST:g} lose digits."
-            " Multiply the columns by a power of ten."
-        )

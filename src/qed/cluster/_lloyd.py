@@ -42,7 +42,7 @@ class Run:
     outcome: str
 
 
-def lloyd(places: Places, centres: Array, total: float, *, most: int, tol: float, progress: Progress) -> Run:
+def lloyd(places: Places, centres: Array, *, most: int, tol: float, progress: Progress) -> Run:
     """Run from given centres.
 
     Parameters
@@ -51,8 +51,6 @@ def lloyd(places: Places, centres: Array, total: float, *, most: int, tol: float
         The rows.
     centres : ndarray of shape (k, p)
         Where to begin.
-    total : float
-        Weighted sum of squares of the rows about the origin of their coordinates.
     most : int
         Most steps.
     tol : float
@@ -65,6 +63,7 @@ def lloyd(places: Places, centres: Array, total: float, *, most: int, tol: float
     trace: list[float] = []
     evaluations, taken, outcome = 0, 0, "max_iter"
     weight = float(places.shape[0]) if places.s is None else float(places.s.sum())
+    total = float(np.sum(places.squares if places.s is None else places.s * places.squares))
     longest = float(np.sqrt(places.squares.max(initial=0.0)))
     end = 0
     try:
@@ -84,10 +83,10 @@ def lloyd(places: Places, centres: Array, total: float, *, most: int, tol: float
     except KeyboardInterrupt:
         outcome = "interrupted"
     run = Run(state.centres, bounds.labels, 0.0, max(taken, 1), 0.0, np.array(trace), evaluations, outcome)
-    return _finished(places, state.centres, bounds, run, order)
+    return finished(places, state.centres, bounds, run, order)
 
 
-def _finished(places: Places, centres: Array, bounds: Bounds, run: Run, order: NDArray[np.intp]) -> Run:
+def finished(places: Places, centres: Array, bounds: Bounds, run: Run, order: NDArray[np.intp]) -> Run:
     """Look at every row once more, and put centres back into the order they came in."""
     last: Step = places.step(centres, bounds)
     filled = last.weights > 0

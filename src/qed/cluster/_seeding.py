@@ -1,9 +1,19 @@
-"""Where centres begin: far from each other by squared distances, anywhere, or where the user says."""
+r"""Where centres begin: far from each other, anywhere, at the means of groups found bottom-up, or where the user says.
+
+===================  ================================================================================================
+name                 the next centre
+===================  ================================================================================================
+k-means++            a row drawn in proportion to its squared distance from the nearest centre; the best of 2 + log k draws
+distance             a row drawn in proportion to that distance itself
+farthest             the row farthest from all centres; outliers are chosen first
+random               a row drawn in proportion to its weight
+===================  ================================================================================================
+"""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -21,13 +31,53 @@ if TYPE_CHECKING:
 BLOCK = 4096  # rows whose sum is kept while drawing
 
 
-def apart(places: Places, k: int, rng: Generator) -> Array:
-    """Return rows drawn by greedy k-means++ as centres."""
-    return np.stack([places.row(int(i)) for i in draw_apart(places, k, rng, 2 + int(math.log(k)))])
+Init = Literal["k-means++", "random", "distance", "farthest"]
+STARTS = (
+    "Where centres begin: rows drawn by squared distances ('k-means++'), by distances ('distance') or evenly ('random'), rows"
+    " farthest from each other ('farthest'), an array of shape (k, p), or a function of (X, n_clusters, random_state) that"
+    " returns one."
+)
 
 
-def draw_apart(places: Places, k: int, rng: Generator, trials: int) -> NDArray[np.intp]:
-    """Draw rows one after the other, with probability in proportion to the squared distance from those before.
+def starts(init: Any, n_init: int | str, many: int) -> int:
+    """Return how many starts there are: one from given centres, ``many`` of rows that are drawn evenly, else one."""
+    if n_init != "auto":
+        return 1 if hasattr(init, "__array__") or isinstance(init, list | tuple) else int(n_init)
+    return many if callable(init) or (isinstance(init, str) and init == "random") else 1
+
+
+def starting_centres(init: Any, X: Any, places: Places, k: int, rng: Generator) -> Array:
+    """Return centres to begin from, in the coordinates of the places."""
+    if callable(init):
+        state = np.random.RandomState(rng.integers(2**31))
+        return given(init(X, k, random_state=state), places, k, "init")
+    if not isinstance(init, str):
+        return given(init, places, k, "init")
+    if init == "random":
+        return anywhere(places, k, rng)
+    if init == "farthest":
+        rows = draw_farthest(places, k, rng)
+    elif init == "distance":
+        rows = draw_apart(places, k, rng, 1, power=1.0)
+    else:
+        rows = draw_apart(places, k, rng, 2 + int(math.log(k)))
+    return np.stack([places.row(int(i)) for i in rows])
+
+
+def draw_farthest(places: Places, k: int, rng: Generator, first: int | None = None) -> NDArray[np.intp]:
+    """Take the row farthest from those before, again and again; of equal ones the first."""
+    weights = np.ones(places.shape[0]) if places.s is None else places.s
+    found = np.empty(k, np.intp)
+    found[0] = _drawn(weights, rng, 1)[0] if first is None else first
+    closest: Array | None = None
+    for j in range(1, k):
+        closest = places.approach(places.row(int(found[j - 1]))[None], closest)[0][0]
+        found[j] = np.argmax(np.where(weights > 0, closest, -1.0))
+    return found
+
+
+def draw_apart(places: Places, k: int, rng: Generator, trials: int, power: float = 2.0) -> NDArray[np.intp]:
+    """Draw rows one after the other, with probability in proportion to a power of the distance from those before.
 
     Of ``trials`` rows drawn each time the one is taken that leaves the least sum of squared distances (greedy k-means++).
     """
@@ -39,11 +89,16 @@ def draw_apart(places: Places, k: int, rng: Generator, trials: int) -> NDArray[n
         if not total > 0:  # fewer distinct rows than centres: all are taken already
             found[j:] = _drawn(weights, rng, k - j)
             break
-        tried = _drawn(closest * weights, rng, trials)
+        tried = _drawn(chances(closest, power) * weights, rng, trials)
         near, sums = places.approach(np.stack([places.row(int(i)) for i in tried]), closest)
         best = int(np.argmin(sums))
         found[j], closest, total = tried[best], near[best], sums[best]
     return found
+
+
+def chances(closest: Array, power: float) -> Array:
+    """Turn squared distances into what rows are drawn in proportion to."""
+    return closest if power == 2.0 else np.asarray(closest ** (power / 2))
 
 
 def _drawn(chance: Array, rng: Generator, count: int) -> NDArray[np.intp]:

@@ -33,6 +33,12 @@ from qed.metrics._pairwise import cosine_similarity as cosine_similarity
 from qed.metrics._pairwise import euclidean_distances as euclidean_distances
 from qed.metrics._pairwise import manhattan_distances as manhattan_distances
 from qed.metrics._pairwise import pairwise_distances as pairwise_distances
+from qed.metrics._pairwise_kernels import laplacian_kernel as laplacian_kernel
+from qed.metrics._pairwise_kernels import linear_kernel as linear_kernel
+from qed.metrics._pairwise_kernels import pairwise_kernels as pairwise_kernels
+from qed.metrics._pairwise_kernels import polynomial_kernel as polynomial_kernel
+from qed.metrics._pairwise_kernels import rbf_kernel as rbf_kernel
+from qed.metrics._pairwise_kernels import sigmoid_kernel as sigmoid_kernel
 from qed.metrics._precision_recall import f1_score as f1_score
 from qed.metrics._precision_recall import fbeta_score as fbeta_score
 from qed.metrics._precision_recall import jaccard_score as jaccard_score

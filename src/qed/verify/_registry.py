@@ -59,6 +59,7 @@ from qed.verify import (
     _forests,
     _hard_margin,
     _isotonic,
+    _kernel_clusters,
     _largest,
     _least_squares,
     _likelihood,
@@ -72,6 +73,7 @@ from qed.verify import (
     _powers,
     _random_trees,
     _selected,
+    _soft_clusters,
     _subsets,
     _subspace,
     _transformers,
@@ -134,6 +136,7 @@ _CONVEX = _by(DualityGapCertificate, _duality.check)
 _SQUARES = _by(LeastSquaresCertificate, _least_squares.check)
 _EXACT = _by(ExactCertificate, _transformers.check)
 _COUNTS = _by(LikelihoodCertificate, functools.partial(_likelihood.check, check_counts))
+_CENTRES = _by(ClustersCertificate, _clusters.check)
 _NEAREST = _by(SearchCertificate, _neighbors.check)
 _TREE = _by(TreeCertificate, _trees.check)
 _FOREST = _by(OutOfBagCertificate, _forests.check)
@@ -143,7 +146,11 @@ _EXACTLY_BOOSTED = _by(StagedCertificate, _exact_boosting.check)
 TABLE: dict[str, Entry] = {
     "qed.calibration.CalibratedClassifierCV": _of(_calibrated.calibrated),
     "qed.calibration.IsotonicRegression": _by(ExactCertificate, _isotonic.check),
-    "qed.cluster.KMeans": _by(ClustersCertificate, _clusters.check),
+    "qed.cluster.BisectingKMeans": _CENTRES,
+    "qed.cluster.KMeans": _CENTRES,
+    "qed.cluster.KernelKMeans": _by(ClustersCertificate, _kernel_clusters.check),
+    "qed.cluster.MiniBatchKMeans": _CENTRES,
+    "qed.cluster.SoftKMeans": _by(AscentCertificate, _soft_clusters.check),
     "qed.compose.ClassifierChain": _of(_chains.chain),
     "qed.compose.ColumnTransformer": _of(_parts.column_transformer),
     "qed.compose.FeatureUnion": _of(_parts.feature_union),
