@@ -71,11 +71,6 @@ void perplexity_similarities(const double* distances, Index n, Index k, double p
 void membership_similarities(const double* distances, Index n, Index k, double wanted, double connected, double* out,
                              double* near, double* spread) {
     constexpr double kLeast = 1e-3;
-    double overall = 0.0;
-    for (Index i = 0; i < n * k; ++i) {
-        overall += distances[i];
-    }
-    overall /= static_cast<double>(n * k);
     parallel_for(blocks_of(n, kBlock), [&](Index block) {
         for (Index i = block * kBlock; i < std::min(n, (block + 1) * kBlock); ++i) {
             const double* d = distances + i * k;
@@ -106,7 +101,7 @@ void membership_similarities(const double* distances, Index n, Index k, double w
                 return added;
             };
             const double rate = meet(1.0 / std::max(mean, 1e-300), wanted, 1e-9, sum);
-            spread[i] = std::max(1.0 / rate, kLeast * (near[i] > 0.0 ? mean : overall));
+            spread[i] = std::max(1.0 / rate, kLeast * mean);
             spread[i] = spread[i] > 0.0 ? spread[i] : 1.0;
             sum(1.0 / spread[i]);
         }

@@ -11,7 +11,6 @@
 namespace qed {
 namespace {
 
-constexpr Index kPhases = 8;
 constexpr Index kBlock = 128;
 constexpr Index kWide = kLanes<double>;
 constexpr double kNear = 1e-3;  // added to squared distances, so that points that coincide push with finite force
@@ -79,29 +78,38 @@ using Words [[gnu::vector_size(kTogether * sizeof(float))]] = std::int32_t;
     return low > kMost ? Floats{} + kMost : low;
 }
 
-/// One point and what moves it. Up to eight others move it at once: they are placed lane by lane, then applied.
+/// As many numbers as asked for, on the spot where that is known beforehand.
+template <int Size>
+struct Room {
+    explicit Room(Index) {}
+    float& operator[](Index i) noexcept { return values[i]; }
+    const float& operator[](Index i) const noexcept { return values[i]; }
+    float values[Size] = {};
+};
+template <>
+struct Room<0> {
+    explicit Room(Index size) : values(static_cast<std::size_t>(size)) {}
+    float& operator[](Index i) noexcept { return values[static_cast<std::size_t>(i)]; }
+    const float& operator[](Index i) const noexcept { return values[static_cast<std::size_t>(i)]; }
+    std::vector<float> values;
+};
+
+/// A point and what moves it: one other that pulls, in the first lane, and seven that push.
 template <int D>
 class Mover {
   public:
     Mover(Index d, const UmapRule& rule)
         : d_(D > 0 ? D : d), a_(static_cast<float>(rule.curve.a)), b_(static_cast<float>(rule.curve.b)),
-          push_(static_cast<float>(2.0 * rule.repulsion * rule.curve.b)), own_(d_), away_(d_ * kTogether) {}
+          push_(static_cast<float>(2.0 * rule.repulsion * rule.curve.b)), away_(d_ * kTogether) {}
 
-    void start(const float* from) {
-        std::copy_n(from, d_, &own_[0]);
-        clear();
-    }
-    void finish(float* to) const { std::copy_n(&own_[0], d_, to); }
-
-    /// The first `kPulls` lanes pull, the others push.
-    static constexpr int kPulls = 2;
-    [[gnu::always_inline]] void place(int lane, const float* other) {
+    [[gnu::always_inline]] void place(int lane, const float* own, const float* other) {
         for (Index c = 0; c < d_; ++c) {
-            away_[c * kTogether + lane] = own_[c] - other[c];
+            away_[c * kTogether + lane] = own[c] - other[c];
         }
     }
 
-    void apply(float rate) {
+    /// Moves `own` by all that were placed, and `pulled` the other way by what pulls, unless it stays where it is.
+    void apply(float* own, float* pulled, float rate) {
         Floats square{};
         for (Index c = 0; c < d_; ++c) {
             square += lanes(c) * lanes(c);
@@ -109,7 +117,7 @@ class Mover {
         const auto apart = square > 1e-30F;  // points that coincide neither pull nor push: their differences are zero
         const Floats safe = apart ? square : Floats{} + 1.0F;
         const Floats power = a_ * exp2_of(b_ * log2_of(safe));
-        const Words is_pull = {-1, -1, 0, 0, 0, 0, 0, 0};
+        const Words is_pull = {-1, 0, 0, 0, 0, 0, 0, 0};
         const Floats above = is_pull ? -2.0F * b_ * power : Floats{} + push_;
         const Floats below = (is_pull ? safe : safe + static_cast<float>(kNear)) * (1.0F + power);
         const Floats factor = apart ? above / below : Floats{};
@@ -119,9 +127,14 @@ class Mover {
             for (int lane = 0; lane < kTogether; ++lane) {
                 sum += moves[lane];
             }
-            own_[c] += rate * sum;
+            own[c] += rate * sum;
+            if (pulled != nullptr) {
+                pulled[c] -= rate * moves[0];
+            }
         }
-        clear();
+        for (Index at = 0; at < d_ * kTogether; ++at) {
+            away_[at] = 0.0F;
+        }
     }
 
   private:
@@ -130,31 +143,10 @@ class Mover {
         __builtin_memcpy(&v, &away_[c * kTogether], sizeof(v));
         return v;
     }
-    [[gnu::always_inline]] void clear() {
-        for (Index at = 0; at < d_ * kTogether; ++at) {
-            away_[at] = 0.0F;
-        }
-    }
-
-    /// As many numbers as asked for, on the spot where that is known beforehand.
-    template <int Size>
-    struct Room {
-        explicit Room(Index) {}
-        float& operator[](Index i) noexcept { return values[i]; }
-        const float& operator[](Index i) const noexcept { return values[i]; }
-        float values[Size] = {};
-    };
-    struct Heap {
-        explicit Heap(Index size) : values(static_cast<std::size_t>(size)) {}
-        float& operator[](Index i) noexcept { return values[static_cast<std::size_t>(i)]; }
-        const float& operator[](Index i) const noexcept { return values[static_cast<std::size_t>(i)]; }
-        std::vector<float> values;
-    };
 
     Index d_;
     float a_, b_, push_;
-    std::conditional_t<(D > 0), Room<D>, Heap> own_;
-    std::conditional_t<(D > 0), Room<D * kTogether>, Heap> away_;
+    Room<D * kTogether> away_;
 };
 
 /// Whether an edge of relative weight w is met in an epoch.
@@ -162,81 +154,136 @@ class Mover {
     return std::floor(epoch * w) > std::floor((epoch - 1.0F) * w);
 }
 
-/// What all epochs share.
-struct Layout {
-    const Graph& graph;
-    std::vector<float> weights;
-    std::vector<float> y;
-    std::vector<float> fixed;  // empty where the points themselves are named
-    Index d;
-    const UmapRule& rule;
+struct Pair {
+    std::int32_t first, second;
+    float weight;
+};
 
-    [[nodiscard]] const float* others() const noexcept { return fixed.empty() ? y.data() : fixed.data(); }
-    [[nodiscard]] Index drawn_from() const noexcept { return static_cast<Index>((fixed.empty() ? y : fixed).size()) / d; }
+/// Every edge once, in classes of edges without a common end: those of a class can be met in any order, or at once.
+struct Classes {
+    std::vector<Pair> pairs;
+    std::vector<Index> starts;
 
-    /// All that one point meets in an epoch. An edge pulls, and random points push. Where both ends move, an edge pulls each of
-    /// them twice, once in each direction: the second time together with the next edge that is met.
-    template <int D>
-    void move(Mover<D>& mover, Index i, Index epoch, float rate) const {
-        const float* at = others();
-        const Index n = drawn_from();
-        const bool is_own = fixed.empty();
-        const float* again = nullptr;
-        for (Index e = graph.starts[i]; e < graph.starts[i + 1]; ++e) {
-            if (!is_met(weights[static_cast<std::size_t>(e)], static_cast<float>(epoch))) {
-                continue;
-            }
-            const float* pulling = at + graph.ends[e] * d;
-            mover.place(0, pulling);
-            if (again != nullptr) {
-                mover.place(1, again);
-            }
-            Draws draws(rule.seed, static_cast<std::uint64_t>(epoch), static_cast<std::uint64_t>(e));
-            int lane = Mover<D>::kPulls;
-            for (Index t = 0; t < rule.negatives; ++t) {
-                if (lane == kTogether) {
-                    mover.apply(rate);
-                    lane = Mover<D>::kPulls;
+    explicit Classes(const Graph& graph) {
+        std::vector<std::vector<std::uint64_t>> taken(static_cast<std::size_t>(graph.nodes));
+        std::vector<std::vector<Pair>> classes;
+        for (Index i = 0; i < graph.nodes; ++i) {
+            for (Index e = graph.starts[i]; e < graph.starts[i + 1]; ++e) {
+                const Index j = graph.ends[e];
+                if (j <= i || graph.values[e] <= 0.0) {
+                    continue;
                 }
-                const Index other = draws.below(n);
-                if (!is_own || other != i) {
-                    mover.place(lane++, at + other * d);
+                const std::size_t free = first_free(taken[static_cast<std::size_t>(i)], taken[static_cast<std::size_t>(j)]);
+                if (free == classes.size()) {
+                    classes.emplace_back();
                 }
+                classes[free].push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j),
+                                         static_cast<float>(graph.values[e])});
             }
-            mover.apply(rate);
-            again = is_own ? pulling : nullptr;
         }
-        if (again != nullptr) {
-            mover.place(1, again);
-            mover.apply(rate);
+        starts.push_back(0);
+        for (const auto& one : classes) {
+            pairs.insert(pairs.end(), one.begin(), one.end());
+            starts.push_back(static_cast<Index>(pairs.size()));
         }
     }
 
-    template <int D>
-    void run(Index first, Index last) {
-        const Index n = graph.nodes;
-        std::vector<float> moved(y.size());
-        for (Index epoch = std::max<Index>(first, 1); epoch < last; ++epoch) {
-            const double share = 1.0 - static_cast<double>(epoch) / static_cast<double>(rule.epochs);
-            const auto rate = static_cast<float>(rule.learning_rate * share);
-            for (Index phase = 0; phase < kPhases; ++phase) {
-                const Index many = phase < n ? (n - phase - 1) / kPhases + 1 : 0;
-                parallel_for(blocks_of(many, kBlock), [&](Index block) {
-                    Mover<D> mover(d, rule);
-                    for (Index k = block * kBlock; k < std::min(many, (block + 1) * kBlock); ++k) {
-                        const Index i = phase + k * kPhases;
-                        mover.start(y.data() + i * d);
-                        move(mover, i, epoch, rate);
-                        mover.finish(moved.data() + i * d);
-                    }
-                });
-                for (Index i = phase; i < n; i += kPhases) {
-                    std::copy_n(moved.data() + i * d, d, y.data() + i * d);
-                }
+  private:
+    /// The first class that neither end is in yet; both are in it then.
+    static std::size_t first_free(std::vector<std::uint64_t>& a, std::vector<std::uint64_t>& b) {
+        for (std::size_t word = 0;; ++word) {
+            if (a.size() == word) {
+                a.push_back(0);
+            }
+            if (b.size() == word) {
+                b.push_back(0);
+            }
+            if (const std::uint64_t open = ~(a[word] | b[word]); open != 0) {
+                const std::uint64_t bit = open & (~open + 1);
+                a[word] |= bit;
+                b[word] |= bit;
+                return word * 64 + static_cast<std::size_t>(__builtin_ctzll(bit));
             }
         }
     }
 };
+
+/// Random points push `own`, `others` of them to choose from; what pulls is placed already.
+template <int D>
+[[gnu::always_inline]] inline void push(Mover<D>& mover, float* own, float* pulled, Index itself, const float* others,
+                                        Index count, Index d, const UmapRule& rule, Draws draws, float rate) {
+    int lane = 1;
+    for (Index t = 0; t < rule.negatives; ++t) {
+        if (lane == kTogether) {
+            mover.apply(own, pulled, rate);
+            lane = 1;
+        }
+        const Index other = draws.below(count);
+        if (other != itself) {
+            mover.place(lane++, own, others + other * d);
+        }
+    }
+    mover.apply(own, pulled, rate);
+}
+
+float rate_of(const UmapRule& rule, Index epoch) noexcept {
+    return static_cast<float>(rule.learning_rate * (1.0 - static_cast<double>(epoch) / static_cast<double>(rule.epochs)));
+}
+
+/// Both ends of an edge move. Points that push stand where they stood when the epoch began.
+template <int D>
+void move_all(const Classes& classes, std::vector<float>& y, Index d, const UmapRule& rule, Index first, Index last) {
+    const Index n = static_cast<Index>(y.size()) / d;
+    std::vector<float> before;
+    for (Index epoch = std::max<Index>(first, 1); epoch < last; ++epoch) {
+        before = y;
+        const float rate = rate_of(rule, epoch);
+        for (std::size_t one = 0; one + 1 < classes.starts.size(); ++one) {
+            const Index begin = classes.starts[one];
+            const Index end = classes.starts[one + 1];
+            parallel_for(blocks_of(end - begin, kBlock), [&](Index block) {
+                Mover<D> mover(d, rule);
+                for (Index at = begin + block * kBlock; at < std::min(end, begin + (block + 1) * kBlock); ++at) {
+                    const Pair& pair = classes.pairs[static_cast<std::size_t>(at)];
+                    if (!is_met(pair.weight, static_cast<float>(epoch))) {
+                        continue;
+                    }
+                    float* a = y.data() + pair.first * d;
+                    float* b = y.data() + pair.second * d;
+                    const auto number = static_cast<std::uint64_t>(2 * at);
+                    const auto when = static_cast<std::uint64_t>(epoch);
+                    mover.place(0, a, b);
+                    push(mover, a, b, pair.first, before.data(), n, d, rule, Draws(rule.seed, when, number), rate);
+                    mover.place(0, b, a);
+                    push(mover, b, a, pair.second, before.data(), n, d, rule, Draws(rule.seed, when, number + 1), rate);
+                }
+            });
+        }
+    }
+}
+
+/// Points move among others that stay. Each draws the same numbers wherever it stands, so that it is placed alike in every company.
+template <int D>
+void move_among(const Graph& graph, std::vector<float>& y, const std::vector<float>& fixed, Index d, const UmapRule& rule,
+                Index first, Index last) {
+    const Index m = static_cast<Index>(fixed.size()) / d;
+    parallel_for(blocks_of(graph.nodes, kBlock), [&](Index block) {
+        Mover<D> mover(d, rule);
+        for (Index i = block * kBlock; i < std::min(graph.nodes, (block + 1) * kBlock); ++i) {
+            float* own = y.data() + i * d;
+            for (Index epoch = std::max<Index>(first, 1); epoch < last; ++epoch) {
+                for (Index e = graph.starts[i]; e < graph.starts[i + 1]; ++e) {
+                    if (is_met(static_cast<float>(graph.values[e]), static_cast<float>(epoch))) {
+                        mover.place(0, own, fixed.data() + graph.ends[e] * d);
+                        const Draws draws(rule.seed, static_cast<std::uint64_t>(epoch),
+                                          static_cast<std::uint64_t>(e - graph.starts[i]));
+                        push(mover, own, nullptr, -1, fixed.data(), m, d, rule, draws, rate_of(rule, epoch));
+                    }
+                }
+            }
+        }
+    });
+}
 
 /// log(a s^b), s the raised squared distance.
 [[gnu::always_inline]] inline double log_odds(const double* x, const double* y, Index d, const UmapCurve& curve) noexcept {
@@ -282,19 +329,20 @@ double pushed_by_all(const double* columns, Index n, Index d, const double* own,
 
 void umap_epochs(const Graph& graph, Index d, double* y, const double* fixed, Index m, const UmapRule& rule, Index first,
                  Index last) {
-    const Index edges = graph.starts[graph.nodes];
-    Layout layout{graph,
-                  std::vector<float>(graph.values, graph.values + edges),
-                  std::vector<float>(y, y + graph.nodes * d),
-                  fixed == nullptr ? std::vector<float>{} : std::vector<float>(fixed, fixed + m * d),
-                  d,
-                  rule};
+    std::vector<float> points(y, y + graph.nodes * d);
+    const auto run = [&](auto dimension) {
+        if (fixed == nullptr) {
+            move_all<dimension()>(Classes(graph), points, d, rule, first, last);
+        } else {
+            move_among<dimension()>(graph, points, std::vector<float>(fixed, fixed + m * d), d, rule, first, last);
+        }
+    };
     if (d == 2) {
-        layout.run<2>(first, last);
+        run(std::integral_constant<int, 2>{});
     } else {
-        layout.run<0>(first, last);
+        run(std::integral_constant<int, 0>{});
     }
-    std::copy(layout.y.begin(), layout.y.end(), y);
+    std::copy(points.begin(), points.end(), y);
 }
 
 double umap_cross_entropy(const Graph& graph, Index d, const double* y, const UmapCurve& curve, double repulsion,

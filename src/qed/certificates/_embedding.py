@@ -18,8 +18,6 @@ class EmbeddingCertificate(Certificate):
         Name of the objective.
     objective : float
         Its value at the stored points.
-    start : float
-        Its value where the method began; the same as ``objective`` for methods without a start.
     residual : float
         What is left of the forces on the points, relative to those that pull; of eigenvectors, the residual relative to the
         largest eigenvalue; of stress, how far one more step moves the points, relative to their size.
@@ -41,7 +39,6 @@ class EmbeddingCertificate(Certificate):
 
     what: str
     objective: float
-    start: float
     residual: float
     trustworthiness: float
     continuity: float
@@ -69,7 +66,7 @@ class EmbeddingCertificate(Certificate):
         return {
             "trustworthiness": f"{self.trustworthiness:.6f}",
             "continuity": f"{self.continuity:.6f}",
-            self.what: f"{self.objective:.8g} (began at {self.start:.8g})",
+            self.what: f"{self.objective:.8g}",
             "residual": f"{self.residual:.2e} (tol {self.tol:.0e})",
             "data": data_in_words(self.fingerprint),
             "outcome": self.outcome,
@@ -79,6 +76,5 @@ class EmbeddingCertificate(Certificate):
         """Refuse numbers that no fit produces."""
         require_nonnegative(self.residual, self.tol, below=float("inf"))
         inside = all(-1e-9 <= share <= 1 + 1e-9 for share in (self.trustworthiness, self.continuity))
-        finite = all(abs(value) < float("inf") for value in (self.objective, self.start))
-        if not (inside and finite) or self.n_neighbors < 1 or self.compared < 1:
+        if not (inside and abs(self.objective) < float("inf")) or self.n_neighbors < 1 or self.compared < 1:
             raise ModelFileError("the certificate holds a share outside of 0 and 1, or a count below one")

@@ -8,7 +8,7 @@ import numpy as np
 
 from qed.certificates import EmbeddingCertificate
 from qed.core import Array, InvalidData, Transformer, fitted
-from qed.data import fingerprint
+from qed.designs._range import fingerprint
 from qed.manifold._faithfulness import COMPARED, compared_rows, faithfulness
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ class Ending(NamedTuple):
     ----------
     what : str
         Name of the objective.
-    objective, start : float
-        Its value at the end and at the beginning.
+    objective : float
+        Its value at the points.
     residual : float
         How far the points are from rest, relative.
     tol : float
@@ -36,7 +36,6 @@ class Ending(NamedTuple):
 
     what: str
     objective: float
-    start: float
     residual: float
     tol: float
     outcome: str
@@ -83,7 +82,6 @@ class Embedding(Transformer, min_samples=2):
         self.certificate_ = EmbeddingCertificate(
             what=ending.what,
             objective=float(ending.objective),
-            start=float(ending.start),
             residual=float(ending.residual),
             trustworthiness=trust,
             continuity=kept,

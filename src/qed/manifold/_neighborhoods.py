@@ -214,3 +214,13 @@ def joined(owner: str, space: Space, edges: Edges) -> Edges:
         np.concatenate([edges.ends, np.array(heads, dtype=edges.ends.dtype)]),
         np.concatenate([edges.values, np.array(lengths)]),
     )
+
+
+def require_symmetric(owner: str, D: Array) -> Array:
+    """Refuse distances that differ in the two directions."""
+    size = float(np.abs(D).max(initial=0.0))
+    if not np.abs(D - D.T).max(initial=0.0) <= 1e-8 * size:
+        raise InvalidData(
+            f"Array must be symmetric: {owner} was given distances that differ in the two directions. Average X and X.T first."
+        )
+    return D

@@ -13,7 +13,7 @@ void perplexity_similarities(const double* distances, Index n, Index k, double p
 
 /// out_ij = exp(-(d_ij - near_i)_+ / s_i) with s_i such that a row adds up to `wanted`, near_i the distance of the nearest
 /// other row, interpolated at `connected` of those that are not at distance zero; s_i is at least a thousandth of the mean
-/// distance of the row, or of all where near_i is zero.
+/// distance of the row.
 void membership_similarities(const double* distances, Index n, Index k, double wanted, double connected, double* out,
                              double* near, double* spread);
 

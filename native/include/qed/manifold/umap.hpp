@@ -1,7 +1,7 @@
 /// Layout of a weighted graph by sampled attraction and repulsion, as UMAP has it.
 ///
-/// Layout: points are n x d, row after row. Determinism: points belong to kPhases classes by their number; those of one class
-/// move together, looking at where the others are at that time, and their random numbers depend on seed, epoch and edge alone.
+/// Layout: points are n x d, row after row. Determinism: edges are met in classes without a common end, class after class; random
+/// numbers depend on seed, epoch and edge alone, and points that push are looked at as they were when the epoch began.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,8 @@ struct UmapRule {
 };
 
 /// Epochs first … last - 1, in single precision. The numbers of the graph are weights relative to the heaviest; an edge of
-/// weight w is met in every 1/w-th epoch and moves the point it starts from. Without `fixed` the graph holds each edge in both
-/// directions, and its two ends pull each other twice, once for each; else `y` moves among `fixed`, m points that the edges and
-/// the random draws name.
+/// weight w is met in every 1/w-th epoch. Without `fixed` the graph holds each edge in both directions, and its two ends move
+/// towards each other twice, once for each; else `y` moves among `fixed`, m points that the edges and the random draws name.
 void umap_epochs(const Graph& graph, Index d, double* y, const double* fixed, Index m, const UmapRule& rule, Index first,
                  Index last);
 

@@ -1,0 +1,9 @@
+from qed.manifold._classical_mds import ClassicalMDS as ClassicalMDS
+from qed.manifold._faithfulness import continuity as continuity
+from qed.manifold._faithfulness import trustworthiness as trustworthiness
+from qed.manifold._mds import MDS as MDS
+from qed.manifold._mds import smacof as smacof
+from qed.manifold._tsne import TSNE as TSNE
+from qed.manifold._tsne_loss import joint_probabilities as joint_probabilities
+from qed.manifold._tsne_loss import tsne_divergence as tsne_divergence
+from qed.manifold._umap import UMAP as UMAP
