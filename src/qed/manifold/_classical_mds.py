@@ -48,7 +48,9 @@ class ClassicalMDS(Embedding):
     metric: AnyMetric = param("euclidean", "Distance of rows, by name; 'precomputed' if X holds distances.")
     metric_params: dict[str, Any] | None = param(None, "``p`` and ``w`` of the metric 'minkowski'.")
 
-    dissimilarity_matrix_: Array = fitted("Distances of all pairs of rows, (n, n).", shape="(n, n)", low=0, answers=False)
+    dissimilarity_matrix_: Array = fitted(
+        "Distances of all pairs of rows, (n, n).", shape="(n, n)", low=0, answers=False
+    )
     eigenvalues_: Array = fitted("Eigenvalues of the components, (n_components,).", shape="(n_components,)")
 
     def _traits(self) -> Traits:

@@ -37,7 +37,9 @@ def leading(matrix: Any, k: int, *, steps: int = 200, tol: float | None = 1e-11)
         return _with_residual(dense, values[::-1][:k], vectors[:, ::-1][:, :k])
     start = np.random.default_rng(0).standard_normal((n, max(8, k + 2)))
     with Progress("eigenvectors") as progress:
-        vectors = krylov.leading(lambda block: matrix @ block, start, k, steps=steps, tol=tol, progress=progress).vectors
+        vectors = krylov.leading(
+            lambda block: matrix @ block, start, k, steps=steps, tol=tol, progress=progress
+        ).vectors
     values = np.einsum("ij,ij->j", vectors, matrix @ vectors)  # also where they are negative
     order = np.argsort(-values, kind="stable")
     return _with_residual(matrix, values[order], vectors[:, order])
@@ -59,7 +61,9 @@ def trailing(matrix: Any, k: int) -> Pairs:
         shift = 1e-10 * size
         factor = splu((matrix + shift * _identity(n)).tocsc(), diag_pivot_thresh=0.0, permc_spec="MMD_AT_PLUS_A")
         inverse = LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
-        values, vectors = eigsh(matrix, k, sigma=-shift, OPinv=inverse, which="LM", v0=np.random.default_rng(0).standard_normal(n))
+        values, vectors = eigsh(
+            matrix, k, sigma=-shift, OPinv=inverse, which="LM", v0=np.random.default_rng(0).standard_normal(n)
+        )
         order = np.argsort(values, kind="stable")
         values, vectors = values[order], vectors[:, order]
     return _with_residual(matrix, values, vectors)

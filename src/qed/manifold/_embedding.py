@@ -95,19 +95,21 @@ class Embedding(Transformer, min_samples=2):
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, and return the points of the rows.
 
         Parameters
         ----------
         X : array-like or frame of shape (n, p)
             Rows; distances of all pairs if the metric is "precomputed".
-        y : None
-            Not looked at.
+        y : array-like, optional
+            For methods that look at targets; others do not.
+        **fit_params : dict
+            Passed to ``fit``.
 
         Returns
         -------
         ndarray of shape (n, n_components)
             ``embedding_``.
         """
-        return self.fit(X, y).embedding_  # type: ignore[attr-defined]
+        return self.fit(X, y, **fit_params).embedding_  # type: ignore[attr-defined]

@@ -136,8 +136,12 @@ class MDS(Embedding):
     )
     max_iter: PositiveInt = param(300, "Most steps of one start.")
     verbose: NonNegativeInt = VERBOSE
-    eps: NonNegative = param(1e-6, "Fall of the stress in a step, relative to the sum of squared distances, that is small enough.")
-    n_jobs: int | None = param(None, "Number of processes that scikit-learn would use; see `qed.set_num_threads`.", kind="hint")
+    eps: NonNegative = param(
+        1e-6, "Fall of the stress in a step, relative to the sum of squared distances, that is small enough."
+    )
+    n_jobs: int | None = param(
+        None, "Number of processes that scikit-learn would use; see `qed.set_num_threads`.", kind="hint"
+    )
     random_state: Seed = param(None, "Seed of random starts.")
     dissimilarity: Literal["deprecated", "euclidean", "precomputed"] = param(
         "deprecated", "Former name of ``metric``; used if it is not 'deprecated'."
@@ -145,11 +149,14 @@ class MDS(Embedding):
     metric: AnyMetric = param("euclidean", "Distance of rows, by name; 'precomputed' if X holds distances.")
     metric_params: dict[str, Any] | None = param(None, "``p`` and ``w`` of the metric 'minkowski'.")
     normalized_stress: bool | Literal["auto"] = param(
-        "auto", "Whether ``stress_`` is Kruskal's stress-1, the root of its share of the squared distances; 'auto': if non-metric."
+        "auto",
+        "Whether ``stress_`` is Kruskal's stress-1, the root of its share of the squared distances; 'auto': if non-metric.",
     )
 
     stress_: float = fitted("The stress of the points.", low=0)
-    dissimilarity_matrix_: Array = fitted("Distances of all pairs of rows, (n, n).", shape="(n, n)", low=0, answers=False)
+    dissimilarity_matrix_: Array = fitted(
+        "Distances of all pairs of rows, (n, n).", shape="(n, n)", low=0, answers=False
+    )
     n_iter_: int = fitted("Steps of the best start.", low=0, answers=False)
 
     def _metric_name(self) -> str:
@@ -192,25 +199,6 @@ class MDS(Embedding):
         if best.outcome == "interrupted":
             raise KeyboardInterrupt
         return self
-
-    def fit_transform(self, X: Any, y: Any = None, init: Any = None) -> Any:
-        """Fit, and return the points of the rows.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n, p)
-            Rows; distances of all pairs if the metric is "precomputed".
-        y : None
-            Not looked at.
-        init : array-like of shape (n, n_components), optional
-            Where points begin.
-
-        Returns
-        -------
-        ndarray of shape (n, n_components)
-            ``embedding_``.
-        """
-        return self.fit(X, y, init).embedding_
 
 
 def _is_normalised(asked: Any, *, is_metric: bool) -> bool:

@@ -45,7 +45,9 @@ class Space(NamedTuple):
             _require_squares(rows, found)
             return cls(rows, found)
         if not (rows >= 0).all():
-            raise InvalidData(f"{owner} was given negative distances (metric='precomputed'). Distances are at least zero.")
+            raise InvalidData(
+                f"{owner} was given negative distances (metric='precomputed'). Distances are at least zero."
+            )
         return cls(rows, None)
 
     @property
@@ -129,7 +131,7 @@ def _measured(metric: Metric, d: Array) -> Array:
         size = np.abs(d) if metric.factors is None else np.abs(d) * metric.factors
         return np.asarray(np.sum(size**metric.power, axis=2) ** (1.0 / metric.power))
     squares = np.einsum("ijk,ijk->ij", d, d)
-    return squares if name != "euclidean" else np.sqrt(squares)
+    return np.asarray(squares if name != "euclidean" else np.sqrt(squares))
 
 
 def require_neighbors(owner: str, wanted: int, n_rows: int) -> int:

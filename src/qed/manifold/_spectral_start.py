@@ -24,6 +24,8 @@ def normalised(graph: Any) -> tuple[Any, Array]:
     """Return the graph with every weight divided by the roots of the degrees of its ends, and those roots."""
     degrees = np.asarray(graph.sum(axis=1), dtype=np.float64).reshape(-1)
     roots = np.sqrt(np.where(degrees > 0, degrees, 1.0))
+    if isinstance(graph, np.ndarray):
+        return graph / roots / roots[:, None], roots
     made = graph.tocsr().astype(np.float64)
     tails = np.repeat(np.arange(made.shape[0]), np.diff(made.indptr))
     made.data = made.data / (roots[tails] * roots[made.indices])

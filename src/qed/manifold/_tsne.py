@@ -79,7 +79,9 @@ class TSNE(Embedding):
     n_components: PositiveInt = param(2, "Dimensions of the embedding; more than three need method='exact'.")
     _: KW_ONLY
     perplexity: Positive = param(30.0, "Effective number of neighbours of a row; below the number of rows.")
-    early_exaggeration: Positive = param(12.0, "Factor of the probabilities in the first 250 steps, which gathers groups.")
+    early_exaggeration: Positive = param(
+        12.0, "Factor of the probabilities in the first 250 steps, which gathers groups."
+    )
     learning_rate: Positive | Literal["auto"] = param(
         "auto", "Length of steps; 'auto' is n / early_exaggeration / 4, at least 50."
     )
@@ -88,15 +90,25 @@ class TSNE(Embedding):
     min_grad_norm: NonNegative = param(1e-7, "Norm of the gradient at which to stop.")
     metric: AnyMetric = param("euclidean", "Distance of rows, by name; 'precomputed' if X holds distances.")
     metric_params: dict[str, Any] | None = param(None, "``p`` and ``w`` of the metric 'minkowski'.")
-    init: Literal["pca", "random"] | Matrix = param("pca", "Where points begin: principal components, at random, or an array.")
+    init: Literal["pca", "random"] | Matrix = param(
+        "pca", "Where points begin: principal components, at random, or an array."
+    )
     verbose: NonNegativeInt = VERBOSE
     random_state: Seed = param(None, "Seed of a random start; the only random numbers there are.")
-    method: Literal["barnes_hut", "exact"] = param("barnes_hut", "Whether far points push in groups, or each by itself.")
+    method: Literal["barnes_hut", "exact"] = param(
+        "barnes_hut", "Whether far points push in groups, or each by itself."
+    )
     angle: Positive = param(0.5, "Size of a group, relative to its distance, up to which it pushes as one.")
-    n_jobs: int | None = param(None, "Number of threads that scikit-learn would use; see `qed.set_num_threads`.", kind="hint")
+    n_jobs: int | None = param(
+        None, "Number of threads that scikit-learn would use; see `qed.set_num_threads`.", kind="hint"
+    )
 
     neighbors_: Array = fitted(
-        "Numbers of the neighbours of each row, nearest first, (n, k).", dtype="int32", shape="(n, *)", low=0, answers=False
+        "Numbers of the neighbours of each row, nearest first, (n, k).",
+        dtype="int32",
+        shape="(n, *)",
+        low=0,
+        answers=False,
     )
     kl_divergence_: float = fitted("The divergence at the points.")
     learning_rate_: float = fitted("Length of steps.", above=0, answers=False)
@@ -126,7 +138,9 @@ class TSNE(Embedding):
         self._require_method()
         space = Space.of(type(self).__name__, data.X, self.metric, self.metric_params)
         k = n - 1 if self.method == "exact" else min(n - 1, int(3 * self.perplexity + 1))
-        require_memory(60 * n * k, f"probabilities of {k} neighbours of {n} rows", "Take a smaller perplexity, or fewer rows.")
+        require_memory(
+            60 * n * k, f"probabilities of {k} neighbours of {n} rows", "Take a smaller perplexity, or fewer rows."
+        )
         distances, ids = space.nearest(k)
         p = Edges.of(probabilities(distances, ids, float(self.perplexity)))
         rate = max(n / self.early_exaggeration / 4, 50.0) if self.learning_rate == "auto" else float(self.learning_rate)
@@ -184,7 +198,9 @@ class TSNE(Embedding):
                 while done < self.max_iter:
                     exploring = done < EXPLORING
                     count = min(STRIDE, (EXPLORING if exploring else self.max_iter) - done, self.max_iter - done)
-                    value, norm = descent.steps(count, self.early_exaggeration if exploring else 1.0, 0.5 if exploring else 0.8)
+                    value, norm = descent.steps(
+                        count, self.early_exaggeration if exploring else 1.0, 0.5 if exploring else 0.8
+                    )
                     done += count
                     if exploring and done == EXPLORING:
                         descent.rest()

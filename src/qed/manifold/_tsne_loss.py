@@ -159,5 +159,7 @@ def tsne_divergence(P: Any, points: Any) -> tuple[float, Array]:
         starts = np.concatenate([[0], np.cumsum(np.bincount(tails, minlength=n))])
         joint = csr(dense[tails, heads], heads, starts, (n, n))
     if joint.shape != (n, n) or not abs(float(joint.sum()) - 1.0) <= 1e-6:
-        raise InvalidData(f"P must have shape ({n}, {n}) and sum to one; got {joint.shape} and {float(joint.sum()):.6g}.")
+        raise InvalidData(
+            f"P must have shape ({n}, {n}) and sum to one; got {joint.shape} and {float(joint.sum()):.6g}."
+        )
     return _kernels.tsne_gradient(Edges.of(joint), places)

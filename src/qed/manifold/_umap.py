@@ -54,11 +54,12 @@ class UMAP(Embedding):
 
     Objective
     ---------
-    .. math:: \min_Y \frac1n \sum_i \Big( \sum_j w_{ij} \log \frac1{q_{ij}} + \frac{m \sum_j w_{ij}}{2n} \sum_j \log \frac1{1 - q_{ij}} \Big),
+    .. math:: \min_Y \frac1n \sum_i \Big( \sum_j w_{ij} \log \frac1{q_{ij}}
+              + \frac{m \sum_j w_{ij}}{2n} \sum_j \log \frac1{1 - q_{ij}} \Big),
               \qquad q_{ij} = \frac{1}{1 + a \| y_i - y_j \|^{2b}}
 
-    the cross-entropy between memberships w of rows and q of points, in which pairs that are no neighbours count as often as they are
-    drawn: m times for each neighbour. Row i is a neighbour of j to the degree :math:`e^{-(d_{ij} - \rho_i)_+ / \sigma_i}`, with
+    the cross-entropy between memberships w of rows and q of points, in which pairs that are no neighbours count as often as they
+    are drawn: m times for each neighbour. Row i is a neighbour of j to the degree :math:`e^{-(d_{ij} - \rho_i)_+ / \sigma_i}`, with
     :math:`\rho_i` the distance of its nearest row and :math:`\sigma_i` such that the degrees of its k - 1 nearest rows sum to
     :math:`\log_2 k`; w is the union a + b - ab of the two directions.
 
@@ -72,8 +73,8 @@ class UMAP(Embedding):
 
     Notes
     -----
-    Points begin at eigenvectors of the graph's Laplacian. In each epoch an edge of relative weight w is met w times in the mean: its
-    ends move towards each other, and away from m random points. Edges without a common end are met at once, so that the same seed
+    Points begin at eigenvectors of the graph's Laplacian. In each epoch an edge of relative weight w is met w times in the mean:
+    its ends move towards each other, and away from m random points. Edges without a common end are met at once, so that the same seed
     gives the same points on any number of threads. New rows are placed among the points, which stay.
 
     Examples
@@ -87,21 +88,29 @@ class UMAP(Embedding):
 
     n_components: PositiveInt = param(2, "Dimensions of the embedding.")
     _: KW_ONLY
-    n_neighbors: Annotated[int, Number(2)] = param(15, "Size of a neighbourhood, the row itself included; at most all rows.")
+    n_neighbors: Annotated[int, Number(2)] = param(
+        15, "Size of a neighbourhood, the row itself included; at most all rows."
+    )
     metric: AnyMetric = param("euclidean", "Distance of rows, by name; 'precomputed' if X holds distances.")
     metric_params: dict[str, Any] | None = param(None, "``p`` and ``w`` of the metric 'minkowski'.")
     n_epochs: PositiveInt | None = param(None, "Passes over the edges; None is 500, or 200 from 10,000 rows on.")
     learning_rate: Positive = param(1.0, "Length of the first moves; later ones are shorter, evenly down to zero.")
-    init: Literal["spectral", "pca", "random"] | Matrix = param("spectral", "Where points begin, or an array of points.")
+    init: Literal["spectral", "pca", "random"] | Matrix = param(
+        "spectral", "Where points begin, or an array of points."
+    )
     min_dist: NonNegative = param(0.1, "Distance up to which points are full neighbours; at most ``spread``.")
     spread: Positive = param(1.0, "Scale of the points.")
-    set_op_mix_ratio: Annotated[float, Number(0, 1)] = param(1.0, "1 for the union of both directions, 0 for their product.")
+    set_op_mix_ratio: Annotated[float, Number(0, 1)] = param(
+        1.0, "1 for the union of both directions, 0 for their product."
+    )
     local_connectivity: NonNegative = param(1.0, "How many neighbours of a row count fully.")
     repulsion_strength: NonNegative = param(1.0, "Factor of what pushes points apart.")
     negative_sample_rate: NonNegativeInt = param(5, "Random points that push, for each neighbour that pulls.")
     a: Positive | None = param(None, "a of the curve; None fits it to ``min_dist`` and ``spread``.")
     b: Positive | None = param(None, "b of the curve; None fits it.")
-    target_metric: Literal["categorical", "euclidean"] = param("categorical", "Whether y holds labels, -1 for unknown, or numbers.")
+    target_metric: Literal["categorical", "euclidean"] = param(
+        "categorical", "Whether y holds labels, -1 for unknown, or numbers."
+    )
     target_weight: Annotated[float, Number(0, 1)] = param(0.5, "How much y counts, if it is given.")
     target_n_neighbors: int = param(-1, "Size of neighbourhoods of targets that are numbers; -1 is ``n_neighbors``.")
     transform_seed: NonNegativeInt = param(42, "Seed of the draws in ``transform``.")
@@ -110,7 +119,11 @@ class UMAP(Embedding):
 
     rows_: Array = fitted("The rows of the fit, (n, p).", shape="(n, p)")
     neighbors_: Array = fitted(
-        "Numbers of the neighbours of each row, nearest first, (n, k).", dtype="int32", shape="(n, *)", low=0, answers=False
+        "Numbers of the neighbours of each row, nearest first, (n, k).",
+        dtype="int32",
+        shape="(n, *)",
+        low=0,
+        answers=False,
     )
     a_: float = fitted("a of the curve.", above=0)
     b_: float = fitted("b of the curve.", above=0)
@@ -164,7 +177,9 @@ class UMAP(Embedding):
 
     def _curve(self) -> Curve:
         if self.min_dist > self.spread:
-            raise InvalidParameter(f"min_dist must be at most spread, got min_dist={self.min_dist}, spread={self.spread}.")
+            raise InvalidParameter(
+                f"min_dist must be at most spread, got min_dist={self.min_dist}, spread={self.spread}."
+            )
         if (self.a is None) != (self.b is None):
             raise InvalidParameter(f"a and b belong together: give both or none, got a={self.a}, b={self.b}.")
         if self.a is not None and self.b is not None:
@@ -178,7 +193,9 @@ class UMAP(Embedding):
         target = as_target(y, "y")
         target = target.reshape(-1) if target.ndim == 2 and target.shape[1] == 1 else target
         if target.shape != (len(ids),):
-            raise InvalidData(f"y has shape {target.shape}, and there are {len(ids)} rows: one label or number for each.")
+            raise InvalidData(
+                f"y has shape {target.shape}, and there are {len(ids)} rows: one label or number for each."
+            )
         if self.target_metric == "categorical":
             labels, codes = np.unique(target, return_inverse=True)
             if labels.dtype.kind in "if":
@@ -230,14 +247,18 @@ class UMAP(Embedding):
         fixed = np.asarray(self.embedding_, dtype=np.float64)
         k = min(self.n_neighbors, len(fixed))
         distances, ids = space.nearest_of(queries, k)
-        weights, _, _ = _kernels.membership_similarities(distances, math.log2(max(k, 2)), float(self.local_connectivity))
+        weights, _, _ = _kernels.membership_similarities(
+            distances, math.log2(max(k, 2)), float(self.local_connectivity)
+        )
         shares = weights / weights.sum(axis=1, keepdims=True)
         points = np.einsum("ij,ijk->ik", shares, fixed[ids])
         epochs = max(1, (self.n_epochs or (100 if len(queries) <= MANY else 30)) // (3 if self.n_epochs else 1))
         m = len(queries)
         starts = np.arange(0, m * k + 1, k)
         relative = weights / weights.max(axis=1, keepdims=True)
-        edges = Edges(starts, ids.reshape(-1).astype(np.int64), np.where(relative * epochs < 1.0, 0.0, relative).reshape(-1))
+        edges = Edges(
+            starts, ids.reshape(-1).astype(np.int64), np.where(relative * epochs < 1.0, 0.0, relative).reshape(-1)
+        )
         sampling = Sampling(
             float(self.repulsion_strength),
             self.negative_sample_rate,
